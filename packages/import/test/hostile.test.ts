@@ -131,11 +131,11 @@ describe('an import of nothing', () => {
   });
 
   it.each([
-    ['rows.csv', 'is CSV'],
+    ['rows.csv', 'has no header of CSV: quotes are not closed'],
     ['rows.parquet', 'unknown kind'],
   ])('refuses %s by name', async (name, problem) => {
     const from = path.join(temporaryFolder(), name);
-    writeFileSync(from, 'a,b');
+    writeFileSync(from, '"a,b');
     await expect(importFrom(from)).rejects.toThrow(problem);
   });
 });

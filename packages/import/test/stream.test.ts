@@ -16,8 +16,35 @@ const report = await importRows({ from: process.argv[2], output: process.argv[3]
 console.log(JSON.stringify({ written: report.written, memory }));
 `;
 
-async function writeRows(file: string, bytes: number): Promise<number> {
+interface Layout {
+  readonly before: string;
+  readonly row: (messages: readonly object[], index: number) => string;
+  readonly after: string;
+}
+
+const csvCell = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
+const layouts: Readonly<Record<string, Layout>> = {
+  'rows.jsonl': {
+    before: '',
+    row: (messages) => `${JSON.stringify({ messages })}\n`,
+    after: '',
+  },
+  'list.json': {
+    before: '[',
+    row: (messages, index) => `${index === 0 ? '' : ','}${JSON.stringify({ messages })}`,
+    after: ']',
+  },
+  'rows.csv': {
+    before: 'id,messages\r\n',
+    row: (messages, index) => `${index},${csvCell(JSON.stringify(messages))}\r\n`,
+    after: '',
+  },
+};
+
+async function writeRows(file: string, bytes: number, layout: Layout): Promise<number> {
   const out = createWriteStream(file);
+  out.write(layout.before);
   const content = 'The quick brown fox jumps over the lazy dog. '.repeat(80);
   let [written, rows] = [0, 0];
   while (written < bytes) {
@@ -25,38 +52,46 @@ async function writeRows(file: string, bytes: number): Promise<number> {
       { role: 'user', content: `${rows}: ${content}` },
       { role: 'assistant', content },
     ];
-    const line = `${JSON.stringify({ messages })}\n`;
+    const line = layout.row(messages, rows);
     if (!out.write(line)) await once(out, 'drain');
     written += line.length;
     rows++;
   }
-  out.end();
+  out.end(layout.after);
   await once(out, 'finish');
   return rows;
 }
 
-it('imports 500 MB in less memory than that', { tags: ['slow'], timeout: 180_000 }, async () => {
-  const folder = temporaryFolder();
-  const file = path.join(folder, 'rows.jsonl');
-  const rows = await writeRows(file, 500 * megabyte);
-  const register = new URL('../../../tools/register-source.mjs', import.meta.url).href;
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    [
-      '--conditions=@trinity-rft/source',
-      `--import=${register}`,
-      '--max-old-space-size=64',
-      '--input-type=module',
-      '--eval',
-      program,
-      fileURLToPath(new URL('../src/index.ts', import.meta.url)),
-      file,
-      path.join(folder, 'out.jsonl'),
-    ],
-    { encoding: 'utf8' },
-  );
-  expect(stderr).toBe('');
-  const { written, memory } = JSON.parse(stdout) as { written: number; memory: readonly number[] };
-  expect([written, memory.length]).toEqual([rows, 5]);
-  expect(Math.max(...memory) / megabyte).toBeLessThan(500);
-});
+const slow = { tags: ['slow'], timeout: 180_000 };
+it.each(Object.keys(layouts))(
+  'imports 500 MB of %s in less memory than that',
+  slow,
+  async (name) => {
+    const folder = temporaryFolder();
+    const file = path.join(folder, name);
+    const rows = await writeRows(file, 500 * megabyte, layouts[name]!);
+    const register = new URL('../../../tools/register-source.mjs', import.meta.url).href;
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      [
+        '--conditions=@trinity-rft/source',
+        `--import=${register}`,
+        '--max-old-space-size=64',
+        '--input-type=module',
+        '--eval',
+        program,
+        fileURLToPath(new URL('../src/index.ts', import.meta.url)),
+        file,
+        path.join(folder, 'out.jsonl'),
+      ],
+      { encoding: 'utf8' },
+    );
+    expect(stderr).toBe('');
+    const { written, memory } = JSON.parse(stdout) as {
+      written: number;
+      memory: readonly number[];
+    };
+    expect([written, memory.length]).toEqual([rows, 5]);
+    expect(Math.max(...memory) / megabyte).toBeLessThan(500);
+  },
+);

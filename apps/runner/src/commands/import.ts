@@ -33,7 +33,7 @@ export const addImport: AddCommand = (program, { exitWith, write }) =>
     .option('-o, --output <file>', 'JSON lines file to write')
     .addHelpText(
       'after',
-      '\n<place> is a file (.jsonl, .ndjson, .json, .yaml, each also .gz) or a folder of such files.',
+      '\n<place> is a file (.jsonl, .ndjson, .json, .csv, .yaml, each also .gz) or a folder of such files.',
     )
     .action(
       exitWith((place: string, given: ImportArguments) => importCommand(place, given, write)),

@@ -8,7 +8,7 @@ export interface DataFile {
   readonly bytes: number;
 }
 
-const dataFile = /\.(?:jsonl|ndjson|json|ya?ml)(?:\.gz)?$/i;
+const dataFile = /\.(?:jsonl|ndjson|json|csv|ya?ml)(?:\.gz)?$/i;
 
 /**
  * The file, or the data files of the folder and its folders in the order of their names.
@@ -26,7 +26,7 @@ export async function findFiles(
   if (!found.isDirectory()) {
     if (own.has(path.resolve(place)))
       throw wrong(`-o ${place} is the file to import. Name another file to write.`);
-    if (!dataFile.test(place)) throw wrong(`${place} ${unreadable(place)}`);
+    if (!dataFile.test(place)) throw wrong(`${place} ${otherKind}`);
     return [{ path: place, bytes: found.size }];
   }
   const names = await readdir(place, { recursive: true, withFileTypes: true });
@@ -37,7 +37,7 @@ export async function findFiles(
     .toSorted();
   if (files.length === 0)
     throw wrong(
-      `${place} has no file that ends in .jsonl, .ndjson, .json or .yaml, or .gz after it.`,
+      `${place} has no file that ends in .jsonl, .ndjson, .json, .csv or .yaml, or .gz after it.`,
     );
   return Promise.all(files.map(async (file) => ({ path: file, bytes: (await stat(file)).size })));
 }
@@ -48,13 +48,8 @@ const isHidden = (place: string, file: string): boolean =>
     .split(path.sep)
     .some((part) => part.startsWith('.') || part === 'node_modules');
 
-/** Completes a sentence about a file of another kind. */
-function unreadable(file: string): string {
-  const kinds = 'JSON lines (.jsonl, .ndjson), JSON and YAML, also gzipped (.gz), are read';
-  return /\.csv(?:\.gz)?$/i.test(file)
-    ? `is CSV; ${kinds}. Export it as JSON lines or JSON.`
-    : `is a file of an unknown kind; ${kinds}.`;
-}
+const otherKind =
+  'is a file of an unknown kind; JSON lines (.jsonl, .ndjson), JSON, CSV and YAML, also gzipped (.gz), are read.';
 
 const wrong = (message: string): ConfigError =>
   new ConfigError(message, { code: 'ARGUMENT_INVALID' });

@@ -1,21 +1,24 @@
-/** Records of a file: objects of JSON lines, of a JSON list, or one JSON or YAML document. */
+/** Records of a file: objects of JSON lines, of a JSON list, rows of CSV, or one JSON or YAML document. */
 import { ConfigError, describeError } from '@trinity-rft/core';
 import { parse } from 'yaml';
 import { isJson, type Fault, type Json } from '../record/item.js';
 import { parseJson } from '../messages/parse-json.js';
-import { readLines, type Line } from './read-lines.js';
+import { csvReader, rowEnd } from './csv.js';
+import { scanList } from './json-list.js';
+import { firstCharacter, lineEnd, readPieces, type FindEnd, type Piece } from './read-pieces.js';
 
 export interface FileRecord {
-  /** Line, or number of the item in a list; from 1. */
+  /** Line, or number of the item in a list or of the row of CSV; from 1. */
   readonly line: number;
   /** Undefined where `fault` says why. */
   readonly record?: Json;
   readonly fault?: Fault;
 }
 
-type Layout = 'lines' | 'json' | 'yaml';
+type Layout = 'lines' | 'csv' | 'list' | 'json' | 'yaml';
+type OnBytes = (count: number) => void;
 
-/** Characters of a document that is not lines: it is parsed as a whole. */
+/** Characters of a document that is neither lines nor a list: it is parsed as a whole. */
 const longestDocument = 2 ** 28;
 
 /**
@@ -23,14 +26,13 @@ const longestDocument = 2 ** 28;
  * @param onBytes called with the bytes that are read from the file
  * @throws ConfigError for a file that cannot be read, and a document that is too large
  */
-export async function* readRecords(
-  file: string,
-  onBytes: (count: number) => void,
-): AsyncGenerator<FileRecord> {
-  let layout = layoutOf(file);
+export async function* readRecords(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
+  let layout = layoutOf(file) ?? (await listOrNot(file));
+  if (layout === 'csv') return yield* inCsv(file, onBytes);
+  if (layout === 'list') return yield* inList(file, onBytes);
   const document: string[] = [];
   let length = 0;
-  for await (const line of linesOf(file, onBytes)) {
+  for await (const line of piecesOf(file, { what: 'line', findEnd: lineEnd }, onBytes)) {
     if (document.length === 0 && line.text?.trim() === '') continue;
     layout ??= recordOf(line).record ? 'lines' : 'json';
     if (layout === 'lines') {
@@ -44,7 +46,7 @@ export async function* readRecords(
     length += text.length;
     if (length > longestDocument)
       throw unreadable(
-        `${file} is one ${layout} document of more than ${longestDocument / 2 ** 20} million characters. Write it as JSON lines, one object per line, which are read in constant memory`,
+        `${file} is one ${layout} document of more than ${Math.round(longestDocument / 1e6)} million characters. Write it as JSON lines, one object per line, which are read in constant memory`,
       );
   }
   if (document.length > 0)
@@ -55,20 +57,78 @@ export async function* readRecords(
 function layoutOf(file: string): Layout | undefined {
   const name = file.replace(/\.gz$/i, '');
   if (/\.(?:jsonl|ndjson)$/i.test(name)) return 'lines';
+  if (/\.csv$/i.test(name)) return 'csv';
   return /\.ya?ml$/i.test(name) ? 'yaml' : undefined;
 }
 
-async function* linesOf(file: string, onBytes: (count: number) => void): AsyncGenerator<Line> {
+const listOrNot = (file: string): Promise<'list' | undefined> =>
+  firstCharacter(file).then(
+    (first) => (first === '[' ? 'list' : undefined),
+    (cause: unknown) => {
+      throw unreadable(`${file} cannot be read: ${describeError(cause)}`, cause);
+    },
+  );
+
+async function* piecesOf(
+  file: string,
+  pieces: { readonly what: string; readonly findEnd: FindEnd },
+  onBytes: OnBytes,
+): AsyncGenerator<Piece> {
   try {
-    yield* readLines(file, onBytes);
+    yield* readPieces(file, pieces, onBytes);
   } catch (cause) {
     throw unreadable(`${file} cannot be read: ${describeError(cause)}`, cause);
   }
 }
 
-function recordOf({ number: line, text, problem }: Line): FileRecord {
+/** Items before a mistake count. */
+async function* inList(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
+  const { findEnd, isClosed } = scanList();
+  const notJson = (line: number, detail: string): FileRecord => ({
+    line,
+    fault: { reason: 'the file is not JSON', detail },
+  });
+  // The first piece is the white space before the list.
+  let [line, isOver] = [-1, false];
+  for await (const piece of piecesOf(file, { what: 'item', findEnd }, onBytes)) {
+    line++;
+    const isBlank = piece.text?.trim() === '';
+    if (isOver && !isBlank) return yield notJson(line, 'there is more after the list');
+    const isEmptyList = line === 1 && isBlank && isClosed();
+    if (line > 0 && !isOver && !isEmptyList)
+      yield recordOf({ ...piece, number: line }, 'the item is not JSON');
+    isOver = isClosed();
+  }
+  if (!isOver) yield notJson(line, 'the list is cut off');
+}
+
+/** The first row names the columns; cells are texts, and empty ones are left out. */
+async function* inCsv(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
+  let read: ((text: string) => Json) | undefined;
+  for await (const piece of piecesOf(file, { what: 'row', findEnd: rowEnd() }, onBytes)) {
+    const { number: line, text, problem } = piece;
+    if (text?.trim() === '') continue;
+    if (text === undefined) yield { line, fault: { reason: problem ?? 'it cannot be read' } };
+    else if (read) yield asRecord(line, () => read?.(text), 'the row does not fit the header');
+    else read = rowReader(file, text);
+  }
+}
+
+/** @throws ConfigError for a header that cannot be read */
+function rowReader(file: string, header: string): (text: string) => Json {
+  try {
+    return csvReader(header);
+  } catch (cause) {
+    throw unreadable(`${file} has no header of CSV: ${describeError(cause)}`, cause);
+  }
+}
+
+function recordOf(
+  { number: line, text, problem }: Piece,
+  reason = 'the line is not JSON',
+): FileRecord {
   if (text === undefined) return { line, fault: { reason: problem ?? 'it cannot be read' } };
-  return asRecord(line, () => parseJson(text), 'the line is not JSON');
+  return asRecord(line, () => parseJson(text), reason);
 }
 
 function* inDocument(text: string, layout: 'json' | 'yaml'): Generator<FileRecord> {

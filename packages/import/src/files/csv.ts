@@ -1,0 +1,68 @@
+/** Rows of CSV, by RFC 4180: quoted cells may hold separators, quotes and line ends. */
+import type { FindEnd } from './read-pieces.js';
+
+const [quote, lineFeed] = [0x22, 10];
+
+/** Ends a piece at each line end outside of quotes; a doubled quote closes and opens again. */
+export function rowEnd(): FindEnd {
+  let inQuotes = false;
+  return (chunk, from) => {
+    for (let i = from; i < chunk.length; i++) {
+      if (inQuotes) i = chunk.indexOf(quote, i);
+      if (i < 0) return -1;
+      if (chunk[i] === quote) inQuotes = !inQuotes;
+      else if (chunk[i] === lineFeed) return i;
+    }
+    return -1;
+  };
+}
+
+const separators = [',', ';', '\t'] as const;
+
+/**
+ * Reads rows as objects of texts; empty cells are left out.
+ * @param header its separator is the one that makes the most columns of it
+ * @throws Error for a header, and when it reads for a row, that is not CSV
+ */
+export function csvReader(header: string): (row: string) => Readonly<Record<string, string>> {
+  const [first, ...others] = separators.map((separator) => ({
+    separator,
+    names: cellsOf(header, separator).map((name) => name.trim()),
+  }));
+  const { separator, names } = others.reduce(
+    (best, next) => (next.names.length > best.names.length ? next : best),
+    first!,
+  );
+  if (new Set(names).size < names.length) throw new Error('two columns have one name');
+  return (row) => {
+    const cells = cellsOf(row, separator);
+    if (cells.length !== names.length)
+      throw new Error(`it has ${cells.length} cells, and the header ${names.length}`);
+    return Object.fromEntries(
+      names.flatMap((name, i) => (cells[i] ? [[name, cells[i]] as const] : [])),
+    );
+  };
+}
+
+/** @throws Error for a quote in the middle of a cell, or one that is not closed */
+function cellsOf(row: string, separator: string): readonly string[] {
+  const cells: string[] = [];
+  for (let at = 0; at <= row.length;) {
+    const isQuoted = row[at] === '"';
+    const end = isQuoted ? endOfQuotes(row, at + 1) : row.indexOf(separator, at);
+    const stop = end < 0 ? row.length : end;
+    const text = isQuoted ? row.slice(at + 1, stop).replaceAll('""', '"') : row.slice(at, stop);
+    const next = isQuoted ? stop + 1 : stop;
+    if (next < row.length && row[next] !== separator)
+      throw new Error(`there is more after the quotes of cell ${cells.length + 1}`);
+    cells.push(text);
+    at = next + 1;
+  }
+  return cells;
+}
+
+function endOfQuotes(row: string, from: number): number {
+  for (let at = row.indexOf('"', from); at >= 0; at = row.indexOf('"', at + 2))
+    if (row[at + 1] !== '"') return at;
+  throw new Error('quotes are not closed');
+}

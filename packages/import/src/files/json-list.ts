@@ -1,0 +1,55 @@
+/** The items of a JSON list, one by one: the list may be larger than memory. */
+import type { FindEnd } from './read-pieces.js';
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+export interface ListScan {
+  /** Ends a piece at the bracket that opens the list, at each comma between items, and at the last bracket. */
+  readonly findEnd: FindEnd;
+  /** The list was closed. */
+  readonly isClosed: () => boolean;
+}
+
+/** Bytes of structure are ASCII, which no byte of a longer UTF-8 character is. */
+export function scanList(): ListScan {
+  // Levels of brackets; 1 is that of the items.
+  let depth = 0;
+  let [inString, isEscaped, isClosed] = [false, false, false];
+  /** The place of the quote that ends the string, or the end of the chunk. Most bytes of a file are in strings. */
+  const skipString = (chunk: Buffer, from: number): number => {
+    for (let start = from; ;) {
+      const found = chunk.indexOf(quote, start);
+      const end = found < 0 ? chunk.length : found;
+      let before = end;
+      while (before > start && chunk[before - 1] === backslash) before--;
+      const carried = before === start && isEscaped ? 1 : 0;
+      isEscaped = (end - before + carried) % 2 === 1;
+      if (found < 0) return end;
+      if (!isEscaped) {
+        inString = false;
+        return end;
+      }
+      [isEscaped, start] = [false, end + 1];
+    }
+  };
+  const findEnd: FindEnd = (chunk, from) => {
+    for (let i = from; i < chunk.length && !isClosed; i++) {
+      if (inString) {
+        i = skipString(chunk, i);
+        continue;
+      }
+      const byte = chunk[i]!;
+      if (byte === quote) inString = true;
+      else if (byte === openList || byte === openObject) {
+        if (++depth === 1) return i;
+      } else if (byte === closeList || (byte === closeObject && depth > 1)) {
+        if (--depth > 0) continue;
+        isClosed = true;
+        return i;
+      } else if (byte === comma && depth === 1) return i;
+    }
+    return -1;
+  };
+  return { findEnd, isClosed: () => isClosed };
+}

@@ -1,0 +1,79 @@
+/** Pieces of a file, such as its lines, plain or gzipped, in constant memory. */
+import { createReadStream } from 'node:fs';
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+
+export interface Piece {
+  /** From 1. */
+  readonly number: number;
+  /** Excludes what ends the piece, a carriage return before that, and a byte order mark. Undefined for a piece that cannot be read. */
+  readonly text?: string;
+  /** Why the piece cannot be read. */
+  readonly problem?: string;
+}
+
+/** Where the piece that begins at `from`, or in an earlier chunk, ends; -1 if not in this chunk. The byte there is dropped. */
+export type FindEnd = (chunk: Buffer, from: number) => number;
+
+/** Bytes of a piece, of which a process holds a few copies. */
+const longestPiece = 2 ** 26;
+
+/** Line feeds only: JSON strings may hold the other characters that Unicode calls line ends. */
+export const lineEnd: FindEnd = (chunk, from) => chunk.indexOf(10, from);
+
+/**
+ * @param what names a piece in problems
+ * @param onBytes called with the bytes that are read from the file
+ */
+export async function* readPieces(
+  file: string,
+  { what, findEnd }: { readonly what: string; readonly findEnd: FindEnd },
+  onBytes: (count: number) => void,
+): AsyncGenerator<Piece> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let number = 0;
+  let pending: Buffer[] = [];
+  let length = 0;
+  const add = (part: Buffer): void => {
+    length += part.length;
+    if (length > longestPiece) pending = [];
+    else pending.push(part);
+  };
+  const take = (): Piece => {
+    const [bytes, tooLong] = [Buffer.concat(pending), length > longestPiece];
+    [pending, length] = [[], 0];
+    number++;
+    if (tooLong) return { number, problem: `the ${what} is longer than ${longestPiece} bytes` };
+    try {
+      return { number, text: decoder.decode(bytes).replace(/\r$/, '') };
+    } catch {
+      return { number, problem: `the ${what} is not UTF-8` };
+    }
+  };
+  for await (const chunk of openBytes(file, onBytes) as AsyncIterable<Buffer>) {
+    let start = 0;
+    for (let end = findEnd(chunk, start); end >= 0; end = findEnd(chunk, start)) {
+      add(chunk.subarray(start, end));
+      yield take();
+      start = end + 1;
+    }
+    if (start < chunk.length) add(chunk.subarray(start));
+  }
+  if (length > 0) yield take();
+}
+
+/** The first character that is neither white space nor a byte order mark; undefined where there is none. */
+export async function firstCharacter(file: string): Promise<string | undefined> {
+  for await (const chunk of openBytes(file, () => undefined) as AsyncIterable<Buffer>) {
+    const found = /[^\s\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1'));
+    if (found) return found[0];
+  }
+  return undefined;
+}
+
+function openBytes(file: string, onBytes: (count: number) => void): Readable {
+  const bytes = createReadStream(file, { highWaterMark: 2 ** 20 });
+  bytes.on('data', (chunk) => onBytes(chunk.length));
+  // `pipeline` needs a callback; the error itself reaches the reader of the unzipped stream.
+  return /\.gz$/i.test(file) ? pipeline(bytes, createGunzip(), () => undefined) : bytes;
+}

@@ -1,0 +1,127 @@
+/** Lists of JSON and rows of CSV, which are read item by item. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { csvReader, rowEnd } from '../src/files/csv.js';
+import { scanList } from '../src/files/json-list.js';
+import type { FindEnd } from '../src/files/read-pieces.js';
+import { importFrom, reasonsOf, temporaryFolder } from './support.js';
+
+const written = (name: string, content: string | Uint8Array): string => {
+  const file = path.join(temporaryFolder(), name);
+  writeFileSync(file, content);
+  return file;
+};
+const row = (text: string) => ({
+  messages: [
+    { role: 'user', content: text },
+    { role: 'assistant', content: `{"a": ["${text}]` },
+  ],
+});
+
+/** Pieces of a text that arrives in chunks of these sizes. */
+function pieces(text: string, sizes: readonly number[], findEnd: FindEnd): readonly string[] {
+  const bytes = Buffer.from(text);
+  const [found, pending]: [string[], Buffer[]] = [[], []];
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const chunk = bytes.subarray(at, at + (sizes[turn % sizes.length] ?? 1));
+    let start = 0;
+    for (let end = findEnd(chunk, start); end >= 0; end = findEnd(chunk, start)) {
+      found.push(Buffer.concat([...pending.splice(0), chunk.subarray(start, end)]).toString());
+      start = end + 1;
+    }
+    pending.push(chunk.subarray(start));
+    at += chunk.length;
+  }
+  return [...found, Buffer.concat(pending).toString()];
+}
+
+const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
+
+describe('a list of JSON', () => {
+  it('is split into its items, wherever chunks end', () => {
+    fc.assert(
+      fc.property(fc.array(fc.json(), { minLength: 1 }), sizes, (items, chunks) => {
+        const [before, ...rest] = pieces(` [${items.join(' ,')}]\n`, chunks, scanList().findEnd);
+        expect(before).toBe(' ');
+        expect(rest.pop()).toBe('\n');
+        expect(rest.map((item) => item.trim())).toEqual(items.map((item) => item.trim()));
+      }),
+    );
+  });
+
+  it.each([
+    ['on one line', (rows: readonly object[]) => JSON.stringify(rows)],
+    ['on many lines', (rows: readonly object[]) => `\uFEFF${JSON.stringify(rows, null, 2)}\n`],
+  ])('is read %s, also gzipped', async (_, text) => {
+    const rows = ['é "quoted"', '\\', ']},{['].map(row);
+    for (const file of [
+      written('rows.json', text(rows)),
+      written('rows.json.gz', gzipSync(text(rows))),
+    ])
+      expect((await importFrom(file)).rows).toEqual(rows);
+  });
+
+  it.each([
+    ['the list is cut off', (item: string) => `[${item},${item.slice(0, -2)}`],
+    ['the item is not JSON', (item: string) => `[${item},,${item}]`],
+    ['the item is not JSON', (item: string) => `[${item},]`],
+    ['the item is not JSON', (item: string) => `[${item}}]`],
+    ['there is more after the list', (item: string) => `[${item}] ${item}`],
+  ])('names its mistakes: %s', async (problem, text) => {
+    const file = written('rows.json', text(JSON.stringify(row('Hi'))));
+    const said = await importFrom(file, { source: 'openai' }).then(
+      ({ report }) => JSON.stringify(report.skipped),
+      String,
+    );
+    expect(said).toContain(problem);
+  });
+
+  it('may be empty', async () => {
+    await expect(importFrom(written('rows.json', ' [ ] '))).rejects.toThrow('holds no records');
+  });
+});
+
+describe('CSV', () => {
+  const cell = fc.string({ unit: fc.constantFrom('a', '"', ',', ';', '\n', '\t', 'é', ' ') });
+
+  it('gives back the cells, wherever chunks end', () => {
+    const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cell, cell, cell)), sizes, (rows, chunks) => {
+        const text = ['a;b;"c"', ...rows.map((cells) => cells.map(quoted).join(';'))].join('\n');
+        const [header = '', ...found] = pieces(text, chunks, rowEnd());
+        expect(found.map(csvReader(header))).toEqual(
+          rows.map(([a, b, c]) => ({ ...(a && { a }), ...(b && { b }), ...(c && { c }) })),
+        );
+      }),
+    );
+  });
+
+  it('is read by its header, and rows that do not fit it are named', async () => {
+    const messages = JSON.stringify(row('Hi, "you"\n').messages);
+    const lines = [
+      '\uFEFFid,messages',
+      `1,"${messages.replaceAll('"', '""')}"`,
+      '',
+      '2',
+      '3,"a"b',
+      '4,nope',
+    ];
+    const { rows, report } = await importFrom(written('rows.csv', lines.join('\r\n')), {
+      source: 'openai',
+    });
+    expect(rows).toEqual([row('Hi, "you"\n')]);
+    expect(reasonsOf(report)[0]).toBe('the row does not fit the header: 4, 5');
+  });
+
+  it('of instructions is found by its columns', async () => {
+    const { rows, report } = await importFrom(
+      written('rows.csv', 'instruction\tinput\toutput\nAdd.\t1 2\t3\nGreet.\t\tHi\n'),
+    );
+    expect(report.sources).toEqual(['alpaca']);
+    expect(rows).toHaveLength(2);
+  });
+});
