@@ -3,7 +3,7 @@ import path from 'node:path';
 import { readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
 import { defaultFormatArgs } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import type { ImportOptions } from '../src/index.js';
+import { renderImport, type ImportOptions } from '../src/index.js';
 import { importFrom, reasonsOf, type Row } from './support.js';
 
 const system = (content: string) => ({ role: 'system', content });
@@ -279,6 +279,10 @@ describe('importRows', () => {
 
   it('imports a folder, each file by its own source', async () => {
     const { report } = await importFrom(path.join(import.meta.dirname, 'files'), { as: 'tasks' });
+    expect(report.assertions).toEqual({ equals: 2, latency: 2 });
+    expect(renderImport(report)).toMatch(
+      /assertions +latency 2, equals 2[^]*default_reward_fn_type: \.\/asserts\.ts#taskAssertions\n$/,
+    );
     expect(report.files).toBe(12);
     expect(report.sources).toHaveLength(9);
   });

@@ -13,6 +13,7 @@ export function renderImport(report: ImportReport): string {
     ['duplicates dropped', String(duplicates)],
     ['with tools', share(report.withTools)],
     ['with a score', share(report.withScore)],
+    report.assertions && ['assertions', listed(report.assertions)],
     ['messages', listed(report.roles)],
     tokens && [
       'tokens per row',
@@ -26,9 +27,17 @@ export function renderImport(report: ImportReport): string {
     `Source: ${report.sources.join(', ')}`,
     ...shown.map(([title, value]) => `  ${title.padEnd(width)}  ${value}`),
     ...skippedLines(report.skipped),
+    ...(report.assertions ? rewardOfAssertions : []),
     '',
   ].join('\n');
 }
+
+const rewardOfAssertions = [
+  'The assertions are the reward with a file asserts.ts beside the YAML,',
+  "  export { taskAssertions } from '@trinity-rft/workflow/reward';",
+  'and in the YAML, at the task set or in explorer_input,',
+  '  default_reward_fn_type: ./asserts.ts#taskAssertions',
+];
 
 /** One line for each reason, with the first places. */
 export function skippedLines(skipped: readonly Skipped[]): readonly string[] {

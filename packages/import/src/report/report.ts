@@ -46,6 +46,8 @@ export interface ImportReport {
   readonly withTools: number;
   /** Rows whose answer has a score in the source. */
   readonly withScore: number;
+  /** Assertions of tasks by their type; undefined where there are none. */
+  readonly assertions?: Readonly<Record<string, number>>;
   /** Undefined without a tokenizer. */
   readonly tokens?: Lengths;
   /** Undefined unless asked for. */
@@ -62,13 +64,15 @@ export interface Tally {
   readonly skipped: () => readonly Skipped[];
   readonly facts: () => Pick<
     ImportReport,
-    'roles' | 'withTools' | 'withScore' | 'tokens' | 'redacted'
+    'roles' | 'withTools' | 'withScore' | 'assertions' | 'tokens' | 'redacted'
   >;
 }
 
 interface RowTraits {
   readonly tools: boolean;
   readonly score: boolean;
+  /** Types of its assertions. */
+  readonly assertions: readonly string[];
   /** Undefined without a tokenizer. */
   readonly tokens?: number;
 }
@@ -80,6 +84,7 @@ interface RowTraits {
 export function createTally(redacts: boolean): Tally {
   const skipped = new Map<string, Skipped>();
   const roles: Record<string, number> = {};
+  const assertions: Record<string, number> = {};
   const redacted: Partial<Record<RedactedKind, number>> = {};
   const lengths = new Map<number, number>();
   let [withTools, withScore] = [0, 0];
@@ -93,7 +98,8 @@ export function createTally(redacts: boolean): Tally {
       const places = count < mostPlaces ? [...first, place] : first;
       skipped.set(reason, { reason, count: count + 1, first: places });
     },
-    row(messages, { tools, score, tokens }) {
+    row(messages, { tools, score, tokens, assertions: types }) {
+      for (const type of types) assertions[type] = (assertions[type] ?? 0) + 1;
       for (const { role } of messages) roles[role] = (roles[role] ?? 0) + 1;
       if (tools) withTools++;
       if (score) withScore++;
@@ -108,6 +114,7 @@ export function createTally(redacts: boolean): Tally {
       roles,
       withTools,
       withScore,
+      ...(Object.keys(assertions).length > 0 && { assertions }),
       ...(lengths.size > 0 && { tokens: lengthsOf(lengths) }),
       ...(redacts && { redacted }),
     }),

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { ConfigError, type ChatMessage } from '@trinity-rft/core';
 import { createRowWriter, type RowWriter } from '../files/write-rows.js';
 import { orFault } from '../record/fault.js';
-import type { Conversation, Json, Preference } from '../record/item.js';
+import { isJson, type Conversation, type Json, type Preference } from '../record/item.js';
 import type { RowKind } from '../record/row-kind.js';
 import { redactValue } from '../redact/redact.js';
 import type { Place, Tally } from '../report/report.js';
@@ -76,7 +76,8 @@ export async function openRowWriting(
     if (isHeld) held++;
     else train++;
     tally.redacted(counts);
-    tally.row(messagesOf(row), { tools: 'tools' in row, score, tokens });
+    const assertions = assertionTypes(row['assert']);
+    tally.row(messagesOf(row), { tools: 'tools' in row, score, tokens, assertions });
   };
 
   return {
@@ -123,3 +124,9 @@ const messagesOf = (row: Json): readonly ChatMessage[] =>
     const messages = row[key];
     return Array.isArray(messages) ? (messages as readonly ChatMessage[]) : [];
   });
+
+/** Types of promptfoo's assertions. */
+const assertionTypes = (assertions: unknown): readonly string[] =>
+  Array.isArray(assertions)
+    ? assertions.flatMap((one: unknown) => (isJson(one) ? [String(one['type'])] : []))
+    : [];

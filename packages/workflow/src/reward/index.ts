@@ -16,6 +16,7 @@ export {
   normalizeAnswer,
   sameMath,
 } from './math/check.js';
+export { taskAssertions } from './scorers/assertions.js';
 export {
   fromScorer,
   scorerArguments,

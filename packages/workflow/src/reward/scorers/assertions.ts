@@ -81,6 +81,29 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
   };
 }
 
+/**
+ * A scorer of the assertions in the column `assert` of a task, as `trinity import --from promptfoo` keeps them. Those
+ * that ask a model, run code or measure time and cost are left out, and named in the reason.
+ * @throws RewardError for a task without an assertion that can be checked
+ */
+export function taskAssertions({ output, metadata = {} }: AssertionArguments) {
+  const { assert: given, vars } = metadata;
+  const all: readonly Assertion[] = isAssertions(given) ? [given].flat() : [];
+  const canCheck = ({ type }: Assertion): boolean =>
+    Object.hasOwn(kinds, type.replace(/^not-/, ''));
+  const checked = all.filter(canCheck);
+  if (checked.length === 0)
+    throw new RewardError(
+      `A task has no assertion that can be checked in its column "assert". Leave it out, or give it one of ${Object.keys(kinds).join(', ')}.`,
+      { code: 'SCORER_FORM' },
+    );
+  const row = { ...metadata, ...(typeof vars === 'object' ? vars : {}) };
+  const { score, reason } = assertionScorer(checked)({ output, metadata: row });
+  const others = all.filter((assertion) => !canCheck(assertion)).map(({ type }) => type);
+  const rest = others.length === 0 ? '' : ` Not checked: ${others.join(', ')}.`;
+  return { name: 'assertions', score, reason: `${reason}${rest}` };
+}
+
 const reasonOf = (failing: readonly Assertion[]): string =>
   failing.length === 0
     ? 'All assertions hold.'

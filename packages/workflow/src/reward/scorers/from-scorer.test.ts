@@ -2,6 +2,7 @@ import { RewardError, type RewardInput } from '@trinity-rft/core';
 import { ExactMatch, Levenshtein, NumericDiff, ValidJSON } from 'autoevals';
 import { describe, expect, it } from 'vitest';
 import { fromScorer, type Scorer } from './from-scorer.js';
+import { taskAssertions } from './assertions.js';
 
 const input = (response: string, truth = '42', rawTask = {}): RewardInput => ({
   response,
@@ -99,6 +100,24 @@ describe('what a scorer returns', () => {
 });
 
 describe('assertions of promptfoo', () => {
+  it('are read from the column of the task, with its variables', async () => {
+    const reward = fromScorer(taskAssertions);
+    const assert = [
+      { type: 'contains', value: '{{name}}' },
+      { type: 'not-contains', value: 'sorry' },
+      { type: 'latency', threshold: 5000 },
+    ];
+    const row = { response: 'Hello Ada, sorry.', truth: undefined, prompt: 'Hi' };
+    expect(await reward({ ...row, rawTask: { assert, vars: { name: 'Ada' } } })).toEqual({
+      parts: { assertions: 0.5 },
+      reasons: { assertions: 'Do not hold: not-contains "sorry". Not checked: latency.' },
+    });
+    for (const rawTask of [{}, { assert: [{ type: 'llm-rubric', value: 'kind' }] }])
+      await expect(reward({ ...row, rawTask })).rejects.toThrow(
+        'no assertion that can be checked in its column "assert"',
+      );
+  });
+
   it.each([
     [{ type: 'equals', value: '42' }, '42', 1],
     [{ type: 'equals', value: { a: 1 } }, '{ "a": 1 }', 1],
