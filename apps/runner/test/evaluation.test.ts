@@ -3,9 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import type { Evaluation } from '@trinity-rft/inspect';
+import { readConfiguration } from '@trinity-rft/launcher';
 import { beforeAll, expect, it } from 'vitest';
 import { metricLines, weightsDigest } from './support/run-record.js';
-import { finishHere } from './support/run-here.js';
+import { finishHere, runHere } from './support/run-here.js';
 import { trinity, type Ended } from './support/trinity.js';
 import { createWorkspace, type Workspace } from './support/workspace.js';
 
@@ -168,4 +169,12 @@ it('refuses a checkpoint that is not there, and leaves the run as it was', async
   const { stdout } = await command('log');
   expect(stdout).not.toContain('failed  ');
   expect(stdout).toContain('(after step 0)');
+});
+
+it('runs a configuration that was read before with the scorers that it names', async () => {
+  const changed = { ...JSON.parse(readFileSync(config, 'utf8')), name: 'read before' } as object;
+  const file = workspace.write('read-before.yaml', JSON.stringify(changed));
+  const options = { cwd: workspace.root, pluginDirs: ['plugins'], env: {} };
+  const { loaded } = await readConfiguration({ configPath: file, ...options });
+  expect((await runHere(workspace, file, { configPath: loaded })).error).toBeUndefined();
 });

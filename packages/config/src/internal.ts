@@ -1,5 +1,5 @@
 /** Shared by our own packages; no promise of stability. */
-export { readModuleNames } from './load.js';
+export { isScorerName, readModuleNames } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
 export { readModelFolder } from './resolve/model/model-folder.js';
 export { stalenessBoundOf } from './resolve/synchronizer.js';

@@ -140,14 +140,14 @@ export async function readModuleNames(
   return {
     plugins: (plugins?.kind === 'list' ? plugins.items : []).filter(isText).map(named),
     scorers: textsUnder(interpolated, rewardKeys)
-      .filter(({ value }) => scorerPattern.test(value))
+      .filter(({ value }) => isScorerName(value))
       .map(named),
   };
 }
 
 const rewardKeys: ReadonlySet<string> = new Set(['default_reward_fn_type', 'default_reward_fn']);
-/** A module and one of its exports. */
-const scorerPattern = /\.[cm]?[jt]s#\w+$/;
+/** True for `FILE#EXPORT`: a module and one of its exports, in the place of a reward function. */
+export const isScorerName = (name: string): boolean => /\.[cm]?[jt]s#\w+$/.test(name);
 
 /**
  * Like {@link loadConfig}, from text. Reads model folders, template files and the run directory, and

@@ -1,6 +1,7 @@
 /** A whole run: configuration, plugins, lock, and the stages in order. */
 import path from 'node:path';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
+import { isScorerName } from '@trinity-rft/config/internal';
 import {
   ConfigError,
   describeError,
@@ -172,7 +173,9 @@ async function readAll(
   const { configPath, plugins = [], cwd = '.' } = options;
   if (typeof configPath === 'string') return readConfiguration({ ...options, configPath });
   const { config, file } = configPath;
-  const all = { ...options, plugins: [...plugins, ...config.plugins] };
+  const rewards = config.stages.flatMap(tasksetsOf).map(({ taskset }) => taskset.rewardFn ?? '');
+  const scorers = [...new Set(rewards.filter(isScorerName))];
+  const all = { ...options, plugins: [...plugins, ...config.plugins], scorers };
   const projects = file === undefined ? [] : [path.dirname(path.resolve(cwd, file))];
   return { ...(await loadExtensions(all, projects)), loaded: configPath };
 }
