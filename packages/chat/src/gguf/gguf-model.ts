@@ -85,3 +85,14 @@ export function isGguf(path: string): boolean {
     closeSync(file);
   }
 }
+
+/** True if `path` is a GGUF file with a tensor of whole numbers. @throws CheckpointError when it is damaged */
+export function isQuantizedGguf(path: string): boolean {
+  if (!isGguf(path)) return false;
+  const file = openGguf(path);
+  try {
+    return [...file.tensors.values()].some(({ isQuantized }) => isQuantized);
+  } finally {
+    file.close();
+  }
+}

@@ -2,10 +2,17 @@ export { openGguf, type GgufFile, type GgufTensor } from './file/gguf-file.js';
 export type { GgufValue, Metadata } from './file/header.js';
 export type { TypedValue } from './file/typed-value.js';
 export { writeGguf, type GgufContent, type TensorToWrite } from './file/write-file.js';
-export { isGguf, openGgufModel, readGgufConfig, type GgufModel } from './gguf-model.js';
+export {
+  isGguf,
+  isQuantizedGguf,
+  openGgufModel,
+  readGgufConfig,
+  type GgufModel,
+} from './gguf-model.js';
 export { ggufArchitectures, type GgufArchitecture } from './model/config.js';
 export type { WeightTensor } from './model/weights.js';
 export type { EncodedType } from './quantization/encoders.js';
+export type { TensorLevels } from './quantization/levels.js';
 export { tensorTypes, type TensorType } from './quantization/table.js';
 export type { BaseModel, ModelCard } from './save/keys.js';
 export { saveGgufAdapter, type SaveGgufAdapterOptions } from './save/save-adapter.js';

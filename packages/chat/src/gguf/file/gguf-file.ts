@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync } from 'node:fs';
 
 import { CheckpointError } from '@trinity-rft/core';
 
+import { emptyLevels, putLevels, type TensorLevels } from '../quantization/levels.js';
 import { typeName, tensorTypes, type TensorType } from '../quantization/table.js';
 import { Cursor, readFully } from './cursor.js';
 import { broken, unsupported } from './failure.js';
@@ -14,6 +15,8 @@ export interface GgufTensor {
   readonly shape: readonly number[];
   /** The format as ggml names it: `Q4_K`. */
   readonly type: string;
+  /** Whole numbers with scales. */
+  readonly isQuantized: boolean;
 }
 
 export interface GgufFile {
@@ -25,6 +28,11 @@ export interface GgufFile {
    * @throws CheckpointError when there is no such tensor, or the file was cut short
    */
   read(name: string, into: Float32Array): void;
+  /**
+   * The whole numbers of a tensor and their scales; undefined where it holds floating point numbers.
+   * @throws CheckpointError as {@link read}
+   */
+  readLevels(name: string): TensorLevels | undefined;
   close(): void;
 }
 
@@ -52,7 +60,19 @@ export function openGguf(path: string): GgufFile {
       path,
       metadata,
       tensors: placed,
-      read: (name, into) => readTensor(path, file, placed.get(name), name, into),
+      read: (name, into) => {
+        const { format, blocks } = opened(path, file, placed.get(name), name);
+        for (const { bytes, from, at } of blocks) format.decode(bytes, from, into, at);
+      },
+      readLevels: (name) => {
+        const { format, blocks, numbers } = opened(path, file, placed.get(name), name);
+        const { levels, blockLength } = format;
+        if (!levels) return undefined;
+        const into = emptyLevels(levels, numbers);
+        for (const { bytes, from, at } of blocks)
+          putLevels({ blockLength, levels }, bytes, from, into, at);
+        return into;
+      },
       close: () => closeSync(file),
     };
   } catch (error) {
@@ -90,7 +110,8 @@ function place(path: string, entry: TensorEntry, dataStart: number, size: number
   const begin = dataStart + offset;
   const end = begin + (elements / format.blockLength) * format.blockBytes;
   if (end > size) throw broken(path, `tensor ${name} ends at byte ${end} of ${size}`);
-  return { name, shape, type: format.name, format, begin, end };
+  const isQuantized = format.levels !== undefined;
+  return { name, shape, type: format.name, isQuantized, format, begin, end };
 }
 
 /** A changed offset would read the numbers of another tensor. */
@@ -103,25 +124,49 @@ function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
   }
 }
 
-function readTensor(
+/** A block at `bytes[from]`, whose first number is number `at` of its tensor. */
+interface BlockPlace {
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly at: number;
+}
+
+interface OpenedTensor {
+  readonly format: TensorType;
+  readonly numbers: number;
+  /** The object is the same for every block. */
+  readonly blocks: Iterable<BlockPlace>;
+}
+
+function opened(
   path: string,
   file: number,
   tensor: PlacedTensor | undefined,
   name: string,
-  into: Float32Array,
-): void {
+): OpenedTensor {
   if (!tensor)
     throw new CheckpointError(`${path} holds no tensor ${name}.`, {
       code: 'GGUF_TENSOR_MISSING',
       details: { tensor: name },
     });
   const { format, begin, end } = tensor;
+  const numbers = ((end - begin) / format.blockBytes) * format.blockLength;
+  return { format, numbers, blocks: blocksOf(path, file, tensor) };
+}
+
+function* blocksOf(
+  path: string,
+  file: number,
+  { format, begin, end }: PlacedTensor,
+): Generator<BlockPlace> {
   const whole = Math.floor(chunkBytes / format.blockBytes) * format.blockBytes;
   const chunk = Buffer.alloc(Math.min(whole, end - begin));
-  for (let at = begin, out = 0; at < end;) {
-    const bytes = readFully(path, file, at, chunk.subarray(0, Math.min(chunk.length, end - at)));
-    for (let from = 0; from < bytes.length; from += format.blockBytes, out += format.blockLength)
-      format.decode(bytes, from, into, out);
-    at += bytes.length;
+  const place: { bytes: Uint8Array; from: number; at: number } = { bytes: chunk, from: 0, at: 0 };
+  for (let at = begin; at < end; at += place.bytes.length) {
+    place.bytes = readFully(path, file, at, chunk.subarray(0, Math.min(chunk.length, end - at)));
+    for (place.from = 0; place.from < place.bytes.length; place.from += format.blockBytes) {
+      yield place;
+      place.at += format.blockLength;
+    }
   }
 }

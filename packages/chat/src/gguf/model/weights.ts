@@ -1,5 +1,6 @@
 /** The tensors of a GGUF file under the names, and in the order of rows, of Hugging Face. */
 import type { GgufFile } from '../file/gguf-file.js';
+import type { TensorLevels } from '../quantization/levels.js';
 import { architectureOf } from './config.js';
 import { keysOf } from './keys.js';
 import { plainLayer, wholeModel } from './names.js';
@@ -10,6 +11,8 @@ export interface WeightTensor {
   readonly shape: readonly number[];
   /** Decodes to float32, row-major. `into` has exactly its number of elements. */
   read(into: Float32Array): void;
+  /** Its whole numbers and their scales; undefined where it is stored as floating point numbers. */
+  readLevels(): TensorLevels | undefined;
 }
 
 const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
@@ -40,6 +43,20 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
             const heads = headsOf(name);
             if (heads !== undefined) into.set(halvesApart(into, heads, shape[0] ?? 1));
           },
+          readLevels: () => {
+            const found = file.readLevels(name);
+            const heads = headsOf(name);
+            if (!found || heads === undefined) return found;
+            const apart = <T extends Float32Array | Uint8Array>(from: T): T =>
+              halvesApart(from, heads, shape[0] ?? 1);
+            const { integers, scales, offsets } = found;
+            return {
+              ...found,
+              integers: apart(integers),
+              scales: apart(scales),
+              ...(offsets && { offsets: apart(offsets) }),
+            };
+          },
         },
       ]),
   );
@@ -59,10 +76,10 @@ function rotatedHeads(file: GgufFile): (name: string) => number | undefined {
  * llama.cpp rotates neighbouring rows of a head, (0, 1), (2, 3) ...; Hugging Face rotates row i of the
  * first half with row i of the second. Undoes the order that its converter writes.
  */
-function halvesApart(from: Float32Array, heads: number, rows: number): Float32Array {
+function halvesApart<T extends Float32Array | Uint8Array>(from: T, heads: number, rows: number): T {
   const width = from.length / rows;
   const half = rows / heads / 2;
-  const to = new Float32Array(from.length);
+  const to = from.slice() as T;
   for (let row = 0; row < rows; row++) {
     const [head, within] = [Math.floor(row / (2 * half)), row % (2 * half)];
     const source = head * 2 * half + 2 * (within % half) + Math.floor(within / half);

@@ -5,78 +5,86 @@
  */
 import { encodeQ4K, encodeQ6K } from './encode-256.js';
 import { halfAt } from './half.js';
-import type { TensorType } from './types.js';
+import { levelsType, type LevelsOfBlock } from './types.js';
 
 const blockLength = 256;
 const run = 32;
 
+/** Low halves of 32 bytes, then their high halves; four times, from `skip` on. */
+const fourBits =
+  (skip: number): LevelsOfBlock['write'] =>
+  (bytes, from, into, to) => {
+    for (let k = 0; k < 8; k++) {
+      const low = from + skip + (k >> 1) * run;
+      const shift = 4 * (k & 1);
+      for (let i = 0; i < run; i++) into[to + k * run + i] = (bytes[low + i]! >> shift) & 15;
+    }
+  };
+
+/** d s_k: the first 4 scales are the low 6 bits of bytes 0 to 3; the rest have their low 4 bits in bytes 8 to 11, and their high 2 above those of the first. */
+function scale(bytes: Uint8Array, from: number, k: number): number {
+  const at = from + 4;
+  const six =
+    k < 4 ? bytes[at + k]! & 63 : (bytes[at + k + 4]! & 15) | ((bytes[at + k - 4]! >> 6) << 4);
+  return halfAt(bytes, from) * six;
+}
+
+/** -e m_k: likewise, in bytes 4 to 7, and the high halves of bytes 8 to 11. */
+function offset(bytes: Uint8Array, from: number, k: number): number {
+  const at = from + 4;
+  const six =
+    k < 4 ? bytes[at + k + 4]! & 63 : (bytes[at + k + 4]! >> 4) | ((bytes[at + k]! >> 6) << 4);
+  return -halfAt(bytes, from + 2) * six;
+}
+
 /** d, e (2 bytes each), 8 scales and 8 offsets of 6 bits (12 bytes), 256 times 4 bits. */
-export const q4k: TensorType = {
+export const q4k = levelsType({
   name: 'Q4_K',
   blockLength,
   blockBytes: 144,
-  decode(bytes, from, into, to) {
-    for (let k = 0; k < 8; k++) {
-      const [scale, offset] = scaleAndOffset(bytes, from, k);
-      const low = from + 16 + (k >> 1) * run;
-      const shift = 4 * (k & 1);
-      for (let i = 0; i < run; i++)
-        into[to + k * run + i] = scale * ((bytes[low + i]! >> shift) & 15) - offset;
-    }
-  },
+  levels: { run, centre: 8, scale, offset, write: fourBits(16) },
   encode: encodeQ4K,
-};
+});
 
 /** Like Q4_K, with a fifth bit: byte i of 32 holds that of the numbers i, i + 32, i + 64 ... */
-export const q5k: TensorType = {
+export const q5k = levelsType({
   name: 'Q5_K',
   blockLength,
   blockBytes: 176,
-  decode(bytes, from, into, to) {
-    for (let k = 0; k < 8; k++) {
-      const [scale, offset] = scaleAndOffset(bytes, from, k);
-      const low = from + 48 + (k >> 1) * run;
-      const shift = 4 * (k & 1);
-      for (let i = 0; i < run; i++) {
-        const fifth = ((bytes[from + 16 + i]! >> k) & 1) << 4;
-        into[to + k * run + i] = scale * (((bytes[low + i]! >> shift) & 15) | fifth) - offset;
-      }
-    }
+  levels: {
+    run,
+    centre: 16,
+    scale,
+    offset,
+    write(bytes, from, into, to) {
+      fourBits(48)(bytes, from, into, to);
+      for (let k = 0; k < 8; k++)
+        for (let i = 0; i < run; i++)
+          into[to + k * run + i]! |= ((bytes[from + 16 + i]! >> k) & 1) << 4;
+    },
   },
-};
+});
 
 /** 256 times the low 4 bits, 256 times the high 2, 16 scales of 8 bits, d (2 bytes); z = 32. */
-export const q6k: TensorType = {
+export const q6k = levelsType({
   name: 'Q6_K',
   blockLength,
   blockBytes: 210,
-  decode(bytes, from, into, to) {
-    const d = halfAt(bytes, from + 208);
-    for (let k = 0; k < 8; k++) {
-      const [part, quarter] = [k >> 2, k & 3];
-      const low = from + 64 * part + run * (quarter & 1);
-      const high = from + 128 + run * part;
-      for (let i = 0; i < run; i++) {
-        const q =
-          ((bytes[low + i]! >> (quarter & 2 ? 4 : 0)) & 15) |
-          (((bytes[high + i]! >> (2 * quarter)) & 3) << 4);
-        const scale = (bytes[from + 192 + 2 * k + (i >> 4)]! << 24) >> 24;
-        into[to + k * run + i] = d * scale * (q - 32);
+  levels: {
+    run: 16,
+    centre: 32,
+    scale: (bytes, from, k) => halfAt(bytes, from + 208) * ((bytes[from + 192 + k]! << 24) >> 24),
+    write(bytes, from, into, to) {
+      for (let k = 0; k < 8; k++) {
+        const [part, quarter] = [k >> 2, k & 3];
+        const low = from + 64 * part + run * (quarter & 1);
+        const high = from + 128 + run * part;
+        for (let i = 0; i < run; i++)
+          into[to + k * run + i] =
+            ((bytes[low + i]! >> (quarter & 2 ? 4 : 0)) & 15) |
+            (((bytes[high + i]! >> (2 * quarter)) & 3) << 4);
       }
-    }
+    },
   },
   encode: encodeQ6K,
-};
-
-/**
- * d s_k and e m_k. The first 4 scales and offsets are the low 6 bits of bytes 0..3 and 4..7; the rest
- * have their low 4 bits in bytes 8..11, and their high 2 bits above those of the first.
- */
-function scaleAndOffset(bytes: Uint8Array, from: number, k: number): readonly [number, number] {
-  const at = from + 4;
-  const scale =
-    k < 4 ? bytes[at + k]! & 63 : (bytes[at + k + 4]! & 15) | ((bytes[at + k - 4]! >> 6) << 4);
-  const offset =
-    k < 4 ? bytes[at + k + 4]! & 63 : (bytes[at + k + 4]! >> 4) | ((bytes[at + k]! >> 6) << 4);
-  return [halfAt(bytes, from) * scale, halfAt(bytes, from + 2) * offset];
-}
+});

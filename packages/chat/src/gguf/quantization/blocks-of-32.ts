@@ -4,19 +4,25 @@
  * @see ggml-quants.c, `dequantize_row_*` and `quantize_row_*_ref`
  */
 import { halfAt, halfOfNumber, putHalf } from './half.js';
-import type { TensorType } from './types.js';
+import { levelsType, type LevelsOfBlock } from './types.js';
 
 const blockLength = 32;
 const half = 16;
+const run = 32;
+const scale = halfAt;
 
 /** d (2 bytes), 32 signed bytes. */
-export const q80: TensorType = {
+export const q80 = levelsType({
   name: 'Q8_0',
   blockLength,
   blockBytes: 34,
-  decode(bytes, from, into, to) {
-    const d = halfAt(bytes, from);
-    for (let i = 0; i < blockLength; i++) into[to + i] = d * ((bytes[from + 2 + i]! << 24) >> 24);
+  levels: {
+    run,
+    centre: 128,
+    scale,
+    write(bytes, from, into, to) {
+      for (let i = 0; i < blockLength; i++) into[to + i] = bytes[from + 2 + i]! ^ 128;
+    },
   },
   // In float32 throughout, so that the bytes are those of llama.cpp.
   encode(values, from, bytes, to) {
@@ -28,72 +34,64 @@ export const q80: TensorType = {
     for (let i = 0; i < blockLength; i++)
       bytes[to + 2 + i] = roundAway(Math.fround(values[from + i]! * inverse));
   },
-};
+});
 
-/** d (2 bytes), 32 times 4 bits; z = 8. */
-export const q40: TensorType = {
-  name: 'Q4_0',
-  blockLength,
-  blockBytes: 18,
-  decode(bytes, from, into, to) {
-    const d = halfAt(bytes, from);
-    for (let i = 0; i < half; i++) {
-      const q = bytes[from + 2 + i]!;
-      into[to + i] = d * ((q & 15) - 8);
-      into[to + i + half] = d * ((q >> 4) - 8);
-    }
-  },
-};
+/** m behind d. */
+const offset = (bytes: Uint8Array, from: number): number => halfAt(bytes, from + 2);
 
-/** d, m (2 bytes each), 32 times 4 bits. */
-export const q41: TensorType = {
-  name: 'Q4_1',
-  blockLength,
-  blockBytes: 20,
-  decode(bytes, from, into, to) {
-    const d = halfAt(bytes, from);
-    const m = halfAt(bytes, from + 2);
+/** Low halves of the 16 bytes at `skip`, then the high ones. */
+const fourBits =
+  (skip: number): LevelsOfBlock['write'] =>
+  (bytes, from, into, to) => {
     for (let i = 0; i < half; i++) {
-      const q = bytes[from + 4 + i]!;
-      into[to + i] = d * (q & 15) + m;
-      into[to + i + half] = d * (q >> 4) + m;
+      const q = bytes[from + skip + i]!;
+      into[to + i] = q & 15;
+      into[to + i + half] = q >> 4;
     }
-  },
-};
+  };
 
-/** d (2 bytes), the fifth bits (4 bytes), 32 times 4 bits; z = 16. */
-export const q50: TensorType = {
-  name: 'Q5_0',
-  blockLength,
-  blockBytes: 22,
-  decode(bytes, from, into, to) {
-    const d = halfAt(bytes, from);
-    for (let i = 0; i < half; i++) {
-      const q = bytes[from + 6 + i]!;
-      into[to + i] = d * (((q & 15) | fifthBit(bytes, from + 2, i)) - 16);
-      into[to + i + half] = d * (((q >> 4) | fifthBit(bytes, from + 2, i + half)) - 16);
-    }
-  },
-};
-
-/** d, m (2 bytes each), the fifth bits (4 bytes), 32 times 4 bits. */
-export const q51: TensorType = {
-  name: 'Q5_1',
-  blockLength,
-  blockBytes: 24,
-  decode(bytes, from, into, to) {
-    const d = halfAt(bytes, from);
-    const m = halfAt(bytes, from + 2);
-    for (let i = 0; i < half; i++) {
-      const q = bytes[from + 8 + i]!;
-      into[to + i] = d * ((q & 15) | fifthBit(bytes, from + 4, i)) + m;
-      into[to + i + half] = d * ((q >> 4) | fifthBit(bytes, from + 4, i + half)) + m;
-    }
-  },
-};
+/** Likewise, with the fifth bits in the 4 bytes before. */
+const fiveBits =
+  (skip: number): LevelsOfBlock['write'] =>
+  (bytes, from, into, to) => {
+    fourBits(skip)(bytes, from, into, to);
+    for (let i = 0; i < blockLength; i++) into[to + i]! |= fifthBit(bytes, from + skip - 4, i);
+  };
 
 const fifthBit = (bytes: Uint8Array, at: number, i: number): number =>
   ((bytes[at + (i >> 3)]! >> (i & 7)) & 1) << 4;
+
+/** d (2 bytes), 32 times 4 bits; z = 8. */
+export const q40 = levelsType({
+  name: 'Q4_0',
+  blockLength,
+  blockBytes: 18,
+  levels: { run, centre: 8, scale, write: fourBits(2) },
+});
+
+/** d, m (2 bytes each), 32 times 4 bits. */
+export const q41 = levelsType({
+  name: 'Q4_1',
+  blockLength,
+  blockBytes: 20,
+  levels: { run, centre: 8, scale, offset, write: fourBits(4) },
+});
+
+/** d (2 bytes), the fifth bits (4 bytes), 32 times 4 bits; z = 16. */
+export const q50 = levelsType({
+  name: 'Q5_0',
+  blockLength,
+  blockBytes: 22,
+  levels: { run, centre: 16, scale, write: fiveBits(6) },
+});
+
+/** d, m (2 bytes each), the fifth bits (4 bytes), 32 times 4 bits. */
+export const q51 = levelsType({
+  name: 'Q5_1',
+  blockLength,
+  blockBytes: 24,
+  levels: { run, centre: 16, scale, offset, write: fiveBits(8) },
+});
 
 /** The nearest whole number; a half goes away from zero. The sum is exact in float64. */
 const roundAway = (value: number): number => Math.sign(value) * Math.floor(Math.abs(value) + 0.5);

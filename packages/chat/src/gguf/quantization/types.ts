@@ -11,4 +11,47 @@ export interface TensorType {
   decode(bytes: Uint8Array, from: number, into: Float32Array, to: number): void;
   /** Encodes the block at `values[from]` to `bytes[to]` and after, rounding as llama.cpp does. */
   readonly encode?: (values: Float32Array, from: number, bytes: Uint8Array, to: number) => void;
+  /** Whole numbers with a scale, of which the block is made. @default it holds floating point numbers */
+  readonly levels?: LevelsOfBlock;
+}
+
+/**
+ * A block in runs of numbers that share a scale s: x_i = s (q_i - centre), or with an offset m of the run
+ * x_i = s q_i + m.
+ */
+export interface LevelsOfBlock {
+  /** Numbers of a run. */
+  readonly run: 16 | 32;
+  /** q_i is from 0 to twice this, exclusive. */
+  readonly centre: 8 | 16 | 32 | 128;
+  /** Writes all q_i of the block at `bytes[from]` to `into[to]` and after. */
+  write(bytes: Uint8Array, from: number, into: Uint8Array, to: number): void;
+  /** s of run k. */
+  scale(bytes: Uint8Array, from: number, k: number): number;
+  /** m of run k. */
+  readonly offset?: (bytes: Uint8Array, from: number, k: number) => number;
+}
+
+const scratch = new Uint8Array(256);
+
+/** A format of whole numbers with scales. */
+export function levelsType(
+  type: Omit<TensorType, 'decode'> & { readonly levels: LevelsOfBlock },
+): TensorType {
+  const { blockLength, levels } = type;
+  const { run, centre, offset } = levels;
+  return {
+    ...type,
+    decode(bytes, from, into, to) {
+      levels.write(bytes, from, scratch, 0);
+      for (let k = 0; k * run < blockLength; k++) {
+        const scale = levels.scale(bytes, from, k);
+        const end = (k + 1) * run;
+        if (offset) {
+          const m = offset(bytes, from, k);
+          for (let i = k * run; i < end; i++) into[to + i] = scale * scratch[i]! + m;
+        } else for (let i = k * run; i < end; i++) into[to + i] = scale * (scratch[i]! - centre);
+      }
+    },
+  };
 }

@@ -1,0 +1,56 @@
+/** Tensors of whole numbers with scales, in the layout of the ONNX operator `MatMulNBits`. */
+import type { TensorType } from './types.js';
+
+/** Rows in blocks: x = scale (q - 2^(bits - 1)), plus the offset of the block if the format has one. */
+export interface TensorLevels {
+  readonly bits: 4 | 8;
+  /** Numbers of a block. */
+  readonly length: 16 | 32;
+  /** q as bytes; with 4 bits two in each, the first in the lower half. */
+  readonly integers: Uint8Array;
+  /** One number for each block. */
+  readonly scales: Float32Array;
+  readonly offsets?: Float32Array;
+}
+
+const bitsOf = ({ centre }: NonNullable<TensorType['levels']>): 4 | 8 => (centre === 8 ? 4 : 8);
+
+/** An empty tensor of so many numbers. */
+export function emptyLevels(
+  levels: NonNullable<TensorType['levels']>,
+  numbers: number,
+): TensorLevels {
+  const bits = bitsOf(levels);
+  const blocks = numbers / levels.run;
+  return {
+    bits,
+    length: levels.run,
+    integers: new Uint8Array((numbers * bits) / 8),
+    scales: new Float32Array(blocks),
+    ...(levels.offset && { offsets: new Float32Array(blocks) }),
+  };
+}
+
+const scratch = new Uint8Array(256);
+
+/** Writes the block at `bytes[from]`, whose first number is number `at` of the tensor. */
+export function putLevels(
+  { blockLength, levels }: Required<Pick<TensorType, 'blockLength' | 'levels'>>,
+  bytes: Uint8Array,
+  from: number,
+  { bits, integers, scales, offsets }: TensorLevels,
+  at: number,
+): void {
+  const { centre, run, offset } = levels;
+  levels.write(bytes, from, scratch, 0);
+  if (bits === 4)
+    for (let i = 0; i < blockLength; i += 2)
+      integers[(at + i) / 2] = scratch[i]! | (scratch[i + 1]! << 4);
+  else for (let i = 0; i < blockLength; i++) integers[at + i] = scratch[i]! + 128 - centre;
+  for (let k = 0; k * run < blockLength; k++) {
+    const block = at / run + k;
+    const scale = (scales[block] = levels.scale(bytes, from, k));
+    // Counted from the centre: s q + m = s (q - centre) + (m + s centre).
+    if (offsets && offset) offsets[block] = offset(bytes, from, k) + scale * centre;
+  }
+}
