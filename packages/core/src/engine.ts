@@ -392,6 +392,12 @@ export type AdapterOptions =
       readonly targetModules: 'all-linear' | readonly string[];
     };
 
+/**
+ * Frozen weights in blocks of integers: of 8 or 4 bits, rounded when they are loaded, or as a quantised GGUF file
+ * has them.
+ */
+export type Quantization = 'int8' | 'int4' | 'file';
+
 /** Options of {@link EngineFactory.openCritic}. */
 export interface CriticEngineOptions {
   /** A Hugging Face model folder. */
@@ -412,6 +418,11 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly tokenBytes?: readonly Uint8Array[];
   /** Train adapters and leave the weights alone. @default all weights are trained */
   readonly lora?: AdapterOptions;
+  /**
+   * With {@link lora}: the weights below the adapters are quantised, in sampling, scores and gradients alike.
+   * @default they are floating point numbers
+   */
+  readonly quantization?: Quantization;
   /** Low-latency sampling while training: answers matter more than the time of a step. @default false */
   readonly interactive?: boolean;
   /** Seed of everything that the engine initializes at random, such as new adapters. @default 0 */

@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 
 import { type Logger, silentLogger } from '@trinity-rft/core';
-import type { Engine } from '@trinity-rft/core/engine';
+import type { Engine, Quantization } from '@trinity-rft/core/engine';
 
 import { onnxCapabilities } from './capabilities.js';
 import type { LoraOptions } from './lora/plan.js';
@@ -38,6 +38,13 @@ export interface OnnxEngineOptions {
    * @default all weights are trained
    */
   readonly lora?: LoraOptions;
+  /**
+   * With `lora`: the weights below the adapters are stored in blocks of integers, in sampling, scores and
+   * gradients alike. `file` takes those of a quantised GGUF file as they are. Checkpoints then hold the adapters
+   * alone.
+   * @default they are floating point numbers
+   */
+  readonly quantization?: Quantization;
   /** Longest prompt and response together, in tokens. @default the model's own limit */
   readonly maxModelLen?: number;
   /** The bytes of each token id; stop strings and grammars need them. @default none */
@@ -90,7 +97,7 @@ export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engi
 
 /** The options with defaults, as the worker thread gets them. */
 export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
-  const { modelPath, maxModelLen, tokenBytes, lora, interactive = false } = options;
+  const { modelPath, maxModelLen, tokenBytes, lora, quantization, interactive = false } = options;
   return {
     modelPath,
     threads: options.threads ?? Math.min(8, availableParallelism()),
@@ -103,6 +110,7 @@ export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
     maxBatchSize: options.maxBatchSize ?? 256,
     maxModelLen,
     lora,
+    quantization,
     tokenBytes: tokenBytes && packTokenBytes(tokenBytes),
   };
 }

@@ -11,13 +11,23 @@ import type { LoraOptions } from './lora/plan.js';
 export const onnxEngine: EngineFactory = {
   name: 'onnx',
   capabilities: onnxCapabilities,
-  open: ({ reference, maxModelLen, tokenBytes, lora, interactive, seed, ...shared }) =>
+  open: ({
+    reference,
+    maxModelLen,
+    tokenBytes,
+    lora,
+    quantization,
+    interactive,
+    seed,
+    ...shared
+  }) =>
     createOnnxEngine({
       ...sharedOptions(shared),
       reference,
       maxModelLen,
       tokenBytes,
       interactive,
+      quantization,
       lora: lora && adaptersOf(lora, seed),
     }),
   checkModel,

@@ -18,7 +18,7 @@ import { Graph } from '../src/onnx/graph/graph.js';
 import { matmul } from '../src/onnx/ops/matmul.js';
 import { loadModelFolder, saveModelFolder } from '../src/storage/model-folder.js';
 import { saveTransformersJs, type SaveTransformersOptions } from '../src/transformers-js/save.js';
-import { toBlocks } from '../src/transformers-js/stored-weights.js';
+import { toBytes } from '../src/quantized/quantize.js';
 import { readBatch } from './support/fixtures.js';
 
 const fixture = (name: string): string => new URL(`fixtures/${name}`, import.meta.url).pathname;
@@ -304,7 +304,7 @@ describe('a folder for transformers.js that cannot be made leaves nothing behind
 
 it('8-bit blocks are within half a step of the numbers, and zeros stay zeros', () => {
   const numbers = Float32Array.from({ length: 3 * 40 }, (_, i) => (i < 40 ? 0 : Math.sin(i) * i));
-  const { integers, scales } = toBlocks(numbers, [3, 40]);
+  const { integers, scales } = toBytes(numbers, [3, 40]);
   expect(integers).toHaveLength(3 * 64);
   numbers.forEach((value, i) => {
     const [row, column] = [Math.floor(i / 40), i % 40];

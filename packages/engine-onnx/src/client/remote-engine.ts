@@ -5,7 +5,6 @@ import type { Link } from '@trinity-rft/core/worker-link';
 
 import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
 import { packBatch, transferables } from '../protocol/packing.js';
-import { planSamplerThreads } from '../sample/sampler-threads.js';
 import { AddedGradients, knownGradients } from './added-gradients.js';
 import { DrawnTexts } from './drawn-texts.js';
 import { SamplerPool } from './sampler-pool.js';
@@ -49,12 +48,10 @@ function createPool(
   link: Link<EngineMethods>,
   start: (options: WorkerOptions) => Link<EngineMethods>,
   options: WorkerOptions,
-  { config }: EngineFacts,
+  { config, samplers }: EngineFacts,
 ): SamplerPool {
-  const planned = planSamplerThreads(config, options.threads);
-  const samplers = Math.min(planned.samplers, options.maxSamplers);
   return new SamplerPool(link, {
-    others: samplers - 1,
+    others: Math.min(samplers, options.maxSamplers) - 1,
     start: () => start({ ...options, lora: undefined, reference: false, samplerOf: config }),
   });
 }

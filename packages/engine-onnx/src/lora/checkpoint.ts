@@ -7,6 +7,7 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
+import type { Quantization } from '@trinity-rft/core/engine';
 
 import { assertSameModel, loadWeightsOf } from '../storage/checkpoint.js';
 import { isFile, readIfThere, writeWhole } from '../storage/files.js';
@@ -31,42 +32,59 @@ export interface AdapterCheckpoint {
 
 export interface SaveAdapterCheckpointOptions extends AdapterState {
   readonly files: ModelFiles;
-  /** With the adapters merged in. */
-  readonly weights: Float32Array;
+  /** With the adapters merged in; undefined: they are not written. */
+  readonly weights: Float32Array | undefined;
   /** Folder of the frozen model. */
   readonly modelPath: string;
   readonly optimizer: OptimizerState | undefined;
-  /** Write the weights too. */
-  readonly merged: boolean;
-  readonly baseDigest: () => string;
+  readonly base: Omit<FrozenModel, 'weights'>;
 }
 
 /** The frozen model of a run. */
 export interface FrozenModel {
-  readonly base: FrozenWeights;
-  /** `digestOf` it. */
-  readonly baseDigest: () => string;
+  /** Undefined: quantised ones, with which no adapter is merged. */
+  readonly weights: FrozenWeights | undefined;
+  /** How they are quantised. @default they are floating point numbers */
+  readonly quantization?: Quantization;
+  /** SHA-256 of them. */
+  readonly digest: () => string;
 }
 
 /** Base file of a digest of the frozen model, without whose weights an adapter means nothing. */
 const baseFile = 'base_model.json';
+
+interface BaseRecord {
+  readonly sha256?: unknown;
+  /** Absent: the weights are floating point numbers. */
+  readonly quantization?: Quantization;
+}
+
+/** About the model below the adapter of a checkpoint, if that has no weights of its own. */
+export async function readBaseRecord(directory: string): Promise<BaseRecord> {
+  const text = await readIfThere(join(directory, adapterFolder, baseFile));
+  return JSON.parse(String(text ?? '{}')) as BaseRecord;
+}
 
 /** Equal state gives equal bytes. */
 export async function saveAdapterCheckpoint(
   directory: string,
   options: SaveAdapterCheckpointOptions,
 ): Promise<void> {
-  const { files, weights, plan, flat, modelPath, optimizer } = options;
+  const { files, weights, plan, flat, modelPath, optimizer, base } = options;
   const { config } = files;
-  if (options.merged) await saveModelFolder(directory, files, weights);
+  if (weights) await saveModelFolder(directory, files, weights);
   else await saveModelFiles(directory, files);
   // Removes moments of all parameters that an earlier save may have left.
   await saveOptimizer(directory, [], undefined);
   const folder = join(directory, adapterFolder);
   await saveAdapters(folder, { config, plan, flat, baseModel: resolve(modelPath) });
-  const digest = (): string => `${JSON.stringify({ sha256: options.baseDigest() })}\n`;
-  if (options.merged) await rm(join(folder, baseFile), { force: true });
-  else await writeWhole(join(folder, baseFile), Buffer.from(digest()));
+  const { quantization } = base;
+  const record = (): BaseRecord => ({
+    sha256: base.digest(),
+    ...(quantization && { quantization }),
+  });
+  if (weights) await rm(join(folder, baseFile), { force: true });
+  else await writeWhole(join(folder, baseFile), Buffer.from(`${JSON.stringify(record())}\n`));
   await saveOptimizer(folder, adapterSpecs(adapterTargets(config, plan)), optimizer);
 }
 
@@ -80,8 +98,12 @@ export async function loadAdapterCheckpoint(
   {
     config,
     plan,
-    ...frozen
-  }: FrozenModel & { readonly config: ModelConfig; readonly plan: AdapterPlan },
+    base,
+  }: {
+    readonly base: FrozenModel;
+    readonly config: ModelConfig;
+    readonly plan: AdapterPlan;
+  },
 ): Promise<AdapterCheckpoint> {
   await assertSameModel(directory, config);
   const folder = join(directory, adapterFolder);
@@ -93,24 +115,31 @@ export async function loadAdapterCheckpoint(
   const found = await loadAdapters(folder, config);
   assertSamePlan(folder, found.plan, plan);
   const targets = adapterTargets(config, plan);
-  const weights = (await hasWeights(directory))
-    ? await loadWeightsOf(directory, config)
-    : undefined;
-  if (weights) assertSameBase({ directory, config, targets, weights, base: frozen.base });
-  else await assertBase(directory, frozen);
+  const weights =
+    base.weights && (await hasWeights(directory))
+      ? await loadWeightsOf(directory, config)
+      : undefined;
+  if (weights && base.weights)
+    assertSameBase({ directory, config, targets, weights, base: base.weights });
+  else await assertBase(directory, base);
   const optimizer = await loadOptimizer(folder, adapterSpecs(targets));
   return { weights, flat: found.flat, optimizer };
 }
 
 /** @throws CheckpointError when the adapters of a checkpoint were trained on another model */
-export async function assertBase(directory: string, { baseDigest }: FrozenModel): Promise<void> {
-  const file = join(directory, adapterFolder, baseFile);
-  const text = await readIfThere(file);
-  const { sha256 } = JSON.parse(String(text ?? '{}')) as { readonly sha256?: unknown };
-  if (sha256 === baseDigest()) return;
+export async function assertBase(
+  directory: string,
+  { digest, quantization }: FrozenModel,
+): Promise<void> {
+  const found = await readBaseRecord(directory);
+  if (found.quantization !== quantization)
+    throw mismatch(
+      `The adapters of ${directory} were trained with model.quantization: ${found.quantization ?? 'none'}, and this run has ${quantization ?? 'none'}. Set the former, or start a new run.`,
+    );
+  if (found.sha256 === digest()) return;
   throw mismatch(
     `${directory} belongs to another model: the weights that its adapters were trained on differ ` +
-      `(${file}). Start with the same model.`,
+      `(${join(directory, adapterFolder, baseFile)}). Start with the same model.`,
   );
 }
 

@@ -14,7 +14,7 @@ import {
   type ModelFolder,
 } from '../storage/model-folder.js';
 import { adapterFolder, hasWeights } from '../storage/weight-files.js';
-import { assertBase, type FrozenModel } from './checkpoint.js';
+import { assertBase, readBaseRecord, type FrozenModel } from './checkpoint.js';
 import { openAdapters } from './open.js';
 
 /** @throws CheckpointError as `loadModelFolder`, or when the model below cannot be read */
@@ -50,24 +50,38 @@ async function loadMergedWeights(
   frozen?: FrozenModel,
 ): Promise<Float32Array> {
   if (!(await holdsAdapterOnly(directory))) return loadWeights(directory, config);
+  await refuseQuantized(directory);
   if (frozen) await assertBase(directory, frozen);
-  const base = frozen?.base.all() ?? (await loadMergedWeights(await modelBelow(directory), config));
+  const base =
+    frozen?.weights?.all() ?? (await loadMergedWeights(await modelBelow(directory), config));
   const weights = new WeightBuffers(config, base);
   const lora = { path: join(directory, adapterFolder) };
-  const sharesBase = frozen?.base.isShared;
+  const sharesBase = frozen?.weights?.isShared;
   const adapters = await openAdapters({ config, weights, lora, threads: 1, sharesBase });
   await adapters.close();
   return weights.training.flat;
 }
 
+/** @throws CheckpointError when a folder holds an adapter that belongs to quantised weights */
+async function refuseQuantized(directory: string): Promise<void> {
+  const { quantization } = await readBaseRecord(directory);
+  if (quantization === undefined) return;
+  throw new CheckpointError(
+    `${directory} holds an adapter that was trained beside quantised weights (model.quantization: ${quantization}), ` +
+      'so it has no weights to be merged with. Sample from the folder itself, or export the adapter alone: ' +
+      '`trinity export FOLDER --to gguf --adapter-only`.',
+    { code: 'ADAPTER_BESIDE_QUANTIZED', details: { directory } },
+  );
+}
+
 const adapterConfig = (directory: string): string =>
   join(directory, adapterFolder, 'adapter_config.json');
 
-const holdsAdapterOnly = async (directory: string): Promise<boolean> =>
+export const holdsAdapterOnly = async (directory: string): Promise<boolean> =>
   !(await hasWeights(directory)) && isFile(adapterConfig(directory));
 
 /** Where the frozen model of a folder with only adapters is. */
-async function modelBelow(directory: string): Promise<string> {
+export async function modelBelow(directory: string): Promise<string> {
   const file = adapterConfig(directory);
   const { base_model_name_or_path: below } = JSON.parse(
     String(await readIfThere(file)),

@@ -28,11 +28,15 @@ export async function openAdapters({
   threads,
   sharesBase,
 }: OpenAdaptersOptions): Promise<Adapters> {
-  const { plan, flat } =
-    'path' in lora ? await loadAdapters(lora.path, config) : newAdapters(config, lora);
+  const { plan, flat } = await adaptersOf(config, lora);
   const adapters = new Adapters({ config, plan, weights, initial: flat, threads, sharesBase });
   if ('path' in lora) await adapters.merge();
   return adapters;
+}
+
+/** Adapters of a folder, or new ones. @throws as {@link openAdapters} */
+export async function adaptersOf(config: ModelConfig, lora: LoraOptions): Promise<AdapterState> {
+  return 'path' in lora ? loadAdapters(lora.path, config) : newAdapters(config, lora);
 }
 
 function newAdapters(

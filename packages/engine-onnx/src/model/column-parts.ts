@@ -2,7 +2,13 @@
  * Columns of a linear layer that the trainer computes separately, so that its sums have the same
  * blocks as the sampler's.
  */
-import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm-blocks.js';
+import {
+  blockLength,
+  dividedColumns,
+  threadAlignN,
+  threadColumns,
+  type LinearShape,
+} from '../runtime/gemm-blocks.js';
 import { rowWindow } from './row-window.js';
 import type { ModelConfig } from './config.js';
 import { linearShapes } from './parameters.js';
@@ -57,4 +63,21 @@ function isFragile(columns: number, depth: number, threads: number): boolean {
     Math.max(1, Math.floor(columns / (i + 1) / 16) * 16),
   );
   return shares.some((share) => blockLength(share, depth) !== blockLength(columns, depth));
+}
+
+/**
+ * Sizes of the parts in which a layer's columns are computed so that any number of rows from 2 on, and any of up
+ * to so many threads, sums in the same blocks. Few layers have to be divided: those with few columns and a great
+ * depth, such as adapters.
+ */
+export function steadyParts([columns, depth]: LinearShape, threads: number): readonly number[] {
+  const most = Math.min(threads, Math.ceil(columns / threadAlignN));
+  const isSteady = Array.from({ length: most }, (_, i) => dividedColumns(columns, i + 1))
+    .flat()
+    .every((share) => blockLength(share, depth) === blockLength(columns, depth));
+  if (isSteady) return [columns];
+  // Columns that are never divided.
+  return Array.from({ length: Math.ceil(columns / threadAlignN) }, (_, i) =>
+    Math.min(threadAlignN, columns - i * threadAlignN),
+  );
 }

@@ -36,36 +36,48 @@ export interface ScoredStates {
 export function chunkedHead(
   trunk: Trunk,
   scored: ScoredStates,
-  options: {
-    readonly chunks: number;
-    readonly entropy: boolean;
-    readonly necs?: boolean;
-  },
+  options: ScoreOptions & { readonly chunks: number },
 ): Scores {
-  const logprobs: Value[] = [];
-  const entropy: Value[] = [];
-  const necs: Value[] = [];
+  const found: Scores[] = [];
   inChunks(partsOf(trunk, scored), options.chunks, (part) => {
     const { logprobs: distribution } = headDistribution(
       trunk,
       part.states,
       part.inverseTemperature ?? scored.inverseTemperature,
     );
-    const logprob = gatherElements(distribution, part.targets, 1);
-    logprobs.push(logprob);
-    if (options.entropy || options.necs) {
-      const p = exp(distribution);
-      const own = negate(rowDot(p, distribution));
-      if (options.entropy) entropy.push(own);
-      if (options.necs)
-        necs.push(add(multiply(own, rowDot(p, p)), rowDot(multiply(p, p), distribution)));
-    }
-    return [logprob, ...entropy.slice(-1), ...necs.slice(-1)];
+    const scores = scoresOf(distribution, part.targets, options);
+    found.push(scores);
+    return Object.values(scores).filter((value) => value !== undefined);
   });
+  const joined = (name: keyof Scores): Value | undefined => {
+    const parts = found.flatMap((scores) => scores[name] ?? []);
+    return parts.length > 0 ? concat(parts, 0, 'R') : undefined;
+  };
+  return { logprobs: joined('logprobs')!, entropy: joined('entropy'), necs: joined('necs') };
+}
+
+export interface ScoreOptions {
+  readonly entropy: boolean;
+  /** @default false */
+  readonly necs?: boolean;
+}
+
+/** Numbers of each row of log-probabilities. `logprobs` [R, V], `targets` int32 [R, 1] */
+export function scoresOf(
+  logprobs: Value,
+  targets: Value,
+  { entropy, necs = false }: ScoreOptions,
+): Scores {
+  const scores = { logprobs: gatherElements(logprobs, targets, 1) };
+  if (!entropy && !necs) return scores;
+  const p = exp(logprobs);
+  const own = negate(rowDot(p, logprobs));
   return {
-    logprobs: concat(logprobs, 0, 'R'),
-    entropy: options.entropy ? concat(entropy, 0, 'R') : undefined,
-    necs: options.necs ? concat(necs, 0, 'R') : undefined,
+    ...scores,
+    ...(entropy && { entropy: own }),
+    ...(necs && {
+      necs: add(multiply(own, rowDot(p, p)), rowDot(multiply(p, p), logprobs)),
+    }),
   };
 }
 

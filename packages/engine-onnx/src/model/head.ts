@@ -36,15 +36,20 @@ export function headDistribution(
   states: Value,
   inverseTemperature: Value,
 ): Distribution {
-  const { logits, slope } = headLogits(
-    trunk,
-    project(trunk, states, headWeight(trunk)),
-    inverseTemperature,
-  );
-  const logprobs = states.graph.node(
+  return distributionOf(trunk, project(trunk, states, headWeight(trunk)), inverseTemperature);
+}
+
+/** `product` [R, V] of states and the whole head. */
+export function distributionOf(
+  trunk: Pick<Trunk, 'config'>,
+  product: Value,
+  inverseTemperature: Value,
+): Distribution {
+  const { logits, slope } = headLogits(trunk, product, inverseTemperature);
+  const logprobs = product.graph.node(
     'LogSoftmax',
     [logits],
-    { shape: [dimAt(states, 0), trunk.config.vocabSize] },
+    { shape: [dimAt(product, 0), trunk.config.vocabSize] },
     { attributes: { axis: -1 } },
   );
   return { logprobs, slope };

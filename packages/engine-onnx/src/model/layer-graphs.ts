@@ -18,21 +18,24 @@
  *
  * Of the logits l of a part: `largest` = max(l), `sum` = sum(e^(l - largest)), `dot` = sum(e^(l - largest) l),
  * `target` = l of the target.
+ * A weight that is quantised is made of the inputs of `blockInput`.
  * `log_total` is the logarithm of sum(e^l) over all parts. `targets` are tokens of the part by their index in it,
  * and `grad_targets` is `grad_logprobs` where the target is among these, else 0.
  */
 import { gradients } from '../onnx/autodiff.js';
+import type { Dim } from '../onnx/graph/dims.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
+import { blockInput, blockNumbers, type BlockFormat } from '../onnx/ops/blocks.js';
 import { add, exp, multiply, negate, subtract } from '../onnx/ops/elementwise.js';
-import { matmul, rowDot, type LowRank } from '../onnx/ops/matmul.js';
+import { linear, lowRankProduct, matmul, rowDot, type LowRank } from '../onnx/ops/matmul.js';
 import { gatherElements, scatterElements } from '../onnx/ops/select.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
 import { block } from './block.js';
 import type { ModelConfig } from './config.js';
 import { headLogits, headStates } from './head.js';
-import { layerSpecs, type ParameterSpec } from './parameters.js';
+import { headName, layerSpecs, type ParameterSpec } from './parameters.js';
 import { trainingTrunk } from './training-graphs.js';
-import { parameterOf } from './trunk.js';
+import { parameterOf, type Trunk } from './trunk.js';
 
 /** A matrix that is not trained itself, and the factors that are: {@link LowRank}. */
 interface AdaptedMatrix {
@@ -47,9 +50,13 @@ export interface LayerAdapters {
   readonly scale: number;
 }
 
+export type BlockFormats = ReadonlyMap<string, BlockFormat>;
+
 export interface LayerGraphOptions {
   /** Their factors have the gradients, not the parameters. */
   readonly adapters?: LayerAdapters | undefined;
+  /** Formats of matrices in blocks, by name. The adapters are beside such weights, not in them. @default none */
+  readonly formats?: BlockFormats | undefined;
   /** See `training-graphs.ts`. */
   readonly branching: boolean;
 }
@@ -58,9 +65,10 @@ export interface LayerGraphOptions {
 export function layerGraph(
   config: ModelConfig,
   layer: number,
-  { branching }: LayerGraphOptions,
+  { branching, formats, adapters }: LayerGraphOptions,
 ): Uint8Array {
-  const { graph, y } = layerBody(config, layer, { branching });
+  const beside = formats && adapters;
+  const { graph, y } = layerBody(config, layer, { branching, formats, adapters: beside });
   graph.output('y', y);
   return graph.encode();
 }
@@ -79,13 +87,16 @@ export function layerGradientGraph(
   return graph.encode();
 }
 
-function layerBody(config: ModelConfig, layer: number, { adapters, branching }: LayerGraphOptions) {
+function layerBody(
+  config: ModelConfig,
+  layer: number,
+  { adapters, branching, formats }: LayerGraphOptions,
+) {
   const graph = new Graph();
   const x = graph.input('x', 'float32', ['B', 'T', config.hiddenSize]);
   const inputOf = ({ name, shape }: ParameterSpec) =>
-    [name, graph.input(name, 'float32', shape)] as const;
-  const specs = layerSpecs(config, layer);
-  const parameters = new Map(specs.map(inputOf));
+    [name, weightInput(graph, name, shape, formats)] as const;
+  const parameters = new Map(layerSpecs(config, layer).map(inputOf));
   const own = adapters?.targets.filter(({ weight }) => parameters.has(weight.name));
   const factors = own && new Map(own.flatMap(({ a, b }) => [inputOf(a), inputOf(b)]));
   const lowRank = own?.map(({ weight, a, b }) => {
@@ -97,10 +108,32 @@ function layerBody(config: ModelConfig, layer: number, { adapters, branching }: 
     return [parameterOf({ parameters }, weight.name), pair] as const;
   });
   const trunk = trainingTrunk(graph, config, parameters, {
-    adapters: lowRank && new Map(lowRank),
+    ...(formats ? { products: besides(lowRank ?? []) } : { adapters: lowRank && new Map(lowRank) }),
     branching,
   });
   return { graph, x, y: block(trunk, layer, x), trained: factors ?? parameters };
+}
+
+/** Layers whose adapters are not in their weights. */
+const besides = (pairs: readonly (readonly [Value, LowRank])[]): NonNullable<Trunk['products']> =>
+  new Map(
+    pairs.map(([weight, factors]) => [
+      weight,
+      (x) => add(linear(x, weight), lowRankProduct(x, factors)),
+    ]),
+  );
+
+/** A parameter that the caller feeds, as numbers. */
+function weightInput(
+  graph: Graph,
+  name: string,
+  shape: readonly Dim[],
+  formats: BlockFormats | undefined,
+): Value {
+  const format = formats?.get(name);
+  return format
+    ? blockNumbers(blockInput(graph, name, shape as readonly [Dim, number], format))
+    : graph.input(name, 'float32', shape);
 }
 
 /** ONNX bytes. */
@@ -136,8 +169,8 @@ function statesBody(config: ModelConfig, differentiated: boolean) {
 }
 
 /** ONNX bytes. */
-export function logitsGraph(config: ModelConfig): Uint8Array {
-  const { graph, logits } = logitsBody(config);
+export function logitsGraph(config: ModelConfig, formats?: BlockFormats): Uint8Array {
+  const { graph, logits } = logitsBody(config, formats);
   const over = { shape: ['R', 1] };
   const reduce = (type: string, value: Value): Value =>
     graph.node(type, [value, graph.integers([1])], over, { attributes: { keepdims: 1 } });
@@ -155,6 +188,8 @@ export interface LogitsGradientOptions {
   readonly entropy: boolean;
   /** The head is not trained. */
   readonly frozen: boolean;
+  /** See {@link LayerGraphOptions}. */
+  readonly formats?: BlockFormats | undefined;
 }
 
 /**
@@ -163,9 +198,9 @@ export interface LogitsGradientOptions {
  */
 export function logitsGradientGraph(
   config: ModelConfig,
-  { entropy, frozen }: LogitsGradientOptions,
+  { entropy, frozen, formats }: LogitsGradientOptions,
 ): Uint8Array {
-  const { graph, states, weight, logits, slope } = logitsBody(config);
+  const { graph, states, weight, logits, slope } = logitsBody(config, formats);
   const column = (name: string, dtype: 'float32' | 'int32' = 'float32'): Value =>
     graph.input(name, dtype, ['R', 1]);
   const logp = subtract(logits, column('log_total'));
@@ -185,10 +220,12 @@ export function logitsGradientGraph(
   return graph.encode();
 }
 
-function logitsBody(config: ModelConfig) {
+function logitsBody(config: ModelConfig, formats: BlockFormats | undefined) {
   const graph = new Graph();
   const states = graph.input('states', 'float32', ['R', config.hiddenSize]);
-  const weight = graph.input('weight', 'float32', ['C', config.hiddenSize]);
+  const format = formats?.get(headName(config));
+  const own = format && new Map([['weight', format]]);
+  const weight = weightInput(graph, 'weight', ['C', config.hiddenSize], own);
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['R', 1]);
   const product = matmul(states, weight, { transposeB: true });
   return { graph, states, weight, ...headLogits({ config }, product, inverseTemperature) };

@@ -95,6 +95,10 @@ export const normNames: Readonly<
 /** Prefix of an expert's parameters. */
 export const expertName = (expert: number): string => `experts.${expert}.`;
 
+/** Routers choose experts: a rounded one would choose others. */
+export const isRouter = ({ name }: Pick<ParameterSpec, 'name'>): boolean =>
+  name.endsWith('.mlp.gate.weight');
+
 function layerShapes(config: ModelConfig, layer: number): readonly NamedShape[] {
   const { attention, feedForward } = normNames[config.norms ?? 'before'];
   const norm = (name: string | undefined): readonly NamedShape[] =>

@@ -182,7 +182,7 @@ export function trainingTrunk(
   {
     branching = false,
     ...options
-  }: Pick<Trunk, 'parts' | 'adapters'> & { readonly branching?: boolean | undefined },
+  }: Pick<Trunk, 'parts' | 'adapters' | 'products'> & { readonly branching?: boolean | undefined },
 ): Trunk {
   const branches = branching ? graph.input('branches', 'int32', ['B', 'T']) : undefined;
   return {

@@ -39,8 +39,8 @@ export interface Trunk {
   readonly parts?: Agreement['parts'];
   /** Low-rank factors by the weight that they are trained for, which already contains them. @default none */
   readonly adapters?: ReadonlyMap<Value, LowRank>;
-  /** x W^T for weights that are stored in blocks of integers; no gradient. @default none */
-  readonly blocks?: ReadonlyMap<Value, (x: Value) => Value>;
+  /** x W^T by the weight, where it is not the plain product: of integers, or with adapters beside it. @default none */
+  readonly products?: ReadonlyMap<Value, (x: Value) => Value>;
 }
 
 /** @throws InvariantError when the model has no parameter of this name */
@@ -85,7 +85,7 @@ export function embed(trunk: Trunk, ids: Value): Value {
 export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Value {
   const adapter = trunk.adapters?.get(weight);
   if (adapter) return lowRankLinear(x, weight, bias, adapter);
-  const product = trunk.blocks?.get(weight)?.(x);
+  const product = trunk.products?.get(weight)?.(x);
   if (product) return bias ? add(product, bias) : product;
   const sizes = trunk.parts?.(weight.shape as readonly [number, number]) ?? [];
   return sizes.length > 1 ? linearInParts(x, weight, bias, sizes) : linear(x, weight, bias);

@@ -6,14 +6,14 @@ import { EngineError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 import { sharedNumbers } from '../runtime/shared-numbers.js';
 import type { ModelConfig } from './config.js';
-import { parameterCount, parameterSpecs } from './parameters.js';
+import { parameterSpecs, type ParameterSpec } from './parameters.js';
 
 /** Named inputs of a session. */
 export type Feeds = Readonly<Record<string, Tensor>>;
 
-/** One complete set of parameters. */
+/** One complete set of parameters, or of the adapters of a model whose parameters never change. */
 export interface WeightSet {
-  /** All parameters in the order of `parameterSpecs`. */
+  /** All of them, in order. */
   readonly flat: Float32Array;
   /** Views of {@link flat}, one per parameter. */
   readonly feeds: Feeds;
@@ -44,7 +44,7 @@ type Rewrite = (from: Float32Array, to: Float32Array) => Promise<void>;
  * distinct leased ones.
  */
 export class WeightBuffers {
-  readonly #config: ModelConfig;
+  readonly #specs: readonly ParameterSpec[];
   readonly #leases = new Map<WeightSet, number>();
   readonly #free: WeightSet[] = [];
   #training: WeightSet;
@@ -58,11 +58,12 @@ export class WeightBuffers {
 
   /**
    * @param initial becomes the training set; it is not copied.
-   * @throws EngineError when its length does not fit the config
+   * @param specs what a set is made of. @default all parameters
+   * @throws EngineError when its length does not fit
    */
-  constructor(config: ModelConfig, initial: Float32Array) {
-    this.#config = config;
-    this.#training = weightSet(config, initial);
+  constructor(config: ModelConfig, initial: Float32Array, specs = parameterSpecs(config)) {
+    this.#specs = specs;
+    this.#training = weightSet(specs, initial);
   }
 
   /** The weights of the next gradients, once {@link settled}. Valid until the next step. */
@@ -84,7 +85,7 @@ export class WeightBuffers {
 
   /** Freezes reference weights; they are not copied. */
   setReference(flat: Float32Array): void {
-    this.#reference = weightSet(this.#config, flat);
+    this.#reference = weightSet(this.#specs, flat);
   }
 
   /** Keeps a set unchanged: the current training set, or the given one. */
@@ -217,7 +218,7 @@ export class WeightBuffers {
 
   async #write(write: Rewrite, spare?: Float32Array): Promise<void> {
     const from = this.#training;
-    const unused = spare && weightSet(this.#config, spare);
+    const unused = spare && weightSet(this.#specs, spare);
     const to = this.#leases.has(from) ? (unused ?? this.#take()) : from;
     await write(from.flat, to.flat);
     this.#training = to;
@@ -230,7 +231,7 @@ export class WeightBuffers {
   }
 
   #take(): WeightSet {
-    return this.#free.pop() ?? weightSet(this.#config, sharedNumbers(parameterCount(this.#config)));
+    return this.#free.pop() ?? weightSet(this.#specs, sharedNumbers(countOf(this.#specs)));
   }
 
   #release(set: WeightSet): void {
@@ -249,8 +250,11 @@ export class WeightBuffers {
   }
 }
 
-function weightSet(config: ModelConfig, flat: Float32Array): WeightSet {
-  const count = parameterCount(config);
+const countOf = (specs: readonly ParameterSpec[]): number =>
+  specs.reduce((sum, { size }) => sum + size, 0);
+
+function weightSet(specs: readonly ParameterSpec[], flat: Float32Array): WeightSet {
+  const count = countOf(specs);
   if (flat.length !== count) {
     throw new EngineError(
       `The weights have ${flat.length} numbers, but the model has ${count} parameters; load weights ` +
@@ -259,7 +263,7 @@ function weightSet(config: ModelConfig, flat: Float32Array): WeightSet {
     );
   }
   const feeds: Record<string, Tensor> = {};
-  for (const { name, shape, offset, size } of parameterSpecs(config)) {
+  for (const { name, shape, offset, size } of specs) {
     feeds[name] = new Tensor('float32', flat.subarray(offset, offset + size), shape);
   }
   return { flat, feeds };

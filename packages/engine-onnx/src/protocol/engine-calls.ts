@@ -6,6 +6,7 @@ import type {
   ForwardOptions,
   ForwardPass,
   OptimizerOptions,
+  Quantization,
   SamplingOptions,
   StepStats,
   WeightSource,
@@ -31,6 +32,8 @@ export interface WorkerOptions {
   readonly tokenBytes?: TokenBytes;
   /** Train adapters. @default all weights are trained */
   readonly lora?: LoraOptions;
+  /** With `lora`: how the weights below the adapters are quantised. @default they are not */
+  readonly quantization?: Quantization;
   /**
    * Only sample: the config of the model, whose weights another thread of the engine sends.
    * @default the model in `modelPath` is loaded
@@ -44,6 +47,8 @@ export interface EngineFacts {
   readonly parameters: number;
   /** Count of the values that an optimizer step changes. */
   readonly trained: number;
+  /** Parallel samplers that suit the model. */
+  readonly samplers: number;
   readonly config: ModelConfig;
 }
 

@@ -7,7 +7,7 @@
 /** Constants of MLAS (`mlas/lib/sgemm.cpp`, `mlasi.h`). */
 const strideN = 128;
 const strideK = 128;
-const threadAlignN = 16;
+export const threadAlignN = 16;
 const threadComplexity = 64 * 1024;
 
 /** [columns N, depth K] of a linear layer. */
@@ -18,7 +18,12 @@ export function threadColumns(m: number, [n, k]: LinearShape, threads: number): 
   if (n <= m) return [n];
   const groups = Math.ceil(n / threadAlignN);
   const wanted = Math.floor((m * n * k) / threadComplexity) + 1;
-  const used = Math.min(wanted, threads, groups);
+  return dividedColumns(n, Math.min(wanted, threads, groups));
+}
+
+/** Columns of each of `used` threads, at most one for every {@link threadAlignN} columns. */
+export function dividedColumns(n: number, used: number): readonly number[] {
+  const groups = Math.ceil(n / threadAlignN);
   const [each, larger] = [Math.floor(groups / used), groups % used];
   // The first `larger` threads take one group more; the last group may be shorter.
   const ends = Array.from({ length: used }, (_, i) =>

@@ -12,20 +12,20 @@ export interface SessionOptions {
 }
 
 /**
- * Loads a graph. `enableMemPattern: false` costs no time and saves a third of the memory; denormals
+ * Loads a graph from its bytes, or from a file beside which its constants lie. `enableMemPattern: false` costs no time and saves a third of the memory; denormals
  * are flushed because they are a hundred times slower and no result needs them. Waiting
  * threads do not spin: on cores that other programs use too, spinning makes sampling two to five
  * times slower.
  * @throws EngineError when the runtime rejects the graph
  */
 export async function createSession(
-  bytes: Uint8Array,
+  source: Uint8Array | string,
   options: SessionOptions,
 ): Promise<InferenceSession> {
   const pieces = options.kind === 'train' ? { dynamic_block_base: '4' } : {};
   try {
     const create = (): Promise<InferenceSession> =>
-      InferenceSession.create(bytes, {
+      InferenceSession.create(source as string, {
         graphOptimizationLevel: 'all',
         intraOpNumThreads: options.threads,
         interOpNumThreads: 1,

@@ -32,7 +32,7 @@ export interface SamplerKernels {
 }
 
 /** One more position of every row: its keys and values [B, 2 L KV, 1, D], and its token. */
-type DecodeResult = { readonly newKeyValues: Float32Array } & (
+export type DecodeResult = { readonly newKeyValues: Float32Array } & (
   | {
       readonly kind: 'sampled';
       /** Drawn ids. [B] */
@@ -75,7 +75,7 @@ export function createSamplerKernels(config: ModelConfig, options: KernelOptions
 }
 
 /** Sessions by name, loaded when they are first needed. */
-function lazySessions(threads: number) {
+export function lazySessions(threads: number) {
   const sessions = new Map<string, Promise<InferenceSession>>();
   return {
     get: (name: string, graph: () => Uint8Array): Promise<InferenceSession> => {
@@ -89,17 +89,20 @@ function lazySessions(threads: number) {
   };
 }
 
-function decodeResult(kind: DecodeVariant, out: InferenceSession.OnnxValueMapType): DecodeResult {
+export function decodeResult(
+  kind: DecodeVariant,
+  out: InferenceSession.OnnxValueMapType,
+): DecodeResult {
   const newKeyValues = floats(out, 'new_kv');
   if (kind === 'logprobs') return { kind, newKeyValues, logprobs: floats(out, 'logprobs') };
   const tokens = out['token']?.data as Int32Array;
   return { kind, newKeyValues, tokens, logprobs: floats(out, 'logprob') };
 }
 
-const floats = (out: InferenceSession.OnnxValueMapType, name: string): Float32Array =>
+export const floats = (out: InferenceSession.OnnxValueMapType, name: string): Float32Array =>
   out[name]?.data as Float32Array;
 
-async function run(
+export async function run(
   session: InferenceSession,
   feeds: Feeds,
 ): Promise<InferenceSession.OnnxValueMapType> {

@@ -112,6 +112,25 @@ export async function loadWeights(
   config: ModelConfig,
   fresh: readonly string[] = [],
 ): Promise<Float32Array> {
+  let weights: Float32Array | undefined;
+  // Not before it is known that the files fit.
+  const all = (): Float32Array => (weights ??= sharedNumbers(parameterCount(config)));
+  const read = ({ name, offset, size }: ParameterSpec, file: WeightFile): Promise<void> =>
+    file.read(name, all().subarray(offset, offset + size));
+  await readParameters(directory, config, read, fresh);
+  return all();
+}
+
+/**
+ * Calls `read` for each parameter with the file that holds it, one at a time.
+ * @param fresh parameters that the folder need not have, for which it is not called then
+ */
+export async function readParameters(
+  directory: string,
+  config: ModelConfig,
+  read: (spec: ParameterSpec, file: WeightFile) => Promise<void>,
+  fresh: readonly string[] = [],
+): Promise<void> {
   const files = await openWeightFiles(directory);
   try {
     const specs = parameterSpecs(config).filter(
@@ -119,10 +138,7 @@ export async function loadWeights(
     );
     const stored = storedTensors(directory, specs, files);
     assertNoSurplus(directory, specs, files, config);
-    const weights = sharedNumbers(parameterCount(config));
-    for (const { spec, file } of stored)
-      await file.read(spec.name, weights.subarray(spec.offset, spec.offset + spec.size));
-    return weights;
+    for (const { spec, file } of stored) await read(spec, file);
   } finally {
     await files.close();
   }

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { repeatedKey } from '@trinity-rft/core/support';
-import { isGguf, openGgufModel } from '@trinity-rft/chat/gguf';
+import { isGguf, openGgufModel, type TensorLevels } from '@trinity-rft/chat/gguf';
 import { z } from 'zod';
 
 import { isFile, readIfThere } from './files.js';
@@ -19,6 +19,8 @@ export interface WeightFile {
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
   /** Decodes a tensor to float32, row-major. `into` has exactly its number of elements. */
   read(name: string, into: Float32Array): Promise<void>;
+  /** The blocks of a tensor that is quantised; absent where none can be. */
+  readLevels?(name: string): TensorLevels | undefined;
 }
 
 export const singleWeightFile = 'model.safetensors';
@@ -131,6 +133,7 @@ function openGgufWeights(path: string): WeightFiles {
     file: basename(path),
     tensors,
     read: async (name, into) => tensors.get(name)?.read(into),
+    readLevels: (name) => tensors.get(name)?.readLevels(),
   };
   return {
     tensors: new Map([...tensors.keys()].map((name) => [name, file])),

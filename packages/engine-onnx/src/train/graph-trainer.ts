@@ -105,6 +105,7 @@ export class GraphTrainer<Kind extends string> {
       threads: options.threads,
       headBytes: this.#memory.budget * forwardShare,
       adapters: this.#trainable.adapters,
+      base: this.#trainable.quantized?.base,
       turn: this.#turn,
     });
   }
@@ -120,7 +121,7 @@ export class GraphTrainer<Kind extends string> {
     count: number,
     outputs: readonly Name[],
   ): Promise<TokenNumbers<Name>> {
-    const session = await this.#session(kind);
+    const score = await this.#scores(kind, feeds, outputs);
     const found = Object.fromEntries(
       outputs.map((name) => [name, new Float32Array(count)]),
     ) as Record<Name, Float32Array>;
@@ -130,13 +131,30 @@ export class GraphTrainer<Kind extends string> {
       this.#memory.budget * forwardShare,
     )) {
       const arrays = toArrays(micro, this.#head.chunks, this.#agreement.leastRows);
-      const out = await this.#turn(() => session.run({ ...feeds, ...this.#feeds(micro, arrays) }));
-      for (const name of outputs)
-        scatterPicked(micro, out[name]?.data as Float32Array, found[name]);
+      const out = await this.#turn(() => score(micro, arrays));
+      for (const name of outputs) scatterPicked(micro, out[name], found[name]);
       this.#counts.forwardTokens += micro.rows.length * micro.time;
       this.#counts.forwardRuns++;
     }
     return found;
+  }
+
+  /** Computes the outputs of one micro-batch. [R] each */
+  async #scores<Name extends string>(
+    kind: Kind,
+    feeds: Feeds,
+    outputs: readonly Name[],
+  ): Promise<(micro: MicroBatch, arrays: MicroBatchArrays) => Promise<TokenNumbers<Name>>> {
+    const { quantized } = this.#trainable;
+    if (quantized)
+      return ({ time }, arrays) => quantized.score(feeds, { ...arrays, time }, outputs);
+    const session = await this.#session(kind);
+    return async (micro, arrays) => {
+      const out = await session.run({ ...feeds, ...this.#feeds(micro, arrays) });
+      return Object.fromEntries(
+        outputs.map((name) => [name, out[name]?.data as Float32Array]),
+      ) as Record<Name, Float32Array>;
+    };
   }
 
   /**
@@ -164,6 +182,7 @@ export class GraphTrainer<Kind extends string> {
       adapters: this.#trainable.adapters !== undefined,
       memory: this.#memory,
       canSplit: this.#head.isLanguageModel,
+      mustSplit: this.#trainable.quantized !== undefined,
     });
     for (const micro of plan) {
       const arrays = toArrays(micro, byLayer ? 1 : this.#head.chunks);

@@ -14,12 +14,14 @@ import {
   statesGraph,
   type LayerAdapters,
 } from '../model/layer-graphs.js';
-import { embeddingName, headName, layerPrefix } from '../model/parameters.js';
+import { embeddingName, headName, layerPrefix, layerSpecs } from '../model/parameters.js';
 import type { Feeds } from '../model/weights.js';
+import type { BlockFormat } from '../onnx/ops/blocks.js';
 import { createSession } from '../runtime/session.js';
 import { addTo, type GradientSum } from './gradient.js';
 import { vocabularyPart } from './memory.js';
 import type { MicroBatchArrays } from './micro-batch.js';
+import type { BlockWeights } from './trainable.js';
 
 export interface LayerwiseOptions {
   readonly config: ModelConfig;
@@ -28,6 +30,8 @@ export interface LayerwiseOptions {
   readonly headBytes: number;
   /** @default the parameters are trained */
   readonly adapters?: LayerAdapters;
+  /** The weights, if they are quantised; the feeds hold them too. */
+  readonly base?: BlockWeights;
   readonly turn: <T>(run: () => Promise<T>) => Promise<T>;
 }
 
@@ -54,9 +58,9 @@ export class LayerwiseGradients {
 
   /** Adds the gradient of a micro-batch; returns the log-probabilities of its targets. [R] */
   async addTo(sum: GradientSum, batch: LayerwiseBatch): Promise<Float32Array> {
-    const { config, adapters } = this.#options;
+    const { config, adapters, base } = this.#options;
     const { ids } = batch.arrays;
-    const states = [embedded(config, batch)];
+    const states = [embedded(config, batch, base)];
     await this.#phase(async () => {
       for (let layer = 0; layer < config.layers; layer++) {
         const { y } = await this.#layer(layer, { ...batch.feeds, x: states[layer] });
@@ -143,23 +147,24 @@ export class LayerwiseGradients {
     inputs: Inputs,
     gradient: Float32Array,
   ): Promise<Float32Array> {
-    const { config, adapters, headBytes } = this.#options;
-    const options = { entropy: gradEntropy !== undefined, frozen: adapters !== undefined };
+    const { config, adapters, headBytes, base } = this.#options;
+    const formats = base?.formats;
+    const options = { entropy: gradEntropy !== undefined, frozen: adapters !== undefined, formats };
     const name = headName(config);
-    const weight = feeds[name]?.data as Float32Array;
     const parts = partsOf(config, vocabularyPart(config, arrays.padded, headBytes));
     const totals = new LogitTotals(arrays.padded);
-    const weightOf = ({ start, end }: Part): Tensor =>
-      new Tensor('float32', weight.subarray(start * config.hiddenSize, end * config.hiddenSize), [
-        end - start,
-        config.hiddenSize,
-      ]);
+    const weightOf = ({ start, end }: Part): Feeds => {
+      if (base) return base.part(name, 'weight', start, end);
+      const weight = feeds[name]?.data as Float32Array;
+      const numbers = weight.subarray(start * config.hiddenSize, end * config.hiddenSize);
+      return { weight: new Tensor('float32', numbers, [end - start, config.hiddenSize]) };
+    };
     for (const part of parts) {
       const targets = targetsIn(part, arrays, gradLogprobs);
-      const found = await this.#run('logits', () => logitsGraph(config), {
+      const found = await this.#run('logits', () => logitsGraph(config, formats), {
         ...inputs,
         ...targets,
-        weight: weightOf(part),
+        ...weightOf(part),
       });
       totals.add(found, (i) => isIn(part, arrays.targets[i] ?? -1));
     }
@@ -174,7 +179,7 @@ export class LayerwiseGradients {
       const found = await this.#run(kind, () => logitsGradientGraph(config, options), {
         ...known,
         ...targetsIn(part, arrays, gradLogprobs),
-        weight: weightOf(part),
+        ...weightOf(part),
       });
       addTo(gradient, found['grad_states']?.data as Float32Array);
       if (!options.frozen)
@@ -184,8 +189,8 @@ export class LayerwiseGradients {
   }
 
   #layer(layer: number, inputs: Inputs, kind?: 'gradient'): Promise<Outputs> {
-    const { config, adapters } = this.#options;
-    const first = sharing(config, layer);
+    const { config, adapters, base } = this.#options;
+    const first = this.#sharing(layer);
     const [own, used] = [layerPrefix(layer), layerPrefix(first)];
     const named = Object.fromEntries(
       Object.entries(inputs).map(([name, value]) => [
@@ -193,7 +198,8 @@ export class LayerwiseGradients {
         value,
       ]),
     );
-    const options = { adapters, branching: inputs['branches'] !== undefined };
+    const branching = inputs['branches'] !== undefined;
+    const options = { adapters, branching, formats: base?.formats };
     const graph = kind ? layerGradientGraph : layerGraph;
     const name = `layer ${first} ${kind ?? ''} ${options.branching ? 'branching' : ''}`;
     return this.#run(name, () => graph(config, first, options), named);
@@ -201,8 +207,21 @@ export class LayerwiseGradients {
 
   /** The name of a parameter of the layer whose graph is used, in this layer. */
   #named(layer: number, name: string): string {
-    const model = layerPrefix(sharing(this.#options.config, layer));
+    const model = layerPrefix(this.#sharing(layer));
     return layerPrefix(layer) + name.slice(model.length);
+  }
+
+  /** The first layer with the same graph. */
+  #sharing(layer: number): number {
+    const { config, base } = this.#options;
+    const key = (index: number): string =>
+      JSON.stringify([
+        layerTraits(config, index),
+        base && layerSpecs(config, index).map(({ name }) => formatKey(base.formats.get(name))),
+      ]);
+    let first = 0;
+    while (first < layer && key(first) !== key(layer)) first++;
+    return first;
   }
 
   async #run(name: string, graph: () => Uint8Array, inputs: Inputs): Promise<Outputs> {
@@ -220,24 +239,25 @@ export class LayerwiseGradients {
   }
 }
 
+const formatKey = (format: BlockFormat | undefined): readonly unknown[] =>
+  format ? [format.bits, format.length, format.hasOffsets] : [];
+
 type Inputs = Readonly<Record<string, Tensor | undefined>>;
 
-/** The first layer with the same graph. */
-function sharing(config: ModelConfig, layer: number): number {
-  const key = (index: number): string => JSON.stringify(layerTraits(config, index));
-  let first = 0;
-  while (first < layer && key(first) !== key(layer)) first++;
-  return first;
-}
-
 /** Rows of the embedding matrix, as the first layer reads them. */
-function embedded(config: ModelConfig, { arrays, time, feeds }: LayerwiseBatch): Tensor {
+function embedded(
+  config: ModelConfig,
+  { arrays, time, feeds }: LayerwiseBatch,
+  base: BlockWeights | undefined,
+): Tensor {
   const { hiddenSize: width } = config;
+  const shape = [arrays.ids.length / time, time, width];
+  if (base) return new Tensor('float32', scaled(base.embed(arrays.ids), config), shape);
   const table = feeds[embeddingName]?.data as Float32Array;
   const rows = new Float32Array(arrays.ids.length * width);
   for (const [i, id] of arrays.ids.entries())
     rows.set(table.subarray(id * width, (id + 1) * width), i * width);
-  return new Tensor('float32', scaled(rows, config), [arrays.ids.length / time, time, width]);
+  return new Tensor('float32', scaled(rows, config), shape);
 }
 
 function scaled(values: Float32Array, { embeddingScale }: ModelConfig): Float32Array {

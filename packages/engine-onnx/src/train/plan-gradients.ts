@@ -26,6 +26,8 @@ export interface GradientPlanOptions {
   readonly memory: TrainingMemory;
   /** Gradients can be computed layer by layer. */
   readonly canSplit: boolean;
+  /** They can be computed in no other way. @default false */
+  readonly mustSplit?: boolean;
 }
 
 /**
@@ -40,8 +42,13 @@ const [leastPositions, leastPositionsOfAdapters] = [1024, 256];
  */
 export function planGradients(
   strands: readonly Strand[],
-  { config, specs, adapters, memory, canSplit }: GradientPlanOptions,
+  { config, specs, adapters, memory, canSplit, mustSplit = false }: GradientPlanOptions,
 ): GradientPlan {
+  const byLayer = (): GradientPlan => ({
+    plan: planStrands(strands, layerwiseCost(config), memory.budget),
+    byLayer: true,
+  });
+  if (mustSplit) return byLayer();
   const cost = backwardCost(config);
   const returned = gradientBytes(specs);
   const needs = (plan: readonly MicroBatch[]): number => returned + largest(plan, cost);
@@ -53,7 +60,7 @@ export function planGradients(
   }
   const plan = planStrands(strands, cost, memory.budget);
   if (!canSplit || needs(plan) <= mostOfBudget(memory)) return { plan, byLayer: false };
-  return { plan: planStrands(strands, layerwiseCost(config), memory.budget), byLayer: true };
+  return byLayer();
 }
 
 const largest = (plan: readonly MicroBatch[], cost: MemoryCost): number =>

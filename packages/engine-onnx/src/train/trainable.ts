@@ -1,6 +1,6 @@
 /** Weights that a trainer changes: all parameters of the model, or adapters added to them. */
 import type { ModelConfig } from '../model/config.js';
-import type { LayerAdapters } from '../model/layer-graphs.js';
+import type { BlockFormats, LayerAdapters } from '../model/layer-graphs.js';
 import {
   embeddingName,
   headName,
@@ -13,6 +13,35 @@ import { planUpdate, type AdamWOptions, type OptimizerState } from './adamw.js';
 import { GradientSum, type SummedGradient } from './gradient.js';
 import type { UpdateThreads } from './update-threads.js';
 
+/** Frozen weights in blocks of integers; the feeds hold them too. */
+export interface BlockWeights {
+  /** Formats of the matrices in blocks, by name. */
+  readonly formats: BlockFormats;
+  /** Rows of the embedding matrix, one after the other. */
+  embed(ids: Int32Array): Float32Array;
+  /** Rows `start` to before `end` of a matrix as inputs of a graph, under another name. */
+  part(name: string, as: string, start: number, end: number): Feeds;
+}
+
+/** Whole sequences of `time` tokens, of which picked ones are scored. */
+export interface ScoredRows {
+  readonly ids: Int32Array;
+  readonly time: number;
+  /** Places in `ids`, at least 2. [R] */
+  readonly rows: Int32Array;
+  /** The token that follows each of them. [R] */
+  readonly targets: Int32Array;
+  /** [R] */
+  readonly inverseTemperature: Float32Array;
+}
+
+/** Scores of picked rows, bit for bit as the sampler reports them. [R] each */
+type ScoreRows = <Name extends string>(
+  adapters: Feeds,
+  picked: ScoredRows,
+  names: readonly Name[],
+) => Promise<Readonly<Record<Name, Float32Array>>>;
+
 export interface Trainable {
   /** In the order of the gradient and the moments. */
   readonly specs: readonly ParameterSpec[];
@@ -20,6 +49,8 @@ export interface Trainable {
   readonly feeds: Feeds;
   /** Present if these are trained instead of the parameters. */
   readonly adapters?: LayerAdapters;
+  /** Present where the weights are quantised, and the adapters beside them. */
+  readonly quantized?: { readonly base: BlockWeights; readonly score: ScoreRows };
   /** ONNX bytes of the graph that returns the gradients. */
   backwardGraph(options: TrainingGraphOptions): Uint8Array;
   /** Sums the outputs of that graph. */

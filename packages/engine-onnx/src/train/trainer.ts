@@ -27,9 +27,13 @@ type GraphKind =
 
 /** Calls are made one at a time, as `TrainEngine` requires. */
 export class OnnxTrainer extends GraphTrainer<GraphKind> {
+  /** The graphs of gradients compute the log-probabilities of scores. */
+  readonly #hasOneForward: boolean;
+
   constructor(options: TrainerOptions) {
     const trainable = options.trainable ?? allParameters(options.config, options.weights);
     super({ ...options, trainable }, languageHead(options.config, trainable));
+    this.#hasOneForward = trainable.quantized === undefined;
   }
 
   /**
@@ -58,7 +62,7 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
 
   /**
    * {@link forward} and {@link backward} in one, where the gradients of the log-probabilities do not depend on
-   * them. Rows without a gradient are only scored.
+   * them. Rows without a gradient are only scored; of quantised weights all are scored besides.
    * @throws EngineError as both do; a gradient may have been added then
    */
   async forwardBackward(batch: TokenBatch, gradients: Float32Array): Promise<ForwardPass> {
@@ -66,10 +70,11 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
     assertPerToken('The gradients of logprobs', gradients, offsets);
     assertFinite('The gradient of the log-probability', gradients, offsets);
     const rows = checkedRows(batch, offsets, this.config);
-    const still = rows.filter((row) => !isActive(row, gradients));
+    const still = rows.filter((row) => !this.#hasOneForward || !isActive(row, gradients));
     const feeds = await this.trainingFeeds();
     const { logprobs } = await this.read('forward', feeds, still, gradients.length, ['logprobs']);
-    await this.accumulate('backward+logprobs', rows, { grad_logprobs: gradients }, logprobs);
+    const into = this.#hasOneForward ? logprobs : undefined;
+    await this.accumulate('backward+logprobs', rows, { grad_logprobs: gradients }, into);
     assertFinite('The log-probability', logprobs, offsets);
     return { batch, offsets, logprobs };
   }

@@ -26,7 +26,7 @@ import { finalNorm, headLogits, headWeight } from '../model/head.js';
 import { project, type Attention, type Trunk } from '../model/trunk.js';
 
 /** Weights of a model in one number format, inside a graph. */
-export interface StoredWeights extends Pick<Trunk, 'parameters' | 'blocks' | 'tables'> {
+export interface StoredWeights extends Pick<Trunk, 'parameters' | 'products' | 'tables'> {
   /** Rows of the embedding matrix. `ids` int64 [B, S] -> f32 [B, S, d] */
   readonly embed: (ids: Value) => Value;
 }

@@ -10,7 +10,7 @@ import { parameterCount } from '../model/parameters.js';
 import { writeWhole } from '../storage/files.js';
 import type { ModelFolder } from '../storage/model-folder.js';
 import { withTemplate } from '../storage/template.js';
-import { weightPlace } from './external-files.js';
+import { weightPlace } from '../onnx/external-files.js';
 import { transformersGraph } from './graph.js';
 import { storeWeights, type TransformersDtype } from './stored-weights.js';
 

@@ -5,7 +5,7 @@ import type { Handlers } from '@trinity-rft/core/worker-link';
 import pLimit from 'p-limit';
 
 import { loadModel } from '../lora/load-model.js';
-import type { ModelFiles, ModelFolder } from '../storage/model-folder.js';
+import { readModelFiles, type ModelFiles, type ModelFolder } from '../storage/model-folder.js';
 import type { ModelConfig } from '../model/config.js';
 import { checkMaxModelLen } from '../model/max-model-len.js';
 import { parameterCount } from '../model/parameters.js';
@@ -18,6 +18,8 @@ import type {
 } from '../protocol/engine-calls.js';
 import { unpackBatch } from '../protocol/packing.js';
 import { planSamplerThreads } from '../sample/sampler-threads.js';
+import { quantizedOptions } from '../quantized/options.js';
+import { openQuantized } from '../quantized/state.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import { SamplingCalls } from './sampling-calls.js';
@@ -31,6 +33,7 @@ export class EngineCore {
   readonly #weights: WeightBuffers;
   readonly #interactive: boolean;
   readonly #state: TrainingState;
+  readonly #samplers: number;
   readonly #trainer: OnnxTrainer;
   readonly #sampling: SamplingCalls;
   /** Calls of the trainer run one at a time, in their order. */
@@ -49,7 +52,10 @@ export class EngineCore {
     this.#interactive = options.interactive;
     this.#state = state;
     const timeShare = new TimeShare(() => performance.now());
-    const threads = planSamplerThreads(config, options.threads);
+    const threads = state.kernels
+      ? { samplers: 1, threads: options.threads }
+      : planSamplerThreads(config, options.threads);
+    this.#samplers = threads.samplers;
     this.#trainer = new OnnxTrainer({
       config,
       weights,
@@ -65,6 +71,7 @@ export class EngineCore {
       options,
       threads,
       weights,
+      kernels: state.kernels,
       load: (directory) => state.read(directory),
       read: (batch, feeds) => this.#train(() => this.#trainer.score(batch, feeds)),
       turn: (run) => timeShare.run('sample', run),
@@ -77,6 +84,13 @@ export class EngineCore {
    * not fit it
    */
   static async open(options: WorkerOptions): Promise<EngineCore> {
+    const quantized = await quantizedOptions(options);
+    if (quantized) {
+      const files = await readModelFiles(quantized.modelPath);
+      checkMaxModelLen(options, files.config);
+      const state = await openQuantized({ ...options, ...quantized }, files);
+      return new EngineCore(options, files, state.weights, state);
+    }
     const { weights, ...files } = options.samplerOf
       ? blankModel(options.samplerOf)
       : await loadModel(options.modelPath);
@@ -148,6 +162,7 @@ export class EngineCore {
       maxModelLen: this.#maxModelLen,
       parameters: parameterCount(config),
       trained: this.#state.trainable.specs.reduce((sum, { size }) => sum + size, 0),
+      samplers: this.#samplers,
       config,
     };
   }

@@ -31,6 +31,8 @@ export interface SamplingParts {
   readonly options: Pick<WorkerOptions, 'tokenBytes' | 'maxBatchSize' | 'memory'>;
   readonly threads: SamplerThreads;
   readonly weights: WeightBuffers;
+  /** @default graphs with the weights as inputs */
+  readonly kernels: SamplerKernels | undefined;
   /** The weights of a checkpoint. */
   readonly load: (directory: string) => Promise<Float32Array>;
   /** Computes scores; see `ScorerOptions`. */
@@ -61,7 +63,7 @@ export class SamplingCalls {
       maxModelLen,
       hasTokenBytes: options.tokenBytes !== undefined,
     };
-    this.#kernels = createSamplerKernels(config, parts.threads);
+    this.#kernels = parts.kernels ?? createSamplerKernels(config, parts.threads);
     this.#scorer = new Scorer({ read: parts.read, maxRows: options.maxBatchSize });
   }
 

@@ -11,7 +11,9 @@ import { loadMergedWeightsOf } from '../lora/load-model.js';
 import { openAdapters } from '../lora/open.js';
 import { parameterSpecs } from '../model/parameters.js';
 import type { WeightBuffers } from '../model/weights.js';
+import type { SamplerKernels } from '../sample/kernels.js';
 import type { OptimizerState } from '../train/adamw.js';
+import { once } from '../runtime/once.js';
 import { allParameters, type Trainable } from '../train/trainable.js';
 import type { WorkerOptions } from '../protocol/engine-calls.js';
 
@@ -24,8 +26,10 @@ export interface TrainingState {
    * @throws CheckpointError when it is of another state
    */
   load(directory: string): Promise<OptimizerState | undefined>;
-  /** The weights of a checkpoint of either kind, with adapters merged in. */
+  /** A set of weights from a checkpoint of either kind, with adapters merged in unless they are beside quantised ones. */
   read(directory: string): Promise<Float32Array>;
+  /** Samples with the graphs of the trainer. @default graphs of its own */
+  readonly kernels?: SamplerKernels;
   close(): Promise<void>;
 }
 
@@ -71,8 +75,11 @@ async function adapterState(
   const { config } = files;
   const sharesBase = reference;
   const adapters = await openAdapters({ config, weights, lora, threads, sharesBase });
-  const { plan, flat, base } = adapters;
-  const baseDigest = once(() => digestOf(base, parameterSpecs(config)));
+  const { plan, flat } = adapters;
+  const base = {
+    weights: adapters.base,
+    digest: once(() => digestOf(adapters.base, parameterSpecs(config))),
+  };
   return {
     trainable: adapters,
     save: async (directory, { optimizer, merged }) => {
@@ -81,25 +88,18 @@ async function adapterState(
         files,
         plan,
         flat,
-        weights: weights.training.flat,
+        weights: merged ? weights.training.flat : undefined,
         modelPath,
         optimizer,
-        merged,
-        baseDigest,
+        base,
       });
     },
     load: async (directory) => {
-      const found = await loadAdapterCheckpoint(directory, { config, plan, base, baseDigest });
+      const found = await loadAdapterCheckpoint(directory, { config, plan, base });
       await adapters.restore(found.flat, found.weights);
       return found.optimizer;
     },
-    read: (directory) => loadMergedWeightsOf(directory, config, { base, baseDigest }),
+    read: (directory) => loadMergedWeightsOf(directory, config, base),
     close: () => adapters.close(),
   };
-}
-
-/** Computed when it is first needed. */
-function once<T>(compute: () => T): () => T {
-  let found: { readonly value: T } | undefined;
-  return () => (found ??= { value: compute() }).value;
 }

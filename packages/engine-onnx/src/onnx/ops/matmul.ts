@@ -2,7 +2,7 @@
 import { InvariantError } from '@trinity-rft/core';
 import { product } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
-import { unbroadcast } from './elementwise.js';
+import { multiply, unbroadcast } from './elementwise.js';
 import { concat, reshape, transpose } from './shape.js';
 
 export interface MatmulOptions {
@@ -79,6 +79,11 @@ export function lowRankLinear(
       sharedGradient(flatten(inner), flatten(g), true, scale),
     ];
   });
+}
+
+/** scale b a x, the part of a layer that its factors add. `layer` computes x W^T */
+export function lowRankProduct(x: Value, { a, b, scale }: LowRank, layer = linear): Value {
+  return multiply(layer(layer(x, a), b), x.graph.scalar(scale));
 }
 
 /**

@@ -1,0 +1,136 @@
+/** The frozen weights of a model whose matrices are stored in blocks of integers. */
+import { createHash } from 'node:crypto';
+
+import { InvariantError } from '@trinity-rft/core';
+import { Tensor } from 'onnxruntime-node';
+
+import type { ModelConfig } from '../model/config.js';
+import { embeddingName, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import type { Feeds } from '../model/weights.js';
+import { blockShapes, blocksOf, type BlockFormat } from '../onnx/ops/blocks.js';
+import type { BlockWeights } from '../train/trainable.js';
+import type { Quantized } from './quantize.js';
+
+/** The bytes of a matrix. */
+export interface StoredBlocks extends BlockFormat, Quantized {
+  readonly offsets?: Float32Array;
+}
+
+/** Vectors and a few matrices are numbers, the other matrices in blocks. */
+export type StoredParameter = StoredBlocks | Float32Array;
+
+export class QuantizedBase implements BlockWeights {
+  readonly config: ModelConfig;
+  readonly formats: BlockWeights['formats'];
+  /** Inputs of graphs: `<name>` of numbers, see `blockInput` for matrices in blocks. */
+  readonly feeds: Feeds;
+  readonly #stored: ReadonlyMap<string, StoredParameter>;
+
+  constructor(config: ModelConfig, stored: ReadonlyMap<string, StoredParameter>) {
+    this.config = config;
+    this.#stored = stored;
+    this.formats = new Map(
+      [...stored].flatMap(([name, value]) => (isBlocks(value) ? [[name, value] as const] : [])),
+    );
+    this.feeds = Object.assign(
+      {},
+      ...parameterSpecs(config).map((spec) => tensorsOf(spec.name, spec.shape, this.of(spec))),
+    ) as Feeds;
+  }
+
+  /** @throws InvariantError when there is no such parameter */
+  of({ name }: Pick<ParameterSpec, 'name'>): StoredParameter {
+    const found = this.#stored.get(name);
+    if (found) return found;
+    throw new InvariantError(`The model has no parameter ${name}.`);
+  }
+
+  /** Bytes of all parameters. */
+  get bytes(): number {
+    return [...this.#stored.values()]
+      .flatMap(arraysOf)
+      .reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  embed(ids: Int32Array): Float32Array {
+    const { hiddenSize: width } = this.config;
+    const table = this.of({ name: embeddingName });
+    const rows = new Float32Array(ids.length * width);
+    for (const [i, id] of ids.entries()) {
+      const into = rows.subarray(i * width, (i + 1) * width);
+      if (isBlocks(table)) readRow(table, id, into);
+      else into.set(table.subarray(id * width, (id + 1) * width));
+    }
+    return rows;
+  }
+
+  part(name: string, as: string, start: number, end: number): Feeds {
+    const { hiddenSize: width } = this.config;
+    return tensorsOf(as, [end - start, width], rowsOf(this.of({ name }), width, start, end));
+  }
+
+  /** SHA-256 of all bytes and formats. */
+  digest(): string {
+    const hash = createHash('sha256');
+    for (const { name } of parameterSpecs(this.config)) {
+      const stored = this.of({ name });
+      const { bits = 0, length = 0 } = isBlocks(stored) ? stored : {};
+      hash.update(`${name} ${bits} ${length}\n`);
+      for (const { buffer, byteOffset, byteLength } of arraysOf(stored))
+        hash.update(new Uint8Array(buffer, byteOffset, byteLength));
+    }
+    return hash.digest('hex');
+  }
+}
+
+export const isBlocks = (stored: StoredParameter): stored is StoredBlocks =>
+  !(stored instanceof Float32Array);
+
+const arraysOf = (stored: StoredParameter): readonly (Float32Array | Uint8Array)[] =>
+  isBlocks(stored)
+    ? [stored.integers, stored.scales, ...(stored.offsets ? [stored.offsets] : [])]
+    : [stored];
+
+function tensorsOf(name: string, shape: readonly number[], stored: StoredParameter): Feeds {
+  if (!isBlocks(stored)) return { [name]: new Tensor('float32', stored, shape) };
+  const { integers, scales, offsets } = stored;
+  const dims = blockShapes(shape as readonly [number, number], stored);
+  return {
+    [`${name}.integers`]: new Tensor('uint8', integers, dims.integers),
+    [`${name}.scales`]: new Tensor('float32', scales, dims.scales),
+    ...(offsets && { [`${name}.offsets`]: new Tensor('float32', offsets, dims.scales) }),
+  };
+}
+
+/** Views of rows of a matrix. */
+function rowsOf(
+  stored: StoredParameter,
+  width: number,
+  start: number,
+  end: number,
+): StoredParameter {
+  if (!isBlocks(stored)) return stored.subarray(start * width, end * width);
+  const blocks = blocksOf(width, stored);
+  const bytes = (blocks * stored.length * stored.bits) / 8;
+  const { integers, scales, offsets } = stored;
+  return {
+    ...stored,
+    integers: integers.subarray(start * bytes, end * bytes),
+    scales: scales.subarray(start * blocks, end * blocks),
+    ...(offsets && { offsets: offsets.subarray(start * blocks, end * blocks) }),
+  };
+}
+
+/** A row as numbers. Rounds as the operators of graphs do: the product, then the sum. */
+export function readRow(stored: StoredBlocks, row: number, into: Float32Array): void {
+  const { bits, length, integers, scales, offsets } = stored;
+  const blocks = blocksOf(into.length, stored);
+  const zero = 2 ** (bits - 1);
+  for (let i = 0; i < into.length; i++) {
+    const block = row * blocks + Math.floor(i / length);
+    const at = row * blocks * length + i;
+    const q = bits === 8 ? integers[at]! : (integers[at >> 1]! >> (4 * (at & 1))) & 15;
+    into[i] = scales[block]! * (q - zero);
+    if (offsets) into[i] = into[i]! + offsets[block]!;
+  }
+}

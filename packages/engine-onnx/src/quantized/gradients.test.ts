@@ -1,0 +1,245 @@
+/** Gradients beside quantised weights, and what the weights are. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { createRandom } from '@trinity-rft/core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { randomFormats, writeRandomGguf } from '../../test/support/gguf.js';
+import { randomBatch } from '../../test/support/models.js';
+import { difference, normals } from '../../test/support/numeric.js';
+import { Adapters } from '../lora/adapters.js';
+import { planAdapters } from '../lora/plan.js';
+import type { ModelConfig } from '../model/config.js';
+import { parameterCount, parameterSpecs } from '../model/parameters.js';
+import { WeightBuffers } from '../model/weights.js';
+import { Graph } from '../onnx/graph/graph.js';
+import { blockInput, blockNumbers, blockProduct, type BlockFormat } from '../onnx/ops/blocks.js';
+import { createSession } from '../runtime/session.js';
+import { loadModelFolder, readModelFiles } from '../storage/model-folder.js';
+import { createModelFolder } from '../storage/new-model.js';
+import { OnnxTrainer } from '../train/trainer.js';
+import { isBlocks, readRow, type QuantizedBase } from './base.js';
+import { loadQuantizedBase } from './load.js';
+import { toBytes, toHalfBytes } from './quantize.js';
+import { openQuantized } from './state.js';
+
+const root = mkdtempSync(join(tmpdir(), 'quantized-gradients-'));
+const folder = join(root, 'model');
+const gguf = (name: string): string => join(root, `${name}.gguf`);
+beforeAll(async () => {
+  for (const name of randomFormats) writeRandomGguf(gguf(name), () => name);
+  writeRandomGguf(gguf('mixed'), (name) =>
+    /attn_v|token_embd|1.ffn_down/.test(name) ? 'Q6_K' : 'Q4_K',
+  );
+  await createModelFolder({
+    directory: folder,
+    seed: 3,
+    initializerRange: 0.15,
+    config: {
+      vocabSize: 96,
+      hiddenSize: 80,
+      layers: 2,
+      heads: 4,
+      kvHeads: 2,
+      headDim: 16,
+      maxPositions: 64,
+    },
+  });
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** All weights as numbers, in the layout of a model of numbers. */
+function numbersOf(base: QuantizedBase, config: ModelConfig): Float32Array {
+  const flat = new Float32Array(parameterCount(config));
+  for (const spec of parameterSpecs(config)) {
+    const stored = base.of(spec);
+    const into = flat.subarray(spec.offset, spec.offset + spec.size);
+    if (!isBlocks(stored)) into.set(stored);
+    else {
+      const width = spec.shape[1]!;
+      for (let row = 0; row < spec.shape[0]!; row++)
+        readRow(stored, row, into.subarray(row * width, (row + 1) * width));
+    }
+  }
+  return flat;
+}
+
+const largest = (numbers: Float32Array): number =>
+  numbers.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+const distance = (a: Float32Array, b: Float32Array): number =>
+  largest(a.map((value, i) => value - b[i]!));
+
+describe('the weights of a GGUF file', () => {
+  test.each(randomFormats)('in %s are those of the model that is read as numbers', async (name) => {
+    const { config, weights } = await loadModelFolder(gguf(name));
+    const base = await loadQuantizedBase(gguf(name), config, 'file');
+    const found = numbersOf(base, config);
+    // Offsets are counted from the middle of the integers, which rounds them once more.
+    const hasOffsets = /_1|Q[45]_K/.test(name);
+    expect(distance(found, weights)).toBeLessThanOrEqual(hasOffsets ? 1e-7 : 0);
+    expect([...base.formats.keys()]).toHaveLength(15);
+    const ids = Int32Array.of(3, 95, 0);
+    const { hiddenSize: width } = config;
+    expect([...base.embed(ids)]).toEqual(
+      [...ids].flatMap((id) => [...found.subarray(id * width, (id + 1) * width)]),
+    );
+  });
+});
+
+describe('rounding', () => {
+  const numbers = normals(createRandom(1), 12 * 96);
+  const error = (format: BlockFormat, stored: ReturnType<typeof toBytes>): number => {
+    const row = new Float32Array(96);
+    let sum = 0;
+    for (let at = 0; at < 12; at++) {
+      readRow({ ...format, ...stored }, at, row);
+      row.forEach((value, i) => (sum += (value - numbers[at * 96 + i]!) ** 2));
+    }
+    return Math.sqrt(sum / numbers.length);
+  };
+  test('to 8 bits leaves half a percent, to 4 bits 8', () => {
+    const shape = [12, 96] as const;
+    expect(error({ bits: 8, length: 32, hasOffsets: false }, toBytes(numbers, shape))).toBeLessThan(
+      0.0065,
+    );
+    const four = error({ bits: 4, length: 32, hasOffsets: false }, toHalfBytes(numbers, shape));
+    expect(four).toBeGreaterThan(0.05);
+    expect(four).toBeLessThan(0.085);
+  });
+  test('of zeros, and of rows that end within a block, is exact where it can be', () => {
+    const few = Float32Array.from({ length: 2 * 40 }, (_, i) => (i < 40 ? 0 : (i % 15) - 7));
+    const row = new Float32Array(40);
+    for (const [bits, round] of [
+      [8, toBytes],
+      [4, toHalfBytes],
+    ] as const)
+      for (const at of [0, 1]) {
+        readRow({ bits, length: 32, hasOffsets: false, ...round(few, [2, 40]) }, at, row);
+        expect(distance(row, few.subarray(40 * at, 40 * at + 40))).toBeLessThan(
+          at * (bits === 8 ? 0.03 : 0.6) + 1e-9,
+        );
+      }
+  });
+});
+
+test.each(['Q8_0', 'Q4_0', 'Q6_K', 'Q4_K', 'Q5_1'])(
+  'the product of %s is that of its numbers, but for rounded activations',
+  async (name) => {
+    const { config } = await readModelFiles(gguf(name));
+    const base = await loadQuantizedBase(gguf(name), config, 'file');
+    const spec = parameterSpecs(config).find((each) =>
+      each.name.endsWith('1.mlp.gate_proj.weight'),
+    )!;
+    const shape = spec.shape as readonly [number, number];
+    const graph = new Graph();
+    const x = graph.input('x', 'float32', ['R', shape[1]]);
+    const matrix = blockInput(graph, spec.name, shape, base.formats.get(spec.name)!);
+    graph.output('product', blockProduct(matrix, x));
+    graph.output('numbers', blockNumbers(matrix));
+    const session = await createSession(graph.encode(), { threads: 1, kind: 'train' });
+    const rows = normals(createRandom(2), 3 * shape[1]);
+    const { Tensor } = await import('onnxruntime-node');
+    const feeds = Object.fromEntries(
+      session.inputNames.flatMap((input) =>
+        base.feeds[input] ? [[input, base.feeds[input]]] : [],
+      ),
+    );
+    const out = await session.run({ ...feeds, x: new Tensor('float32', rows, [3, shape[1]]) });
+    await session.release();
+    const numbers = out['numbers']!.data as Float32Array;
+    expect([...numbers]).toEqual([
+      ...numbersOf(base, config).subarray(spec.offset, spec.offset + spec.size),
+    ]);
+    const expected = Float32Array.from({ length: 3 * shape[0] }, (_, at) => {
+      const [r, o] = [Math.floor(at / shape[0]), at % shape[0]];
+      let sum = 0;
+      for (let i = 0; i < shape[1]; i++)
+        sum += rows[r * shape[1] + i]! * numbers[o * shape[1] + i]!;
+      return sum;
+    });
+    expect(
+      distance(out['product']!.data as Float32Array, expected) / largest(expected),
+    ).toBeLessThan(0.01);
+  },
+);
+
+describe('gradients of adapters', () => {
+  test.each([
+    ['int8', folder],
+    ['int4', folder],
+    ['file', gguf('Q8_0')],
+    ['file', gguf('Q4_0')],
+    ['file', gguf('mixed')],
+  ] as const)(
+    'are those beside the same weights as numbers: %s',
+    async (quantization, modelPath) => {
+      const files = await readModelFiles(modelPath);
+      const { config } = files;
+      const lora = { rank: 3, alpha: 6, seed: 1 };
+      const state = await openQuantized(
+        { modelPath, lora, quantization, threads: 1, reference: false },
+        files,
+      );
+      const lively = normals(createRandom(8), state.weights.training.flat.length).map(
+        (x) => 0.05 * x,
+      );
+      state.weights.training.flat.set(lively);
+      const base = await loadQuantizedBase(modelPath, config, quantization);
+      const weights = new WeightBuffers(config, numbersOf(base, config));
+      const adapters = new Adapters({
+        config,
+        plan: planAdapters(config, lora),
+        weights,
+        initial: lively.slice(),
+        threads: 1,
+      });
+      await adapters.merge();
+      const shared = { config, threads: 1 };
+      const trainers = [
+        new OnnxTrainer({ ...shared, weights: state.weights, trainable: state.trainable }),
+        new OnnxTrainer({ ...shared, weights, trainable: adapters }),
+      ] as const;
+      const rows = randomBatch(config, [9, 14, 6], 3, 0.8);
+      const random = createRandom(2);
+      const logprobs = normals(random, 20);
+      const entropy = normals(random, 20);
+      for (const trainer of trainers) {
+        const pass = await trainer.forward(rows);
+        expect(pass.logprobs).toHaveLength(logprobs.length);
+        await trainer.backward(pass, { logprobs, entropy });
+      }
+      const [found, expected] = trainers.map(({ gradient }) => gradient!.slice()) as [
+        Float32Array,
+        Float32Array,
+      ];
+      const wrong = [];
+      for (const { name, offset, size } of state.trainable.specs) {
+        const [own, wanted] = [found, expected].map((flat) => flat.subarray(offset, offset + size));
+        const error = distance(own!, wanted!) / largest(wanted!);
+        if (!(error < 1e-4)) wrong.push({ name, error });
+      }
+      expect(wrong).toEqual([]);
+      // And of the numbers themselves: central differences of the same scalar.
+      const scalar = async (): Promise<number> => {
+        await adapters.merge();
+        const pass = await trainers[1].forward(rows, { entropy: true });
+        return pass.logprobs.reduce(
+          (sum, x, i) => sum + x * logprobs[i]! + pass.entropy![i]! * entropy[i]!,
+          0,
+        );
+      };
+      for (const { offset, size } of state.trainable.specs.filter((_, i) => i % 5 === 0)) {
+        const at = offset + random.integer(size);
+        const scale = Math.max(0.1, largest(found.subarray(offset, offset + size)));
+        expect(
+          Math.abs(found[at]! - (await difference(adapters.flat, at, scalar, 4e-3))) / scale,
+        ).toBeLessThan(1e-2);
+      }
+      for (const trainer of trainers) await trainer.close();
+      await adapters.close();
+      await state.kernels!.close();
+    },
+  );
+});

@@ -1,0 +1,245 @@
+/**
+ * Graphs of a model with quantised weights inside. One body for all that is read: single tokens of sequences
+ * whose cache the caller keeps, and whole sequences. So its weights are in memory once, and what is sampled is
+ * scored to the same bits: every product gives a row the same bits whatever the other rows are.
+ *
+ * B single tokens, C sequences of S tokens, at least one of each, N = B + C S rows in this order, R picked rows, M cache capacity, P
+ * table length, L layers, KV key heads, D head width, d hidden size, V vocabulary
+ *
+ * | name                  | type                | body | head | meaning                                                  |
+ * | --------------------- | ------------------- | ---- | ---- | -------------------------------------------------------- |
+ * | every adapter matrix  | f32                 | in   |      | feeds of a `WeightSet`                                   |
+ * | `rope_cos` `rope_sin` | f32 [P, D/2]        | in   |      | as in `sampling-graphs.ts`, likewise `_local`            |
+ * | `embedded`            | f32 [N, d]          | in   |      | rows of the embedding matrix                             |
+ * | `positions`           | i64 [N, 1]          | in   |      | of each token in its sequence                            |
+ * | `slots`               | i32 [B, 1]          | in   |      | the same, of the single tokens                           |
+ * | `sequences`           | i32 [C, S]          | in   |      | only its shape is read                                   |
+ * | `k.<l>` `v.<l>`       | f32 [B, KV, M, D]   | in   |      | cache of layer l, as in `sampling-graphs.ts`             |
+ * | `rows`                | i32 [R]             | in   |      | picked rows of the N                                     |
+ * | `inverse_temperature` | f32 [R, 1]          | in   |      | 1 / temperature                                          |
+ * | `new_kv`              | f32 [B, 2 L KV, 1, D] | out |     | as in `sampling-graphs.ts`                               |
+ * | `sequence_kv`         | f32 [C, 2 L KV, S, D] | out |     | likewise, of the sequences                               |
+ * | `states`              | f32 [R, d]          | out  | in   | after the final norm                                     |
+ * | `product`             | f32 [R, V]          |      | out  | of states and head                                       |
+ */
+import { causalAttention } from '../onnx/ops/attention.js';
+import { blockProduct, blockShapes, type BlockMatrix } from '../onnx/ops/blocks.js';
+import { cachedAttention } from '../onnx/ops/cached-attention.js';
+import { categorical } from '../onnx/ops/categorical.js';
+import { add } from '../onnx/ops/elementwise.js';
+import { linear, linearInParts, lowRankProduct, type LowRank } from '../onnx/ops/matmul.js';
+import { concat, gather, reshape, swapHeads } from '../onnx/ops/shape.js';
+import { Graph, type Value } from '../onnx/graph/graph.js';
+import type { Place } from '../onnx/external-files.js';
+import { attentionOptions } from '../model/attend.js';
+import { decoder } from '../model/block.js';
+import { steadyParts } from '../model/column-parts.js';
+import type { ModelConfig } from '../model/config.js';
+import { distributionOf, headStates } from '../model/head.js';
+import { scoresOf, type ScoreOptions } from '../model/head-chunks.js';
+import type { LayerAdapters } from '../model/layer-graphs.js';
+import {
+  embeddingName,
+  headName,
+  parameterSpecs,
+  type ParameterSpec,
+} from '../model/parameters.js';
+import type { DecodeVariant } from '../model/sampling-graphs.js';
+import { tableInputs, type Attention, type Trunk } from '../model/trunk.js';
+import { isBlocks, type QuantizedBase } from './base.js';
+
+export interface QuantizedGraphOptions {
+  readonly base: QuantizedBase;
+  /** Threads inside one operator. */
+  readonly threads: number;
+  /** Stores the bytes of a constant. */
+  readonly place: Place;
+}
+
+type Linear = (x: Value, weight: Value) => Value;
+
+/** ONNX file in parts. */
+export async function bodyGraph(
+  options: QuantizedGraphOptions,
+  { targets, scale }: LayerAdapters,
+): Promise<readonly Uint8Array[]> {
+  const { config } = options.base;
+  const graph = new Graph();
+  const inputOf = ({ name, shape }: ParameterSpec): Value => graph.input(name, 'float32', shape);
+  const factors = new Map(
+    targets.map(({ weight, a, b }): [string, LowRank] => [
+      weight.name,
+      { a: inputOf(a), b: inputOf(b), scale },
+    ]),
+  );
+  const isInside = ({ name }: ParameterSpec): boolean =>
+    name !== embeddingName && name !== headName(config);
+  const weights = await storedWeights(
+    graph,
+    parameterSpecs(config).filter(isInside),
+    options,
+    factors,
+  );
+  const cache: Cache = { single: [], sequences: [] };
+  const trunk: Trunk = {
+    config,
+    ...weights,
+    positions: graph.input('positions', 'int64', ['N', 1]),
+    tables: tableInputs(graph, config),
+    attention: mixedAttention(graph, config, cache),
+  };
+  const embedded = graph.input('embedded', 'float32', ['N', config.hiddenSize]);
+  const x = decoder(trunk, reshape(embedded, ['N', 1, config.hiddenSize]));
+  const picked = gather(reshape(x, ['N', config.hiddenSize]), graph.input('rows', 'int32', ['R']));
+  const heads = 2 * config.layers * config.kvHeads;
+  graph.output('new_kv', concat(cache.single, 1, heads));
+  graph.output('sequence_kv', concat(cache.sequences, 1, heads));
+  const inverseTemperature = graph.input('inverse_temperature', 'float32', ['R', 1]);
+  graph.output('states', headStates(trunk, picked, inverseTemperature));
+  return graph.encodeParts();
+}
+
+/** ONNX file in parts. */
+export async function headGraph(options: QuantizedGraphOptions): Promise<readonly Uint8Array[]> {
+  const { config } = options.base;
+  const graph = new Graph();
+  const name = headName(config);
+  const spec = parameterSpecs(config).filter((each) => each.name === name);
+  const { parameters, products } = await storedWeights(graph, spec, options);
+  const states = graph.input('states', 'float32', ['R', config.hiddenSize]);
+  const product = products.get(parameters.get(name)!)!;
+  graph.output('product', product(states));
+  return graph.encodeParts();
+}
+
+/** New keys and values of all layers, keys first. */
+interface Cache {
+  readonly single: Value[];
+  readonly sequences: Value[];
+}
+
+/** Single tokens read the cache, sequences themselves. Rows are [N, H, 1, D]. */
+function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attention {
+  const slots = graph.input('slots', 'int32', ['B', 1]);
+  graph.input('sequences', 'int32', ['C', 'S']);
+  const { headDim } = config;
+  const single = (x: Value): Value => {
+    const shape = x.shape.with(0, 'B');
+    return slice(x, graph.integers([0]), graph.size('B'), shape);
+  };
+  const sequences = (x: Value): Value => {
+    const heads = x.shape[1]!;
+    const end = graph.integers([2 ** 40]);
+    const rows = slice(x, graph.size('B'), end, ['C*S', heads, 1, headDim]);
+    return swapHeads(reshape(rows, ['C', 'S', heads, headDim]));
+  };
+  return (layer, q, k, v) => {
+    const shape = ['B', config.kvHeads, 'M', headDim];
+    const past = {
+      k: graph.input(`k.${layer}`, 'float32', shape),
+      v: graph.input(`v.${layer}`, 'float32', shape),
+    };
+    const options = attentionOptions(config, layer);
+    const own = [single(k), single(v)] as const;
+    cache.single.push(...own);
+    const first = cachedAttention(single(q), ...own, past, slots, options);
+    const whole = [sequences(k), sequences(v)] as const;
+    cache.sequences.push(...whole);
+    const rest = causalAttention(sequences(q), ...whole, options);
+    const rows = reshape(rest, ['C*S', 1, config.heads, headDim]);
+    return concat([first, rows], 0, 'N');
+  };
+}
+
+const slice = (x: Value, from: Value, to: Value, shape: Value['shape']): Value =>
+  x.graph.node('Slice', [x, from, to, x.graph.integers([0])], { shape });
+
+/** Constants of the graph; each matrix stands for its product. */
+async function storedWeights(
+  graph: Graph,
+  specs: readonly ParameterSpec[],
+  options: QuantizedGraphOptions,
+  factors: ReadonlyMap<string, LowRank> = new Map(),
+): Promise<Required<Pick<Trunk, 'parameters' | 'products'>>> {
+  const layer: Linear = (x, weight) => {
+    const parts = steadyParts(weight.shape as [number, number], options.threads);
+    return parts.length > 1 ? linearInParts(x, weight, undefined, parts) : linear(x, weight);
+  };
+  const parameters = new Map<string, Value>();
+  const products = new Map<Value, (x: Value) => Value>();
+  for (const spec of specs) {
+    const matrix = await storedParameter(graph, spec, options);
+    const value = isMatrix(matrix) ? matrix.integers : matrix;
+    parameters.set(spec.name, value);
+    if (spec.shape.length < 2) continue;
+    const product = (x: Value): Value =>
+      isMatrix(matrix) ? blockProduct(matrix, x, layer) : layer(x, matrix);
+    const factor = factors.get(spec.name);
+    products.set(value, (x) =>
+      factor ? add(product(x), lowRankProduct(x, factor, layer)) : product(x),
+    );
+  }
+  return { parameters, products };
+}
+
+const isMatrix = (stored: BlockMatrix | Value): stored is BlockMatrix => 'integers' in stored;
+
+async function storedParameter(
+  graph: Graph,
+  spec: ParameterSpec,
+  { base, place }: QuantizedGraphOptions,
+): Promise<BlockMatrix | Value> {
+  const stored = base.of(spec);
+  const put = async (
+    name: string,
+    shape: readonly number[],
+    data: Float32Array | Uint8Array,
+  ): Promise<Value> =>
+    graph.stored(name, {
+      dtype: data instanceof Float32Array ? 'float32' : 'uint8',
+      shape,
+      bytes: await place(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)),
+    });
+  if (!isBlocks(stored)) return put(spec.name, spec.shape, stored);
+  const shape = spec.shape as readonly [number, number];
+  const dims = blockShapes(shape, stored);
+  const numbers = (suffix: string, data: Float32Array): Promise<Value> =>
+    put(`${spec.name}.${suffix}`, dims.scales, data);
+  const { bits, length, hasOffsets } = stored;
+  return {
+    bits,
+    length,
+    hasOffsets,
+    shape,
+    integers: await put(`${spec.name}.integers`, dims.integers, stored.integers),
+    scales: await numbers('scales', stored.scales),
+    ...(stored.offsets && { offsets: await numbers('offsets', stored.offsets) }),
+  };
+}
+
+/** Outputs from the product of the head: see `sampling-graphs.ts`. */
+export function drawGraph(config: ModelConfig, variant: DecodeVariant): Uint8Array {
+  const { graph, logprobs } = productInput(config);
+  if (variant === 'logprobs') graph.output('logprobs', logprobs);
+  else {
+    const drawn = categorical(logprobs, graph.input('u', 'float32', ['R', 1]));
+    graph.output('token', drawn.token);
+    graph.output('logprob', drawn.logprob);
+  }
+  return graph.encode();
+}
+
+/** Outputs from the product of the head: see `training-graphs.ts`. */
+export function scoreGraph(config: ModelConfig, options: ScoreOptions): Uint8Array {
+  const { graph, logprobs } = productInput(config);
+  const scores = scoresOf(logprobs, graph.input('targets', 'int32', ['R', 1]), options);
+  for (const [name, value] of Object.entries(scores)) graph.output(name, value as Value);
+  return graph.encode();
+}
+
+function productInput(config: ModelConfig): { readonly graph: Graph; readonly logprobs: Value } {
+  const graph = new Graph();
+  const product = graph.input('product', 'float32', ['R', config.vocabSize]);
+  const inverseTemperature = graph.input('inverse_temperature', 'float32', ['R', 1]);
+  return { graph, logprobs: distributionOf({ config }, product, inverseTemperature).logprobs };
+}

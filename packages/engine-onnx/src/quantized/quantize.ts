@@ -1,0 +1,98 @@
+/** Rounds the rows of a matrix to blocks of integers. */
+import { blocksOf } from '../onnx/ops/blocks.js';
+
+/** Integers as bytes, of which a block of 4 bits takes half as many, and the scale of each block. */
+export interface Quantized {
+  readonly integers: Uint8Array;
+  readonly scales: Float32Array;
+}
+
+export const blockLength = 32;
+const [zero8, zero4] = [128, 8];
+
+/** w ~ scale (q - 128) with scale = max |w| / 127 of the block. */
+export function toBytes(
+  numbers: Float32Array,
+  [rows, width]: readonly [number, number],
+): Quantized {
+  const count = blocksOf(width, { length: blockLength });
+  const integers = new Uint8Array(rows * count * blockLength).fill(zero8);
+  const scales = new Float32Array(rows * count);
+  eachBlock(rows, width, (start, end, at) => {
+    const scale = (scales[at] = largestIn(numbers, start, end) / (zero8 - 1));
+    if (scale === 0) return;
+    for (let i = start; i < end; i++)
+      integers[at * blockLength + i - start] = zero8 + Math.round(numbers[i]! / scale);
+  });
+  return { integers, scales };
+}
+
+/** Divisors of the number of greatest size that are tried: it becomes about -8. */
+const divisors = [-7.4, -7.7, -8, -8.3, -8.6];
+
+/** w ~ scale (q - 8), with the scale of those tried that leaves the least squares. */
+export function toHalfBytes(
+  numbers: Float32Array,
+  [rows, width]: readonly [number, number],
+): Quantized {
+  const count = blocksOf(width, { length: blockLength });
+  const integers = new Uint8Array((rows * count * blockLength) / 2).fill(zero4 * 17);
+  const scales = new Float32Array(rows * count);
+  eachBlock(rows, width, (start, end, at) => {
+    const found = bestScale(numbers, start, end);
+    if (!found) return;
+    scales[at] = found.scale;
+    for (let i = start; i < end; i++) {
+      const byte = (at * blockLength + i - start) >> 1;
+      const q = zero4 + rounded(numbers[i]! * found.inverse);
+      integers[byte] =
+        (i - start) & 1 ? (integers[byte]! & 15) | (q << 4) : (integers[byte]! & 240) | q;
+    }
+  });
+  return { integers, scales };
+}
+
+/** Numbers from `start` to before `end` are block `at`. */
+function eachBlock(
+  rows: number,
+  width: number,
+  visit: (start: number, end: number, at: number) => void,
+): void {
+  for (let row = 0, at = 0; row < rows; row++)
+    for (let column = 0; column < width; column += blockLength, at++)
+      visit(row * width + column, row * width + Math.min(column + blockLength, width), at);
+}
+
+function largestIn(numbers: Float32Array, start: number, end: number): number {
+  let largest = 0;
+  for (let i = start; i < end; i++) largest = Math.max(largest, Math.abs(numbers[i]!));
+  return largest;
+}
+
+/** The nearest whole number from -8 to 7. */
+const rounded = (value: number): number => Math.max(-zero4, Math.min(zero4 - 1, Math.round(value)));
+
+/** With integers q the best scale is (w q) / (q q), and leaves w w - (w q)^2 / (q q). */
+function bestScale(
+  numbers: Float32Array,
+  start: number,
+  end: number,
+): { readonly scale: number; readonly inverse: number } | undefined {
+  let extreme = 0;
+  for (let i = start; i < end; i++)
+    if (Math.abs(numbers[i]!) > Math.abs(extreme)) extreme = numbers[i]!;
+  if (extreme === 0) return undefined;
+  let [scale, best, chosen] = [0, -1, 0];
+  for (const divisor of divisors) {
+    const inverse = divisor / extreme;
+    let [product, squares] = [0, 0];
+    for (let i = start; i < end; i++) {
+      const q = rounded(numbers[i]! * inverse);
+      product += numbers[i]! * q;
+      squares += q * q;
+    }
+    const explained = (product * product) / squares;
+    if (explained > best) [scale, best, chosen] = [product / squares, explained, inverse];
+  }
+  return { scale, inverse: chosen };
+}

@@ -1,0 +1,240 @@
+/** The engine with quantised weights below adapters, behind its protocol. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { CheckpointError, ConfigError } from '@trinity-rft/core';
+import type { Engine, Quantization, TokenRow } from '@trinity-rft/core/engine';
+import { describeEngine } from '@trinity-rft/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+
+import { createEngineInThread } from '../../test/support/engine.js';
+import { writeRandomGguf } from '../../test/support/gguf.js';
+import { checkModel } from '../check-model.js';
+import { convertModel } from '../convert.js';
+import type { OnnxEngineOptions } from '../engine.js';
+import { createModelFolder } from '../storage/new-model.js';
+
+const root = mkdtempSync(join(tmpdir(), 'quantized-'));
+const modelPath = join(root, 'model');
+const gguf = (name: string): string => join(root, `${name}.gguf`);
+
+/** The head of such a file is in 6 bits, other matrices are in 4. */
+const mixed = (name: string): string => (/token_embd|ffn_down|attn_v/.test(name) ? 'Q6_K' : 'Q4_K');
+
+interface Model {
+  readonly name: string;
+  readonly quantization: Quantization;
+  readonly path: string;
+}
+const models: readonly Model[] = [
+  { name: 'int8', quantization: 'int8', path: modelPath },
+  { name: 'int4', quantization: 'int4', path: modelPath },
+  ...['Q8_0', 'Q4_0', 'Q4_K_M', 'F16 head'].map((name) => ({
+    name,
+    quantization: 'file' as const,
+    path: gguf(name),
+  })),
+];
+beforeAll(async () => {
+  await createModelFolder({
+    directory: modelPath,
+    seed: 3,
+    initializerRange: 0.15,
+    config: { vocabSize: 96, hiddenSize: 96, layers: 2, heads: 4, kvHeads: 2, maxPositions: 256 },
+  });
+  for (const name of ['Q8_0', 'Q4_0']) writeRandomGguf(gguf(name), () => name);
+  writeRandomGguf(gguf('Q4_K_M'), mixed);
+  writeRandomGguf(gguf('F16 head'), (name) => (name === 'token_embd.weight' ? 'F16' : 'Q8_0'));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const lora = { rank: 12, alpha: 24, seed: 1 };
+describeEngine('engine-onnx with quantised weights', {
+  open: () =>
+    createEngineInThread({ modelPath, threads: 1, reference: true, lora, quantization: 'int8' }),
+  vocabSize: 96,
+  // A change of a weight in its last bit may change to which integer a number is rounded.
+  tolerance: 1e-3,
+});
+
+const opened: Engine[] = [];
+afterEach(() => Promise.all(opened.splice(0).map((engine) => engine.close())));
+
+async function open(options: Partial<OnnxEngineOptions> = {}): Promise<Engine> {
+  const engine = await createEngineInThread({
+    modelPath,
+    threads: 2,
+    lora,
+    quantization: 'int8',
+    ...options,
+  });
+  opened.push(engine);
+  return engine;
+}
+const openModel = ({ path, quantization }: Model): Promise<Engine> =>
+  open({ modelPath: path, quantization, reference: true });
+
+const prompt = Int32Array.of(5, 1, 2, 3);
+const row = (tokens: Int32Array): TokenRow => ({
+  tokens: Int32Array.of(...prompt, ...tokens),
+  promptLength: prompt.length,
+  temperature: 1,
+});
+const batch = {
+  rows: Array.from({ length: 4 }, (_, i) =>
+    row(Int32Array.from({ length: 12 }, (__, t) => (7 * i + 5 * t) % 96)),
+  ),
+};
+
+async function train({ trainer }: Engine, steps: number): Promise<void> {
+  for (let i = 0; i < steps; i++) {
+    const pass = await trainer.forward(batch);
+    await trainer.backward(pass, { logprobs: pass.logprobs.map((_, at) => Math.sin(at + i)) });
+    await trainer.step({ learningRate: 1e-2 });
+  }
+}
+
+async function adopt({ trainer, sampler }: Engine, version = 1): Promise<void> {
+  await trainer.publish(version);
+  await sampler.adopt({ kind: 'published' }, version);
+}
+
+const logprobsOf = async ({ trainer }: Engine): Promise<Float32Array> =>
+  (await trainer.forward(batch)).logprobs;
+const referenceOf = async ({ trainer }: Engine): Promise<Float32Array> =>
+  (await trainer.forward(batch, { weights: 'reference' })).logprobs;
+
+describe.each(models)('$name', (model) => {
+  test('samples what it scores, bit for bit, in any company', async () => {
+    const engine = await openModel(model);
+    await train(engine, 2);
+    await adopt(engine);
+    const alone: (readonly number[])[] = [];
+    for (const n of [1, 8, 32]) {
+      const sampled = await engine.sampler.sample(prompt, { maxTokens: 64, n, seed: 4 });
+      const { logprobs } = await engine.trainer.forward({
+        rows: sampled.map(({ tokens }) => row(tokens)),
+      });
+      expect([...logprobs]).toEqual(sampled.flatMap((sequence) => [...sequence.logprobs]));
+      alone.push([...(sampled[0]?.logprobs ?? [])]);
+      const one = await engine.sampler.score!(row(sampled.at(-1)!.tokens));
+      expect([...one]).toEqual([...sampled.at(-1)!.logprobs]);
+    }
+    expect(alone[1]).toEqual(alone[0]);
+    expect(alone[2]).toEqual(alone[0]);
+  });
+
+  test('differs from its reference by nothing until it has learned', async () => {
+    const engine = await openModel(model);
+    const before = await logprobsOf(engine);
+    expect(await referenceOf(engine)).toEqual(before);
+    await train(engine, 2);
+    expect(await referenceOf(engine)).toEqual(before);
+    expect(await logprobsOf(engine)).not.toEqual(before);
+  });
+});
+
+test('threads change no bit, whether the prompt is one token or several', async () => {
+  const found = [];
+  const [learned, directory] = [await open(), join(root, 'learned')];
+  await train(learned, 2);
+  await learned.trainer.save(directory, { optimizer: false });
+  for (const threads of [1, 2, 3]) {
+    const engine = await open({ threads });
+    await engine.sampler.adopt({ kind: 'checkpoint', directory }, 1);
+    const short = await engine.sampler.sample(Int32Array.of(7), { maxTokens: 8, n: 3, seed: 1 });
+    const options = { maxTokens: 20, n: 3, seed: 1, topLogprobs: 2, topK: 9 };
+    const long = await engine.sampler.sample(prompt, options);
+    found.push([short, long]);
+  }
+  expect(found[1]).toEqual(found[0]);
+  expect(found[2]).toEqual(found[0]);
+});
+
+test('a loss whose gradient is known beforehand reports what is scored', async () => {
+  const engine = await open();
+  const { logprobs } = await engine.trainer.forward(batch, { entropy: true, necs: true });
+  const advantages = new Float32Array(logprobs.length).fill(1);
+  const pass = await engine.trainer.forwardBackward!(batch, {
+    name: 'linear',
+    advantages,
+    oldLogprobs: logprobs,
+  });
+  expect(pass.logprobs).toEqual(logprobs);
+  expect(await engine.trainer.step({ learningRate: 1e-2 })).toMatchObject({ skipped: false });
+});
+
+async function bytesOf(folder: string): Promise<ReadonlyMap<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  const read = async (file: string) =>
+    [file.slice(folder.length), await readFile(file, 'base64')] as const;
+  return new Map(await Promise.all(files.toSorted().map(read)));
+}
+
+describe.each(models.filter(({ name }) => name === 'int8' || name === 'Q4_K_M'))(
+  'a checkpoint of $name',
+  (model) => {
+    const folder = (name: string): string => join(root, `${model.name} ${name}`);
+
+    test('holds the adapters, and resumes to the same bytes', async () => {
+      const one = await openModel(model);
+      await train(one, 3);
+      await one.trainer.save(folder('half'), { optimizer: true });
+      await train(one, 2);
+      await one.trainer.save(folder('whole'), { optimizer: true });
+      const two = await openModel(model);
+      await train(two, 1);
+      await two.trainer.load(folder('half'));
+      await train(two, 2);
+      await two.trainer.save(folder('end'), { optimizer: true });
+      const whole = await bytesOf(folder('whole'));
+      expect(await bytesOf(folder('end'))).toEqual(whole);
+      expect([...whole.keys()].filter((name) => name.endsWith('.safetensors'))).toEqual([
+        '/lora_adapter/adapter_model.safetensors',
+        '/lora_adapter/optimizer/moments.safetensors',
+      ]);
+    });
+
+    test('is opened as a model that samples the same', async () => {
+      const engine = await openModel(model);
+      await train(engine, 2);
+      await engine.trainer.save(folder('model'), { optimizer: false });
+      await adopt(engine);
+      const { sampler } = engine;
+      const sampled = await sampler.sample(prompt, { maxTokens: 12, n: 2, seed: 1 });
+      await checkModel({ modelPath: folder('model') });
+      const saved = await createEngineInThread({ modelPath: folder('model'), threads: 2 });
+      opened.push(saved);
+      await adopt(saved);
+      expect(await saved.sampler.sample(prompt, { maxTokens: 12, n: 2, seed: 1 })).toEqual(sampled);
+      const third = await openModel(model);
+      await third.sampler.adopt({ kind: 'checkpoint', directory: folder('model') }, 1);
+      expect(await third.sampler.sample(prompt, { maxTokens: 12, n: 2, seed: 1 })).toEqual(sampled);
+    });
+
+    test('is refused by another base, and where its adapters would be merged', async () => {
+      const engine = await openModel(model);
+      await engine.trainer.save(folder('refused'), { optimizer: false });
+      const other = await open({ quantization: 'int4' });
+      await expect(other.trainer.load(folder('refused'))).rejects.toThrow(
+        model.name === 'int8' ? /model.quantization: int8/ : CheckpointError,
+      );
+      const merging = convertModel({ from: folder('refused'), to: folder('merged') });
+      await expect(merging).rejects.toMatchObject({ code: 'ADAPTER_BESIDE_QUANTIZED' });
+    });
+  },
+);
+
+describe('options that do not fit', () => {
+  test('name the reason', async () => {
+    await expect(open({ lora: undefined })).rejects.toThrow(ConfigError);
+    await expect(open({ quantization: 'file' })).rejects.toMatchObject({
+      code: 'QUANTIZATION_NOT_IN_FILE',
+    });
+  });
+});

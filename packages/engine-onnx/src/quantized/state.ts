@@ -1,0 +1,113 @@
+/** Adapters that are trained beside quantised weights, and their checkpoints. */
+import { InvariantError } from '@trinity-rft/core';
+import type { Quantization } from '@trinity-rft/core/engine';
+
+import { loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
+import { adaptersOf } from '../lora/open.js';
+import { adapterScale, adapterSpecs, adapterTargets, type LoraOptions } from '../lora/plan.js';
+import type { ParameterSpec } from '../model/parameters.js';
+import { WeightBuffers } from '../model/weights.js';
+import type { ModelFiles } from '../storage/model-folder.js';
+import { once } from '../runtime/once.js';
+import type { SamplerKernels } from '../sample/kernels.js';
+import { adamW, type OptimizerState } from '../train/adamw.js';
+import { GradientSum } from '../train/gradient.js';
+import type { Trainable } from '../train/trainable.js';
+import type { QuantizedBase } from './base.js';
+import { loadQuantizedBase } from './load.js';
+import { QuantizedModel } from './model.js';
+
+export interface QuantizedOptions {
+  readonly modelPath: string;
+  readonly lora: LoraOptions;
+  readonly quantization: Quantization;
+  readonly threads: number;
+  /** Keep the model without adapters as the reference. */
+  readonly reference: boolean;
+}
+
+/** Sampling, training and checkpoints beside quantised weights: the parts of `TrainingState`. */
+export interface QuantizedState {
+  /** Sets of the adapters alone. */
+  readonly weights: WeightBuffers;
+  readonly trainable: Trainable;
+  readonly kernels: SamplerKernels;
+  save(
+    directory: string,
+    contents: { readonly optimizer: OptimizerState | undefined },
+  ): Promise<void>;
+  load(directory: string): Promise<OptimizerState | undefined>;
+  read(directory: string): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+/**
+ * @throws EngineError, CheckpointError when the adapters do not fit the model; ConfigError when its file is not
+ * quantised and should be
+ */
+export async function openQuantized(
+  { modelPath, lora, quantization, threads, reference }: QuantizedOptions,
+  files: ModelFiles,
+): Promise<QuantizedState> {
+  const { config } = files;
+  const { plan, flat } = await adaptersOf(config, lora);
+  const adapters = { targets: adapterTargets(config, plan), scale: adapterScale(plan) };
+  const specs = adapterSpecs(adapters.targets);
+  const weights = new WeightBuffers(config, flat, specs);
+  // Products with zeros: the model without adapters, by the same graphs.
+  if (reference) weights.setReference(new Float32Array(flat.length));
+  const base = await loadQuantizedBase(modelPath, config, quantization);
+  const model = await QuantizedModel.open(base, adapters, threads);
+  const frozen = { weights: undefined, quantization, digest: once(() => base.digest()) };
+  const read = (directory: string) =>
+    loadAdapterCheckpoint(directory, { config, plan, base: frozen });
+  return {
+    weights,
+    trainable: trainable(weights, specs, { adapters, model, base }),
+    kernels: model.kernels,
+    save: (directory, { optimizer }) =>
+      saveAdapterCheckpoint(directory, {
+        files,
+        plan,
+        flat: weights.training.flat,
+        weights: undefined,
+        modelPath,
+        optimizer,
+        base: frozen,
+      }),
+    load: async (directory) => {
+      const found = await read(directory);
+      weights.update((_, to) => to.set(found.flat));
+      return found.optimizer;
+    },
+    read: async (directory) => (await read(directory)).flat,
+    close: () => Promise.resolve(),
+  };
+}
+
+function trainable(
+  weights: WeightBuffers,
+  specs: readonly ParameterSpec[],
+  {
+    adapters,
+    model,
+    base,
+  }: {
+    readonly adapters: Trainable['adapters'];
+    readonly model: QuantizedModel;
+    readonly base: QuantizedBase;
+  },
+): Trainable {
+  return {
+    specs,
+    feeds: base.feeds,
+    ...(adapters && { adapters }),
+    quantized: { base, score: (...given) => model.score(...given) },
+    backwardGraph: () => {
+      throw new InvariantError('Gradients beside quantised weights are computed layer by layer.');
+    },
+    newGradient: () => new GradientSum(specs),
+    update: async ({ flat }, state, options) =>
+      weights.update((from, to) => adamW(specs, from, to, flat, state, options)),
+  };
+}
