@@ -337,6 +337,21 @@ const cases: readonly Broken[] = [
     says: ['got "v_pro"', 'Did you mean "v_proj"?'],
   },
   {
+    name: 'quantised weights that are all to be trained',
+    file: { model: 'model:\n  model_path: ./tiny\n  quantization: «int8' },
+    key: 'model.quantization',
+    says: ['got "int8"', 'all weights are trained', 'Set lora_configs'],
+  },
+  {
+    name: 'blocks of a file that has none',
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  quantization: «file\n  lora_configs: [{lora_rank: 8}]',
+    },
+    key: 'model.quantization',
+    says: ['got "file"', 'tiny is not a GGUF file with quantised weights', 'Use int8 or int4'],
+  },
+  {
     name: 'an adapter without layers',
     file: {
       model:

@@ -169,6 +169,22 @@ describe('a plan', () => {
     });
   });
 
+  it('counts quantised weights twice, as they are stored and packed, and never as numbers', () => {
+    const [plain, ...rounded] = ['none', 'int8', 'int4'].map((kind) => {
+      const keys = `max_model_len: 64\n  quantization: ${kind}\n  lora_configs: [{lora_rank: 4}]`;
+      return planConfig(parse(cwd, text.replace('max_model_len: 64', keys)).config).stages[0]
+        ?.memory;
+    });
+    const adapter = plain?.gradients ?? 0;
+    const once = (plain?.weights ?? 0) - adapter;
+    for (const [i, bytes] of [1.125, 0.625].entries())
+      expect(rounded[i]).toMatchObject({
+        weights: expect.closeTo((once * bytes) / 4 + adapter, 9) as number,
+        copies: expect.closeTo((once * bytes) / 4 + 2 * adapter, 9) as number,
+        gradients: adapter,
+      });
+  });
+
   it('counts one engine for each folder of auxiliary models', () => {
     const models = [
       '{name: a, model_path: ./tiny}',

@@ -23,6 +23,7 @@ const everything: EngineCapabilities = {
   valueHead: true,
   fullParameter: true,
   lora: true,
+  quantization: true,
   referenceModel: true,
 };
 

@@ -268,6 +268,8 @@ export interface EngineCapabilities {
   readonly valueHead: boolean;
   readonly fullParameter: boolean;
   readonly lora: boolean;
+  /** {@link EngineOptions.quantization}. @default false */
+  readonly quantization?: boolean;
   /** The section of the configuration, as `model.tinker`, that describes what is trained instead. */
   readonly ownSection?: string;
   readonly referenceModel: boolean;

@@ -12,5 +12,6 @@ export const onnxCapabilities: EngineCapabilities = {
   valueHead: true,
   fullParameter: true,
   lora: true,
+  quantization: true,
   referenceModel: true,
 };

@@ -15,7 +15,8 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vit
 import { parameterSpecs } from '../src/model/parameters.js';
 import { parseModelConfig } from '../src/model/parse-config.js';
 import { WeightBuffers } from '../src/model/weights.js';
-import { saveModelFolder } from '../src/storage/model-folder.js';
+import { openQuantized } from '../src/quantized/state.js';
+import { readModelFiles, saveModelFolder } from '../src/storage/model-folder.js';
 import { openWeights } from '../src/storage/open-weights.js';
 import { OnnxTrainer } from '../src/train/trainer.js';
 import { openAdapters } from '../src/lora/open.js';
@@ -95,6 +96,13 @@ const configs: Record<string, Json> = {
   },
   'qwen3, wide': {
     model_type: 'qwen3',
+    hidden_size: 256,
+    intermediate_size: 512,
+    head_dim: 64,
+    tie_word_embeddings: true,
+  },
+  'llama, wide': {
+    model_type: 'llama',
     hidden_size: 256,
     intermediate_size: 512,
     head_dim: 64,
@@ -263,6 +271,57 @@ describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of th
     const found = await llamaLogprobs(runtime(context), { model: target, adapter, tokens });
     expect(distance(found, logprobs)).toBeLessThan(1e-5);
     expect(distance(model.logprobs, logprobs)).toBeGreaterThan(0.1);
+  });
+});
+
+describe('log-probabilities of a quantised file with an adapter in llama.cpp are those of the engine beside it:', () => {
+  it.for([
+    ['llama, wide', 'Q8_0', 0.03],
+    ['qwen3, wide', 'Q8_0', 0.03],
+    ['llama, wide', 'Q4_K_M', 0.06],
+    ['qwen3, wide', 'Q4_K_M', 0.06],
+  ] as const)('%s as %s', async ([name, type, limit], context) => {
+    const model = await makeModel(name);
+    const { target } = await save(model, type);
+    const files = await readModelFiles(target);
+    const options = {
+      modelPath: target,
+      quantization: 'file',
+      threads: 1,
+      reference: false,
+    } as const;
+    const lora = { rank: 4, alpha: 6 };
+    const state = await openQuantized({ ...options, lora }, files);
+    const random = createRandom(11);
+    state.weights.update((_, to) => to.set(to.map(() => 0.05 * random.normal())));
+    const { config } = files;
+    const trainer = new OnnxTrainer({
+      config,
+      weights: state.weights,
+      trainable: state.trainable,
+      threads: 1,
+    });
+    const { logprobs } = await trainer.forward(batch);
+    const folder = path.join(model.folder, 'beside');
+    await state.save(folder, { optimizer: undefined });
+    await trainer.close();
+    await state.kernels.close();
+    const own = path.join(folder, 'lora_adapter');
+    const weights = await openWeights(path.join(own, 'adapter_model.safetensors'));
+    const adapter = path.join(own, 'adapter.gguf');
+    const json = async (place: string): Promise<Json> =>
+      JSON.parse(await readFile(place, 'utf8')) as Json;
+    await saveGgufAdapter({
+      adapter: await json(path.join(own, 'adapter_config.json')),
+      config: await json(path.join(folder, 'config.json')),
+      weights,
+      target: adapter,
+    });
+    await weights.close();
+    const found = await llamaLogprobs(runtime(context), { model: target, adapter, tokens });
+    expect(mean(differences(found, logprobs))).toBeLessThan(limit);
+    const without = await llamaLogprobs(runtime(context), { model: target, tokens });
+    expect(mean(differences(without, logprobs))).toBeGreaterThan(0.2);
   });
 });
 

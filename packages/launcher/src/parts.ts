@@ -11,6 +11,7 @@ export {
   modelOfStage,
   resolveModelFolder,
   startModelOf,
+  startQuantization,
 } from './assembly/models/model-folder.js';
 export { modelSettings } from './assembly/models/model-settings.js';
 export { modelFactory, type RecordedAttempt } from './assembly/models/rollout-model.js';

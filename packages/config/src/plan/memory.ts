@@ -7,6 +7,7 @@ import {
   type ModelShape,
 } from '../resolve/model/model-folder.js';
 import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
+import { quantizationOf } from '../resolve/model/quantization.js';
 import { runsElsewhere } from './tinker-server.js';
 
 /** Sizes in MiB. */
@@ -53,6 +54,7 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
     budget: model.memoryBudgetMb ?? engineBudget,
     base: (parameters * float) / mebibyte,
     adapter: model.lora && (adapterParameters(model.lora, shape) * float) / mebibyte,
+    quantized: quantizedSize(stage, disk, parameters),
   };
   const parts = runsElsewhere(stage)
     ? besideServers(stage, disk, sizes)
@@ -61,15 +63,29 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   return { parameters, ...parts, total };
 }
 
+/** Bytes of a weight in blocks of 32 with a scale. */
+const bytesPerWeight = { int8: 1 + float / 32, int4: (1 + float / 16) / 2 } as const;
+
+function quantizedSize({ model }: StageConfig, disk: Disk, parameters: number): number | undefined {
+  const kind = quantizationOf(model, disk);
+  if (kind === undefined) return undefined;
+  const bytes =
+    kind === 'file' ? (disk.size(model.modelPath) ?? 0) : parameters * bytesPerWeight[kind];
+  return bytes / mebibyte;
+}
+
 type MemoryParts = Omit<MemoryPlan, 'parameters' | 'total'>;
 
 const none = { copies: 0, gradients: 0, moments: 0, critic: 0, activations: 0 };
 
 function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   const { model, mode } = stage;
+  const { base, adapter = 0, quantized } = sizes;
   return {
-    weights: sizes.base + (sizes.adapter ?? 0),
+    weights: (quantized ?? base) + adapter,
     ...(mode === 'bench' ? none : trainingParts(stage, disk, sizes)),
+    // Gradients read the integers as they are stored, the runtime as it has packed them.
+    ...(quantized !== undefined && { copies: quantized + 2 * adapter }),
     keyValueCache: mode === 'train' ? 0 : cacheSize(stage, model.maxModelLen, sizes),
     auxiliary: mode === 'train' ? 0 : auxiliary(stage, disk, sizes.budget),
   };
@@ -97,13 +113,16 @@ interface Sizes {
   readonly base: number;
   /** The weights of the adapter, in MiB; undefined without one. */
   readonly adapter: number | undefined;
+  /** The weights as they are quantised, in MiB; undefined: they are not. */
+  readonly quantized: number | undefined;
 }
 
 function trainingParts(
   stage: StageConfig,
   disk: Disk,
-  { shape, budget, base, adapter }: Sizes,
+  sizes: Sizes,
 ): Pick<MemoryPlan, 'copies' | 'gradients' | 'moments' | 'critic' | 'activations'> {
+  const { base, adapter } = sizes;
   const { referenceLogprobs, valueHead } = stage.algorithm.needs;
   const published = stage.mode === 'train' ? 0 : base;
   const reference = referenceLogprobs ? base : 0;
@@ -115,7 +134,7 @@ function trainingParts(
     gradients: trained,
     moments: 2 * trained,
     critic: valueHead ? critic(stage, disk) : 0,
-    activations: activations(stage, { shape, budget, base, adapter }),
+    activations: activations(stage, sizes),
   };
 }
 
@@ -216,6 +235,8 @@ function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
 /** Memory for activations. Without a budget, larger models take as much as lets the trainer use one graph, or go layer by layer. */
 function activations(stage: StageConfig, sizes: Sizes): number {
   const { row, all, within } = microBatch(stage, sizes);
+  // Layer by layer, with the weights of one layer as numbers.
+  if (sizes.quantized !== undefined) return within + sizes.base / sizes.shape.layers;
   if (stage.model.memoryBudgetMb !== undefined || all <= sizes.budget) return within;
   const returned = 2 * (sizes.adapter ?? sizes.base);
   const most = (machineMemory() * machineShare) / mebibyte;

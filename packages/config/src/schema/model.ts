@@ -145,6 +145,10 @@ export const model = section(
       'The adapter that is trained instead of the weights themselves; at most one.',
       derived,
     ),
+    quantization: maybe(
+      oneOf(['none', 'int8', 'int4', 'file']),
+      'Extension. With lora_configs: the weights below the adapter in blocks of integers, for samples, scores and gradients alike. int8, int4: rounded when they are loaded. file: as a quantised GGUF file has them. Needs a quarter of the memory and samples faster; checkpoints hold the adapter alone. Default: file for such a file, else none.',
+    ),
     fully_sharded_loras: field(flag(), false, 'vLLM only.', ignored(tunesVllm)),
     max_cpu_loras: maybe(int(), 'vLLM only.', ignored(tunesVllm)),
     rope_scaling: maybe(

@@ -10,10 +10,16 @@ import { CheckpointError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 
 import { assertSameModel, loadWeightsOf } from '../storage/checkpoint.js';
-import { isFile, readIfThere, writeWhole } from '../storage/files.js';
+import { isFile, writeWhole } from '../storage/files.js';
 import { saveModelFiles, saveModelFolder, type ModelFiles } from '../storage/model-folder.js';
 import { loadOptimizer, saveOptimizer } from '../storage/optimizer.js';
-import { adapterFolder, hasWeights } from '../storage/weight-files.js';
+import {
+  adapterFolder,
+  baseFile,
+  readBaseRecord,
+  type BaseRecord,
+} from '../storage/base-record.js';
+import { hasWeights } from '../storage/weight-files.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';
@@ -48,21 +54,6 @@ export interface FrozenModel {
   readonly quantization?: Quantization;
   /** SHA-256 of them. */
   readonly digest: () => string;
-}
-
-/** Base file of a digest of the frozen model, without whose weights an adapter means nothing. */
-const baseFile = 'base_model.json';
-
-interface BaseRecord {
-  readonly sha256?: unknown;
-  /** Absent: the weights are floating point numbers. */
-  readonly quantization?: Quantization;
-}
-
-/** About the model below the adapter of a checkpoint, if that has no weights of its own. */
-export async function readBaseRecord(directory: string): Promise<BaseRecord> {
-  const text = await readIfThere(join(directory, adapterFolder, baseFile));
-  return JSON.parse(String(text ?? '{}')) as BaseRecord;
 }
 
 /** Equal state gives equal bytes. */

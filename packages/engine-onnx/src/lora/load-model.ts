@@ -13,8 +13,9 @@ import {
   readModelFiles,
   type ModelFolder,
 } from '../storage/model-folder.js';
-import { adapterFolder, hasWeights } from '../storage/weight-files.js';
-import { assertBase, readBaseRecord, type FrozenModel } from './checkpoint.js';
+import { hasWeights } from '../storage/weight-files.js';
+import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
+import { assertBase, type FrozenModel } from './checkpoint.js';
 import { openAdapters } from './open.js';
 
 /** @throws CheckpointError as `loadModelFolder`, or when the model below cannot be read */

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 
-import { readBaseRecord } from '../lora/checkpoint.js';
 import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
 import type { LoraOptions } from '../lora/plan.js';
 import { isGguf } from '@trinity-rft/chat/gguf';
-import { adapterFolder } from '../storage/weight-files.js';
+import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 
 interface Given {
   readonly modelPath: string;

@@ -9,7 +9,7 @@ import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';
 import { loadWeights, readModelFiles, saveModelFolder, type ModelFiles } from './model-folder.js';
 import { loadOptimizer, saveOptimizer } from './optimizer.js';
-import { adapterFolder } from './weight-files.js';
+import { adapterFolder } from './base-record.js';
 
 export interface Checkpoint {
   readonly weights: Float32Array;

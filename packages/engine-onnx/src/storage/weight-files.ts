@@ -9,6 +9,7 @@ import { repeatedKey } from '@trinity-rft/core/support';
 import { isGguf, openGgufModel, type TensorLevels } from '@trinity-rft/chat/gguf';
 import { z } from 'zod';
 
+import { adapterFolder, readBaseRecord } from './base-record.js';
 import { isFile, readIfThere } from './files.js';
 import { openSafetensors, type SafetensorsFile } from './safetensors.js';
 
@@ -24,8 +25,6 @@ export interface WeightFile {
 }
 
 export const singleWeightFile = 'model.safetensors';
-/** Folder of the adapters inside a checkpoint; Trinity-RFT's name. */
-export const adapterFolder = 'lora_adapter';
 export const weightIndexFile = 'model.safetensors.index.json';
 
 const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) });
@@ -46,13 +45,21 @@ export async function openWeightFiles(directory: string): Promise<WeightFiles> {
   const index = join(directory, weightIndexFile);
   if (await isFile(index)) return openShards(directory, index);
   const adapter = (await isFile(join(directory, adapterFolder, 'adapter_config.json')))
-    ? ' It holds an adapter alone: `trinity convert` writes the model with the adapter merged in.'
+    ? ` It holds an adapter alone${await waysOn(directory)}`
     : '';
   throw new CheckpointError(
     `${directory} holds neither ${singleWeightFile} nor ${weightIndexFile}; expected a Hugging ` +
       `Face model folder with safetensors weights.${adapter}`,
     { code: 'WEIGHTS_MISSING', details: { directory } },
   );
+}
+
+async function waysOn(directory: string): Promise<string> {
+  const { quantization } = await readBaseRecord(directory);
+  return quantization === undefined
+    ? ': `trinity convert` writes the model with the adapter merged in.'
+    : `, trained beside quantised weights (model.quantization: ${quantization}), with which it cannot be merged: ` +
+        '`trinity export --adapter-only` writes it.';
 }
 
 /** True if a folder has weights of its own. */

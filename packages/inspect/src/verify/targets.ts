@@ -2,12 +2,13 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import type { EngineFactory } from '@trinity-rft/core/engine';
+import type { EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import {
   builtInEngine,
   engineNamed,
   startModelOf,
+  startQuantization,
   withCachedModels,
 } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
@@ -19,6 +20,8 @@ export interface VerifyTarget {
   readonly weights: ReadonlyMap<number, string>;
   /** Folder of the adapter that version 0 has on top of its weights. */
   readonly adapter?: string;
+  /** How the weights below it are quantised. @default they are not */
+  readonly quantization?: Quantization;
   /** Opens the weights. */
   readonly engine: EngineFactory;
 }
@@ -72,7 +75,8 @@ async function targetsOfConfig(
     const start = await startModelOf(config, stage);
     const weights = new Map([[0, start], ...(await checkpointsOf(stage.jobDirectory))]);
     const engine = engineNamed(engines, stage.engine);
-    targets.push({ database, weights, adapter: stage.model.lora?.path, engine });
+    const quantization = startQuantization(stage, start);
+    targets.push({ database, weights, adapter: stage.model.lora?.path, quantization, engine });
   }
   return targets;
 }

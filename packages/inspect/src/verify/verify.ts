@@ -7,7 +7,7 @@ import {
   unknownPolicyVersion,
   isExpert,
 } from '@trinity-rft/core';
-import type { Engine, EngineOptions, TrainEngine } from '@trinity-rft/core/engine';
+import type { AdapterOptions, Engine, EngineOptions, TrainEngine } from '@trinity-rft/core/engine';
 import { packBatch } from '@trinity-rft/trainer';
 import { createComparison, type Recorded } from './compare.js';
 import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';
@@ -95,9 +95,13 @@ interface VersionEngines extends AsyncDisposable {
   trainerAt(version: number): Promise<TrainEngine | undefined>;
 }
 
+/** New adapters, beside which weights can be quantised. */
+const noEffect: AdapterOptions = { rank: 1, alpha: 1, targetModules: 'all-linear' };
+
 function openEngines({
   weights,
   adapter,
+  quantization,
   engine: factory,
 }: Omit<VerifyTarget, 'database'>): VersionEngines {
   const opened = new Map<'first' | 'any', Engine>();
@@ -110,8 +114,10 @@ function openEngines({
     trainerAt: async (version) => {
       const folder = weights.get(version);
       if (folder === undefined) return undefined;
-      if (version === 0 && adapter !== undefined)
-        return (await open('first', { modelPath: folder, lora: { path: adapter } })).trainer;
+      if (version === 0 && (adapter ?? quantization) !== undefined) {
+        const lora = adapter === undefined ? noEffect : { path: adapter };
+        return (await open('first', { modelPath: folder, lora, quantization })).trainer;
+      }
       const { trainer } = await open('any', { modelPath: folder });
       await trainer.load(folder);
       return trainer;

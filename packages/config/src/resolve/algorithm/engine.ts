@@ -5,6 +5,7 @@ import { defaultEngineName } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, StageConfig } from '../base/resolved.js';
+import { checkQuantization } from '../model/quantization.js';
 import { unmetNeeds } from './unmet-needs.js';
 
 const trainerKey: KeyPath = ['trainer', 'trainer_type'];
@@ -92,6 +93,7 @@ export function checkEngine(
       `ignored. The engine "${engine}" trains; set enable: true for the server.`,
     );
   checkAdapters(context, { engine, facts, model });
+  checkQuantization(context, { model, sampler }, facts);
 }
 
 function checkAdapters(

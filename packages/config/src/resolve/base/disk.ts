@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { readGgufConfig } from '@trinity-rft/chat/gguf';
+import { isQuantizedGguf, readGgufConfig } from '@trinity-rft/chat/gguf';
 
 /** Read-only access to files and folders. */
 export interface Disk {
@@ -15,6 +15,10 @@ export interface Disk {
    * @throws CheckpointError when it is not GGUF, or of a model that is not supported
    */
   readonly ggufConfig: (path: string) => string;
+  /** Undefined: there is no such file. */
+  readonly size: (path: string) => number | undefined;
+  /** False also for a file that cannot be read. */
+  readonly isQuantizedGguf: (path: string) => boolean;
   readonly isEmptyFolder: (path: string) => boolean;
 }
 
@@ -44,6 +48,8 @@ export function diskAt(cwd: string): Disk {
     readText: (path) =>
       found(path, () => new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))),
     ggufConfig: readGgufConfig,
+    size: (path) => found(path, () => statSync(path).size),
+    isQuantizedGguf: (path) => found(path, () => isQuantizedGguf(path)) ?? false,
     isEmptyFolder: (path) =>
       !existsSync(path) || found(path, () => readdirSync(path))?.length === 0,
   };

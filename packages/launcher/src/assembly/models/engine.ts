@@ -7,7 +7,7 @@ import type { EngineTable } from '../../context/stage-context.js';
 import type { StageModel } from './chat-format.js';
 import { engineNamed } from './engines.js';
 import { engineSettings } from './engine-settings.js';
-import { explainFolderErrors, modelOfStage } from './model-folder.js';
+import { explainFolderErrors, modelOfStage, startQuantization } from './model-folder.js';
 import { openWithSampler, samplesElsewhere } from './samplers.js';
 
 export interface StageEngine extends Engine {
@@ -32,6 +32,7 @@ export async function openEngine(
   const { startModel, format, runtime, signal } = model;
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const factory = engineNamed(engines, stage.engine);
+  const quantization = startQuantization(stage, startModel);
   const openTrainer = (): Promise<Engine> =>
     explainFolderErrors(modelOfStage(stage), () =>
       factory.open({
@@ -42,6 +43,7 @@ export async function openEngine(
         memoryBudgetMb,
         maxModelLen,
         lora,
+        quantization,
         seed: runtime.seedFor('lora', stage.stageIndex),
         tokenBytes: tokenByteTable(format.tokenizer),
         settings: engineSettings(stage),

@@ -4,8 +4,9 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { diskAt, readModelFolder } from '@trinity-rft/config/internal';
+import { diskAt, quantizationOf, readModelFolder } from '@trinity-rft/config/internal';
 import { ConfigError, CheckpointError, EngineError } from '@trinity-rft/core';
+import type { Quantization } from '@trinity-rft/core/engine';
 import { isGguf } from '@trinity-rft/chat/gguf';
 import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 
@@ -47,6 +48,13 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
   }
   return modelPath;
 }
+
+/** How the weights of the model that the stage starts from are quantised; undefined: they are not. */
+export const startQuantization = (
+  { model }: StageConfig,
+  startModel: string,
+): Quantization | undefined =>
+  quantizationOf({ ...model, modelPath: startModel, isLocal: true }, diskAt('.'));
 
 /**
  * Longest sequence that the model in `folder` supports, by `max_position_embeddings` of its

@@ -10,7 +10,7 @@ import { settingsOf } from '../../assembly/settings.js';
 const shared: readonly RegExp[] = [
   /^seed$/,
   /^algorithm\.(?:algorithm_type|repeat_times)$/,
-  /^model\.(?:model_path|lora_configs\b.*|chat_template|m(?:ax|in)_\w+)$/,
+  /^model\.(?:model_path|lora_configs\b.*|quantization|chat_template|m(?:ax|in)_\w+)$/,
   /^buffer\.(?:batch_size|explorer_input\..+)$/,
   /^explorer\.(?:over_rollout\..+|failure_reward)$/,
   /^explorer\.rollout_model\.(?:temperature|top_[pk]|chat_template|m(?:ax|in)_\w+)$/,

@@ -51,7 +51,7 @@ const rules: readonly Rule[] = [
     modes: ['both'],
   },
   {
-    keys: ['model.model_path', 'model.lora_configs'],
+    keys: ['model.model_path', 'model.lora_configs', 'model.quantization'],
     effect: refused('the weights of the checkpoints come from the old one'),
   },
   {

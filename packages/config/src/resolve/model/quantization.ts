@@ -1,0 +1,49 @@
+/** How the weights below an adapter are stored, and what excludes that they are quantised. */
+import type { EngineFacts, Quantization } from '@trinity-rft/core/engine';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+import type { Disk } from '../base/disk.js';
+import type { StageConfig } from '../base/resolved.js';
+
+const key: KeyPath = ['model', 'quantization'];
+
+/** Undefined: as floating point numbers. A quantised GGUF file is trained beside as it is, by default. */
+export function quantizationOf(
+  { quantization, lora, modelPath, isLocal }: StageConfig['model'],
+  disk: Pick<Disk, 'isQuantizedGguf'>,
+): Quantization | undefined {
+  if (lora === undefined || quantization === 'none') return undefined;
+  return quantization ?? (isLocal && disk.isQuantizedGguf(modelPath) ? 'file' : undefined);
+}
+
+/** The given value must fit; a default that does not fit is none. */
+export function checkQuantization(
+  context: StageContext,
+  { model, sampler }: Pick<StageConfig, 'model' | 'sampler'>,
+  { capabilities }: EngineFacts,
+): void {
+  const { quantization: given, lora, modelPath, isLocal, fromPreviousStage } = model;
+  if (given === undefined || given === 'none') return;
+  const refuse = (why: string, uses: readonly KeyPath[] = []): void =>
+    context.report(key, `got "${given}", but ${why}`, uses);
+  if (lora === undefined)
+    refuse(
+      'all weights are trained: a step changes a weight by less than the distance of two integers, so nothing would be learned. Set lora_configs, or use none.',
+      [['model', 'lora_configs']],
+    );
+  else if (capabilities.quantization !== true)
+    refuse('this engine does not quantise. Remove the key.');
+  else if (sampler !== undefined)
+    refuse(
+      'another program samples, from weights that are not quantised, so what is sampled would differ from what is trained. Use none.',
+    );
+  else if (fromPreviousStage)
+    refuse(
+      'the stage starts from a checkpoint, and an adapter beside quantised weights cannot be merged below a new one. Set model_path in this stage, or use none.',
+    );
+  else if (given === 'file' && isLocal && !context.disk.isQuantizedGguf(modelPath))
+    refuse(
+      `${modelPath} is not a GGUF file with quantised weights, such as Q8_0 or Q4_K_M. Use int8 or int4, which rounds the weights when they are loaded.`,
+      [['model', 'model_path']],
+    );
+}
