@@ -1,4 +1,4 @@
-/** The algorithm seam: pure, synchronous functions that do not know the engine. */
+/** The algorithm seam: pure, synchronous functions that know nothing of the engine. */
 import type { RowFeedback } from './buffer.js';
 import type { ExpectedLoss } from './engine.js';
 import type { Experience } from './experience.js';
@@ -17,11 +17,11 @@ export type AdvantageFn = (experiences: readonly Experience[]) => {
 export interface ExperienceOperator {
   /** Its name in the operator table, and the prefix of its metrics. */
   readonly name: string;
-  /** The metric `filtered_count` is the number of experiences it dropped. */
+  /** Its metric `filtered_count` is the number of experiences that were dropped. */
   apply(experiences: readonly Experience[]): {
     readonly experiences: readonly Experience[];
     readonly metrics: Metrics;
-    /** For selectors of tasks. @default none */
+    /** Results per row, for task selectors. @default no feedback */
     readonly feedback?: readonly RowFeedback[];
   };
 }
@@ -33,7 +33,7 @@ export interface ExperienceOperator {
 export interface LossInput {
   /** [B + 1] */
   readonly offsets: Int32Array;
-  /** 1 = trained. [N] */
+  /** 1 = the token is trained on. [N] */
   readonly actionMask: Uint8Array;
   /** Log-probability of each token under the weights being trained. [N] */
   readonly currentLogprobs: Float32Array;
@@ -46,14 +46,14 @@ export interface LossInput {
   /** Entropy in nats, if the algorithm uses it. [N] */
   readonly entropy?: Float32Array;
   /**
-   * Run of each row: rows of the same run have the same number, and the modes that average over
-   * sequences count them as one. [B]
-   * @default a run per row
+   * Number of the run that each row belongs to: rows with the same number count as one sequence in
+   * the modes that average over sequences. [B]
+   * @default each row is its own run
    */
   readonly runs?: Int32Array;
   /** 1 = expert demonstration, 0 = sampled; if the algorithm mixes both. [B] */
   readonly expertMask?: Uint8Array;
-  /** The train step that this loss is for, from 1. */
+  /** Train step that this loss belongs to, from 1. */
   readonly step: number;
 }
 
@@ -61,25 +61,26 @@ export interface LossInput {
 export interface AdvantageInput {
   /** [B + 1] */
   readonly offsets: Int32Array;
-  /** 1 = trained. [N] */
+  /** 1 = the token is trained on. [N] */
   readonly actionMask: Uint8Array;
   /**
-   * Reward of each token: that of a whole row sits on its last response token, trained or not. [N]
+   * Reward of each token. The reward of a whole row is stored at its last response token, whether
+   * that token is trained on or not. [N]
    */
   readonly rewards: Float32Array;
-  /** Task of each row: rows of the same task have the same number. [B] */
+  /** Number of the task that each row belongs to. [B] */
   readonly tasks: Int32Array;
-  /** Run of each row: rows of the same run have the same number. [B] @default a run per row */
+  /** Number of the run that each row belongs to. [B] @default each row is its own run */
   readonly runs?: Int32Array;
   /**
-   * The part of each row's rewards that is the reward of its run: it stands on every row of the run
-   * and counts once. [B]
-   * @default none
+   * Share of each row's rewards that belongs to its run: it is repeated on every row of the run and
+   * counts once. [B]
+   * @default no rewards of runs
    */
   readonly runRewards?: Float32Array;
   /** Log-probability of each token when it was sampled. [N] */
   readonly oldLogprobs: Float32Array;
-  /** Values by the critic, if the algorithm has one. [N] */
+  /** Values that the critic estimates, if the algorithm has one. [N] */
   readonly values?: Float32Array;
   /** Log-probabilities under the frozen reference, if the algorithm uses one. [N] */
   readonly refLogprobs?: Float32Array;
@@ -94,10 +95,7 @@ export interface AdvantageInput {
    * uses it. [N]
    */
   readonly necs?: Float32Array;
-  /**
-   * Reward of the greedy answer to the task of each row, if the workflow writes
-   * `info.reward_baseline`. [B]
-   */
+  /** Reward of the greedy answer to each row's task, if the workflow writes `info.reward_baseline`. [B] */
   readonly rewardBaselines?: Float32Array;
 }
 
@@ -107,8 +105,8 @@ export interface AdvantageOutput {
   /** Targets of the critic. [N] */
   readonly returns: Float32Array;
   /**
-   * Tokens that are still trained, if the function masks some. [N]
-   * @default those of the input
+   * Tokens that are still trained on, if the function masks some. [N]
+   * @default the action mask of the input
    */
   readonly actionMask?: Uint8Array;
   readonly metrics: Metrics;
@@ -117,7 +115,7 @@ export interface AdvantageOutput {
 /** Computes the advantages of one train batch. */
 export type BatchAdvantageFn = (input: AdvantageInput) => AdvantageOutput;
 
-/** Subtracts `coefficient` times the KL divergence from the reference from the rewards of a batch. */
+/** Subtracts the KL divergence from the reference, times `coefficient`, from the rewards of a batch. */
 export interface KlPenalty {
   /** Coefficient of the first train step. */
   readonly initialCoefficient: number;
@@ -127,7 +125,7 @@ export interface KlPenalty {
   ): {
     /** [N] */
     readonly rewards: Float32Array;
-    /** For the next step; an adaptive penalty changes it. */
+    /** Coefficient for the next step: an adaptive penalty changes it. */
     readonly nextCoefficient: number;
     readonly metrics: Metrics;
   };
@@ -139,9 +137,9 @@ export interface ValueLossInput {
   readonly offsets: Int32Array;
   /** [N] */
   readonly actionMask: Uint8Array;
-  /** Values by the critic being trained. [N] */
+  /** Values of the critic that is being trained. [N] */
   readonly values: Float32Array;
-  /** Values by the critic when the advantages were computed. [N] */
+  /** Values that the critic gave when the advantages were computed. [N] */
   readonly oldValues: Float32Array;
   /** [N] */
   readonly returns: Float32Array;
@@ -162,13 +160,16 @@ export interface LossOutput {
   /** dLoss/dentropy. [N] */
   readonly gradEntropy?: Float32Array;
   readonly metrics: Metrics;
-  /** Correction of the correction for another sampler, if the algorithm has one. */
+  /**
+   * Metrics of the correction for a sampler that differs from the trainer, if the algorithm
+   * corrects for it.
+   */
   readonly correction?: Metrics;
 }
 
 export type PolicyLossFn = (input: LossInput) => LossOutput;
 
-/** An algorithm as the trainer sees it: functions and needs, no name. */
+/** An algorithm as the trainer sees it: functions and the inputs they need. It has no name. */
 export interface Algorithm {
   /**
    * Runs on one explore step at a time, so groups are whole. Absent for supervised data and if
@@ -187,8 +188,9 @@ export interface Algorithm {
   /** The sum of policy loss, KL loss and entropy loss. */
   readonly loss: PolicyLossFn;
   /**
-   * Form of `loss` before the log-probabilities are known, for engines that can compute it.
-   * @default unknown
+   * Describes `loss` in a form that is known before the log-probabilities are, for engines that can
+   * compute it in their forward pass.
+   * @default not available
    */
   readonly expectedLoss?: (input: Omit<LossInput, 'currentLogprobs'>) => ExpectedLoss;
   readonly needs: AlgorithmNeeds;
@@ -198,25 +200,25 @@ export interface Algorithm {
 export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
   /**
-   * `metric`: it is only reported, so that part of the batch will do; `value`: that of every token is
-   * read; `gradient`: the loss differentiates it.
+   * How the entropy of the policy is used. `metric`: reported only, so part of the batch is enough;
+   * `value`: read for every token; `gradient`: differentiated by the loss.
    */
   readonly entropy: 'none' | 'metric' | 'value' | 'gradient';
-  /** `AdvantageInput.necs`. */
+  /** True if `AdvantageInput.necs` is read. */
   readonly necs: boolean;
-  /** A critic: `ValueLossFn` trains it, `AdvantageInput.values` come from it. */
+  /** True if there is a critic, which `ValueLossFn` trains and `AdvantageInput.values` come from. */
   readonly valueHead: boolean;
-  /** There are rollouts, with advantages and sampling log-probabilities. */
+  /** True if it learns from rollouts, which have advantages and sampling log-probabilities. */
   readonly rollouts: boolean;
-  /** The gradient depends on advantages. */
+  /** True if the gradient depends on advantages. */
   readonly advantages: boolean;
-  /** The gradient depends on the sampling log-probabilities: importance ratios. */
+  /** True if the gradient depends on the sampling log-probabilities (importance ratios). */
   readonly ratios: boolean;
-  /** Experiences must carry `teacherLogprobs`. */
+  /** True if experiences must carry `teacherLogprobs`. */
   readonly teacherLogprobs: boolean;
-  /** Rows come in pairs: an even row is the chosen answer, the row after it the rejected one. */
+  /** True if rows come in pairs: each even row is the chosen answer, the row after it the rejected one. */
   readonly pairs: boolean;
-  /** Some rows are demonstrations of an expert: `expertMask`. */
+  /** True if some rows are expert demonstrations, which `expertMask` marks. */
   readonly expertMask: boolean;
 }
 

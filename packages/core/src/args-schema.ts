@@ -1,11 +1,14 @@
-/** Arguments of workflows and environments: their schema, and what is wrong with given ones. */
+/**
+ * Arguments of workflows and environments: their schema, and the problems of arguments that do not
+ * fit it.
+ */
 import { ConfigError } from './errors.js';
 import { isSecretName, redacted } from './secrets.js';
 import { didYouMean } from './suggest.js';
 
 /**
- * A schema as Standard Schema (version 1) defines it, which those of zod, valibot and arktype are. It
- * must be synchronous.
+ * A schema as Standard Schema (version 1) defines it; schemas of zod, valibot and arktype are such.
+ * It must be synchronous.
  */
 export interface ArgsSchema<Args = unknown> {
   readonly '~standard': {
@@ -25,27 +28,27 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** One thing that is wrong with arguments. */
+/** One problem of the arguments. */
 export interface ArgProblem {
-  /** Keys and list indices below the arguments. */
+  /** Path to the value: keys and list indices, starting below the arguments. */
   readonly path: readonly (string | number)[];
-  /** What is wrong and what was expected. Holds no secrets. */
+  /** Problem and expected value. Contains no secrets. */
   readonly message: string;
 }
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Whose arguments they are, for messages. */
+/** Names the owner of the arguments in messages. */
 export interface ArgsOwner {
   /** The key that holds them: `workflow_args`. */
   readonly key: string;
-  /** `workflow`, as in "the workflow has no argument". */
+  /** Word for the owner, such as `workflow` in "the workflow has no argument". */
   readonly word: string;
   /** Code of the error: `WORKFLOW_ARGS`. */
   readonly code: string;
 }
 
-/** Problems of `args`; nothing if they fit. */
+/** Lists the problems of `args`; empty if they fit the schema. */
 export function argProblems(
   schema: ArgsSchema,
   args: Args,
@@ -77,7 +80,7 @@ function validate<A>(schema: ArgsSchema<A>, args: Args, { key, code }: ArgsOwner
   );
 }
 
-/** One for each unknown key. */
+/** One problem per issue, or one per key if the issue lists unknown keys. */
 function problemsOf(
   issue: Issue,
   schema: ArgsSchema,
@@ -99,7 +102,7 @@ function problemsOf(
 const plainKey = (key: PropertyKey): string | number =>
   typeof key === 'number' ? key : String(key);
 
-/** The keys that a schema of an object in zod has. */
+/** Keys of an object schema of zod; empty for other schemas. */
 const shapeOf = (schema: ArgsSchema): readonly string[] =>
   Object.keys((schema as { readonly shape?: object }).shape ?? {});
 
@@ -108,7 +111,10 @@ function unknownText(key: string, known: readonly string[], word: string): strin
   return `the ${word} has no argument "${key}".${didYouMean(key, known) || takes || ' Remove it.'}`;
 }
 
-/** Messages of our own schemas continue the sentence; others are sentences. */
+/**
+ * Our own schemas' messages begin with "expected" and continue the sentence; those of other
+ * libraries are sentences.
+ */
 function valueText(value: unknown, path: readonly (string | number)[], message: string): string {
   const secret = path.some((part) => isSecretName(String(part)));
   const got =

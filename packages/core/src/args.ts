@@ -2,20 +2,20 @@
 import { ConfigError } from './errors.js';
 import { didYouMean } from './suggest.js';
 
-/** One argument. */
+/** Definition of one argument. */
 export interface Arg<T> {
   /** Used when the argument is missing, undefined or null. */
   readonly fallback: T;
-  /** For messages: `a number >= 0`. */
+  /** Noun phrase for messages: `a number >= 0`. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
   /** Its effect, in one sentence, for the generated documentation. */
   readonly help: string;
-  /** Range that `accepts` checks, as data for JSON Schema and the generated documentation. */
+  /** Range that `accepts` checks, as data for the JSON Schema and the generated documentation. */
   readonly form?: ArgForm;
 }
 
-/** The kind of an argument. */
+/** Kind of value that an argument takes. */
 export type ArgForm =
   | ({ readonly type: 'number' } & NumberRange)
   | { readonly type: 'boolean' }
@@ -36,7 +36,7 @@ export interface NumberRange {
   readonly above?: number;
 }
 
-/** A finite number; without a fallback it may stay undefined. */
+/** A finite number; without a fallback it may be undefined. */
 export function numberArg(fallback: number, range?: NumberRange, help?: string): Arg<number>;
 export function numberArg(
   fallback: undefined,
@@ -77,7 +77,7 @@ export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({
   form: { type: 'boolean' },
 });
 
-/** An argument that is a text, and may be left out. */
+/** An optional text. */
 export const stringArg = (help = ''): Arg<string | undefined> => ({
   fallback: undefined,
   help,
@@ -99,7 +99,7 @@ export const listArg = <T>(
   form: { type: 'list' },
 });
 
-/** One of a few words; without a fallback it may stay undefined. */
+/** One of several words; without a fallback it may be undefined. */
 export function choiceArg<const T extends string>(
   words: readonly T[],
   fallback: T,
@@ -166,8 +166,8 @@ function unknownArg(owner: string, name: string, known: readonly string[]): Conf
 }
 
 /**
- * The row of a table of strategies. `kind` names the table in messages: `policy loss`.
- * @throws ConfigError for an unknown name, with the known ones
+ * Returns the row of a table of strategies. `kind` names the table in messages: `policy loss`.
+ * @throws ConfigError for an unknown name, listing the known ones
  */
 export function pickRow<Row>(
   kind: string,

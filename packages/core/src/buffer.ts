@@ -1,9 +1,9 @@
-/** The buffer seam: task sources, and the store in which experiences wait for the trainer. */
+/** The buffer seam: task sources, and the store in which experiences wait to be trained on. */
 import type { Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 import type { RawTask } from './task.js';
 
-/** Plain JSON. */
+/** A plain JSON object. */
 export type JsonState = Readonly<Record<string, unknown>>;
 
 /** One row of a task set and its row number. */
@@ -12,7 +12,7 @@ export interface TaskRow {
   readonly rawTask: RawTask;
 }
 
-/** How well the runs of one row did. */
+/** Mean reward of the runs of one task row. */
 export interface RowFeedback {
   /** Name of the task set. */
   readonly taskset: string;
@@ -28,9 +28,9 @@ export interface TaskSource {
   readonly size: number;
   /** The next `count` rows; fewer, or none, at the end of the last epoch. */
   next(count: number): Promise<readonly TaskRow[]>;
-  /** Results of rows of this set. @default the order does not depend on them */
+  /** Tells the source how the runs of its rows were rewarded. @default the order does not depend on it */
   feedback?(feedback: readonly RowFeedback[]): void;
-  /** From which the rest of the order follows: a cursor, and what results have changed. */
+  /** State from which the rest of the order follows: the position, and what feedback has changed. */
   state(): JsonState;
   restore(state: JsonState): void;
   close(): Promise<void>;
@@ -43,32 +43,35 @@ export interface TakeFilter {
   /** @default "experiences" */
   readonly unit?: BatchUnit;
   /**
-   * Explore steps that a batch may have parts of: with all that is left of them it is complete, so
-   * it never waits for others when runs failed or were filtered. With 1, an explore step is cut into
-   * batches of about equal size.
-   * @default unlimited
+   * Most explore steps that one batch may draw from. A batch that has all that is left of them is
+   * complete, so it does not wait for later steps when runs failed or were filtered out. With 1, an
+   * explore step is cut into batches of about equal size.
+   * @default no limit
    */
   readonly maxExploreSteps?: number;
-  /** Older experiences are discarded and counted, not returned. */
+  /** Experiences of older policy versions are discarded and counted, not returned. @default no limit */
   readonly minPolicyVersion?: number;
 }
 
 /** Experiences on loan to the trainer: they count as consumed only once acknowledged. */
 export interface Lease {
   readonly experiences: readonly Experience[];
-  /** Numbers about this take (`sample/...`). */
+  /** Metrics of this batch (`sample/...`). */
   readonly metrics: Metrics;
-  /** Uids that were too old (`TakeFilter`) and are used up with the lease. @default none */
+  /**
+   * Uids of experiences that were too old (`TakeFilter`); they are used up with this lease.
+   * @default empty
+   */
   readonly stale?: readonly string[];
-  /** Uids that may be trained on again. @default none */
+  /** Uids of experiences that may be trained on again. @default empty */
   readonly reusable?: readonly string[];
   /**
-   * The optimizer step `trainStep` consumed them.
-   * @param advantages where that step has computed them: one array per experience, one entry per
-   * response token, NaN where it was not trained on. Files keep them, for people to read.
+   * Marks the experiences as consumed by optimizer step `trainStep`.
+   * @param advantages advantages that the step computed itself: one array per experience, one entry
+   * per response token, NaN where it was not trained on. Files keep them for people to read.
    */
   acknowledge(trainStep: number, advantages?: readonly Float32Array[]): Promise<void>;
-  /** Returns them to their old place in the queue. */
+  /** Returns the experiences to their old place in the queue. */
   release(): Promise<void>;
 }
 
@@ -81,8 +84,8 @@ export interface ExperienceSource {
    */
   take(count: number, filter?: TakeFilter, signal?: AbortSignal): Promise<Lease | undefined>;
   /**
-   * Undoes the acknowledgements of steps after `trainStep` and every open lease. A resumed trainer
-   * starts with it.
+   * Undoes all acknowledgements of steps after `trainStep`, and releases every open lease. A
+   * resumed trainer calls it first.
    */
   rollback(trainStep: number): Promise<void>;
   close(): Promise<void>;
@@ -97,30 +100,27 @@ export interface ExperienceStore extends ExperienceSource {
   put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
   /** The state stored with the last {@link put}. */
   explorerState(): Promise<JsonState | undefined>;
-  /** The last train step that was acknowledged and not rolled back; 0 = none. */
+  /** Last train step that was acknowledged and not rolled back; 0 if there is none. */
   trainedUpTo(): Promise<number>;
   /**
-   * Deletes what train steps up to `trainStep` have used up: a {@link rollback} to an earlier step
-   * finds less from then on. {@link counts} still counts it.
+   * Deletes the experiences that train steps up to `trainStep` have used up. A later {@link
+   * rollback} to an earlier step cannot restore them; {@link counts} still includes them.
    */
   prune(trainStep: number): Promise<void>;
-  /** True while a taker waits for experiences that are not there or not released. */
+  /** True while the trainer waits for experiences that do not exist yet or are not released. */
   starved(): boolean;
-  /** Experiences of later explore steps (`eid.batch`) are not given out. @default all are */
+  /** Withholds experiences of later explore steps (`eid.batch`). @default all are released */
   releaseUpTo(exploreStep: number): void;
   /**
-   * The first train step that used up an experience of an explore step after `exploreStep`.
-   * Undefined when there was none.
+   * First train step that used up an experience of an explore step after `exploreStep`; undefined
+   * if there is none.
    */
   firstTrainStepAfter(exploreStep: number): Promise<number | undefined>;
-  /**
-   * The oldest explore step of which an experience has not been trained on yet. Undefined when there
-   * is none.
-   */
+  /** Oldest explore step with an experience that has not been trained on; undefined if there is none. */
   oldestUnused(): number | undefined;
-  /** No more puts will follow: waiting takers get the remainder. */
+  /** Announces that no puts will follow: a waiting trainer gets the remainder. */
   finish(): void;
-  /** The producer died: waiting takers reject with this error. */
+  /** Reports that the producer failed: a waiting trainer's call rejects with this error. */
   fail(error: Error): void;
   /**
    * How many experiences are stored, waiting, leased and trained. Those discarded as too old
@@ -134,9 +134,9 @@ export interface ExperienceStore extends ExperienceSource {
   }>;
 }
 
-/** What is read of a store of experiences: rows have rising ids, with gaps where some were removed. */
+/** Read access to stored experiences: rows have rising ids, with gaps where some were deleted. */
 export interface ExperienceRows {
-  /** 0 where there is none. */
+  /** 0 if the store is empty. */
   newestId(): number;
   /** The first `limit` rows after `id`, in order. */
   rowsAfter(

@@ -1,9 +1,9 @@
 /**
- * SQLite tables whose changes are noticed: a checksum in each row, the number of rows of each table, and
- * the number of commits, which a file next to the database repeats. SQLite ends recovery at the first
- * damaged frame of a write-ahead log and drops the commits after it without an error.
- *
- * Temporary triggers keep checksums and numbers, so that no statement can forget them.
+ * SQLite tables that detect damage: a checksum in each row, the number of rows of each table, and
+ * the number of commits, which a file next to the database repeats. The repeated number is needed
+ * because SQLite ends recovery at the first damaged frame of a write-ahead log and drops the
+ * commits after it without an error.
+ * Temporary triggers update checksums and numbers, so that no statement can forget to.
  */
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
@@ -13,25 +13,26 @@ import { inTransaction } from './sqlite.js';
 
 export interface CheckedTablesOptions {
   readonly path: string;
-  /** Tables with a primary key. */
+  /** Names of the tables; each has a primary key. */
   readonly tables: readonly string[];
-  /** Statements that bring a database without checksums up to date, within its transaction. */
+  /** SQL statements that migrate a database without checksums; they run inside the transaction. */
   readonly upgrade?: string;
 }
 
 export interface CheckedTables {
-  /** Does all of `work` or, when it throws, none of it. The only way to write. */
+  /** Runs `work` in a transaction, which is rolled back if it throws. All writes must use it. */
   readonly transaction: <T>(work: () => T) => T;
-  /** SQL that is 1 for a row of the table, or of its alias, that is as it was stored. */
+  /** SQL expression that is 1 for rows of the table (or of its alias) that match their checksum. */
   readonly isWhole: (table: string, alias?: string) => string;
   /**
-   * Gives rows that another program has added their checksums. Within a transaction.
-   * @returns how many there were
+   * Adds checksums to rows that another program has inserted. Call it within a transaction.
+   * @returns number of such rows
    */
   readonly adopt: (table: string) => number;
   /**
-   * Reads every row: about a second for a gigabyte.
-   * @param open tables to which other programs add rows. @default none
+   * Reads every row: about a second per gigabyte.
+   * @param open tables to which other programs add rows.
+   * @default no tables
    * @throws BufferError naming what is damaged or missing
    */
   readonly verify: (open?: readonly string[]) => void;
@@ -39,7 +40,7 @@ export interface CheckedTables {
 
 const commitsFile = (path: string): string => `${path}-commits`;
 
-/** True if there is a database, or was one with confirmed commits. */
+/** True if the database exists, or did exist and had confirmed commits. */
 export const hasBeenStored = (path: string): boolean =>
   existsSync(path) || existsSync(commitsFile(path));
 
@@ -101,13 +102,13 @@ export function checkedTables(
   };
 }
 
-/** @throws BufferError when pages or indices are damaged; about half a second for a gigabyte */
+/** Takes about half a second per gigabyte. @throws BufferError when pages or indices are damaged */
 export function assertIntact(database: DatabaseSync, damaged: (what: string) => BufferError): void {
   const { integrity_check: found } = database.prepare('PRAGMA integrity_check(1)').get() ?? {};
   if (found !== 'ok') throw damaged(`SQLite finds: ${String(found)}`);
 }
 
-/** Numbers of rows by table, and of commits. */
+/** Table that holds the number of rows of each table and the number of commits. */
 const numbers = 'stored_number';
 
 function addChecksums(database: DatabaseSync, tables: readonly string[], upgrade: string): void {
@@ -152,7 +153,7 @@ function createTriggers(database: DatabaseSync, table: string): void {
     );
 }
 
-/** All but the checksum. */
+/** Lists all columns but the checksum, for SQL. */
 const columnsOf = (database: DatabaseSync, table: string, of: string): string =>
   database
     .prepare(`PRAGMA table_info(${table})`)
@@ -162,7 +163,7 @@ const columnsOf = (database: DatabaseSync, table: string, of: string): string =>
     .map((name) => (of === '' ? name : `${of}.${name}`))
     .join(', ');
 
-/** Each value with its type and length, so that no two rows have the same text. */
+/** Includes the type and length of each value, so that different rows never give the same text. */
 function rowChecksum(...values: readonly SQLInputValue[]): number {
   let checksum = 0;
   for (const value of values) {
@@ -210,7 +211,7 @@ function assertRows(
 
 const commitsLength = 32;
 
-/** The number and its checksum, in one write of fixed length. */
+/** Writes the number and its checksum in one write of fixed length. */
 function writeCommits(path: string, commits: number): void {
   const file = openSync(commitsFile(path), constants.O_WRONLY | constants.O_CREAT, 0o600);
   try {
@@ -220,7 +221,7 @@ function writeCommits(path: string, commits: number): void {
   }
 }
 
-/** 0 where there is no such file: databases of earlier versions have none. */
+/** Returns 0 if the file does not exist: databases of earlier versions have none. */
 function readCommits(path: string, damaged: (what: string) => BufferError): number {
   const file = commitsFile(path);
   if (!existsSync(file)) return 0;

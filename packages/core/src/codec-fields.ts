@@ -1,11 +1,15 @@
-/** Some fields of a stored experience, without decoding the others: for reading very many. */
+/**
+ * Reads some fields of a stored experience without decoding the rest, for reading large numbers of
+ * them.
+ */
 import { Decoder } from '@msgpack/msgpack';
 import { BufferError } from './errors.js';
 
 const decoder = new Decoder();
 
 /**
- * Fields of an experience as `encodeExperience` writes it. Arrays are bytes, and nothing is checked.
+ * Fields of an experience as `encodeExperience` writes it. Typed arrays stay bytes, and values are
+ * not checked.
  * @throws BufferError when the bytes are not msgpack of that form
  */
 export function decodeFields(
@@ -35,7 +39,7 @@ export function decodeFields(
   return found;
 }
 
-/** Place of the first entry of a map, and how many entries it has. */
+/** Offset of a map's first entry, and the number of entries. */
 function mapAt(view: Buffer, place: number): [number, number] {
   const byte = view.readUInt8(place);
   if (byte >> 4 === 8) return [place + 1, byte & 15];
@@ -44,16 +48,19 @@ function mapAt(view: Buffer, place: number): [number, number] {
   throw new RangeError(`There is no map at byte ${place}.`);
 }
 
-/** Names of fields have at most 31 characters. */
+/** Reads a key: names of fields have at most 31 characters, so their length takes one byte. */
 const keyAt = (view: Buffer, place: number, end: number): string =>
   view.toString('latin1', place + 1, end);
 
-/** Bytes of a value without its content, and of its length, by the type byte from 0xc0 on. */
+/**
+ * Indexed by type byte - 0xc0. Positive: total bytes of a value of fixed size; negative: bytes of
+ * its length field.
+ */
 const sizes: readonly number[] = [
   1, 1, 1, 1, -1, -2, -4, -1, -2, -4, 5, 9, 2, 3, 5, 9, 2, 3, 5, 9, 3, 4, 6, 10, 18, -1, -2, -4,
 ];
 
-/** One past a value. @see https://github.com/msgpack/msgpack/blob/master/spec.md */
+/** Offset just after a value. @see https://github.com/msgpack/msgpack/blob/master/spec.md */
 function endOf(view: Buffer, place: number): number {
   const byte = view.readUInt8(place);
   if (byte < 0x80 || byte >= 0xe0) return place + 1;

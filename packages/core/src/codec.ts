@@ -1,4 +1,4 @@
-/** Experiences as bytes: a versioned msgpack envelope that round-trips exactly. */
+/** Encodes experiences as bytes: a versioned msgpack envelope that round-trips exactly. */
 import { decode, Encoder } from '@msgpack/msgpack';
 import { uid } from './eid.js';
 import { BufferError, describeError } from './errors.js';
@@ -36,9 +36,9 @@ const required = [
 const encoder = new Encoder({ ignoreUndefined: true });
 
 /**
- * One experience as bytes. Exact but for a reward or metric of -0, which becomes 0.
- * @throws InvariantError when it is misaligned, BufferError when `info` holds more than plain JSON
- * values
+ * Encodes one experience. The only loss: a reward or metric of -0 becomes 0.
+ * @throws InvariantError when it is misaligned, BufferError when `info` holds values that are not
+ * plain JSON
  */
 export function encodeExperience(experience: Experience): Uint8Array {
   assertAligned(experience);
@@ -57,13 +57,16 @@ export function encodeExperience(experience: Experience): Uint8Array {
   }
 }
 
-/** msgpack decoders reject such keys, so the record could be stored but never read. */
+/**
+ * True if a key is `__proto__`: msgpack decoders reject it, so the record could be stored but never
+ * read.
+ */
 function hasForbiddenKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasForbiddenKey);
 }
 
-/** @throws BufferError when the bytes are not an experience of a version we know */
+/** @throws BufferError when the bytes are not an experience of a known version */
 export function decodeExperience(bytes: Uint8Array): Experience {
   const envelope = decodeEnvelope(bytes);
   const fields: Record<string, unknown> = {};
@@ -116,7 +119,7 @@ function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
   return fields as Record<string, unknown>;
 }
 
-/** Little-endian bytes: every machine Node runs on is. */
+/** Little-endian bytes, as in memory: Node runs on little-endian machines only. */
 function toBytes(values: Float32Array | Int32Array | Uint8Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }

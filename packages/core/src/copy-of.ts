@@ -1,8 +1,8 @@
-/** Copies of data for code of the user, which may edit them in place. */
+/** Copies of data for user code, which may modify them. */
 
 /**
- * A copy that shares nothing with `value`: lists, plain objects and typed arrays, as rows of task sets
- * and arguments hold. Other objects, such as functions and clients, stay the same.
+ * Copies lists, plain objects and typed arrays deeply, as rows of task sets and arguments hold
+ * them. Other objects, such as functions and clients, are shared.
  */
 export function copyOf<T>(value: T): T {
   return copyAny(value) as T;

@@ -1,9 +1,9 @@
-/** Structural identity of an experience, and the keys of the groups it belongs to. */
+/** Structural identity of an experience, and the keys of the groups that it belongs to. */
 
 /**
  * Experience id. `batch` is the explore step (or `"<step>/<set>"` for evaluation), `task` the
- * task's place in the batch, `run` the attempt in its group, `step` the model call within the run.
- * `suffix` makes the id unique among choices of one call.
+ * task's place in the batch, `run` the attempt's number in its group, `step` the model call within
+ * the run. `suffix` makes the id unique among the choices of one call.
  */
 export interface Eid {
   readonly batch: number | string;
@@ -15,19 +15,16 @@ export interface Eid {
 
 export const emptyEid: Eid = { batch: '', task: '', run: 0, step: 0, suffix: '' };
 
-/** `batch/task`: all attempts at one task. */
+/** `batch/task`: the key shared by all attempts at one task. */
 export const taskKey = (eid: Eid): string => `${eid.batch}/${eid.task}`;
-/** `batch/task/run`: all steps of one attempt. */
+/** `batch/task/run`: the key shared by all steps of one attempt. */
 export const runKey = (eid: Eid): string => `${taskKey(eid)}/${eid.run}`;
-/** `batch/task/step`: the same step of all attempts. */
+/** `batch/task/step`: the key shared by the same step of all attempts. */
 export const stepKey = (eid: Eid): string => `${taskKey(eid)}/${eid.step}`;
-/** `batch/task/run/step/suffix`: one experience. */
+/** `batch/task/run/step/suffix`: the unique id of one experience. */
 export const uid = (eid: Eid): string => `${runKey(eid)}/${eid.step}/${eid.suffix}`;
 
-/**
- * Splits `items` by key; groups and members keep first-appearance order. A partition: every item is
- * in exactly one group.
- */
+/** Partitions `items` by key. Groups and their items keep the order of first appearance. */
 export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {

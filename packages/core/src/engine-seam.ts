@@ -1,3 +1,3 @@
-/** The engine seam: everything that an engine of your own implements, and the manifest of its checkpoints. */
+/** The engine seam: everything that a custom engine implements, and the manifest of its checkpoints. */
 export * from './engine.js';
 export * from './manifest.js';

@@ -1,6 +1,6 @@
 /**
- * The engine seam: token ids and weights only. The verbs are those of the Tinker API, so the same
- * run scales out.
+ * The engine seam: it handles token ids and weights only. Its verbs are those of the Tinker API, so
+ * that the same run scales out.
  */
 import type { Metrics } from './metrics.js';
 import type { DeliveryProbe } from './run-store.js';
@@ -10,7 +10,10 @@ import type { Clock, Logger } from './runtime.js';
 export interface TokenRow {
   readonly tokens: Int32Array;
   readonly promptLength: number;
-  /** Logits are divided by it before the softmax; that of sampling, so that ratios start at 1. */
+  /**
+   * Logits are divided by it before the softmax. Equal to that of sampling, so that importance
+   * ratios start at 1.
+   */
   readonly temperature: number;
 }
 
@@ -29,51 +32,51 @@ export interface ForwardPass {
   readonly offsets: Int32Array;
   /** Natural-log probability of each response token. [N] */
   readonly logprobs: Float32Array;
-  /** Entropy (nats) of the distribution each response token was drawn from; when asked for. [N] */
+  /** Entropy (nats) of the distribution that each response token was drawn from, if requested. [N] */
   readonly entropy?: Float32Array;
   /**
-   * Expectation of p (H + log p) under that distribution, H sum(p^2) + sum(p^2 log p); when asked
-   * for. [N]
+   * Expectation of p (H + log p) under that distribution, H sum(p^2) + sum(p^2 log p), if
+   * requested. [N]
    */
   readonly necs?: Float32Array;
 }
 
 /**
  * A loss that is a sum over response tokens, in the layout of {@link ForwardPass}. With p the
- * log-probability now and r = exp(p - oldLogprobs), the loss of a token is
+ * current log-probability and r = exp(p - oldLogprobs), the loss of a token is
  * - `linear`: -A p
  * - `importance_sampling`: -A r
  * - `ppo`: -min(A r, A clip(r, low, high))
- * - `cispo`: -A clip(r, low, high) p, the clipped ratio a constant
+ * - `cispo`: -A clip(r, low, high) p, with the clipped ratio as a constant
  */
 export interface ExpectedLoss {
   readonly name: 'linear' | 'importance_sampling' | 'ppo' | 'cispo';
-  /** A, with the weight of the token in the batch; 0 = not trained. [N] */
+  /** A, multiplied by the token's weight in the batch; 0 = not trained on. [N] */
   readonly advantages: Float32Array;
   /** [N] */
   readonly oldLogprobs: Float32Array;
-  /** Bounds of the ratio; `ppo` and `cispo` only. */
+  /** Lower and upper bound of the ratio; for `ppo` and `cispo` only. */
   readonly low?: number;
   readonly high?: number;
 }
 
 export interface ForwardOptions {
-  /** `reference`: the frozen weights the engine was opened with. @default "current" */
+  /** `reference`: the weights that the engine was opened with, frozen. @default "current" */
   readonly weights?: 'current' | 'reference';
-  /** @default false */
+  /** True if entropies are computed. @default false */
   readonly entropy?: boolean;
-  /** Only where `EngineCapabilities.necs`. @default false */
+  /** True if necs are computed; requires `EngineCapabilities.necs`. @default false */
   readonly necs?: boolean;
 }
 
 /**
- * dLoss/dlogprob and dLoss/dentropy in the layout of {@link ForwardPass}. Rows whose gradients are
- * all 0 cost nothing.
+ * dLoss/dlogprob and dLoss/dentropy in the layout of {@link ForwardPass}. The engine skips rows
+ * whose gradients are all 0.
  */
 export interface TokenGradients {
   /** [N] */
   readonly logprobs: Float32Array;
-  /** [N]; only where `EngineCapabilities.entropyGradient` is `exact`. */
+  /** [N] Used only if `EngineCapabilities.entropyGradient` is `exact`. */
   readonly entropy?: Float32Array;
 }
 
@@ -83,7 +86,7 @@ export interface OptimizerOptions {
   readonly betas?: readonly [number, number];
   /** @default 1e-8 */
   readonly epsilon?: number;
-  /** Decoupled; matrices only. @default 0.01 */
+  /** Decoupled weight decay, applied to matrices only. @default 0.01 */
   readonly weightDecay?: number;
   /** Largest global gradient norm; 0 = no clipping. @default 1 */
   readonly clipGradNorm?: number;
@@ -94,7 +97,7 @@ export interface StepStats {
   readonly step: number;
   /** Global L2 norm before clipping. */
   readonly gradNorm: number;
-  /** The gradient was not finite: weights and moments were left alone. */
+  /** True if the gradient was not finite: weights and moments are unchanged. */
   readonly skipped: boolean;
 }
 
@@ -102,16 +105,17 @@ export interface StepStats {
 export interface TrainEngine {
   forward(batch: TokenBatch, options?: ForwardOptions): Promise<ForwardPass>;
   /**
-   * Like {@link forward}, where the loss is known beforehand: engines that can compute it accumulate its
-   * gradient in the same pass. The {@link backward} of the pass is given the gradient all the same,
-   * and adds what differs. Absent where two passes cost no more.
+   * Like {@link forward}, for a loss that is known beforehand: engines that can compute it
+   * accumulate its gradient in the same pass. {@link backward} still receives the full gradient and
+   * adds the difference. Absent if the engine gains nothing by it.
    */
   forwardBackward?(batch: TokenBatch, expected: ExpectedLoss): Promise<ForwardPass>;
   /**
-   * True if this engine's own sampler drew the end of `tokens`, prompt and response of one choice, as
-   * `policyVersion`, and {@link forward} would compute to the last bit what it reported: nothing has
-   * changed the weights since, and nothing but the temperature changed the distribution.
-   * @default never
+   * True if this engine's own sampler drew the response at the end of `tokens` (prompt and response
+   * of one choice) as `policyVersion`, and {@link forward} would compute exactly the
+   * log-probabilities that it reported: the weights have not changed since, and no sampling option
+   * but the temperature changed the distribution.
+   * @default always false
    */
   drew?(tokens: Int32Array, policyVersion: number): boolean;
   /** Adds to the accumulated gradient. */
@@ -119,31 +123,32 @@ export interface TrainEngine {
   /** One AdamW update from the accumulated gradient, which is cleared. */
   step(options: OptimizerOptions): Promise<StepStats>;
   /**
-   * Makes the current weights available to the sampler as `version`. Later steps do not change what
-   * was published.
+   * Makes the current weights available to the sampler as `version`. Later steps do not change
+   * published weights.
    */
   publish(version: number): Promise<void>;
   /** Writes a Hugging Face folder into `directory`; with `optimizer`, also moments and counters. */
   save(directory: string, options: SaveOptions): Promise<void>;
-  /** Reads back what {@link save} wrote. Without optimizer files the moments start at 0. */
+  /** Loads what {@link save} wrote. If there are no optimizer files, the moments start at 0. */
   load(directory: string): Promise<void>;
-  /** Numbers about memory and time since the last call, for the monitor (`perf/...`). */
+  /** Metrics of memory and time since the last call, for the monitor (`perf/...`). */
   stats(): Promise<Metrics>;
 }
 
 interface SaveOptions {
-  /** With the moments, to continue from. */
+  /** True if the moments are saved too, so that training can continue from there. */
   readonly optimizer: boolean;
   /**
-   * For adapters: also saves the whole model with them merged in. Without it, the folder is read with the
-   * model that they belong to; without moments as well, by samplers alone.
+   * For adapters: true if the whole model is saved too, with the adapters merged in. Otherwise the
+   * folder can only be read together with its base model, and if it has no moments either, only by
+   * samplers.
    * @default true
    */
   readonly merged?: boolean;
 }
 
 export interface SamplingOptions {
-  /** Choices for this prompt; it is read (prefilled) once. @default 1 */
+  /** Number of choices; the prompt is read (prefilled) once for all. @default 1 */
   readonly n?: number;
   /** 0 = greedy. @default 1 */
   readonly temperature?: number;
@@ -152,26 +157,27 @@ export interface SamplingOptions {
   /** -1 = all. @default -1 */
   readonly topK?: number;
   readonly maxTokens: number;
-  /** Stop ids cannot be sampled before this many tokens. @default 0 */
+  /** Number of tokens before which no stop id can be sampled. @default 0 */
   readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
-  /** The text ends with one of these. */
+  /** Texts that end the answer; the text includes the one that ended it. */
   readonly stop?: readonly string[];
-  /**
-   * 32-bit; choice k draws from the stream (seed, k). What else is in the batch has no influence.
-   */
+  /** Random seed of 32 bits; choice k draws from the stream (seed, k), whatever else is in the batch. */
   readonly seed: number;
-  /** How many alternatives to report per token. @default 0 */
+  /** Number of alternatives to report per token. @default 0 */
   readonly topLogprobs?: number;
-  /** The answer follows it; a stop token can be drawn where it is complete. @default any text */
+  /**
+   * Grammar that the answer must match; a stop token can be drawn where the answer is complete.
+   * @default any text
+   */
   readonly grammar?: TextGrammar;
 }
 
 /**
- * Grammar of an answer, as plain data: a context-free grammar over bytes (UTF-8). Rule 0 is the
- * whole text; a rule is a list of alternatives, an alternative a list of symbols, a symbol the
- * number of a rule or the ranges of one byte: `[from, to, from, to ...]`. Above bytes, 256 + i is the
- * control token i.
+ * Grammar of an answer, as plain data: a context-free grammar over UTF-8 bytes. Rule 0 is the whole
+ * text. A rule is a list of alternatives; an alternative is a list of symbols; a symbol is the
+ * number of a rule, or the ranges of one byte: `[from, to, from, to ...]`. In ranges, 256 + i is
+ * the control token i.
  */
 export interface TextGrammar {
   readonly rules: readonly (readonly (readonly GrammarSymbol[])[])[];
@@ -189,7 +195,7 @@ export interface TokenLogprob {
 }
 
 export interface SampledSequence {
-  /** Sampled ids, the stop id included when one was drawn. [R] */
+  /** Sampled ids, including the stop id if one was drawn. [R] */
   readonly tokens: Int32Array;
   /**
    * Log-probabilities under the distribution that was sampled from, after temperature, top-p, top-k
@@ -197,48 +203,52 @@ export interface SampledSequence {
    */
   readonly logprobs: Float32Array;
   readonly stopReason: SampleStop;
-  /** The stop string that ended it, if one did. */
+  /** Stop string that ended the text, if one did. */
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
-  /** The oldest one where `versions` differ. */
+  /** Version of the weights that drew it; the oldest one if `versions` has several. */
   readonly policyVersion: number;
-  /** Weights that drew which tokens, in order, where they changed meanwhile. @default one version */
+  /**
+   * Versions of the weights that drew the tokens, in order, if they changed meanwhile.
+   * @default one version
+   */
   readonly versions?: readonly VersionSpan[];
 }
 
-/** Tokens `start` to `end`, exclusive, that weights of one version have drawn. */
+/** Tokens from `start` to `end` (exclusive), all drawn by weights of one version. */
 export interface VersionSpan {
   readonly start: number;
   readonly end: number;
   readonly policyVersion: number;
 }
 
-/** Called in their order with the tokens of a choice that were drawn since the last call. */
+/** Called, in order, with the tokens of a choice that were drawn since its last call. */
 export type TokenListener = (choice: number, tokens: readonly number[]) => void;
 
 /** The sampling half of an engine. */
 export interface Sampler {
-  /** @throws ModelError 400 when the prompt leaves no room; CancelledError on abort. */
+  /** @throws ModelError 400 when the prompt leaves no room; CancelledError on abort */
   sample(
     prompt: Int32Array,
     options: SamplingOptions,
     signal?: AbortSignal,
-    /** Engines that cannot report tokens while they sample never call it. */
+    /** Not called by engines that cannot report tokens while they sample. */
     onTokens?: TokenListener,
   ): Promise<readonly SampledSequence[]>;
   /** Version of the weights in use; -1 before the first {@link adopt}. */
   readonly policyVersion: number;
   /**
-   * Switches to published weights, or to those of a checkpoint folder, as `version`. Later sequences
-   * use them. Sequences in flight finish on the weights they began with, unless the sampler was
-   * opened to continue them with the new ones, which `SampledSequence.versions` then says.
+   * Switches to published weights, or to those of a checkpoint folder, as `version`. Later
+   * sequences use them. Sequences in flight finish on the weights they began with, unless the
+   * sampler was opened to continue them with the new ones; `SampledSequence.versions` then reports
+   * which.
    */
   adopt(source: WeightSource, version: number): Promise<void>;
-  /** Longest prompt + response. */
+  /** Most tokens of prompt and response together. */
   readonly maxModelLen: number;
   /**
-   * Log-probability of each response token of `row`, by the weights in use, at the temperature of
-   * the row. [R] Absent where the engine cannot score text that it has not sampled.
+   * Log-probability of each response token of `row`, under the weights in use and at the row's
+   * temperature. [R] Absent if the engine cannot score text that it has not sampled.
    */
   score?(row: TokenRow, signal?: AbortSignal): Promise<Float32Array>;
 }
@@ -248,32 +258,35 @@ export type WeightSource =
   | {
       readonly kind: 'checkpoint';
       readonly directory: string;
-      /** For a {@link RemoteSampler}, which refuses weights that score it differently. */
+      /** For a {@link RemoteSampler}, which refuses weights that score the probe differently. */
       readonly probe?: DeliveryProbe;
     };
 
 /** Capabilities of an engine. A configuration whose algorithm needs more is rejected when it is read. */
 export interface EngineCapabilities {
   readonly entropyGradient: 'exact' | 'none';
-  /** `ForwardPass.entropy`. */
+  /** True if the engine computes `ForwardPass.entropy`. */
   readonly entropy: boolean;
-  /** The trainer scores at any temperature; otherwise at 1 only. */
+  /** True if the trainer scores at any temperature; otherwise only at 1. */
   readonly temperature: boolean;
-  /** `minTokens`, `topLogprobs` and `grammar` of `SamplingOptions`. */
+  /** True if `minTokens`, `topLogprobs` and `grammar` of `SamplingOptions` are supported. */
   readonly samplingControls: boolean;
-  /** `ForwardPass.necs`. */
+  /** True if the engine computes `ForwardPass.necs`. */
   readonly necs: boolean;
-  /** `processed`: of the distribution after temperature, top-p and top-k. */
+  /**
+   * Distribution that sampled log-probabilities belong to: `processed` is after temperature, top-p
+   * and top-k, `raw` is before.
+   */
   readonly logprobConvention: 'raw' | 'processed';
   readonly valueHead: boolean;
   readonly fullParameter: boolean;
   readonly lora: boolean;
   /** {@link EngineOptions.quantization}. @default false */
   readonly quantization?: boolean;
-  /** The section of the configuration, as `model.tinker`, that describes what is trained instead. */
+  /** Configuration section that replaces the usual model settings, such as `model.tinker`. */
   readonly ownSection?: string;
   readonly referenceModel: boolean;
-  /** `Sampler.score`. @default it is there */
+  /** True if `Sampler.score` exists. @default true */
   readonly score?: boolean;
 }
 
@@ -282,7 +295,7 @@ export interface ValuePass {
   readonly batch: TokenBatch;
   /** [B + 1] */
   readonly offsets: Int32Array;
-  /** Value of the state in which each response token was drawn: read one position before it. [N] */
+  /** Value of the state in which each response token was drawn: read at the position before it. [N] */
   readonly values: Float32Array;
 }
 
@@ -292,7 +305,10 @@ export interface ValuePass {
  */
 export interface ValueEngine {
   forward(batch: TokenBatch): Promise<ValuePass>;
-  /** Adds to the accumulated gradient. `gradients` are dLoss/dvalues. [N] */
+  /**
+   * Adds to the accumulated gradient.
+   * @param gradients dLoss/dvalues. [N]
+   */
   backward(pass: ValuePass, gradients: Float32Array): Promise<void>;
   /** One AdamW update from the accumulated gradient, which is cleared. */
   step(options: OptimizerOptions): Promise<StepStats>;
@@ -313,84 +329,82 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** What is known about an engine before it is opened. Reading it loads no native code. */
+/** Facts about an engine before it is opened. Reading them loads no native code. */
 export interface EngineFacts {
-  /** Name in `trainer_type` and `engine_type` of a configuration. */
+  /** Name of the engine in `trainer_type` and `engine_type` of a configuration. */
   readonly name: string;
   readonly capabilities: EngineCapabilities;
 }
 
-/** Where a program answers, and the key that it asks for. */
+/** Address of an inference server, and the API key that it requires. */
 export interface ServerAddress {
   /** Excludes `/v1`. */
   readonly url: string;
   readonly apiKey?: string;
 }
 
-/** Results of a tokenizer for a few texts and ids, to compare other programs with it. */
+/** Results of a tokenizer for a few texts and ids, against which other programs are compared. */
 export interface VocabularySample {
-  /** Excludes tokens that are added around every text. */
+  /** Texts and their ids, without the tokens that are added around every text. */
   readonly texts: readonly { readonly text: string; readonly ids: readonly number[] }[];
-  /** The last id of the vocabulary among them. */
+  /** Some ids and their texts, including the last id of the vocabulary. */
   readonly tokens: readonly { readonly id: number; readonly text: string }[];
   readonly decode: (ids: readonly number[]) => string;
 }
 
 /** Options of {@link SamplerFactory.open}. */
 export interface SamplerOptions {
-  /** The Hugging Face folder of the model that is served: its config.json is read. */
+  /** Hugging Face folder of the served model; only its config.json is read. */
   readonly modelPath: string;
   readonly servers: readonly ServerAddress[];
-  /** Adapters are adopted, on top of the model that is served. @default all weights are replaced */
+  /** True if adapters are adopted, on top of the served model. @default false: all weights are replaced */
   readonly lora?: boolean;
-  /** Longest prompt and response together, in tokens. @default what every server allows */
+  /** Most tokens of prompt and response together. @default the smallest limit of the servers */
   readonly maxModelLen?: number;
-  /** A server whose tokenizer differs is refused. @default tokenizers are not compared */
+  /** Servers whose tokenizer differs from this sample are refused. @default tokenizers are not compared */
   readonly vocabulary?: VocabularySample;
-  /** Fate of sequences in flight when weights are adopted. @default "finish" */
+  /** Treatment of sequences in flight when weights are adopted. @default "finish" */
   readonly inFlight?: 'finish' | 'continue';
-  /** Mean difference, in nats, that is allowed between log-probabilities of one text by two programs. */
+  /** Largest allowed mean difference, in nats, between two programs' log-probabilities of the same text. */
   readonly tolerance: number;
-  /** For one call, its waits included. */
+  /** Time limit of one call, including its waits. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Ends the wait for servers that are being started. @default never */
+  /** Ends the wait for servers that are still starting. @default no signal */
   readonly signal?: AbortSignal;
 }
 
 /**
- * A sampler in other programs. Its weights come as folders that those programs can read, and must
- * stay there while they are in use.
+ * A sampler that runs in other programs. It reads weights from folders, which those programs must
+ * be able to read and which must stay there while they are in use.
  */
 export interface RemoteSampler extends Sampler {
   close(): Promise<void>;
 }
 
-/** A sampler that a configuration can choose by its name, beside the engine that trains. */
+/** A sampler that a configuration can choose by name, besides the training engine's own. */
 export interface SamplerFactory {
-  /** Name in `engine_type` of a configuration. */
+  /** Name of the sampler in `engine_type` of a configuration. */
   readonly name: string;
   readonly capabilities: SamplerCapabilities;
-  /**
-   * @throws ConfigError when no server answers, or one was started with options that do not fit
-   */
+  /** @throws ConfigError when no server answers, or a server was started with options that do not fit */
   open(options: SamplerOptions): Promise<RemoteSampler>;
 }
 
 export interface SamplerCapabilities {
-  /** `SamplingOptions.grammar`. */
+  /** True if `SamplingOptions.grammar` is supported. */
   readonly grammar: boolean;
 }
 
-/** Low-rank adapters to train: those of a PEFT folder, or new ones that start without effect. */
+/** Low-rank adapters to train: those of a PEFT folder, or new ones that initially have no effect. */
 export type AdapterOptions =
   | { readonly path: string }
   | {
       readonly path?: undefined;
       readonly rank: number;
       readonly alpha: number;
-      /** Endings of module names, such as `q_proj`, or every linear layer but the output. */
+      /** Last parts of module names, such as `q_proj`, or every linear layer except the output layer. */
       readonly targetModules: 'all-linear' | readonly string[];
     };
 
@@ -404,64 +418,68 @@ export type Quantization = 'int8' | 'int4' | 'file';
 export interface CriticEngineOptions {
   /** A Hugging Face model folder. */
   readonly modelPath: string;
-  /** @default the engine decides */
+  /** Number of CPU threads. @default the engine decides */
   readonly threads?: number;
-  /** For the activations of one forward and backward pass, in MiB. @default the engine decides */
+  /** Memory for the activations of one forward and backward pass, in MiB. @default the engine decides */
   readonly memoryBudgetMb?: number;
 }
 
 /** Options of {@link EngineFactory.open}. */
 export interface EngineOptions extends CriticEngineOptions {
-  /** Keep the initial weights as a frozen reference. @default false */
+  /** True if the initial weights are kept as a frozen reference. @default false */
   readonly reference?: boolean;
-  /** Longest prompt and response together, in tokens. @default what the model was made for */
+  /** Most tokens of prompt and response together. @default the model's own limit */
   readonly maxModelLen?: number;
-  /** The byte string of each token id; stop strings and grammars need it. @default none */
+  /** Byte string of each token id; required for stop strings and grammars. @default empty */
   readonly tokenBytes?: readonly Uint8Array[];
-  /** Train adapters and leave the weights alone. @default all weights are trained */
+  /** Adapters to train instead of the weights. @default all weights are trained */
   readonly lora?: AdapterOptions;
   /**
    * With {@link lora}: the weights below the adapters are quantised, in sampling, scores and gradients alike.
    * @default they are floating point numbers
    */
   readonly quantization?: Quantization;
-  /** Low-latency sampling while training: answers matter more than the time of a step. @default false */
+  /**
+   * True if sampling while training must have low latency, even if train steps take longer.
+   * @default false
+   */
   readonly interactive?: boolean;
   /** Seed of everything that the engine initializes at random, such as new adapters. @default 0 */
   readonly seed?: number;
-  /** Settings of this engine alone, such as the address of its server. @default none */
+  /** Settings that only this engine has, such as the address of its server. @default no settings */
   readonly settings?: object;
-  /** @default silent */
+  /** @default a silent logger */
   readonly logger?: Logger;
   /**
-   * The run is to stop: opening rejects, and a server that does not answer is no longer waited for;
-   * work in progress continues. @default never
+   * Aborted when the run is to stop: opening rejects, and waiting for a server that does not answer
+   * ends. Work in progress continues.
+   * @default no signal
    */
   readonly signal?: AbortSignal;
 }
 
 /** Options of {@link EngineFactory.checkModel}. */
 export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelLen'> {
-  /** False: only config.json is there yet. @default true */
+  /** False if only config.json exists so far, without weights. @default true */
   readonly weights?: boolean;
 }
 
 /**
- * Key in `EngineError.details`: the server of the engine was restarted and has lost what was not saved. The run
- * opens it again, and continues from its last checkpoint.
+ * Key in `EngineError.details`: the engine's server was restarted and has lost all unsaved state.
+ * The run opens the engine again and continues from its last checkpoint.
  */
 export const restarted = 'restarted';
 
 /**
- * An engine that a configuration can choose by its name. When an opened engine can no longer be
- * used, its calls reject with an `EngineError` of code `ENGINE_WORKER_DIED` (it failed) or
- * `ENGINE_CLOSED` (it was closed). These end the run even if only a sampling call reports them; a
- * sampling call that fails with another code concerns only the rollout that made it.
+ * An engine that a configuration can choose by name. When an opened engine can no longer be used,
+ * its calls reject with an `EngineError` of code `ENGINE_WORKER_DIED` (it failed) or
+ * `ENGINE_CLOSED` (it was closed). These two end the run, even if only a sampling call reports
+ * them; a sampling call that fails with another code affects only the rollout that made it.
  */
 export interface EngineFactory extends EngineFacts {
   /**
-   * True if {@link open} would accept a folder, from its config.json and the headers of its weights.
-   * Absent: the engine only knows once it opens the folder.
+   * Checks, from a folder's config.json and the headers of its weights, that {@link open} would
+   * accept it. Absent if the engine only knows after opening the folder.
    * @throws CheckpointError, EngineError as `open` does
    */
   checkModel?(check: ModelCheck): Promise<void>;
@@ -471,7 +489,7 @@ export interface EngineFactory extends EngineFacts {
    */
   open(options: EngineOptions): Promise<Engine>;
   /**
-   * Present where {@link EngineCapabilities.valueHead} is true.
+   * Present if {@link EngineCapabilities.valueHead} is true.
    * @throws CheckpointError when the folder cannot be used
    */
   openCritic?(options: CriticEngineOptions): Promise<ValueEngine>;

@@ -1,4 +1,4 @@
-/** Errors as plain data, so that they cross a thread with class, code, details and causes. */
+/** Errors as plain data: they keep class, code, details and causes when they cross threads. */
 import {
   BufferError,
   CancelledError,
@@ -70,15 +70,15 @@ const ownFields = (error: TrinityError): Partial<ErrorRecord> => ({
   reason: error instanceof CancelledError ? error.reason : undefined,
 });
 
-/** Drops what JSON cannot hold: details are for logs, and must never make the message itself fail. */
+/** Drops values that JSON cannot hold: details are for logs, and must not make sending the error fail. */
 function plainDetails(details: ErrorDetails): ErrorDetails {
   return JSON.parse(JSON.stringify(details)) as ErrorDetails;
 }
 
 /**
- * The error that {@link toErrorRecord} described, in its original class. An error that is not ours
- * becomes one of class `Foreign`, with its original name before the message. The stack is the one
- * of the thread that threw it.
+ * Restores the error that {@link toErrorRecord} described, in its original class. An error of
+ * another library becomes one of class `Foreign`, with its original name before the message. The
+ * stack is that of the thread that threw it.
  */
 export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): TrinityError {
   const cause = record.cause && reviveError(record.cause, Foreign);

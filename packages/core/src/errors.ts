@@ -6,22 +6,22 @@ const marker = Symbol.for('trinity-rft.error');
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
 export interface TrinityErrorOptions {
-  /** Stable, documented, upper snake case: `BUFFER_CLOSED`. */
+  /** Stable, documented identifier in upper snake case: `BUFFER_CLOSED`. */
   readonly code?: string;
-  /** Ids and numbers for machines; never prompt text, never secrets. */
+  /** Ids and numbers for programs; must not contain prompt texts or secrets. */
   readonly details?: ErrorDetails;
   readonly cause?: unknown;
 }
 
 /**
- * Base of every error we throw. The message says what happened, what was expected and what to do.
- * Recognise it with {@link TrinityError.is}, which also works across two installed copies of the
+ * Base of every error of Trinity. The message says what happened, what was expected and what to do.
+ * Test for it with {@link TrinityError.is}, which also works across two installed copies of the
  * package.
  */
 export class TrinityError extends Error {
   readonly code: string;
   readonly details: ErrorDetails;
-  /** True when the same call may succeed if it is made again. */
+  /** True if repeating the same call may succeed. */
   readonly retryable: boolean = false;
   readonly [marker] = true;
 
@@ -51,16 +51,16 @@ export class ConfigError extends TrinityError {}
 const nodeFault = nodeVersionFault(process.versions.node);
 if (nodeFault !== undefined) throw new ConfigError(nodeFault, { code: 'NODE_VERSION' });
 
-/** A task, task set or data file is wrong. Exit code 2 when found before the run starts. */
+/** A task, task set or data file is wrong. Exit code 2 if it is found before the run starts. */
 export class TaskError extends TrinityError {}
-/** The user's workflow threw, hung, or returned something that is not experiences. */
+/** The user's workflow threw, hung, or returned a value that is not a list of experiences. */
 export class WorkflowError extends TrinityError {}
 /** The user's reward function threw or returned no finite number. */
 export class RewardError extends TrinityError {}
 /**
- * An environment, or the server or process behind it, broke: it says nothing about the policy, so the
- * run is tried again, then dropped and counted, never trained. Where an action broke it, `details` has
- * the number of the `step`, and `action`, a number that equal actions share.
+ * An environment, or the server or process behind it, broke. Because that says nothing about the
+ * policy, the run is retried, then dropped and counted, but not trained on. If an action broke it,
+ * `details` has the number of the `step`, and `action`, a number that equal actions share.
  */
 export class EnvironmentError extends TrinityError {
   override readonly retryable: boolean = true;
@@ -73,10 +73,10 @@ export class SyncError extends TrinityError {}
 export class EngineError extends TrinityError {}
 /** A checkpoint or model folder could not be written or read. */
 export class CheckpointError extends TrinityError {}
-/** An internal invariant does not hold: a bug of ours. */
+/** An internal invariant does not hold: a bug in Trinity. */
 export class InvariantError extends TrinityError {}
 
-/** A call to a model failed. `status` is the HTTP status a client would see. */
+/** A model call failed. `status` is the HTTP status that a client would see. */
 export class ModelError extends TrinityError {
   readonly status: number;
   override readonly retryable: boolean;
@@ -103,12 +103,12 @@ export class CancelledError extends TrinityError {
   }
 }
 
-/** Fields that our code and client libraries read from errors. */
+/** Fields of errors that our code and client libraries read. */
 const errorFields = ['name', 'message', 'stack', 'code', 'status', 'statusCode', 'errors'];
 
 /**
- * Returns what was thrown, or in its place an error that says that it cannot be read: a Proxy or a getter
- * may throw wherever it is looked at. Call it where values arrive that foreign code has thrown.
+ * Returns the thrown value, or an error that replaces it if it cannot be read: reading a Proxy or a
+ * getter may throw. Call it where values arrive that foreign code has thrown.
  */
 export function readableThrown(thrown: unknown): unknown {
   try {
@@ -132,19 +132,19 @@ export function readableThrown(thrown: unknown): unknown {
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' || typeof value === 'function') && value !== null;
 
-/** Chains of causes may be circular. */
+/** Bounds the walk, because chains of causes may be circular. */
 const maxCauses = 8;
 
-/** Characters of one message: a server may answer megabytes, and every log would hold them. */
+/** Most characters of one message: a server may answer with megabytes, which every log would repeat. */
 const longestMessage = 8_000;
 
-/** The text, or its beginning and how much is missing. */
+/** Returns the text, or its beginning and the number of missing characters. */
 export const boundedText = (text: string, longest = longestMessage): string =>
   text.length <= longest
     ? text
     : `${text.slice(0, longest)}… (${text.length - longest} more characters)`;
 
-/** One line for people: the message of an error followed by those of its causes. Never throws. */
+/** One line for people: the error's message, followed by those of its causes. Does not throw. */
 export function describeError(thrown: unknown): string {
   const error = readableThrown(thrown);
   const parts: string[] = [];
@@ -158,8 +158,8 @@ export function describeError(thrown: unknown): string {
 }
 
 /**
- * Reads the shape, not the class: errors come from other realms, other copies of a package, and from code
- * that throws strings.
+ * Reads fields instead of testing the class: errors come from other realms, from other copies of a
+ * package, and from code that throws strings.
  */
 function messageOf(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return String(thrown);
@@ -213,7 +213,7 @@ export async function boundary<T>(
   }
 }
 
-/** @throws CancelledError when the caller of a sampling call has aborted it */
+/** @throws CancelledError when the caller has aborted a sampling call */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (!signal?.aborted) return;
   throw new CancelledError('Sampling was aborted by its caller.', {

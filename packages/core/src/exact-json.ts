@@ -1,12 +1,13 @@
-/** JSON whose whole numbers keep their digits. */
+/** JSON parsing that keeps every digit of whole numbers. */
 
-/** Literals without a fraction or exponent: `1e20` is a float in every language. */
+/** Whole numbers have no fraction and no exponent: `1e20` is a float in every language. */
 const wholeNumber = /^-?\d+$/;
 
 /**
- * Parses like `JSON.parse`, but whole numbers outside of +-(2^53 - 1) become what `big` makes of their
- * digits: rounding them would make two ids one.
- * @param big @default the digits as a text, as readers of Parquet and SQL give them
+ * Parses like `JSON.parse`, but passes whole numbers outside of +-(2^53 - 1) to `big`: rounding
+ * could make two ids equal.
+ * @param big converts the digits of such a number.
+ * @default returns them as a text, as readers of Parquet and SQL do
  */
 export function parseJsonExactly(
   text: string,

@@ -12,9 +12,9 @@ type TruncateStatus = 'prompt_truncated' | 'response_truncated';
 export interface CallSpan {
   readonly start: number;
   readonly end: number;
-  /** `eid.step` of the call. */
+  /** `eid.step` of the model call. */
   readonly step: number;
-  /** Version of the weights that sampled it. */
+  /** Version of the weights that sampled the call. */
   readonly policyVersion: number;
   readonly reward?: number;
 }
@@ -29,7 +29,7 @@ export interface CallSpan {
 export interface Experience {
   readonly eid: Eid;
   readonly tokens: Int32Array;
-  /** Number of leading tokens that are context, at least 1. */
+  /** Number of leading tokens that are context; at least 1. */
   readonly promptLength: number;
   /** 1 = sampled by the model and trained on, 0 = context (tool output, template). [R] */
   readonly actionMask: Uint8Array;
@@ -38,12 +38,12 @@ export interface Experience {
    * mask is 0. [R]
    */
   readonly logprobs: Float32Array;
-  /** Version of the weights that sampled it; the oldest one where `spans` differ. */
+  /** Version of the weights that sampled it; the oldest one if `spans` has several. */
   readonly policyVersion: number;
-  /** Sampling temperature of `logprobs`. */
+  /** Sampling temperature that `logprobs` refer to. */
   readonly temperature: number;
   readonly reward?: number;
-  /** Reward per token; wins over `reward` where an algorithm reads it. [R] */
+  /** Reward per token. Algorithms that read it ignore `reward`. [R] */
   readonly tokenRewards?: Float32Array;
   /** [R] */
   readonly advantages?: Float32Array;
@@ -52,8 +52,8 @@ export interface Experience {
   /** Log-probabilities of a teacher, for distillation. [R] */
   readonly teacherLogprobs?: Float32Array;
   /**
-   * The calls, if it holds several: in order, not overlapping, every trained token inside one of
-   * them. See `mergeCalls`.
+   * The model calls, if it holds several: in order and not overlapping; every trained token lies in
+   * one of them. See `mergeCalls`.
    */
   readonly spans?: readonly CallSpan[];
   readonly truncateStatus?: TruncateStatus;
@@ -61,7 +61,7 @@ export interface Experience {
   readonly responseText?: string;
   /** Numbers for the monitor, per experience. */
   readonly metrics: Metrics;
-  /** Anything else worth keeping: plain JSON values only. */
+  /** Any further facts worth keeping; plain JSON values only. */
   readonly info: Readonly<Record<string, unknown>>;
 }
 
@@ -73,7 +73,7 @@ const unknownTemperature = 0;
 export interface ExperienceInit {
   readonly tokens: ArrayLike<number>;
   readonly promptLength: number;
-  /** @default zeros, which only supervised data can use */
+  /** @default zeros, which only fit supervised data */
   readonly logprobs?: ArrayLike<number>;
   /** @default ones: the whole response was sampled */
   readonly actionMask?: ArrayLike<number | boolean>;
@@ -138,7 +138,7 @@ export function actionCount(experience: Experience): number {
   return count;
 }
 
-/** A copy with some fields replaced; the arrays that are not replaced are shared. */
+/** A copy with some fields replaced; arrays that are not replaced are shared. */
 export function withFields(experience: Experience, fields: Partial<Experience>): Experience {
   return { ...experience, ...fields };
 }
@@ -153,7 +153,7 @@ const perToken = [
 ] as const;
 
 /**
- * Checks a record wherever it crosses a package boundary: array lengths follow the alignment rule,
+ * Checks a record where it crosses a package boundary: array lengths follow the alignment rule,
  * numbers are finite, log-probabilities are <= 0.
  * @throws InvariantError naming the experience, the field and the first bad entry
  */
@@ -232,7 +232,7 @@ function fail(experience: Experience, field: string, what: string): never {
 }
 
 /**
- * A demonstration, not a sample of the policy: the requirements do not apply to it. `info.is_expert`
- * is set where demonstrations are mixed in.
+ * True for a demonstration, which is not a sample of the policy and so need not meet the
+ * requirements for samples. `info.is_expert` is set where demonstrations are mixed with rollouts.
  */
 export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;

@@ -1,9 +1,12 @@
-/** A folder that appears whole: filled beside its place, and moved there when it is complete. */
+/**
+ * Creates folders atomically: filled under a temporary name next to their place, and renamed when
+ * complete.
+ */
 import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from './errors.js';
 
-/** @throws ConfigError when the folder holds files, or is a file */
+/** @throws ConfigError when the path is a file or a folder that is not empty */
 export async function assertEmptyFolder(directory: string): Promise<void> {
   const found = await stat(directory).catch(() => undefined);
   const [file] = found?.isDirectory() ? await readdir(directory) : [];
@@ -15,8 +18,8 @@ export async function assertEmptyFolder(directory: string): Promise<void> {
 }
 
 /**
- * Calls `fill` with a folder beside `directory`, which becomes `directory` when `fill` resolves, and is
- * removed when it fails.
+ * Calls `fill` with a temporary folder next to `directory`. It is renamed to `directory` when
+ * `fill` resolves, and removed when `fill` fails.
  * @throws ConfigError as {@link assertEmptyFolder}
  */
 export async function fillFolder<T>(

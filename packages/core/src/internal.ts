@@ -1,4 +1,4 @@
-/** Shared by the packages of the core ring; no promise of stability. */
+/** Shared by the packages of the core ring; not a stable interface. */
 export type {
   AdvantageInput,
   AdvantageOutput,

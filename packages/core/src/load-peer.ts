@@ -1,10 +1,13 @@
-/** Packages that a project installs when it needs them. */
+/** Optional packages, which a project installs when it needs them. */
 import { ConfigError, describeError } from './errors.js';
 
 /**
- * @param use what the package is for, as the begin of a sentence: `--check of a GGUF file`
+ * Loads an optional package.
+ * @param use what the package is needed for, as the beginning of a sentence: `--check of a GGUF
+ * file`
  * @param load imports it
- * @throws ConfigError with the command when it is not installed, with the reason when it does not load
+ * @throws ConfigError with the install command if it is not installed, with the reason if it does
+ * not load
  */
 export async function loadPeer<T>(name: string, use: string, load: () => Promise<T>): Promise<T> {
   try {

@@ -1,6 +1,6 @@
-/** The memory that this process may take. */
+/** Memory that this process may use. */
 import { totalmem } from 'node:os';
 
-/** In bytes: that of the machine, or of the container that bounds it. */
+/** Bytes of memory of the machine, or of the container that limits the process. */
 export const machineMemory = (): number =>
   Math.min(totalmem(), process.constrainedMemory() || Infinity);

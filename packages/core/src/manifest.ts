@@ -1,6 +1,6 @@
 /**
- * `manifest.json` of a checkpoint: a digest of each file, against which the files are compared when
- * they are read, wherever the folder lies by then.
+ * `manifest.json` of a checkpoint: a digest of each file, against which files are verified when
+ * they are read, even if the folder was moved.
  */
 import { createHash, hash } from 'node:crypto';
 import { open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -9,11 +9,11 @@ import { CheckpointError, describeError } from './errors.js';
 
 const manifestFile = 'manifest.json';
 const folderPattern = /^global_step_(\d+)$/;
-/** Folders between a manifest and a file that it names, at most: `critic/optimizer/`. */
+/** Most folders between a manifest and a file that it names: `critic/optimizer/`. */
 const deepest = 2;
 
 export interface CheckpointFile {
-  /** Relative to the checkpoint, with forward slashes. */
+  /** Path relative to the checkpoint, with forward slashes. */
   readonly path: string;
   readonly sizeBytes: number;
   readonly sha256: string;
@@ -22,19 +22,19 @@ export interface CheckpointFile {
 export interface CheckpointManifest {
   readonly version: 1;
   readonly step: number;
-  /** The last checkpoint of a finished stage. */
+  /** True for the last checkpoint of a finished stage. */
   readonly final: boolean;
   readonly files: readonly CheckpointFile[];
-  /** Digest of the fields above. Undefined: written by a version that did not digest its manifests. */
+  /** Digest of the fields above. Undefined if an older version, without digests of manifests, wrote it. */
   readonly sha256?: string;
 }
 
 export const checkpointName = (step: number): string => `global_step_${step}`;
 
-/** True for folders named as {@link checkpointName} does. */
+/** True for folder names that {@link checkpointName} gives. */
 export const isCheckpointName = (name: string): boolean => folderPattern.test(name);
 
-/** Digests every file of a filled folder. */
+/** Digests every file of a complete folder, and writes the manifest. */
 export async function writeManifest(
   directory: string,
   { step, final }: Pick<CheckpointManifest, 'step' | 'final'>,
@@ -46,8 +46,9 @@ export async function writeManifest(
 }
 
 /**
- * Undefined for a folder that has none, or, unless it is named as a checkpoint, one of another program.
- * @throws CheckpointError for a manifest that is not as it was written, or not in its folder
+ * Returns undefined if the folder has no manifest, or if it is not named as a checkpoint and its
+ * manifest belongs to another program.
+ * @throws CheckpointError for a manifest that was changed, or is not in its folder
  */
 export async function readManifest(directory: string): Promise<CheckpointManifest | undefined> {
   const file = path.join(directory, manifestFile);
@@ -107,7 +108,7 @@ export async function verifyStored(file: string, digest: Digest = digestIfThere)
   }
 }
 
-/** Undefined: there is no such file. */
+/** Returns undefined if the file does not exist. */
 type Digest = (file: string) => Promise<string | undefined>;
 
 async function compare(directory: string, entry: CheckpointFile, digest: Digest): Promise<void> {
@@ -117,7 +118,10 @@ async function compare(directory: string, entry: CheckpointFile, digest: Digest)
   throw damaged(`Checkpoint ${directory}: ${entry.path}`, what);
 }
 
-/** @param isOurs a manifest in another form is damaged, not of another program */
+/**
+ * @param isOurs true if a manifest in another form is damaged; false if it may belong to another
+ * program
+ */
 function parseManifest(
   file: string,
   text: string,
@@ -187,6 +191,9 @@ const digestIfThere: Digest = (file) =>
     throw error;
   });
 
-/** ENOTDIR: a parent is a file, such as a GGUF file given as the model. */
+/**
+ * True for ENOENT and ENOTDIR: the latter if a parent is a file, such as a GGUF file given as the
+ * model.
+ */
 const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code));

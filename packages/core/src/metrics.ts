@@ -1,9 +1,9 @@
-/** Numbers for charts: flat records with slash names, and the few ways to combine them. */
+/** Metrics for charts: flat records with slash names, and a few ways to combine them. */
 
 /** Finite numbers under slash names (`rollout/reward/mean`). */
 export type Metrics = Readonly<Record<string, number>>;
 
-/** Same keys under `prefix/`. */
+/** Prepends `prefix/` to each key. */
 export function prefixMetrics(prefix: string, metrics: Metrics): Metrics {
   return Object.fromEntries(
     Object.entries(metrics).map(([key, value]) => [`${prefix}/${key}`, value]),
@@ -38,8 +38,8 @@ export function meanMetrics(records: readonly Metrics[]): Metrics {
 }
 
 /**
- * Per key `<prefix>/<key>/{mean,max,min}` over the records that have it (and `std`, of the sample,
- * when asked). An empty prefix adds none.
+ * For each key, `<prefix>/<key>/{mean,max,min}` over the records that have it (and, on request,
+ * `std`, the sample standard deviation). An empty prefix is left out.
  */
 export function gatherMetrics(
   records: readonly Metrics[],

@@ -1,6 +1,6 @@
 /** Ids of models on the Hugging Face hub. */
 
-/** The id of a model: `owner/name`, `owner/name/file.gguf`, both also with `@revision`. */
+/** Model id: `owner/name` or `owner/name/file.gguf`, both optionally followed by `@revision`. */
 export interface ModelId {
   readonly repository: string;
   /** A GGUF file of the repository. */
@@ -12,7 +12,7 @@ export interface ModelId {
 const idPattern =
   /^(?<repository>[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*)(?:\/(?<file>\w[\w./-]*\.gguf))?(?:@(?<revision>\w[\w.-]*))?$/i;
 
-/** Undefined when `id` does not have the form of an id. */
+/** Returns undefined if `id` does not have the form of a model id. */
 export function parseModelId(id: string): ModelId | undefined {
   const { repository, file, revision = 'main' } = idPattern.exec(id)?.groups ?? {};
   if (repository === undefined || id.split('/').includes('..')) return undefined;

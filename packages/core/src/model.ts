@@ -1,4 +1,4 @@
-/** The model as a workflow sees it: chat in, text and exact tokens out, everything recorded. */
+/** The model as a workflow sees it: chat messages in, text and exact tokens out; every call is recorded. */
 import type { VersionSpan } from './engine.js';
 import type { Experience } from './experience.js';
 
@@ -21,11 +21,11 @@ export interface ChatMessage {
   readonly tool_calls?: readonly ToolCall[];
   readonly tool_call_id?: string;
   readonly reasoning_content?: string;
-  /** Assistant messages of rows to learn from, as in OpenAI's fine-tuning: 1 trains it, 0 does not. */
+  /** For assistant messages of supervised rows, as in OpenAI's fine-tuning: 1 = trained on, 0 = not. */
   readonly weight?: 0 | 1;
 }
 
-/** A function the model may call; `parameters` is a JSON Schema, passed on with its key order. */
+/** A function that the model may call; `parameters` is a JSON Schema, passed on in its key order. */
 export interface ToolDefinition {
   readonly type: 'function';
   readonly function: {
@@ -34,8 +34,8 @@ export interface ToolDefinition {
     readonly parameters?: Readonly<Record<string, unknown>>;
   };
   /**
-   * `parameters` as JSON text, where it has numbers that JavaScript spells differently: chat
-   * templates print `1.0`, which is 1 once it is parsed, as it was written.
+   * `parameters` as JSON text, if it has numbers that JavaScript writes differently: chat templates
+   * print `1.0` as it was written, but parsing makes it 1.
    */
   readonly parametersSource?: string;
 }
@@ -55,7 +55,7 @@ export interface ChatOptions {
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls';
 
-/** One choice. Spread it into `createExperience({ ...response, reward })` to train on it. */
+/** One choice. To train on it, spread it: `createExperience({ ...response, reward })`. */
 export interface ChatResponse {
   /** Text of the answer, without tool calls and reasoning. */
   readonly responseText: string;
@@ -67,16 +67,19 @@ export interface ChatResponse {
   /** [R] */
   readonly logprobs: Float32Array;
   readonly finishReason: FinishReason;
-  /** The oldest one where `versions` differ. */
+  /** Version of the weights that drew it; the oldest one if `versions` has several. */
   readonly policyVersion: number;
-  /** Weights that drew which response tokens, where they changed meanwhile. @default one version */
+  /**
+   * Versions of the weights that drew the response tokens, if they changed meanwhile.
+   * @default one version
+   */
   readonly versions?: readonly VersionSpan[];
   readonly temperature: number;
 }
 
-/** The tokens behind a model's token ids. */
+/** Token strings of a model's token ids. */
 export interface Vocabulary {
-  /** Largest id + 1. */
+  /** Largest token id + 1. */
   readonly size: number;
   /** Spelling in the tokenizer's files; undefined for an id without a token. */
   token(id: number): string | undefined;
@@ -85,7 +88,7 @@ export interface Vocabulary {
 export interface ScoreOptions {
   /**
    * Logits are divided by it before the softmax; above 0.
-   * @default that of the model's sampling, or 1 where that is greedy
+   * @default the sampling temperature of the model, or 1 if that is greedy
    */
   readonly temperature?: number;
   readonly signal?: AbortSignal;
@@ -98,13 +101,13 @@ export interface ScoreOptions {
 export interface RolloutModel<Client = unknown> {
   /** The value for `model=` in OpenAI requests. */
   readonly modelPath: string;
-  /** Version of the weights the next call would use. */
+  /** Version of the weights that the next call would use. */
   readonly policyVersion: number;
-  /** `n` choices for one conversation. @throws ModelError, CancelledError */
+  /** Samples `n` choices for one conversation. @throws ModelError, CancelledError */
   chat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<readonly ChatResponse[]>;
   /**
-   * Natural-log probability of each token after the first `promptLength`, by the weights in use.
-   * Nothing is sampled or recorded. [R]
+   * Natural-log probability of each token after the first `promptLength`, under the weights in use.
+   * Samples and records nothing. [R]
    * @throws ModelError, also if the model can only score tokens that it sampled; CancelledError
    */
   logprobs(
@@ -112,13 +115,17 @@ export interface RolloutModel<Client = unknown> {
     promptLength: number,
     options?: ScoreOptions,
   ): Promise<Float32Array>;
-  /** The same object for models that share a tokenizer; undefined if only the service knows it. */
+  /**
+   * The same object for all models that share a tokenizer; undefined if only the service knows the
+   * tokenizer.
+   */
   readonly vocabulary: Vocabulary | undefined;
-  /** A client of the `openai` package whose calls are served and recorded here. */
+  /** A client of the `openai` package whose calls are served and recorded by this model. */
   openaiClient(): Client;
   /**
-   * One experience per recorded call and choice, in call order, `eid.step` counting the calls.
-   * @default clear = true
+   * One experience per recorded call and choice, in call order; `eid.step` counts the calls.
+   * @param options.clear true if the history is emptied.
+   * @default true
    */
   extractExperiencesFromHistory(options?: { readonly clear?: boolean }): readonly Experience[];
 }

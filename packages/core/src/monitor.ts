@@ -1,4 +1,4 @@
-/** The monitor seam: where metrics go. */
+/** The monitor seam: consumers of metrics. */
 import type { Metrics } from './metrics.js';
 
 export type MetricRole = 'explorer' | 'trainer' | 'bench';
@@ -10,7 +10,7 @@ export interface MetricRecord {
   readonly metrics: Metrics;
 }
 
-/** A consumer of metrics. `write` must not throw: a monitor never ends a run. */
+/** A consumer of metrics. `write` must not throw, because a monitor must not end a run. */
 export interface MetricSink {
   write(record: MetricRecord): void;
   close(): Promise<void>;
@@ -18,7 +18,7 @@ export interface MetricSink {
 
 /** A monitor that a program adds with `run({ monitors })`. Each process of a run opens it once per stage. */
 export interface Monitor {
-  /** @param stage whose metrics follow; `directory` is the folder of its metric files */
+  /** @param stage stage whose metrics follow; `directory` is the folder of its metric files */
   open(stage: {
     readonly project: string;
     readonly name: string;

@@ -1,17 +1,21 @@
-/** Needs of parts of a run from outside of their own code. */
+/** Requirements of user code: columns, environment variables and packages. */
 
 /**
- * Declared beside a workflow, reward function, environment or monitor. `trinity config check`,
- * `trinity debug` and the start of a run verify it, so that a run does not fail at its first task.
+ * Declared with a workflow, reward function, environment or monitor. `trinity config check`,
+ * `trinity debug` and the start of a run verify them, so that a run does not fail at its first
+ * task.
  */
 export interface Needs {
-  /** Columns that have a value in every task row; of a list of names, one has. @default none */
+  /**
+   * Columns that must have a value in every task row; for a list of names, one of them must.
+   * @default no columns
+   */
   readonly columns?: readonly (string | readonly string[])[];
-  /** Environment variables that are set, such as API keys. @default none */
+  /** Environment variables that must be set, such as API keys. @default no variables */
   readonly env?: readonly string[];
-  /** npm packages that can be imported. @default none */
+  /** npm packages that must be importable. @default no packages */
   readonly packages?: readonly string[];
-  /** Modules that a Python can import. @default none */
+  /** Python modules that must be importable. @default no modules */
   readonly python?: PythonNeeds;
 }
 
@@ -19,6 +23,6 @@ export interface PythonNeeds {
   /** The interpreter. @default "python3" */
   readonly program?: string;
   readonly modules: readonly string[];
-  /** Folder that modules are imported from as well. @default none */
+  /** Additional folder from which modules are imported. @default no folder */
   readonly path?: string;
 }

@@ -1,9 +1,9 @@
-/** The Node that every package of ours needs. */
+/** The Node version that every package of Trinity needs. */
 
 /** Same as `engines.node` of the packages. */
 const needed = [22, 13] as const;
 
-/** Problems of this version of Node; undefined when nothing is. */
+/** Problem of this version of Node; undefined if it is new enough. */
 export function nodeVersionFault(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > needed[0] || (major === needed[0] && minor >= needed[1])) return undefined;

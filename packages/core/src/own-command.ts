@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** Prefixes by the package manager that started the process. */
+/** Command prefixes, keyed by the package manager that started the process. */
 const starters: Readonly<Record<string, string>> = {
   npm: 'npx trinity',
   pnpm: 'pnpm exec trinity',
@@ -12,8 +12,8 @@ const starters: Readonly<Record<string, string>> = {
 };
 
 /**
- * Command line prefix by which the process was started: `npx trinity`, `pnpm exec trinity`, ...; the
- * bare name where the shell finds it. The environment variable `TRINITY_COMMAND` names another one.
+ * Command that starts Trinity as this process was started: `npx trinity`, `pnpm exec trinity`, ...;
+ * just `trinity` if it is on the PATH. The environment variable `TRINITY_COMMAND` overrides it.
  */
 export function ownCommand(env: Readonly<Record<string, string | undefined>>): string {
   const { TRINITY_COMMAND: given, npm_config_user_agent: agent = '', PATH = '' } = env;
@@ -32,7 +32,7 @@ const commands =
   'run|eval|serve|verify|debug|studio|view|reward|log|status|why|doctor|what-if|pairs|convert|env|algorithms|config|init|--help';
 const mentioned = new RegExp(`(^|["'\`(:] ?|\\n *|[.:] )trinity (?=(?:${commands})\\b)`, 'g');
 
-/** A text for people in which commands are written as {@link ownCommand} says. */
+/** Replaces `trinity` by `command` (see {@link ownCommand}) in each command of a text for people. */
 export const asTyped = (text: string, command: string): string =>
   command === 'trinity' || !text.includes('trinity ')
     ? text

@@ -1,6 +1,9 @@
-/** Decides whether a process of this machine is there. */
+/** Tests whether a process of this machine exists. */
 
-/** Also true of one that belongs to another user, and of one that has ended and was not waited for. */
+/**
+ * Also true for a process of another user, and for one that has ended but was not waited for (a
+ * zombie).
+ */
 export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -5,20 +5,20 @@
 
 /** A stream of pseudo-random numbers. Not for secrets. */
 export interface Random {
-  /** Uniform in [0, 1), 53 bits. */
+  /** Uniformly distributed number in [0, 1), with 53 bits. */
   next(): number;
-  /** Uniform integer in [0, below). */
+  /** Uniformly distributed integer in [0, below). */
   integer(below: number): number;
-  /** Standard normal (Box-Muller). */
+  /** Standard normally distributed number (Box-Muller). */
   normal(): number;
   /** A shuffled copy (Fisher-Yates). */
   shuffle<T>(items: readonly T[]): T[];
 }
 
 /**
- * Mixes a root seed with any number of names into a 32-bit seed. Structural: `deriveSeed(1, 'a',
- * 2)` does not depend on what was derived before. FNV-1a over the parts, finished with the murmur3
- * avalanche.
+ * Mixes a root seed with any number of names into a 32-bit seed. The result depends on the
+ * arguments only, not on seeds that were derived before. FNV-1a over the parts, finished with the
+ * murmur3 avalanche.
  */
 export function deriveSeed(root: number, ...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5;
@@ -30,8 +30,8 @@ export function deriveSeed(root: number, ...parts: readonly (string | number)[])
 }
 
 /**
- * A stream from a 32-bit seed. sfc32 (Chris Doty-Humphrey, PractRand), seeded by twelve discarded
- * rounds.
+ * A random stream from a 32-bit seed: sfc32 (Chris Doty-Humphrey, PractRand), with twelve rounds
+ * discarded.
  */
 export function createRandom(seed: number): Random {
   let a = 0;

@@ -1,6 +1,6 @@
-/** Keys that JSON.parse would read twice, keeping the last value without an error. */
+/** Finds repeated keys, of which JSON.parse keeps the last value without an error. */
 
-/** The first key that an object of a JSON text has twice. */
+/** First key that occurs twice in one object of a JSON text. */
 export function repeatedKey(json: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   // Strings whole, so that brackets in them do not count.

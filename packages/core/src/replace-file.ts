@@ -1,15 +1,18 @@
-/** Files that appear whole: written beside their place, and moved there when they are complete. */
+/** Writes files atomically: under a temporary name next to their place, renamed when complete. */
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 
 type Content = Parameters<typeof writeFile>[1];
 
-/** Survives a kill of the process at any moment. Several processes may replace the same file. */
+/** The process may be killed at any moment, and several processes may replace the same file. */
 export const replaceFile = (file: string, content: Content): Promise<void> =>
   fill(file, ownDraft(file), (draft) => writeFile(draft, content));
 
-/** @param options.flush survives a loss of power too: for what cannot be written again */
+/**
+ * @param options.flush true if the file must survive a power failure, because it cannot be written
+ * again
+ */
 export function replaceFileSync(file: string, text: string, options: { flush?: true } = {}): void {
   const draft = ownDraft(file);
   try {
@@ -21,8 +24,9 @@ export function replaceFileSync(file: string, text: string, options: { flush?: t
 }
 
 /**
- * Calls `write` with a path beside `file`; what it writes there becomes `file` when it resolves, and is
- * removed when it fails. The path is always the same, so that a killed process leaves one large draft at most.
+ * Calls `write` with a temporary path next to `file`. It is renamed to `file` when `write`
+ * resolves, and removed when `write` fails. The path is always the same, so that killed processes
+ * leave at most one large draft.
  */
 export const fillFile = <T>(file: string, write: (draft: string) => Promise<T>): Promise<T> =>
   fill(file, `${file}.tmp`, write);

@@ -1,4 +1,4 @@
-/** Experiences that code of the user returned: checked field by field, and copied. */
+/** Experiences that user code returned: checked field by field, and copied. */
 import { copyOf } from './copy-of.js';
 import { assertAligned, type CallSpan, type Experience } from './experience.js';
 import type { Returned } from './returned.js';
@@ -27,7 +27,7 @@ const experienceFields = [
   'info',
 ] as const satisfies readonly (keyof Experience)[];
 
-/** A copy. @throws the error of `returned`, and InvariantError for arrays that are not aligned */
+/** Returns a checked copy. @throws the error of `returned`, and InvariantError for misaligned arrays */
 export function readExperience(
   value: unknown,
   { refuse, fields, metrics, info, text }: Returned,
@@ -101,7 +101,7 @@ function spansOf(spans: unknown, refuse: Returned['refuse']): readonly CallSpan[
 
 const largestTokenId = 2 ** 31 - 1;
 
-/** Checked before they become 32-bit integers, which would hide what is wrong with them. */
+/** Checks ids before they become 32-bit integers, because the conversion would hide what is wrong. */
 function tokenIds(ids: ArrayLike<number>, refuse: Returned['refuse']): Int32Array {
   for (let i = 0; i < ids.length; i++) {
     const id: unknown = ids[i];

@@ -1,37 +1,40 @@
-/** The boundary to code of the user: results of its functions are read once, copied, and refused by name. */
+/**
+ * The boundary to user code: results of its functions are read once, checked and copied; errors
+ * name the function.
+ */
 import { inspect, types } from 'node:util';
 import { boundedText, describeError, type TrinityError } from './errors.js';
 import type { Metrics } from './metrics.js';
 import { isUsableReward, usableReward } from './reward.js';
 import { redactText } from './secrets.js';
 
-/** Bounds of what one function may return: beyond them it blocks the loop or fills the disk. */
+/** Limits of what one function may return: larger results would block the event loop or fill the disk. */
 const mostMetrics = 500;
 const longestMetricName = 200;
 const longestShown = 200;
-/** Longer ones are cut. */
+/** Longer reasons are cut to this length. */
 const longestReason = 20_000;
-/** Characters and values of all of `info` together. */
+/** Most characters and values in all of `info`. */
 const largestInfo = 1_000_000;
 const deepestInfo = 100;
-/** Characters of a prompt or response. */
+/** Most characters of a prompt or response. */
 const longestText = 10_000_000;
 
 /** Reads the result of one function. Every method throws the error of {@link returnedBy}. */
 export interface Returned {
-  /** The error for a value; `at` continues "returned 1n": ` for "accuracy"`. */
+  /** Creates the error for a value; `at` is inserted after "returned 1n": ` for "accuracy"`. */
   readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;
-  /** A usable number; `true` is 1 and `false` 0. */
+  /** A usable reward; `true` is 1 and `false` is 0. */
   readonly reward: (value: unknown, at?: string) => number;
-  /** The sum of a reward, its named parts and their reasons; a bare number has neither. */
+  /** The reward (a sum), its named parts and their reasons; for a bare number the latter two are empty. */
   readonly rewardParts: (value: unknown) => {
     readonly reward: number;
     readonly parts: Metrics;
     readonly reasons: Readonly<Record<string, string>>;
   };
-  /** Numbers by name; none for undefined and null. Truth values are 1 and 0. */
+  /** Numbers by name; empty for undefined and null. `true` is 1 and `false` is 0. */
   readonly metrics: (value: unknown, at?: string) => Metrics;
-  /** A copy of the fields of an object, which getters and proxies may refuse to give. */
+  /** A copy of some fields of an object, whose getters or proxies may throw. */
   readonly fields: <Name extends string>(
     value: unknown,
     names: readonly Name[],
@@ -39,13 +42,14 @@ export interface Returned {
   ) => Readonly<Partial<Record<Name, unknown>>>;
   readonly list: (value: unknown, expected: string) => readonly unknown[];
   readonly text: (value: unknown, at: string, longest?: number) => string;
-  /** A copy of plain JSON values of bounded size; nothing for undefined and null. */
+  /** A copy of plain JSON values of bounded size; empty for undefined and null. */
   readonly info: (value: unknown, at?: string) => Readonly<Record<string, unknown>>;
 }
 
 /**
  * @param who begins messages: `Reward function "mine"`
- * @param place ends them: ` on task 1/2`. @default ''
+ * @param place ends them: ` on task 1/2`.
+ * @default ''
  */
 export function returnedBy(
   who: string,
@@ -176,7 +180,7 @@ const isMetricName = (name: string): boolean =>
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** Not a list, a typed array, a Promise, a Map and the like. Never throws. */
+/** False for a list, a typed array, a Promise, a Map and the like. Does not throw. */
 function isPlain(value: unknown): value is Plain {
   try {
     return Object.prototype.toString.call(value) === '[object Object]';
@@ -185,7 +189,7 @@ function isPlain(value: unknown): value is Plain {
   }
 }
 
-/** Calls no getter of the value. */
+/** Describes a value without calling its getters. */
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (types.isPromise(value)) return 'a Promise that was not awaited';
@@ -195,7 +199,7 @@ function shown(value: unknown): string {
   return boundedText(whole, longestShown);
 }
 
-/** A copy of plain JSON values. @throws what `refuse` returns, for others and beyond `budget` */
+/** A copy of plain JSON values. @throws what `refuse` returns, for other values and beyond `budget` */
 function plainCopy(
   whole: Plain,
   budget: number,

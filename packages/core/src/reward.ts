@@ -1,31 +1,28 @@
-/** The reward seam: a function that says how well a response did. */
+/** The reward seam: a function that scores a response. */
 
 export interface RewardInput {
   /** The model's final text, without reasoning if a reasoning parser removes it. */
   readonly response: string;
-  /** Expected answer, if the task has one. */
+  /** Reference answer, if the task has one. */
   readonly truth: string | undefined;
   readonly prompt: string | undefined;
   readonly rawTask: Readonly<Record<string, unknown>>;
-  /**
-   * Number of tokens that the model sampled for the response, if the workflow knows it; length
-   * rewards need it.
-   */
+  /** Number of tokens sampled for the response, if the workflow knows it; length rewards need it. */
   readonly responseTokens?: number;
-  /** The reasoning that a parser removed from the response; format rewards need it. */
+  /** Reasoning that a parser removed from the response; format rewards need it. */
   readonly reasoning?: string;
 }
 
 /**
- * Named parts; the reward is their sum, and each part is a metric. A bare number is the part
- * `reward`.
+ * Named parts, whose sum is the reward; each part is also a metric. A bare number counts as the
+ * part `reward`.
  */
 export type RewardParts = Readonly<Record<string, number>>;
 
 /** Parts with the reason of each, which is stored with the rollout as `info.reasons`. */
 export interface ReasonedReward {
   readonly parts: RewardParts;
-  /** Texts by the names of parts. */
+  /** Texts, keyed by the names of the parts. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
@@ -34,14 +31,14 @@ export type RewardResult = ReasonedReward | RewardParts | number;
 export type RewardFn = (input: RewardInput) => RewardResult | Promise<RewardResult>;
 
 /**
- * Single precision keeps seven digits: larger rewards lose the differences that are learned from,
- * and their sums and squares become infinite.
+ * Largest absolute value. Single precision has seven digits: larger rewards would lose the
+ * differences that are learned from, and their sums and squares would become infinite.
  */
 const largestReward = 1e9;
 
-/** For messages: what {@link isUsableReward} expects. */
+/** Noun phrase for messages: what {@link isUsableReward} expects. */
 export const usableReward = 'a finite number from -1e9 to 1e9';
 
-/** True for a finite number, which a reward has to be. */
+/** True for a finite number within the allowed range. */
 export const isUsableReward = (reward: number): boolean =>
   Number.isFinite(reward) && Math.abs(reward) <= largestReward;

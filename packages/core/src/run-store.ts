@@ -1,6 +1,7 @@
 /**
- * The run store seam: what the processes of one run share. Any number of explorers and one trainer
- * read and write it; each call is one transaction, and none holds a lock when it returns.
+ * The run store seam: the state that the processes of one run share. Any number of explorers and
+ * one trainer read and write it. Each call is one transaction; no call holds a lock when it
+ * returns.
  */
 import type { JsonState } from './buffer.js';
 import type { Experience } from './experience.js';
@@ -14,50 +15,54 @@ export interface MemberInfo {
   readonly name: string;
   readonly host: string;
   readonly pid: number;
-  /** Settings on which all members must agree. @default nothing */
+  /** Settings that must be equal for all members. @default no settings */
   readonly agreement?: Agreement;
 }
 
-/** Texts by the key of a setting. */
+/** Texts, keyed by the name of a setting. */
 export type Agreement = Readonly<Record<string, string>>;
 
-/** Wait of a member: for what, and since when. */
+/** Reason and duration of a wait of a member. */
 export interface Wait {
   /** Completes the sentence "waits for ...": `the weights for explore step 5`. */
   readonly what: string;
-  /** Role or member that can end the wait. Undefined: something outside the run. */
+  /** Role or member that can end the wait. Undefined if only something outside the run can. */
   readonly on: string | undefined;
-  /** Milliseconds, on the member's clock, since the wait began. */
+  /** Duration of the wait up to now in milliseconds, on the member's clock. */
   readonly forMs: number;
 }
 
 /** State that a member reports with each heartbeat. */
 export interface MemberState {
-  /** Empty while it works. */
+  /** Empty while the member works. */
   readonly waits: readonly Wait[];
-  /** Version of the weights that it uses or made last. */
+  /** Version of the weights that it uses (explorer) or made last (trainer). */
   readonly version: number;
-  /** Explorer only: it would take newer weights than these at once. @default it would not */
+  /**
+   * Explorer only: it would switch to weights newer than this version at once.
+   * @default it asks for no weights
+   */
   readonly asksForNewerThan?: number;
   /** Further facts, for people: rates, progress. */
   readonly facts: JsonState;
 }
 
 /**
- * A member's place in the run. It holds as long as the member beats: once it has been silent for
- * the store's lease time, its tasks are given to others, and a trainer can be replaced.
+ * A member's place in the run, held as long as the member sends heartbeats. Once it has been silent
+ * for the store's lease time, its tasks may be leased to other members, and a trainer may be
+ * replaced.
  */
 export interface Membership extends MemberInfo {
-  /** Rises with every join under this name; what was written with an older one is refused. */
+  /** Increases with every join under this name; writes with an older epoch are refused. */
   readonly epoch: number;
 }
 
-/** A task of an explore step or of an evaluation, as the member that planned it named it. */
+/** A task of an explore step or evaluation, as planned. */
 export interface PlannedTask {
   /** Place in its batch, from 0. */
   readonly task: number;
   readonly taskset: string;
-  /** Row of the task set. */
+  /** Row number in the task set. */
   readonly row: number;
 }
 
@@ -68,8 +73,8 @@ export interface PlannedBatch {
   readonly step: number;
   readonly isEval: boolean;
   /**
-   * The version that must sample it, or in the asynchronous styles the oldest one that may. Undefined:
-   * whichever the explorer has.
+   * Policy version that must sample the batch; in the asynchronous styles the oldest one that may.
+   * Undefined if the explorer may use any version.
    */
   readonly version: number | undefined;
   readonly tasks: readonly PlannedTask[];
@@ -80,7 +85,7 @@ export interface ExplorePlan {
   readonly batches: readonly PlannedBatch[];
   /** State of the task feed after this step, from which the next step is planned. */
   readonly feed: JsonState;
-  /** No explore step follows. */
+  /** True if no explore step follows. */
   readonly isLast: boolean;
 }
 
@@ -94,11 +99,11 @@ export interface LeasedTask extends PlannedTask {
 
 /** Outcome of a task. */
 export interface TaskResult {
-  /** In run order; empty if every run failed, and for evaluation. */
+  /** In run order; empty if every run failed, and for evaluations. */
   readonly experiences: readonly Experience[];
   /** Input of the metrics of the explore step, as plain JSON. */
   readonly outcome: JsonState;
-  /** Run keys of the runs whose reward is to come; the batch does not wait for it. @default none */
+  /** Run keys of runs whose rewards arrive later; the batch does not wait for them. @default empty */
   readonly awaits?: readonly string[];
 }
 
@@ -109,30 +114,33 @@ export interface CompleteBatch {
   readonly batch: string;
   readonly step: number;
   readonly isEval: boolean;
-  /** Its experiences were used up and deleted. */
+  /** True if its experiences were used up and deleted. */
   readonly isPruned: boolean;
 }
 
 export interface BatchContents {
-  /** In task order; of a task that was cut off without a result, the outcome is empty. */
+  /** In task order; a task that was cut off without a result has an empty outcome. */
   readonly results: readonly (TaskResult & { readonly explorer: string })[];
   /** Experiences that a train step has used up or discarded already, by uid. */
   readonly used: ReadonlySet<string>;
-  /** How many train steps have trained on an experience, by uid; none: not in it. */
+  /**
+   * Number of train steps that have trained on an experience, by uid; experiences without uses are
+   * absent.
+   */
   readonly useCounts: ReadonlyMap<string, number>;
 }
 
 /**
- * Result of a reward: `late` when its run has another one, or was given up;
- * `unknown` when no run of that key awaits one.
+ * How a reward was received: `late` if its run has another reward or no longer waits for one;
+ * `unknown` if no run with that key awaits one.
  */
 export type RewardReceipt = 'stored' | 'late' | 'unknown';
 
-/** A run whose reward is to come. */
+/** A run whose reward has not arrived yet. */
 export interface AwaitedRun {
-  /** Result of `runKey` of core: `batch/task/run`. */
+  /** Run key: `batch/task/run`. */
   readonly runKey: string;
-  /** Milliseconds since it was stored, by the calendar's clock. */
+  /** Milliseconds since the run was stored, by wall-clock time. */
   readonly forMs: number;
 }
 
@@ -141,21 +149,24 @@ export interface TrainRecord {
   readonly trainStep: number;
   /** Uids, in the order of the batch. */
   readonly trained: readonly string[];
-  /** Those of `trained` that may be trained on again. @default none */
+  /** Uids of `trained` that may be trained on again. @default empty */
   readonly kept?: readonly string[];
-  /** Uids that will not be trained on, by reason: `stale`, `filtered`, `merged` into another one. */
+  /**
+   * Uids that will not be trained on, with the reason: `stale`, `filtered`, or `merged` into
+   * another one.
+   */
   readonly discarded: readonly { readonly uid: string; readonly reason: string }[];
 }
 
 /** Weights that the trainer has made available to explorers. */
 export interface PublishedWeights {
-  /** The train step that made them; 0 = the model that the run starts from. */
+  /** Train step that made them; 0 = the initial model of the run. */
   readonly version: number;
-  /** Every explore step up to this one has been used up by it. */
+  /** Last explore step of which every experience is used up in these weights. */
   readonly exploredUpTo: number;
-  /** The meeting point that they belong to, in explore steps; see the synchronizer. */
+  /** Synchronization point that they belong to, in explore steps; see the synchronizer. */
   readonly boundary: number | undefined;
-  /** A folder that both sides can reach, or the store itself. */
+  /** A folder that trainer and explorers can reach, or the store itself. */
   readonly location:
     | { readonly kind: 'folder'; readonly path: string }
     | { readonly kind: 'store' };
@@ -168,51 +179,51 @@ export interface PublishedWeights {
 export interface DeliveryProbe {
   readonly tokens: readonly number[];
   readonly promptLength: number;
-  /** Natural logarithm, of tokens[promptLength..]. */
+  /** Natural-log probabilities of tokens[promptLength..]. */
   readonly logprobs: readonly number[];
 }
 
 /** Result of an explorer's attempt to use published weights. */
 export interface Delivery {
   readonly version: number;
-  /** Mean difference to the probe, in nats. Undefined: it was not scored. */
+  /** Mean difference to the probe, in nats. Undefined if the probe was not scored. */
   readonly difference: number | undefined;
-  /** Why they were refused. Undefined: they are in use. */
+  /** Reason why the weights were refused. Undefined if they are in use. */
   readonly problem: string | undefined;
 }
 
-/** A member as others see it. */
+/** A member as other members see it. */
 export interface MemberView extends Membership, MemberState {
   readonly isAlive: boolean;
-  /** It ended of its own accord, or was replaced. */
+  /** True if it ended by itself or was replaced. */
   readonly hasLeft: boolean;
-  /** Milliseconds since its last beat. */
+  /** Milliseconds since its last heartbeat. */
   readonly silentForMs: number;
   readonly delivery: Delivery | undefined;
 }
 
-/** How far a run is, at one moment. */
+/** Progress of a run at one moment. */
 export interface RunView {
   readonly members: readonly MemberView[];
   readonly tasks: { readonly open: number; readonly leased: number; readonly done: number };
   /** Done within the last minute. */
   readonly lastMinute: { readonly tasks: number; readonly trainSteps: number };
-  /** Tasks in progress: who has them. */
+  /** Tasks in progress, with the explorer that holds each. */
   readonly leases: readonly (LeasedTask & { readonly explorer: string })[];
-  /** Late results: the task had been leased to another worker by then. */
+  /** Number of results that came after the task had been leased to another explorer. */
   readonly lateResults: number;
   readonly experiences: {
     readonly total: number;
     readonly waiting: number;
-    /** Version that sampled the oldest one that waits. Undefined: none waits. */
+    /** Policy version that sampled the oldest waiting experience. Undefined if none waits. */
     readonly oldestVersion: number | undefined;
     readonly trained: number;
     /** Keyed by reason. */
     readonly discarded: Readonly<Record<string, number>>;
   };
-  /** Runs whose reward is to come. */
+  /** Number of runs whose reward has not arrived yet. */
   readonly awaitedRuns: number;
-  /** Size bytes of the store, on disk. */
+  /** Size of the store on disk. */
   readonly sizeBytes: number;
   readonly plannedUpTo: number;
   readonly trainStep: number;
@@ -225,87 +236,97 @@ export interface RunEnd {
   readonly trainStep: number;
 }
 
-/** Refused calls reject with `BufferError`: `MEMBER_FENCED` when `epoch` is not the newest. */
+/**
+ * Calls that are refused reject with a `BufferError`, of code `MEMBER_FENCED` if `epoch` is not the
+ * newest.
+ */
 export interface RunStore {
   /**
-   * @throws BufferError `MEMBER_ALIVE` naming the live member of that name, or the live trainer;
-   * `MEMBER_DIFFERS` naming a setting and the live member that has another one
+   * @throws BufferError `MEMBER_ALIVE` naming a live member of that name, or the live trainer;
+   * `MEMBER_DIFFERS` naming a setting and a live member whose value differs
    */
   join(info: MemberInfo): Promise<Membership>;
-  /** To be called several times per lease time, whatever else the member does. */
+  /** Heartbeat. Call it several times per lease time, even while the member is busy. */
   beat(member: Membership, state: MemberState): Promise<void>;
-  /** Gives up its leases at once. */
+  /** Releases the member's leases at once. */
   leave(member: Membership): Promise<void>;
 
   /**
-   * Plans the explore step after the last planned one, or adds batches to that one (evaluations,
-   * which come after it). Batches that are planned already stay as they are; false when all were,
-   * or when another member was faster. An evaluation before the first step is of step 0, those at
-   * the end are of a step that explores nothing.
+   * Plans the explore step after the last planned one, or adds evaluation batches to that step.
+   * Batches that are already planned stay unchanged; returns false if all were, or if another
+   * member was faster. An evaluation before the first step belongs to step 0; evaluations at the
+   * end belong to a step that explores nothing.
    */
   plan(member: Membership, plan: ExplorePlan): Promise<boolean>;
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;
   /**
-   * Up to `count` tasks of explore steps up to `maxStep`, oldest first: open ones, and those of
-   * members that are silent. A task is not leased to another worker until its owner has been silent for the lease time.
-   * One call of a member at a time, all through the store with which it joined.
+   * Leases up to `count` tasks of explore steps up to `maxStep`, oldest first: open ones, and those
+   * of members that have been silent for the lease time. A member makes one call at a time, and
+   * only through the store with which it joined.
    */
   lease(
     member: Membership,
     request: { readonly count: number; readonly maxStep: number },
   ): Promise<readonly LeasedTask[]>;
   /**
-   * Stores the result of a leased task. `late`: the task was leased to another worker or has a result; nothing
-   * was stored but that one more result came late. The same result a second time is `stored`.
+   * Stores the result of a leased task. Returns `late` if the task was leased to another explorer
+   * or already has a result; then only the count of late results changes. Storing the same result
+   * again returns `stored`.
    */
   complete(member: Membership, task: LeasedTask, result: TaskResult): Promise<'stored' | 'late'>;
-  /** Gives a task back, undone. */
+  /** Returns a task unfinished. */
   giveBack(member: Membership, task: LeasedTask): Promise<void>;
-  /** How many tasks of a batch have a result. */
+  /** Number of tasks of a batch that have a result. */
   doneTasks(batch: string): Promise<number>;
   /**
-   * The batch is not to wait for its other tasks: those that no worker has, or whose owner is
-   * silent, are done without a result. May be repeated.
+   * Stops a batch from waiting for its unfinished tasks: those that are not leased, or whose
+   * explorer is silent, are closed without a result. May be repeated.
    */
   cutOff(member: Membership, batch: string): Promise<void>;
-  /** Tasks of the member that their batch does not wait for: it is to store what it has of them. */
+  /**
+   * The member's leased tasks in batches that were cut off: the member should store the results it
+   * has so far.
+   */
   cutTasks(member: Membership): Promise<readonly LeasedTask[]>;
 
-  /** Batches that became complete after `order`, in that order. */
+  /** Batches that became complete after place `order`, in that order. */
   completeBatches(order: number): Promise<readonly CompleteBatch[]>;
   read(batch: string): Promise<BatchContents>;
-  /** Those of these experiences that are stored and not used up. */
+  /** Returns which of these experiences are stored and not used up. */
   unusedOf(uids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** The reward of a run that awaits one; anybody may bring it. */
+  /** Stores the reward of a run that awaits one. Callers need not be members. */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
-  /** Rewards of those of these runs that have got one, by run key. */
+  /** Rewards that have arrived for these runs, by run key. */
   rewardsOf(runKeys: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** Oldest first. */
+  /** Sorted from oldest to newest. */
   awaitedRuns(): Promise<readonly AwaitedRun[]>;
-  /** Rewards that come for them from now on are late. */
+  /** Stops waiting for the rewards of these runs: rewards that arrive later are `late`. */
   giveUpRewards(member: Membership, runKeys: readonly string[]): Promise<void>;
-  /** Records an optimizer step and what it used up, in one transaction. Repeating it changes nothing. */
+  /**
+   * Records an optimizer step and the experiences that it used up, in one transaction. Repeating it
+   * changes nothing.
+   */
   acknowledge(member: Membership, record: TrainRecord): Promise<void>;
   /** Records of the steps after `trainStep`, which a trainer that resumes there repeats. */
   recordsAfter(trainStep: number): Promise<readonly TrainRecord[]>;
-  /** Deletes the experiences of complete batches that steps up to `trainStep` have used up wholly. */
+  /** Deletes the experiences of complete batches that were fully used up by steps up to `trainStep`. */
   prune(member: Membership, trainStep: number): Promise<void>;
 
-  /** Publishing a version again is accepted if the digest is the same. */
+  /** Publishes weights. Publishing a version again is accepted if the digest is the same. */
   publish(member: Membership, weights: PublishedWeights): Promise<void>;
-  /** The newest; with `boundary`, those of that meeting point. */
+  /** The newest weights; with `boundary`, those of that synchronization point. */
   published(boundary?: number): Promise<PublishedWeights | undefined>;
   putFile(member: Membership, file: WeightFile): Promise<void>;
   getFile(version: number, path: string): Promise<Uint8Array | undefined>;
-  /** Deletes the files of versions that no explore step needs any more. */
+  /** Deletes the weight files of versions before `version`, which no explore step needs any more. */
   deleteFilesBefore(member: Membership, version: number): Promise<void>;
   delivered(member: Membership, delivery: Delivery): Promise<void>;
 
   finish(member: Membership, end: RunEnd): Promise<void>;
   view(): Promise<RunView>;
   /**
-   * Resolves once anything may have changed since the call before, at the latest after `timeoutMs`.
-   * A hint: callers must re-check the state after it resolves.
+   * Resolves once anything may have changed since the previous call, after `timeoutMs` at the
+   * latest. A hint: callers must re-check the state after it resolves.
    */
   changed(timeoutMs: number, signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
@@ -313,7 +334,7 @@ export interface RunStore {
 
 export interface WeightFile {
   readonly version: number;
-  /** Relative, with forward slashes. */
+  /** Relative path, with forward slashes. */
   readonly path: string;
   readonly bytes: Uint8Array;
 }

@@ -1,10 +1,10 @@
-/** Time, randomness, ids and logging, which library code receives instead of reaching for globals. */
+/** Time, randomness, ids and logging, passed to library code so that it needs no globals. */
 import { createRandom, deriveSeed, type Random } from './random.js';
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls back once, after `ms`. @returns a function that cancels it */
+  /** Calls `callback` once, after `ms`. @returns function that cancels it */
   after(ms: number, callback: () => void): () => void;
   /** Resolves after `ms`, or rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -12,7 +12,7 @@ export interface Clock {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Text for people. Prompts and tool outputs only at `debug`. */
+/** Writes text for people. Prompts and tool outputs may appear at `debug` only. */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -27,9 +27,9 @@ export interface Runtime {
   readonly logger: Logger;
   /** Root seed of the run, a 32-bit unsigned integer. */
   readonly seed: number;
-  /** The random stream of that name; equal names give equal streams, whatever else was drawn. */
+  /** The random stream with that name; equal names give equal streams, whatever else was drawn. */
   random(...parts: readonly (string | number)[]): Random;
-  /** The 32-bit seed of that name. */
+  /** The 32-bit seed derived from that name. */
   seedFor(...parts: readonly (string | number)[]): number;
   /** A fresh id, unique within the run. */
   newId(prefix: string): string;
@@ -86,11 +86,11 @@ export interface RuntimeOptions {
   readonly seed?: number;
   /** @default the system clock */
   readonly clock?: Clock;
-  /** @default silent */
+  /** @default a silent logger */
   readonly logger?: Logger;
 }
 
-/** A runtime with the clock of the machine and the randomness of a seed. */
+/** Creates a runtime with the machine's clock and seeded randomness. */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
   const seed = (options.seed ?? 42) >>> 0;
   let counter = 0;

@@ -1,6 +1,6 @@
-/** Recognises and redacts secrets: by the name of a field, and by the look of a text. */
+/** Recognises and redacts secrets: by the name of a field, and by the form of a text. */
 
-/** Replaces a secret in output. */
+/** Text that replaces a secret in output. */
 export const redacted = '[redacted]';
 
 /** Configuration keys that end in `_key` but name a data column. */
@@ -26,7 +26,7 @@ const secretLastWords: ReadonlySet<string> = new Set([
   'auth',
   'authorization',
 ]);
-/** `PRIVATE_KEY_PEM`, `apiKeyBase64`: the word that counts is followed by more of the name. */
+/** Matches names such as `PRIVATE_KEY_PEM` and `apiKeyBase64`, which continue after the secret word. */
 const secretPhrase = /(?:^|_)(?:private|api|access)_key(?:_|$)/;
 
 /**
@@ -48,8 +48,8 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * Prefixes of keys issued by model hubs, cloud services, code hosts and our endpoint; web tokens; what
- * follows the name of an authorization scheme.
+ * Matches keys by the prefixes of model hubs, cloud services, code hosts and our endpoint; web
+ * tokens; and the value after an authorization scheme.
  */
 const keyLooks =
   /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|gho_|ghs_|github_pat_|glpat-|gsk_|npm_|pypi-|xox[abps]-)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{16,})?|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)|(?<=\b(?:Bearer|Basic) )[^\s"',]+/g;
@@ -59,17 +59,23 @@ const pem =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z0-9 ]{0,40}-----)?/g;
 
 /**
- * Text before a value: `name=`, `"name": "`, `name%3D`, `--name `, and the same inside of JSON
- * text. Names and gaps are bounded, so that time is linear.
+ * Matches the text before a value: `name=`, `"name": "`, `name%3D`, `--name `, and the same inside
+ * JSON text. Names and gaps are bounded, so that time is linear.
  */
 const beforeValue =
   /(?:(?<!\w)(?<!\w-)|(?<=%[\dA-Fa-f]{2}))([A-Za-z_][\w-]{0,63})((?:\\{0,4}["']|%22|&quot;)?\s{0,4}(?:[:=]|%3[AaDd])\s{0,4}|(?<=--[\w-]{1,64}) )((?:\\{0,4}["'])|%22|&quot;)?/g;
 const quotedValue = /[^"'\\\n]*/y;
 const bareValue = /[^\s"'\\,;&<>(){}[\]|]*/y;
 
-/** Text after "key: " and "token: " may be prose; text after `key=` is not. */
+/**
+ * Names for which text after `: ` may be prose, as in "key: ..." and "token: ..."; text after
+ * `key=` is not.
+ */
 const proseNames = /^(?:keys?|tokens?|auth)$/i;
-/** Numbers, references to other settings, special tokens, and what is redacted already. */
+/**
+ * Values that are not secrets: numbers, references to other settings, special tokens, and redacted
+ * values.
+ */
 const plainValue = /^(?:[\d.+-]+(?:e[+-]?\d+)?%?|true|false|null|none|undefined|[$<[].*|)$/i;
 
 function redactAssignments(text: string): string {
@@ -89,15 +95,18 @@ function redactAssignments(text: string): string {
   return result + text.slice(done);
 }
 
-/** `api_key: expected a text` is one, `api_key: 4f0c2a91` is not. */
+/** True for prose such as `api_key: expected a text`; false for a value such as `api_key: 4f0c2a91`. */
 const isProse = (name: string, link: string, value: string): boolean =>
   link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
 
-/** Long enough for a name and a value; the rest is a picture, weights or the like. */
+/**
+ * Base64 that is long enough for a name and a value. Longer than `longestEncoded`, it is an image,
+ * weights or the like.
+ */
 const encodedText = /[A-Za-z0-9+/_-]{24,}={0,2}/g;
 const longestEncoded = 20_000;
 
-/** Text in base64 that has a secret in it. */
+/** Redacts base64 text that contains a secret. */
 function redactEncoded(encoded: string): string {
   if (encoded.length > longestEncoded) return encoded;
   const text = Buffer.from(encoded, 'base64').toString('latin1');
@@ -113,15 +122,18 @@ const redactShapes = (text: string): string =>
       .replaceAll(keyLooks, redacted),
   );
 
-/** Shorter ones are words, and replacing them would garble texts. */
+/**
+ * Fewest characters of a known secret: shorter ones may be words, and replacing them would garble
+ * texts.
+ */
 const shortestSecret = 8;
-/** With their encoded forms, longest first: one secret may begin with another. */
+/** Known secrets and their encoded forms, longest first, because one secret may begin with another. */
 let known: readonly string[] = [];
 
 /**
- * Makes {@link redactText} redact this value wherever it appears, whatever it looks like, as it is or
- * encoded: keys that a configuration or the environment holds. For the whole process, since errors of
- * agents carry them anywhere.
+ * Makes {@link redactText} redact this value wherever it appears, plain or encoded: for keys that a
+ * configuration or the environment holds. Applies to the whole process, since errors of agents may
+ * carry them anywhere.
  */
 export function knowSecret(value: string): void {
   if (value.length < shortestSecret || known.includes(value)) return;
@@ -129,7 +141,7 @@ export function knowSecret(value: string): void {
   known = [...new Set([...known, ...forms])].sort((a, b) => b.length - a.length);
 }
 
-/** In URLs, JSON and base64, in which it may begin at any place of a group of three bytes. */
+/** The value in URLs, JSON and base64, where it may begin at any offset in a group of three bytes. */
 function encodedForms(value: string): readonly string[] {
   const json = JSON.stringify(value).slice(1, -1);
   const bytes = Buffer.from(value);
@@ -153,15 +165,16 @@ function encodedForms(value: string): readonly string[] {
   ];
 }
 
-/** Names of the environment that hold secrets, by their look. */
+/** Calls {@link knowSecret} for each variable of an environment whose name is that of a secret. */
 export function knowSecretsOf(env: Readonly<Record<string, string | undefined>>): void {
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && isSecretName(name)) knowSecret(value);
 }
 
 /**
- * Redacts every known secret, private keys, the password of every `scheme://user:password@host`,
- * what looks like a key, and the values of names such as `api_key`, also in base64. In linear time.
+ * Redacts every known secret, private keys, the password in `scheme://user:password@host`, text
+ * that has the form of a key, and the values of names such as `api_key`, also in base64. Runs in
+ * linear time.
  */
 export function redactText(text: string): string {
   const plain = known.reduce((rest, secret) => rest.replaceAll(secret, redacted), text);

@@ -1,11 +1,11 @@
 /** Helpers for `node:sqlite`. */
 
-/** A `DatabaseSync`, or its like. */
+/** A `DatabaseSync` or a compatible class. */
 interface Database {
   exec(sql: string): unknown;
 }
 
-/** Does all of `work` or, when it throws, none of it. */
+/** Runs `work` in a transaction, which is rolled back if it throws. */
 export function inTransaction<T>(database: Database, work: () => T): T {
   try {
     database.exec('BEGIN IMMEDIATE');
@@ -18,7 +18,7 @@ export function inTransaction<T>(database: Database, work: () => T): T {
   }
 }
 
-/** After some errors (a full disk) SQLite has already rolled back: then ROLLBACK fails. */
+/** Ignores a failing ROLLBACK: after some errors, such as a full disk, SQLite has already rolled back. */
 function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK');
@@ -27,14 +27,14 @@ function rollBack(database: Database): void {
   }
 }
 
-/** A `StatementSync`, or its like. */
+/** A `StatementSync` or a compatible class. */
 interface Statement<Parameter, Row> {
   iterate(...parameters: readonly Parameter[]): Iterable<Row>;
 }
 
 /**
- * The rows of a statement, one by one. In Node 22 an iterator does not keep its statement alive: it
- * fails with "statement has been finalized" when the garbage collector comes by.
+ * The rows of a statement, one by one. Keeps the statement alive: in Node 22 an iterator does not,
+ * and fails with "statement has been finalized" after a garbage collection.
  */
 export function* eachRow<Parameter, Row>(
   statement: Statement<Parameter, Row>,

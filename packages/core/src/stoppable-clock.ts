@@ -1,20 +1,20 @@
-/** A clock that stands still at times, for limits that leave out a wait. */
+/** A clock that can be paused, for time limits that exclude certain waits. */
 import type { Clock } from './runtime.js';
 
 export interface StoppableClock extends Pick<Clock, 'now' | 'after'> {
-  /** Time that has passed while it did not stand still, in milliseconds since an arbitrary start. */
+  /** Time that passed while the clock was not paused, in milliseconds since an arbitrary start. */
   now(): number;
   /**
-   * Stands still until the returned function is called, for each call of its own: deadlines come later
-   * by as much.
+   * Pauses the clock until the returned function is called. Pauses may overlap; deadlines move by
+   * the time paused.
    */
   stop(): () => void;
-  /** How long it has stood still up to now, in milliseconds. */
+  /** Total time paused until now, in milliseconds. */
   stoppedMs(): number;
 }
 
 interface Timer {
-  /** Time on this clock. */
+  /** Time on this clock at which the timer fires. */
   readonly due: number;
   readonly callback: () => void;
   cancel: () => void;

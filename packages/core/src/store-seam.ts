@@ -1,4 +1,7 @@
-/** The store seam: task and experience sources, the store that the processes of a run share, and what a driver needs. */
+/**
+ * The store seam: task and experience sources, the store that the processes of a run share, and
+ * helpers for drivers.
+ */
 export * from './buffer.js';
 export * from './checked-tables.js';
 export * from './codec-fields.js';

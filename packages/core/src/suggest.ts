@@ -1,8 +1,6 @@
-/** "Did you mean": the known word that is closest to a mistyped one. */
+/** "Did you mean": finds the known word that is closest to a mistyped one. */
 
-/**
- * The closest known word, if at most a third of the letters differ or one word contains the other.
- */
+/** The closest known word, if at most a third of the letters differ or one word contains the other. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const wanted = normalise(word);
   let best: string | undefined;
@@ -20,7 +18,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** ` Did you mean "x"?`, or nothing. */
+/** Returns ` Did you mean "x"?`, or an empty text. */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const found = nearest(word, known);
   return found === undefined ? '' : ` Did you mean "${found}"?`;
@@ -29,8 +27,9 @@ export function didYouMean(word: string, known: Iterable<string>): string {
 const normalise = (word: string): string => word.toLowerCase().replaceAll(/[-_ .]/g, '');
 
 /**
- * Insertions, deletions, substitutions and swaps of neighbouring letters that turn `a` into `b`
- * (optimal string alignment). Libraries count a swap, the commonest typing error, as two edits.
+ * Number of insertions, deletions, substitutions and swaps of neighbouring letters that turn `a`
+ * into `b` (optimal string alignment). Libraries count a swap, the commonest typing error, as two
+ * edits.
  */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];

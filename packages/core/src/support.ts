@@ -1,4 +1,7 @@
-/** Helpers for adapters and drivers: waits that say their cause, secrets that stay out of texts, errors that suggest a cure. */
+/**
+ * Helpers for adapters and drivers: waits that log their cause, redaction of secrets, errors that
+ * suggest a fix.
+ */
 export { copyOf } from './copy-of.js';
 export { boundary, boundedText, readableThrown } from './errors.js';
 export { parseJsonExactly } from './exact-json.js';

@@ -17,23 +17,26 @@ export interface FormatArgs {
   readonly rewardFnKey?: string;
 }
 
-/** How the model samples (YAML `rollout_args`); a missing field means the model section's value. */
+/**
+ * Sampling settings of a task (YAML `rollout_args`); the model section sets the fields that are
+ * missing.
+ */
 export interface RolloutArgs {
   readonly temperature?: number;
   readonly topP?: number;
   readonly topK?: number;
-  /** Number of alternatives to report per token besides the sampled one. */
+  /** Number of alternatives to report per token in addition to the sampled one. */
   readonly logprobs?: number;
   readonly maxTokens?: number;
-  /** Choices per call. */
+  /** Number of choices per call. */
   readonly n?: number;
 }
 
 export type RawTask = Readonly<Record<string, unknown>>;
 
-/** Immutable. `rawTask` is the row of the task set as it was read. */
+/** A task to attempt. Immutable; `rawTask` is the row of the task set, unchanged. */
 export interface Task {
-  /** Place in the batch. */
+  /** Place of the task in its batch. */
   readonly taskId: number | string;
   /** Explore step, or `"<step>/<set>"` for evaluation. */
   readonly batchId: number | string;
@@ -46,7 +49,7 @@ export interface Task {
   readonly rolloutArgs: RolloutArgs;
   readonly workflowArgs: Readonly<Record<string, unknown>>;
   readonly rewardFnArgs: Readonly<Record<string, unknown>>;
-  /** Attempts at this task. */
+  /** Number of attempts at this task. */
   readonly repeatTimes: number;
   readonly isEval: boolean;
   /** Origin of the row: name of the task set and row number. */
@@ -71,7 +74,7 @@ export function taskTruth(task: Task): string | undefined {
   return textOf(fieldOf(task.rawTask, task.formatArgs.responseKey));
 }
 
-/** The value of the column; where there is none of that name, dots lead into it: `reward.truth`. */
+/** Value of the column `key`; if there is no such column, dots lead into nested objects: `reward.truth`. */
 export function fieldOf(row: RawTask, key: string): unknown {
   if (Object.hasOwn(row, key)) return row[key];
   let value: unknown = row;
@@ -94,6 +97,6 @@ export type SplitName = 'train' | 'eval';
 export interface TaskRange {
   readonly split: SplitName;
   readonly count: number;
-  /** 32-bit, unsigned; another seed gives other tasks of the same split. */
+  /** Unsigned 32-bit seed; another seed gives other tasks of the same split. */
   readonly seed: number;
 }

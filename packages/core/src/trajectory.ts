@@ -1,4 +1,4 @@
-/** Merges the model calls of a run into sequences, so that a prefix they share is trained on once. */
+/** Merges the model calls of a run into sequences, so that a shared prefix is trained on once. */
 import { groupBy, runKey } from './eid.js';
 import type { VersionSpan } from './engine.js';
 import { assertAligned, responseLength, type CallSpan, type Experience } from './experience.js';
@@ -20,26 +20,26 @@ export function spansOf(experience: Experience): readonly CallSpan[] {
 export interface MergedCalls {
   /**
    * In the order of their first calls. Each has the id, reward and texts of its last call, and the
-   * oldest policy version of its calls.
+   * oldest policy version of all its calls.
    */
   readonly experiences: readonly Experience[];
   /**
    * - `merged`: calls that were appended to the sequence of an earlier call
    * - `split/<reason>`: later calls of a run that started a new sequence. The reason is `info.fork`
-   *   if the recorder set it, else `temperature`, `branched` (another call already continues that
-   *   one), `fields` (different per-token arrays) or `new`
-   * - `tokens`, `tokens_saved`: tokens of all sequences, and how many fewer that is than before
+   * if the recorder set it, else `temperature`, `branched` (another call already continues the
+   * earlier one), `fields` (different per-token arrays) or `new`
+   * - `tokens`, `tokens_saved`: tokens of all sequences, and how many merging saved
    */
   readonly metrics: Metrics;
 }
 
 /**
  * Appends a call to an earlier call of its run if its prompt starts with exactly that call's
- * tokens, prompt and response. Tokens between the responses become context (mask 0,
- * log-probability 0). Every sampled token stays in exactly one sequence, so the training signal
- * does not change: a call that several others continue is trained with the first of them and is
- * part of the prompt of the rest. Merge after the advantages are computed, since they are per token
- * and are kept. Calls with different temperatures are never merged.
+ * tokens, prompt and response. Tokens between the responses become context (mask 0, log-probability
+ * 0). Every sampled token stays in exactly one sequence, so the training signal does not change: if
+ * several calls continue the same one, it is trained on with the first of them and is part of the
+ * prompt of the rest. Merge after the advantages are computed: they are per token and are kept.
+ * Calls with different temperatures are not merged.
  */
 export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   const counts: Record<string, number> = { merged: 0 };
@@ -104,7 +104,7 @@ const optionalArrays = ['tokenRewards', 'advantages', 'returns', 'teacherLogprob
 const sameFields = (a: Experience, b: Experience): boolean =>
   optionalArrays.every((field) => (a[field] === undefined) === (b[field] === undefined));
 
-/** `info.versions` of all calls: which weights drew which tokens, where they changed within one. */
+/** `info.versions` for the merged sequence, if the weights changed within one of its calls. */
 function versionsOf(
   chain: Chain,
   offset: (call: Experience) => number,

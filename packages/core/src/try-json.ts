@@ -1,6 +1,6 @@
-/** JSON of a file or a line that may be torn, missing or of someone else. */
+/** Parses JSON of a file or line that may be cut off, missing or written by another program. */
 
-/** Undefined for a text that is no JSON, and for none. */
+/** Returns undefined for missing text and for text that is not JSON. */
 export function tryJson(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '');

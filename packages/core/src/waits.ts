@@ -1,9 +1,9 @@
-/** Waits that are logged, so that none is silent. */
+/** Waits that are logged, so that no wait is silent. */
 import type { Clock, Logger } from './runtime.js';
 
-/** Time until the first line about a wait, and longest time between two, in ms. */
+/** Milliseconds before the first log line of a wait, and most milliseconds between two lines. */
 const [silentMs, longestMs] = [5000, 60_000];
-/** Work of the other side that takes longer is said on the terminal as well, in ms. */
+/** Milliseconds after which a wait is shown on the terminal even if the other side is at work. */
 const longWorkMs = 30_000;
 
 export interface WaitLog {
@@ -12,16 +12,17 @@ export interface WaitLog {
 }
 
 /**
- * Why a wait lasts, and what to do; undefined while the other side is at work: then the lines of the
- * first half minute go to the log alone.
+ * Returns why a wait lasts, and what to do. Undefined while the other side is at work: the lines of
+ * the first half minute then go to the log file only.
  */
 export type WaitCause = () => string | undefined | Promise<string | undefined>;
 
 /**
- * Warns that this process waits: after five seconds, then at growing intervals up to a minute.
+ * Warns that this process waits: after five seconds, then at growing intervals of up to a minute.
  * @param what noun phrase after "Waiting for"
- * @param cause asked anew for each line. @default `what` says it all
- * @returns to be called when the wait is over
+ * @param cause called for each line.
+ * @default no cause in addition to `what`
+ * @returns function to call when the wait is over
  */
 export function beginWait(
   { clock, logger }: WaitLog,
@@ -51,7 +52,7 @@ export function beginWait(
   };
 }
 
-/** A cause that cannot be asked for must not end the work. */
+/** Catches errors of `cause`: they must not end the work. */
 async function reason(cause: WaitCause): Promise<string | undefined> {
   try {
     return await cause();
@@ -62,7 +63,7 @@ async function reason(cause: WaitCause): Promise<string | undefined> {
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
-/** Does `work`, and says so while it takes long: {@link beginWait}. */
+/** Runs `work`, and logs the wait if it takes long, as {@link beginWait} does. */
 export async function waitingFor<T>(
   log: WaitLog,
   { what, cause }: { readonly what: string; readonly cause?: WaitCause },

@@ -4,9 +4,9 @@ import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from '
 
 /** Context of a call, for the method that answers it. */
 export interface CallContext {
-  /** Calls `listener` when the caller no longer waits, at most once. */
+  /** Calls `listener` when the caller no longer waits; at most once. */
   onCancel(listener: () => void): void;
-  /** Tells the caller, who listens with `onProgress`, something before the result. */
+  /** Sends a value to the caller's `onProgress` before the result. */
   progress(value: unknown): void;
 }
 
@@ -19,9 +19,9 @@ export type Handlers<M extends MethodTable<keyof M>> = {
 };
 
 export interface AnswerOptions {
-  /** Makes plain data of an error; `LinkOptions.toError` is its counterpart. */
+  /** Converts an error to plain data; `LinkOptions.toError` is its counterpart. */
   readonly toRecord: (error: unknown) => unknown;
-  /** Buffers and ports in a result that are handed over instead of copied. @default none */
+  /** Buffers and ports in a result that are transferred instead of copied. @default everything is copied */
   readonly transfer?: (result: unknown) => readonly Transferable[];
 }
 
@@ -30,11 +30,10 @@ interface OpenCall extends CallContext {
 }
 
 /**
- * Answers the calls that arrive at `port`, in their order. `open` is called once, at once; calls
- * wait until it has resolved. When it fails, every call rejects with the reason.
- *
- * Results that are ready when the calls of a message have been handled leave together at once;
- * those that become ready later leave at the end of their turn of the event loop.
+ * Answers the calls that arrive at `port`, in their order. `open` is called once, immediately;
+ * calls wait until it has resolved. If it fails, every call rejects with the reason.
+ * Results that are ready when all calls of a message have been handled are sent together; those
+ * that become ready later are sent at the end of their turn of the event loop.
  */
 export function answerCalls<M extends MethodTable<keyof M>>(
   port: MessagePort,
@@ -70,7 +69,7 @@ interface Outcome {
   readonly failed: (error: unknown) => void;
 }
 
-/** Reports the outcome of a call: at once where the method and its handlers are synchronous. */
+/** Reports the outcome of a call, without waiting if the method and its handlers are synchronous. */
 function runCall<M extends MethodTable<keyof M>>(
   handlers: Handlers<M> | Promise<Handlers<M>>,
   { method, input }: CallMessage,

@@ -8,19 +8,20 @@ import {
 import type { CallerMessages, MethodTable, Reply, ResultOf } from './protocol.js';
 
 export interface LinkOptions {
-  /** Turns the record that the other side made of an error back into an error. */
+  /** Converts the record of an error of the other side back into an error. */
   readonly toError: (record: never) => Error;
   /**
-   * `always`: an open link keeps the process alive. `while-waiting`: only while a call is pending.
-   * @default always
+   * `always`: an open link keeps the process alive; `while-waiting`: only while a call is pending.
+   * @default "always"
    */
   readonly keepAlive?: 'always' | 'while-waiting';
   /**
-   * Send the calls of one turn of the event loop together at its end, instead of each at once.
+   * True if the calls of one turn of the event loop are sent together at its end, instead of one by
+   * one.
    * @default false
    */
   readonly batch?: boolean;
-  /** The thread of the other side: keeps the process alive when the port does. @default none */
+  /** Thread of the other side: keeps the process alive when the port does. @default no thread */
   readonly worker?: Pick<Worker, 'ref' | 'unref'>;
   /** Ends the other side when the link is closed. @default only the port is closed */
   readonly terminate?: () => Promise<unknown>;
@@ -32,9 +33,12 @@ export interface CallOptions {
    * `AbortSignal.timeout` for a deadline.
    */
   readonly signal?: AbortSignal;
-  /** Buffers and ports in the argument that are handed over instead of copied. */
+  /**
+   * Buffers and ports in the argument that are transferred instead of copied.
+   * @default everything is copied
+   */
   readonly transfer?: readonly Transferable[];
-  /** Called with what the method reports before its result. */
+  /** Called with values that the method reports before its result. */
   readonly onProgress?: (value: never) => void;
 }
 
@@ -92,7 +96,7 @@ export class Link<M extends MethodTable<keyof M>> {
 
   /**
    * Settles the calls whose replies have arrived, without waiting for the event loop: for callers
-   * who measure how long the other side takes, and may have been busy themselves.
+   * that measure how long the other side takes, and may have been busy themselves.
    */
   drain(): void {
     for (
@@ -104,7 +108,7 @@ export class Link<M extends MethodTable<keyof M>> {
     for (const reply of this.#arrived.splice(0)) this.#settle(reply);
   }
 
-  /** Why no call can be made any more; `undefined` while the link is open. */
+  /** Reason why no more calls can be made; undefined while the link is open. */
   get closed(): Error | undefined {
     return this.#closed;
   }
@@ -134,8 +138,8 @@ export class Link<M extends MethodTable<keyof M>> {
   }
 
   /**
-   * The worker as well as the port: the port of a thread that dies closes first, and a process that
-   * only the port kept alive would end before it hears how the thread ended.
+   * Holds the worker as well as the port: the port of a dying thread closes first, and a process
+   * that only the port kept alive would exit before it learns how the thread ended.
    */
   #hold(isWaiting: boolean): void {
     if (this.#options.keepAlive !== 'while-waiting') return;

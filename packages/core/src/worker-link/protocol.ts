@@ -1,4 +1,4 @@
-/** Methods that two threads offer each other, and the messages that carry the calls. */
+/** Methods that two threads offer each other, and the messages that carry their calls. */
 
 /**
  * The functions that a thread offers, by name. Each takes at most one argument; arguments and
@@ -17,18 +17,18 @@ export interface CallMessage {
   readonly input: unknown;
 }
 
-/** The caller no longer waits for the call `cancel`. */
+/** The caller no longer waits for the call with the id `cancel`. */
 interface CancelMessage {
   readonly cancel: number;
 }
 
-/** Sent together, and handled in this order. */
+/** Messages sent together and handled in this order. */
 export type CallerMessages = readonly (CallMessage | CancelMessage)[];
 
 /** Errors travel as records: a structured clone would lose their classes and codes. */
 export type Reply = { readonly id: number } & (
   | { readonly result: unknown }
   | { readonly error: unknown }
-  /** Sent before the result, as often as the method likes. */
+  /** Sent before the result, any number of times. */
   | { readonly progress: unknown }
 );

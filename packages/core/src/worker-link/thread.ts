@@ -7,13 +7,13 @@ import { threadFlags } from './thread-flags.js';
 export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'terminate'> {
   /** Shown by debuggers and in crash reports. */
   readonly name: string;
-  /** Value that the thread gets as `data` of its {@link ThreadTask}. */
+  /** Value that the thread receives as `data` of its {@link ThreadTask}. */
   readonly data: Data;
-  /** A thread that needs more ends, and the process does not. */
+  /** Memory limits: a thread that exceeds them ends, but the process does not. */
   readonly resourceLimits?: ResourceLimits;
-  /** Awaited before an open thread is ended by `close`. @default it is ended at once */
+  /** Awaited before `close` ends an open thread. @default it is ended at once */
   readonly beforeEnd?: () => Promise<void>;
-  /** Called once when the thread has ended, however it did. */
+  /** Called once when the thread has ended, for any reason. */
   readonly onEnd?: () => void;
   /**
    * Called once when the thread ends without having been closed. Pending and later calls reject
@@ -23,13 +23,13 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
 }
 
 export interface ThreadExit {
-  /** `undefined` when the thread could not be started. */
+  /** Undefined if the thread could not be started. */
   readonly exitCode: number | undefined;
-  /** Error that the thread threw; `undefined` when it ended without an error. */
+  /** Error that the thread threw; undefined if it ended without one. */
   readonly cause: unknown;
 }
 
-/** `workerData` of a thread: answer calls with `answerCalls(port, ...)`. */
+/** `workerData` of a thread, which answers calls with `answerCalls(port, ...)`. */
 export interface ThreadTask<Data> {
   readonly port: MessagePort;
   readonly data: Data;
