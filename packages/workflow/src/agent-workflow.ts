@@ -1,37 +1,39 @@
-/** The workflow of an agent of some framework: the same for every adapter. */
+/** Workflow around an agent of any framework; every adapter uses it. */
 import type { ArgsSchema } from '@trinity-rft/core';
 import { defineWorkflow, type AnyArgs } from './definition/define.js';
 import { requirePrompt } from './definition/require-prompt.js';
 import type { WorkflowContext, WorkflowDefinition, WorkflowOutput } from './definition/types.js';
 import { scoreOutcome, type AgentOutcome } from './scoring/agent-outcome.js';
 
-/** The context of a workflow, and the question of its task. */
+/** Context of a workflow, with the question of its task. */
 export interface AgentContext extends WorkflowContext {
   /** The task's prompt. */
   readonly question: string;
 }
 
-/** Options of every adapter's workflow. `Context` is what the adapter gives to the agent. */
+/** Options of every adapter's workflow. `Context` is the context that the adapter passes to the agent. */
 export interface AgentWorkflowOptions<Context, Args = AnyArgs> {
   /** The value of `default_workflow_type`. */
   readonly name: string;
   /**
-   * The schema of `workflow_args`, in zod or another library of Standard Schema.
-   * @default anything goes
+   * Schema of `workflow_args`, in zod or another library that supports Standard Schema.
+   * @default any arguments are accepted
    */
   readonly args?: ArgsSchema<Args>;
-  /** The reward of runs that end with a fault of the model. @default 0 */
+  /** Reward of runs that end with a mistake of the model. @default 0 */
   readonly faultReward?: number;
   /**
-   * Runs the agent. Returns its answer, which the task's reward function scores (undefined counts as
-   * empty text), or the score itself.
+   * Runs the agent. Returns its answer, which the task's reward function scores (undefined counts
+   * as an empty text), or the score itself.
    */
   readonly run: (context: Context, args: Args) => Promise<string | undefined | WorkflowOutput>;
 }
 
 /**
- * The metric `model_fault` is 1 for runs that end with a fault of the model, else 0.
- * @param play calls its second argument with what the adapter adds to the context
+ * Creates a workflow whose metric `model_fault` is 1 for runs that end with a mistake of the model,
+ * else 0.
+ * @param play runs the agent by calling its second argument with what the adapter adds to the
+ * context
  * @throws ConfigError for an invalid name
  */
 export function agentWorkflow<Context extends AgentContext, Args>(

@@ -1,4 +1,4 @@
-/** Shared by our own packages; no promise of stability. */
+/** Shared by packages of this repository; not a stable interface. */
 export { type EndpointAddress, createAgentEndpoint } from './definition/agent-endpoint.js';
 export { isRewardDefinition, isWorkflowDefinition } from './definition/define.js';
 export { createOpenAIClient } from './definition/openai-client.js';

@@ -71,8 +71,8 @@ const judged = { prompt: true, auxiliaryModel: 'judge' } as const;
 const taught = { prompt: true, auxiliaryModel: 'teacher' } as const;
 
 /**
- * Trinity-RFT's names. Its asynchronous variants are synonyms, because every workflow is
- * asynchronous.
+ * Uses Trinity-RFT's names. Its asynchronous variants are aliases, because every workflow is
+ * asynchronous here.
  */
 const builtIn: readonly WorkflowDefinition[] = [
   ...named(['simple_workflow', 'async_simple_workflow'], simple),
@@ -181,7 +181,8 @@ function named<Args>(
 
 /**
  * The built-in workflows and those of a run.
- * @param extend makes more of a built-in one. @default they stay as they are
+ * @param extend replaces a built-in definition by an extended one.
+ * @default no change
  * @throws ConfigError for duplicate names
  */
 export function createWorkflowRegistry(

@@ -1,6 +1,6 @@
 /**
- * The fetch of an auxiliary model: requests end at the deadline and with their run, and what goes
- * wrong names the model, whatever client an agent uses.
+ * The fetch function of an auxiliary model: requests end at the deadline and when their run ends,
+ * and errors name the model, whichever client an agent uses.
  */
 import { ModelError } from '@trinity-rft/core';
 import { explainRemote, longestTimer, remoteName } from './remote-call.js';
@@ -30,7 +30,7 @@ export function boundFetch(options: RemoteModelOptions): typeof globalThis.fetch
   };
 }
 
-/** @throws ModelError for the answer of a proxy, a log-in page or another program */
+/** @throws ModelError if the response is a web page of a proxy, a log-in form or another program */
 async function rejectWebPage(response: Response, options: RemoteModelOptions): Promise<void> {
   const { status, ok, headers } = response;
   const type = headers.get('content-type') ?? '';
@@ -42,7 +42,7 @@ async function rejectWebPage(response: Response, options: RemoteModelOptions): P
   );
 }
 
-/** The response, which calls `done` when its body has been read, failed or is given up. */
+/** Returns the response, and calls `done` when its body has been read, has failed or is cancelled. */
 function withEnd(response: Response, done: () => void): Response {
   if (!response.body) {
     done();

@@ -1,10 +1,10 @@
-/** Auxiliary models by name or position. */
+/** Finds auxiliary models by name or position. */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import type { AgentModel } from '../definition/types.js';
 
 /**
- * `which` is a name, or a position in `explorer.auxiliary_models`, counted from 0.
+ * @param which name, or position in `explorer.auxiliary_models`, from 0
  * @throws ConfigError with the names of the configured models
  */
 export function auxiliaryModel(

@@ -1,4 +1,4 @@
-/** One call of a remote model: its deadline, and its failures as our errors. */
+/** A call of a remote model: enforces its deadline, and converts its failures to our errors. */
 import {
   CancelledError,
   describeError,
@@ -11,7 +11,7 @@ import {
 export const longestTimer = 2 ** 31 - 1;
 
 /**
- * Aborts at the deadline, or when the signal of the run or of the call aborts.
+ * Calls `work` with a signal that aborts at the deadline, or when the run or the call is aborted.
  * @throws ModelError, CancelledError
  */
 export async function remoteCall<T>(
@@ -31,14 +31,14 @@ export async function remoteCall<T>(
   }
 }
 
-/** Begins a sentence. */
+/** Text that names the model, for the beginning of a sentence. */
 export const remoteName = ({
   kind = 'auxiliary',
   modelPath,
   baseURL,
 }: RemoteModelOptions): string => `The ${kind} model "${modelPath}" at ${new URL(baseURL).host}`;
 
-/** The first error of ours among an error's causes: clients wrap what their fetch throws. */
+/** Finds our own error among an error's causes: clients wrap what their fetch function throws. */
 function ownCause(error: unknown): TrinityError | undefined {
   let current = error;
   for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {
@@ -48,7 +48,7 @@ function ownCause(error: unknown): TrinityError | undefined {
   return undefined;
 }
 
-/** Chains of causes may be circular. */
+/** Bounds the walk, because chains of causes may be circular. */
 const maxCauses = 8;
 
 interface Circumstances {
@@ -58,8 +58,8 @@ interface Circumstances {
 }
 
 /**
- * Names the model that failed. The error has no `cause`, because the errors of client libraries
- * hold the request, which holds the key.
+ * Returns an error that names the model that failed. It has no `cause`, because errors of client
+ * libraries contain the request, and with it the API key.
  */
 export function explainRemote(
   error: unknown,
@@ -105,13 +105,13 @@ export function explainRemote(
 export interface RemoteModelOptions {
   /** Name in errors. @default "auxiliary" */
   readonly kind?: 'auxiliary' | 'external';
-  /** The root of the API, which usually ends with `/v1`. */
+  /** Root of the API, usually ending in `/v1`. */
   readonly baseURL: string;
-  /** A secret: sent to that address, and readable by the workflow through `endpoint()`. */
+  /** Secret. Sent to `baseURL`, and readable by the workflow through `endpoint()`. */
   readonly apiKey: string;
-  /** Name of the model at the service. */
+  /** Name of the model in its service. */
   readonly modelPath: string;
-  /** Used by calls that do not set them. @default those of the service */
+  /** Settings of calls that do not set their own. @default the service's defaults */
   readonly defaults?: Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
   /**
    * Sent as `chat_template_kwargs.enable_thinking`, which vLLM and SGLang read.
@@ -124,7 +124,10 @@ export interface RemoteModelOptions {
   readonly maxRetries?: number;
   /** Aborts every call. */
   readonly signal?: AbortSignal;
-  /** Holds a name for this model while a call waits for its service. @default not noted */
+  /**
+   * Set to which this model's name is added while a call waits for its service.
+   * @default waits are not recorded
+   */
   readonly waits?: Set<string>;
   /** @default the global one */
   readonly fetch?: typeof globalThis.fetch;

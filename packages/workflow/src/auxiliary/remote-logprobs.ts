@@ -12,14 +12,14 @@ interface ScoreCall extends ScoreOptions {
 
 /**
  * vLLM's response field for `prompt_logprobs: 0`, which OpenAI's API does not have: one entry per
- * token, with log-probabilities by token id; null for the first token.
+ * token, with log-probabilities by token id. The first entry is null.
  */
 type PromptLogprobs = readonly (Readonly<Record<string, { readonly logprob?: unknown }>> | null)[];
 
 /**
- * One value per response token. Services compute them at temperature 1, so other temperatures are
- * rejected.
- * @throws ModelError when the service does not support it
+ * Returns one value per response token. Services compute them at temperature 1, so other
+ * temperatures are rejected.
+ * @throws ModelError if the service does not support it
  */
 export async function remoteLogprobs(
   client: OpenAI,

@@ -1,4 +1,4 @@
-/** An auxiliary model at an OpenAI-compatible service. It is neither trained nor recorded. */
+/** An auxiliary model in an OpenAI-compatible service. It is neither trained nor recorded. */
 import {
   ModelError,
   WorkflowError,
@@ -83,9 +83,9 @@ async function chat(
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 /**
- * Leaves out fields that equal the defaults of services, so that `top_k` and `min_tokens`, which
- * OpenAI's API rejects, are sent only when they have an effect. The model's own settings are added by
- * its fetch, as to the requests of other clients.
+ * Leaves out fields that equal the defaults of services: OpenAI's API rejects `top_k` and
+ * `min_tokens`, so they are sent only when they have an effect. The model's own settings are added
+ * by its fetch function, as for requests of other clients.
  */
 function toRequest(
   messages: readonly ChatMessage[],

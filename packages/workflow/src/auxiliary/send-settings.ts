@@ -1,7 +1,4 @@
-/**
- * The settings of an auxiliary model in the requests of every client: what a request leaves open is
- * sent as the configuration says.
- */
+/** Adds the configured settings of an auxiliary model to requests of every client that leave them out. */
 import { tryJson } from '@trinity-rft/core/support';
 import type { RemoteModelOptions } from './remote-call.js';
 
@@ -9,7 +6,7 @@ type Settings = Pick<RemoteModelOptions, 'defaults' | 'enableThinking'>;
 type Fetch = typeof globalThis.fetch;
 type Body = Readonly<Record<string, unknown>>;
 
-/** How an API calls the limit of an answer, the usual name first. */
+/** Names that each API uses for the maximum length of an answer, the usual one first. */
 const limits: readonly (readonly [path: RegExp, ...names: readonly string[]])[] = [
   [/\/chat\/completions$/, 'max_tokens', 'max_completion_tokens'],
   [/\/completions$/, 'max_tokens'],
@@ -17,7 +14,10 @@ const limits: readonly (readonly [path: RegExp, ...names: readonly string[]])[] 
   [/\/messages$/, 'max_tokens'],
 ];
 
-/** Requests of other forms and to other paths are sent as they are. */
+/**
+ * Sends a request with the configured settings; requests of other formats and to other paths are
+ * unchanged.
+ */
 export async function sendWithSettings(
   fetch: Fetch,
   settings: Settings,
@@ -49,7 +49,10 @@ function parsed(text: string): Body | undefined {
   return typeof value === 'object' && value !== null ? (value as Body) : undefined;
 }
 
-/** Defaults of services are left out: OpenAI's models reject some fields altogether. */
+/**
+ * Adds the settings that a request lacks, except those that equal the services' defaults: OpenAI's
+ * models reject some fields altogether.
+ */
 function withSettings(
   body: Body,
   names: readonly string[],
@@ -76,7 +79,10 @@ function withSettings(
   };
 }
 
-/** Services whose models reason know `max_tokens` by another name only, and say so. */
+/**
+ * Repeats the limit under its other name if the service asks for that: services of reasoning models
+ * reject `max_tokens`, and name the field they expect.
+ */
 async function limitByOtherName(
   { max_tokens: limit, ...body }: Body,
   [, other]: readonly string[],

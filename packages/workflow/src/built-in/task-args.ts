@@ -1,9 +1,9 @@
-/** Fields that the built-in workflows read from a task, which comes unchecked from YAML. */
+/** Reads fields of a task, which come unchecked from YAML, for the built-in workflows. */
 import { ConfigError, type ChatOptions } from '@trinity-rft/core';
 import type { RolloutArgs } from '@trinity-rft/core/internal';
 import { z } from 'zod';
 
-/** `rollout_args` as options of `chat`; `n` and `logprobs` are up to the workflow. */
+/** `rollout_args` as options of `chat`, except `n` and `logprobs`, which the workflow chooses. */
 export const chatOptions = ({ temperature, topP, topK, maxTokens }: RolloutArgs): ChatOptions => ({
   temperature,
   topP,
@@ -16,7 +16,7 @@ export const noArgs = z.strictObject({});
 
 export const trueOrFalse = () => z.boolean('expected true or false');
 
-/** A whole number of at least 1. */
+/** Schema of a whole number of at least 1. */
 export const count = () => {
   const error = 'expected an integer of at least 1';
   return z.int(error).min(1, error);
@@ -33,14 +33,14 @@ export const words = () => {
   return z.string(error).min(1, error);
 };
 
-/** Name or position that selects an auxiliary model. */
+/** Name or position of an auxiliary model. */
 export const auxiliaryName = () =>
   z.union(
     [z.string(), z.int().min(0)],
     'expected a name or a position in explorer.auxiliary_models',
   );
 
-/** For what no schema can see. */
+/** Error for an argument whose problem a schema cannot detect. */
 export function invalidArg(name: string, value: unknown, expected: string): ConfigError {
   return new ConfigError(
     `workflow_args.${name}: got ${JSON.stringify(value)}, expected ${expected}.`,

@@ -1,28 +1,28 @@
 /**
- * The address of a run's model, as the settings that each agent framework expects. Plain objects:
- * no framework is a dependency.
+ * Address of a run's model, as the settings that each agent framework expects. Plain objects, so
+ * that no framework becomes a dependency.
  */
 
-/** The address of one run's model. Calls through it are recorded for that run only. */
+/** Address of one run's model. Calls through it are recorded for that run only. */
 export interface EndpointAddress {
   /** Ends in `/v1`. */
   readonly baseURL: string;
-  /** Belongs to this run and becomes invalid when the run ends. */
+  /** Valid for this run only, until the run ends. */
   readonly apiKey: string;
   /**
-   * The address with the key in it, as secret as the key: for clients that send a key of their own.
-   * Undefined for models of other services, and where there is no HTTP address.
+   * URL that contains the key, and is as secret as the key: for clients that send a key of their
+   * own. Undefined for models of other services, and if there is no HTTP address.
    */
   readonly keyedBaseURL?: string | undefined;
-  /** Goes into the `model` field of requests, although any other value is accepted too. */
+  /** Value for the `model` field of requests, although any other value is accepted too. */
   readonly model: string;
-  /** Serves the same endpoint in process, in place of the global `fetch`. */
+  /** Serves the same endpoint within this process; use it instead of the global `fetch`. */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /**
- * Address and key with which an agent calls the model of its run. Clients do not retry failed calls, because the
- * explorer retries whole runs.
+ * Address and key with which an agent calls the model of its run. Clients do not retry failed
+ * calls, because the explorer retries whole runs.
  */
 export interface AgentEndpoint extends EndpointAddress {
   /** `new OpenAI(endpoint.openai())`. */
@@ -77,7 +77,7 @@ export interface AgentEndpoint extends EndpointAddress {
   };
 }
 
-/** The longest delay of setTimeout: the deadline of a call comes from the run. */
+/** The longest delay of setTimeout, used because the run limits the time of a call. */
 const noTimeoutMs = 2 ** 31 - 1;
 
 export function createAgentEndpoint({

@@ -1,4 +1,4 @@
-/** Declaring workflows, and recognising what plugins declare. */
+/** Declares workflows, and recognises the definitions that plugins export. */
 import type { ArgsSchema } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '../reward/index.js';
@@ -11,24 +11,24 @@ import type {
 import { readWorkflowArgs, workflowArgProblems } from './workflow-args.js';
 import type { WorkflowClass } from './workflow-class.js';
 
-/** Type of `workflow_args` without a schema. */
+/** Type of `workflow_args` if there is no schema. */
 export type AnyArgs = Readonly<Record<string, unknown>>;
 
 interface Declaration<Args> {
   readonly name: string;
   /**
-   * The schema of `workflow_args`, in zod or another library of Standard Schema. Wrong arguments
-   * are found by `trinity config check` and before a run starts.
-   * @default anything goes
+   * Schema of `workflow_args`, in zod or another library that supports Standard Schema. `trinity
+   * config check` and the start of a run report wrong arguments.
+   * @default any arguments are accepted
    */
   readonly args?: ArgsSchema<Args>;
-  /** @default nothing */
+  /** @default no needs */
   readonly needs?: WorkflowNeeds;
 }
 
 /** A workflow as a function of its context. */
 export interface WorkflowFunctionOptions<Args = AnyArgs> extends Declaration<Args> {
-  /** `args` are the arguments as the schema returns them. */
+  /** `args` are the arguments as returned by the schema. */
   readonly run: (context: WorkflowContext, args: Args) => Promise<WorkflowResult> | WorkflowResult;
 }
 
@@ -51,7 +51,7 @@ export function defineWorkflow<Args = AnyArgs>(
 
 const kind = 'trinity-rft.workflow';
 
-/** Where nothing is declared, nothing is checked. */
+/** Arguments are not checked if there is no schema. */
 const checkOf = (args: ArgsSchema | undefined): WorkflowDefinition['checkArgs'] =>
   args && ((given) => workflowArgProblems(args, given));
 

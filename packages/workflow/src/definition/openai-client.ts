@@ -1,4 +1,4 @@
-/** Clients of the `openai` package, which is loaded when the first one is made. */
+/** Clients of the `openai` package, which is loaded when the first client is created. */
 import { createRequire } from 'node:module';
 import type * as openai from 'openai';
 import type { ClientOptions, OpenAI } from 'openai';
@@ -8,7 +8,10 @@ import type { ClientOptions, OpenAI } from 'openai';
 const load = (): typeof openai =>
   createRequire(import.meta.url)('openai/index.mjs') as typeof openai;
 
-/** Loading takes a tenth of a second, which programs that use no client are spared. */
+/**
+ * Loads the package on first use: that takes a tenth of a second, which programs without a client
+ * need not spend.
+ */
 export function createOpenAIClient(options: ClientOptions): OpenAI {
   const { OpenAI: Client } = load();
   return new Client(options);

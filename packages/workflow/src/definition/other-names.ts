@@ -1,17 +1,17 @@
-/** Names of Trinity-RFT that are read as another name here, or refused with what to use instead. */
+/** Names of Trinity-RFT that are aliases of names here, or that are refused with a replacement to use. */
 
-/** Names beside those of a registry. */
+/** Names that are not registered, but recognised. */
 export interface OtherNames {
-  /** Other name -> name in the registry. */
+  /** Registered names, keyed by alias. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** Other name -> what it is, and what to use instead. */
+  /** Descriptions with a replacement to use, keyed by refused name. */
   readonly refused: Readonly<Record<string, string>>;
 }
 
 const isIn = (table: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
-/** The name in the registry that `name` is read as; undefined if there is none. */
+/** The registered name that `name` is an alias of; undefined if it is not an alias. */
 export function readAs(
   name: string,
   known: readonly string[],
@@ -24,7 +24,7 @@ export function readAs(
   return known.find((each) => letters(each) === wanted);
 }
 
-/** Why `name` cannot be used, and what to use instead; undefined for a name without a meaning. */
+/** Why `name` cannot be used, and what to use instead; undefined for an unknown name. */
 export function refusalOf(name: string, { refused }: OtherNames): string | undefined {
   const reason = isIn(refused, name);
   if (reason !== undefined || !isPythonClass(name)) return reason;
@@ -35,12 +35,12 @@ export function refusalOf(name: string, { refused }: OtherNames): string | undef
 const pythonClass =
   'It is a class of Python, which cannot be loaded here. Declare the same in TypeScript (defineWorkflow, defineReward) in a plugin and give its name; an agent that is to stay in Python runs as a program of its own (processWorkflow of @trinity-rft/process).';
 
-/** `package.module.ClassName` */
+/** True for `package.module.ClassName`. */
 const isPythonClass = (name: string): boolean => /^\w+(?:\.\w+)*\.[A-Z]\w*$/.test(name);
 
 const classOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
-/** `MathRewardFn` and `math_reward` are the same. */
+/** Spelling in which `MathRewardFn` and `math_reward` are equal. */
 const letters = (name: string): string => name.replace(/Fn$/, '').replaceAll('_', '').toLowerCase();
 
 const imageTasks =
@@ -50,7 +50,7 @@ const openJudge =
 const adapter =
   'It wraps functions that a Python program passes. Use tune of @trinity-rft/tuner, or defineWorkflow in a plugin with an adapter of @trinity-rft/agentscope.';
 
-/** Trinity-RFT 0.6.0, its examples, and its repository after that release. */
+/** Names of workflows in Trinity-RFT 0.6.0, its examples, and its repository after that release. */
 export const otherWorkflows: OtherNames = {
   aliases: {
     bots_ref_eval_collect_math_boxed_workflow: 'bots_math_boxed_workflow',
@@ -67,7 +67,7 @@ export const otherWorkflows: OtherNames = {
   },
 };
 
-/** Other names of reward functions, like {@link otherWorkflows}. */
+/** Names of reward functions, like {@link otherWorkflows}. */
 export const otherRewards: OtherNames = {
   aliases: {},
   refused: {

@@ -6,21 +6,21 @@ import { readAs, refusalOf, type OtherNames } from './other-names.js';
 export interface Registry<T> {
   /** @throws ConfigError when the name is already registered */
   register(name: string, value: T): void;
-  /** @throws ConfigError with the known names, and the most similar one */
+  /** @throws ConfigError with the known names, and the most similar name */
   get(name: string): T;
-  /** Looks a name up, or an alias that is read as it; undefined for an unknown name. */
+  /** Finds a value by its name or an alias; undefined for an unknown name. */
   find(name: string): T | undefined;
   has(name: string): boolean;
   names(): readonly string[];
-  /** The registered name that an unregistered one is read as; undefined if there is none. */
+  /** The registered name that `name` is an alias of; undefined if it is not an alias. */
   readAs(name: string): string | undefined;
-  /** Why a known name cannot be used, and what to use instead. */
+  /** Why a recognised name cannot be used, and what to use instead; undefined for other names. */
   refusal(name: string): string | undefined;
 }
 
 const none: OtherNames = { aliases: {}, refused: {} };
 
-/** `kind` appears in error messages: "workflow", "reward function". */
+/** @param kind for error messages: "workflow", "reward function" */
 export function createRegistry<T>(kind: string, others: OtherNames = none): Registry<T> {
   const entries = new Map<string, T>();
   const otherName = (name: string): string | undefined =>

@@ -4,7 +4,7 @@ import { fieldOf } from '@trinity-rft/core/internal';
 
 type Row = Pick<Task, 'rawTask' | 'formatArgs' | 'index'>;
 
-/** @throws TaskError when the row has no text under `format.prompt_key`, or only spaces */
+/** @throws TaskError if the text under `format.prompt_key` is missing or blank */
 export function requirePrompt(task: Task): string {
   const prompt = taskPrompt(task);
   if (prompt === undefined || prompt.trim() === '') throw missingPrompt(task);

@@ -1,4 +1,4 @@
-/** The input and the output of a workflow. */
+/** Input and output of a workflow. */
 import type {
   ArgProblem,
   Experience,
@@ -14,151 +14,162 @@ import type {
 import type OpenAI from 'openai';
 import type { AgentEndpoint } from './agent-endpoint.js';
 
-/** A rollout model with an `openai` client, and an address for every other client. */
+/** A rollout model with an `openai` client, and an endpoint for every other client. */
 export interface AgentModel extends RolloutModel<OpenAI> {
-  /** Always the same endpoint; the calls that it serves are recorded by this model. */
+  /** Returns the same endpoint each time; this model records the calls that the endpoint serves. */
   endpoint(): AgentEndpoint;
 }
 
-/**
- * Context of a workflow in one run, or in one group of runs if its definition says `canRepeat`.
- */
+/** Context of a workflow in one run, or in one group of runs if its definition has `canRepeat`. */
 export interface WorkflowContext {
   readonly task: Task;
-  /** The trained model; every call is recorded. */
+  /** The trained model; all its calls are recorded. */
   readonly model: AgentModel;
   /** Judges and other helper models by name; their calls are not trained on. */
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
-  /** The reward function that the task names, if any. */
+  /** Reward function that the task names, if any. */
   readonly rewardFn?: RewardFn;
   readonly runtime: Runtime;
   /**
-   * `explore step/task/run`: the id under which a pending reward is given. @default outside of a run
-   * there is none
+   * Id under which a pending reward is submitted: `explore step/task/run`.
+   * @default undefined outside a run
    */
   readonly runId?: string;
-  /** How long this attempt may take, in milliseconds. @default no limit */
+  /** Most milliseconds for this attempt. @default no limit */
   readonly timeLimitMs?: number;
   /** Aborts when the attempt times out or the run stops. */
   readonly signal: AbortSignal;
 }
 
-/** The score of a run: its recorded calls become experiences with this reward. */
+/** Score of a run: its recorded calls become experiences with this reward. */
 export interface WorkflowOutput {
   readonly reward: number;
   readonly metrics?: Metrics;
   readonly info?: Readonly<Record<string, unknown>>;
 }
 
-/** The reward of the recorded calls comes later, by the id of the run: `trinity reward`. */
+/**
+ * Returned if the reward of the recorded calls is submitted later, under the run's id, with
+ * `trinity reward`.
+ */
 export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
   readonly pending: true;
-  /** How long it may take, in milliseconds. @default `explorer.max_reward_delay` */
+  /** Most milliseconds to wait for the reward. @default `explorer.max_reward_delay` */
   readonly deadlineMs?: number;
 }
 
 /**
- * Experiences that the workflow created, or a score (a number is one) for the recorded calls, or that
- * the score is pending.
+ * Experiences that the workflow created, or for the recorded calls a score (or just its reward), or
+ * the notice that the score is pending.
  */
 export type WorkflowResult = readonly Experience[] | WorkflowOutput | PendingOutput | number;
 
 /** A workflow created for a task. */
 export interface WorkflowInstance {
   run(): Promise<WorkflowResult> | WorkflowResult;
-  /** Prepares the instance for another task, if the definition says `canReset`. */
+  /** Prepares the instance for another task, if the definition has `canReset`. */
   reset?(context: WorkflowContext): void | Promise<void>;
   /**
    * Makes the next `run` perform `repeatTimes` runs, with ids from `runIdBase` on, if the
-   * definition says `canRepeat`.
+   * definition has `canRepeat`.
    */
   setRepeatTimes?(repeatTimes: number, runIdBase: number): void;
 }
 
 type AnyArgs = Readonly<Record<string, unknown>>;
 
-/** Needs of a workflow besides the model, so that a configuration without it is refused. */
+/** Needs of a workflow besides the model. A configuration that does not meet them is refused. */
 export interface WorkflowNeeds extends Needs {
-  /** Needs that depend on `workflow_args`, which are valid. @default none */
+  /** Needs that depend on `workflow_args`, which are already validated. @default no further needs */
   readonly byArgs?: (args: AnyArgs) => Needs;
-  /** Reads the row of a task as a run does. @throws TaskError when it cannot @default any row fits */
+  /**
+   * Reads the row of a task as a run does.
+   * @default any row fits
+   * @throws TaskError if the row cannot be read
+   */
   readonly readRow?: (task: Task) => void;
-  /** Rows with a text under `format.prompt_key`. @default false */
+  /** True if rows must have a text under `format.prompt_key`. @default false */
   readonly prompt?: boolean;
   /**
-   * Rows with an answer under `format.response_key`, unless the reward function that is set needs
-   * none.
+   * True if rows must have an answer under `format.response_key`, unless the configured reward
+   * function needs no answer.
    * @default false
    */
   readonly truth?: boolean;
-  /** A reward function; false also where the workflow has one of its own. @default false */
+  /**
+   * True if a reward function must be configured; false if the workflow has a default one.
+   * @default false
+   */
   readonly rewardFn?: boolean;
   /**
-   * The argument that selects an auxiliary model, by name or position; by default the first one.
+   * Name of the argument that selects an auxiliary model by name or position; the first one by
+   * default.
    * @default no auxiliary model is needed
    */
   readonly auxiliaryModel?: string;
   /**
-   * The same for a model that the workflow can do without; the argument may be false as well. @default
-   * none
+   * Like `auxiliaryModel`, for a model that is optional: the argument may also be false.
+   * @default no optional model
    */
   readonly optionalModel?: string;
-  /** Names of auxiliary models that these arguments, which are valid, ask for. @default none */
+  /** Names of the auxiliary models that these validated arguments require. @default no models */
   readonly models?: (args: AnyArgs) => readonly string[];
 }
 
 export interface GraderContext {
-  /** Names of the auxiliary models, in their order. */
+  /** Names of the auxiliary models, in configured order. */
   readonly models: readonly string[];
   readonly rewardFnArgs: AnyArgs;
 }
 
 export interface Grader {
-  /** For people: `the judge qwen`. */
+  /** Description for people: `the judge qwen`. */
   readonly text: string;
-  /** Hint for a user who may have meant another one. @default nothing */
+  /** Hint for users who may have meant another grader. @default no hint */
   readonly warning?: string;
 }
 
-/** A workflow as the registry knows it. */
+/** A workflow as it is registered. */
 export interface WorkflowDefinition {
   readonly kind: 'trinity-rft.workflow';
   readonly name: string;
-  /** Problems of `workflow_args`; absent: anything goes. */
+  /** Lists the problems of `workflow_args`. @default any arguments are accepted */
   readonly checkArgs?: (args: AnyArgs) => readonly ArgProblem[];
-  /** @default nothing */
+  /** @default no needs */
   readonly needs?: WorkflowNeeds;
   /**
-   * Generates rows for task sets with `storage_type: generated`; undefined where these arguments have
-   * none.
-   * @default it generates none
-   * @throws TaskError when there are fewer tasks than wanted
+   * Generates rows for task sets with `storage_type: generated`; undefined if there are none for
+   * these arguments.
+   * @default no rows are generated
+   * @throws TaskError if fewer tasks exist than requested
    */
   readonly tasks?: (args: AnyArgs, range: TaskRange) => readonly RawTask[] | undefined;
   /**
-   * Begins the task of a row and leaves it, as a check before the run. @throws TaskError for a row that
-   * it cannot play
+   * Begins the task of a row and ends it at once, as a check before the run.
    * @default rows are not tried
+   * @throws TaskError for a row that the workflow cannot play
    */
   readonly checkRow?: (task: Task, signal: AbortSignal) => Promise<void>;
   /**
-   * Environment in which it plays with these arguments: when that fails again and again, all its runs wait.
+   * Name of the environment that it uses with these arguments: if the environment fails repeatedly,
+   * all of its runs wait.
    * @default the name of the workflow
    */
   readonly environment?: (args: AnyArgs) => string;
   /**
-   * Grader of answers, where that depends on the auxiliary models of the run.
-   * @default it does not
+   * Describes the grader of answers, if it depends on the auxiliary models of the run.
+   * @default the grader does not depend on them
    */
   readonly grader?: (args: AnyArgs, context: GraderContext) => Grader | undefined;
   /**
-   * It decides itself what is trained, so that a single run of a task teaches something, too.
+   * True if the workflow itself decides what is trained on, so that even a single run per task can
+   * be learned from.
    * @default false
    */
   readonly selects?: boolean;
-  /** An instance can be reused for other tasks. */
+  /** True if an instance can be reused for other tasks. */
   readonly canReset: boolean;
-  /** One call of `run` performs all runs of a group. */
+  /** True if one call of `run` performs all runs of a group. */
   readonly canRepeat: boolean;
   create(context: WorkflowContext): WorkflowInstance;
 }

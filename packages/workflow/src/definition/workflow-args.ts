@@ -6,7 +6,7 @@ const owner: ArgsOwner = { key: 'workflow_args', word: 'workflow', code: 'WORKFL
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Problems of `args`; nothing if they fit. */
+/** Lists the problems of `args`; empty if they fit the schema. */
 export const workflowArgProblems = (schema: ArgsSchema, args: Args): readonly ArgProblem[] =>
   argProblems(schema, args, owner);
 

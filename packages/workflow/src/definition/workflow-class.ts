@@ -11,7 +11,7 @@ import type { AgentModel, WorkflowContext, WorkflowResult } from './types.js';
 
 export interface RunScore {
   readonly reward: number;
-  /** Index of the run in its group. @default 0 */
+  /** Index of the run within its group. @default 0 */
   readonly index?: number;
   readonly metrics?: Metrics;
 }
@@ -21,9 +21,9 @@ export interface RunScore {
  * score. After a reset, `this.task` and `this.model` are those of the new task.
  */
 export abstract class Workflow {
-  /** True if an instance is reused: then `reset(task)` is called before the next task. */
+  /** True if an instance may be reused: `reset(task)` is then called before the next task. */
   static readonly canReset: boolean = false;
-  /** True if one `run` performs all runs of a group: `setRepeatTimes` is called before it. */
+  /** True if one call of `run` performs all runs of a group; `setRepeatTimes` is called before it. */
   static readonly canRepeat: boolean = false;
 
   protected repeatTimes = 1;
@@ -59,8 +59,8 @@ export abstract class Workflow {
   abstract run(): Promise<WorkflowResult> | WorkflowResult;
 
   /**
-   * The calls recorded since the last call of this method, as experiences of one run. A workflow
-   * with `canRepeat` that performs its runs one after the other passes the `index` of each.
+   * Returns the calls recorded since this method was last called, as experiences of one run. A
+   * workflow with `canRepeat` that performs its runs one by one passes the `index` of each.
    */
   protected recorded({ reward, index = 0, metrics = {} }: RunScore): readonly Experience[] {
     return this.model.extractExperiencesFromHistory().map((experience) =>
@@ -82,7 +82,7 @@ export abstract class Workflow {
     this.runIdBase = runIdBase;
   }
 
-  /** Called by the runner instead of the constructor when an instance is reused. */
+  /** Called instead of the constructor when an instance is reused. */
   attach(context: WorkflowContext): void | Promise<void> {
     this.#context = context;
     return this.reset(context.task);

@@ -37,16 +37,16 @@ export const rewardKinds: Readonly<Record<string, RewardKind>> = {
   tool_call_reward: toolCallReward,
 };
 
-/** Reward functions that compare a response with the expected answer of its task. */
+/** Names of reward functions that compare a response with the task's reference answer. */
 export const rewardsOfTruth: ReadonlySet<string> = new Set(
   Object.keys(rewardKinds).filter((name) => !withoutTruth.has(name)),
 );
 
-/** The names that {@link createRewardFn} knows, sorted. */
+/** Names that {@link createRewardFn} knows, sorted. */
 export const rewardFnNames: readonly string[] = Object.keys(rewardKinds).toSorted();
 
 /**
- * The reward function of a name. `args` carry the snake_case names of the YAML.
+ * Creates the reward function of that name. `args` have the snake_case names of the YAML.
  * @throws ConfigError for an unknown name, an unknown argument or a value out of range
  */
 export function createRewardFn(

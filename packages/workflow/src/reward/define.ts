@@ -1,16 +1,16 @@
-/** Declaring reward functions. */
+/** Declares reward functions. */
 import type { Needs, RewardFn } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/support';
 
-/** A reward function as the registry knows it. */
+/** A reward function as it is registered. */
 export interface RewardDefinition {
   readonly kind: 'trinity-rft.reward';
   readonly name: string;
-  /** It compares responses with the expected answer of the task. @default false */
+  /** True if it compares responses with the task's reference answer. @default false */
   readonly needsTruth?: boolean;
-  /** @default nothing */
+  /** @default no needs */
   readonly needs?: Needs;
-  /** The built-in ones name what they do not accept. @throws ConfigError */
+  /** @throws ConfigError for invalid arguments, if it is a built-in function */
   create(args: Readonly<Record<string, unknown>>): RewardFn;
 }
 
@@ -22,7 +22,7 @@ export interface RewardDefinition {
 export function defineReward(options: {
   readonly name: string;
   readonly score: RewardFn;
-  /** @default nothing */
+  /** @default no needs */
   readonly needs?: Needs;
 }): RewardDefinition {
   return {

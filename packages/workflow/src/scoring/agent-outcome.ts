@@ -1,19 +1,18 @@
-/**
- * Scoring a finished agent: the reward function scores text, and mistakes of the model are data.
- */
+/** Scores a finished agent: the reward function scores its text, and mistakes of the model become data. */
 import { WorkflowError } from '@trinity-rft/core';
 import { returnedBy } from '@trinity-rft/core/support';
 import { scoreResponse } from './score-response.js';
 import type { WorkflowContext, WorkflowOutput } from '../definition/types.js';
 
-/** The result of an agent, or the kind of fault, if the output of the model made the agent fail. */
+/** Result of an agent, or the kind of fault if output of the model made the agent fail. */
 export type AgentOutcome<Result, Fault extends string = string> =
   | { readonly fault?: undefined; readonly result: Result }
   | { readonly fault: Fault; readonly error: Error; readonly result?: undefined };
 
 /**
- * Settles the run of an agent. A fault can be given a reward and trained on, whereas a workflow
- * that throws is retried without its recorded calls. Rejects with errors that are not a fault.
+ * Awaits the run of an agent. Returns mistakes of the model as a fault, which can be given a reward
+ * and trained on, whereas a workflow that throws is retried without its recorded calls. Rejects
+ * with all other errors.
  */
 export async function agentOutcome<Result, Fault extends string>(
   run: Promise<Result>,
@@ -30,8 +29,8 @@ export async function agentOutcome<Result, Fault extends string>(
 
 /**
  * Scores the answer of an agent with the task's reward function, whose parts become metrics.
- * @throws WorkflowError `REWARD_MISSING` when the task names no reward function; RewardError when
- * it fails
+ * @throws WorkflowError `REWARD_MISSING` if the task names no reward function; RewardError if that
+ * fails
  */
 export async function scoreAnswer(
   { task, rewardFn }: Pick<WorkflowContext, 'task' | 'rewardFn'>,
@@ -49,8 +48,8 @@ export async function scoreAnswer(
 }
 
 /**
- * The score of a finished agent. Text is scored by the reward function (no answer counts as empty
- * text), a {@link WorkflowOutput} is used as it is, and a fault gets `faultReward`. The metric
+ * Score of a finished agent. The reward function scores text (no answer counts as an empty text), a
+ * {@link WorkflowOutput} is used unchanged, and a fault gets `faultReward`. The metric
  * `model_fault` is 1 for a fault, else 0.
  * @throws WorkflowError and RewardError like {@link scoreAnswer}
  */

@@ -1,4 +1,4 @@
-/** Calling reward functions: checks the result, sums its parts, and attributes errors to them. */
+/** Calls reward functions: checks their results, sums the parts, and names the function in errors. */
 import {
   taskPrompt,
   taskTruth,
@@ -15,13 +15,13 @@ export interface Score {
   /** Sum of the parts. */
   readonly reward: number;
   readonly parts: Metrics;
-  /** Texts by part, where the function gives them. The run stores them with its rollouts by itself. */
+  /** Reasons by part, if the function returns them. The run stores them with its rollouts automatically. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
 /**
- * Scores one response to `task`. Rewards for length and format need the `details`.
- * @throws RewardError when the function throws or returns anything but usable numbers
+ * Scores one response to `task`. Rewards for length and format need `details`.
+ * @throws RewardError if the function throws or returns anything but usable numbers
  */
 export async function scoreResponse(
   rewardFn: RewardFn,

@@ -1,4 +1,4 @@
-/** A model that answers from a script, for trying and testing workflows. */
+/** A model with scripted answers, for trying and testing workflows. */
 import {
   createExperience,
   type ChatMessage,
@@ -23,7 +23,7 @@ export type ScriptedAnswer =
     })
   | Error;
 
-/** `arguments` other than strings become JSON. */
+/** A tool call. `arguments` that are not a string are converted to JSON. */
 export interface ScriptedToolCall {
   readonly name: string;
   readonly arguments: unknown;
@@ -35,24 +35,27 @@ export interface ScriptedCall {
 }
 
 export interface ScriptedModelOptions {
-  /** A list, consumed one answer per choice in the order of calls, or a function of each choice. */
+  /**
+   * A list, of which each choice takes the next answer in the order of calls, or a function that is
+   * called for each choice.
+   */
   readonly answers:
     | readonly ScriptedAnswer[]
     | ((call: ScriptedCall, choice: number) => ScriptedAnswer);
-  /** The result of `logprobs`, one value per response token. @default -0.25 each */
+  /** Returns the result of `logprobs`, one value per response token. @default -0.25 for each token */
   readonly score?: (tokens: Int32Array, promptLength: number) => ArrayLike<number>;
-  /** @default unknown */
+  /** @default the vocabulary is unknown */
   readonly vocabulary?: Vocabulary;
   /** @default "scripted" */
   readonly modelPath?: string;
 }
 
 export interface ScriptedModel extends AgentModel {
-  /** Every call so far, through `chat` or the endpoint. */
+  /** All calls so far, through `chat` or the endpoint. */
   readonly calls: readonly ScriptedCall[];
 }
 
-/** Records calls as a real model does; tokens are code points, and log-probabilities are -0.25. */
+/** Records calls like a real model; tokens are code points, and log-probabilities are -0.25. */
 export function scriptedModel({
   answers,
   score,

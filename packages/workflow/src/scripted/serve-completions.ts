@@ -1,4 +1,4 @@
-/** A `fetch` that serves chat and text completions from a chat function: the API for scripts. */
+/** A `fetch` function that serves chat and text completions by a chat function, for scripted models. */
 import {
   describeError,
   type ChatMessage,

@@ -1,4 +1,4 @@
-/** Runs a workflow on one row without an explorer, for tests and first tries. */
+/** Runs a workflow on one row without an explorer, for tests and experiments. */
 import {
   createRuntime,
   type RawTask,
@@ -17,19 +17,19 @@ import type {
 export interface TryOptions {
   readonly rawTask: RawTask;
   readonly model: AgentModel;
-  /** @default none */
+  /** @default no auxiliary models */
   readonly auxiliaryModels?: Readonly<Record<string, AgentModel>>;
   readonly rewardFn?: RewardFn;
   /** Other fields of the task: `formatArgs`, `workflowArgs`, `rolloutArgs`, `repeatTimes` ... */
   readonly task?: Partial<Omit<Task, 'rawTask'>>;
-  /** @default silent, with the system clock */
+  /** @default a silent runtime with the system clock */
   readonly runtime?: Runtime;
   /** @default no limit */
   readonly timeLimitMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** The context that the explorer would pass. */
+/** Creates the context that the explorer would pass. */
 export function workflowContext({
   rawTask,
   model,
@@ -51,7 +51,7 @@ export function workflowContext({
   };
 }
 
-/** One call of `run`, which performs all `task.repeatTimes` runs of a workflow with `canRepeat`. */
+/** Calls `run` once; for a workflow with `canRepeat` this performs all `task.repeatTimes` runs. */
 export async function tryWorkflow(
   definition: WorkflowDefinition,
   options: TryOptions,

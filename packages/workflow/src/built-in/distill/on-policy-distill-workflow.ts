@@ -8,16 +8,15 @@ import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { auxiliaryName, positive } from '../task-args.js';
 import { assertSameVocabulary } from './same-vocabulary.js';
 
-/** `teacher`: an auxiliary model; `temperature`: at which it scores. */
+/** `teacher`: name or position of an auxiliary model; `temperature`: temperature at which it scores. */
 export const distillArgs = z.strictObject({
   teacher: auxiliaryName().default(0),
   temperature: positive().default(1),
 });
 
 /**
- * Training uses the log-probabilities of the teacher; the reward, 0 without a
- * reward function, is for information.
- *
+ * The loss uses the teacher's log-probabilities. The reward is only reported; it is 0 if there is
+ * no reward function.
  * Metrics: `kl_divergence`, the sum over the response tokens of log p(student) - log p(teacher),
  * and the parts of the reward.
  */

@@ -3,7 +3,7 @@ import { ConfigError } from '@trinity-rft/core';
 import type { Vocabulary } from '@trinity-rft/core/internal';
 import type { AgentModel } from '../../definition/types.js';
 
-/** Pairs that have passed the check, which compares every token. */
+/** Pairs that have passed the check; cached because it compares every token. */
 const compatible = new WeakMap<Vocabulary, WeakSet<Vocabulary>>();
 
 /**

@@ -1,4 +1,7 @@
-/** Asking a judge model: limited attempts, a deadline for each, and failures as data. */
+/**
+ * Calls a judge model with a limited number of attempts and a deadline for each, and returns
+ * failures as data.
+ */
 import {
   ConfigError,
   describeError,
@@ -12,9 +15,9 @@ import type { AgentModel } from '../../definition/types.js';
 export interface JudgeQuestion<T> {
   readonly judge: AgentModel;
   readonly messages: readonly ChatMessage[];
-  /** Returns undefined for an answer that it cannot read. */
+  /** Parses an answer; undefined if it is not readable. */
   readonly parse: (answer: string) => T | undefined;
-  /** The expected form of the answer, for the reminder: `a JSON object with the key "rating"`. */
+  /** Expected form of the answer, for the reminder: `a JSON object with the key "rating"`. */
   readonly expected: string;
   /** Maximum number of calls. @default 2 */
   readonly attempts?: number;
@@ -24,20 +27,20 @@ export interface JudgeQuestion<T> {
   readonly temperature?: number;
   readonly maxTokens?: number;
   readonly clock: Clock;
-  /** The signal of the run. */
+  /** Signal of the run. */
   readonly signal: AbortSignal;
 }
 
-/** Value, or else `failure` with the reason. */
+/** Value that the judge gave, or the reason of the `failure`. */
 export interface Verdict<T> {
   readonly value: T | undefined;
-  /** Number of calls. */
+  /** Number of calls made. */
   readonly attempts: number;
   readonly failure?: string;
 }
 
 /**
- * A failing judge is a verdict without a value. Rejects only when `signal` aborts, or with a
+ * A failing judge gives a verdict without a value. Rejects only if `signal` aborts, or with a
  * ConfigError.
  */
 export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T>> {
@@ -99,7 +102,7 @@ async function askOnce<T>(
   }
 }
 
-/** Other failures, such as a prompt that is too long or a wrong key, would only repeat. */
+/** False for failures that would only repeat, such as a prompt that is too long or a wrong key. */
 function isTransient(error: unknown): boolean {
   return !(error instanceof ModelError) || error.retryable || error.status >= 500;
 }

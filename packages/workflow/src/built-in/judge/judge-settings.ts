@@ -1,4 +1,4 @@
-/** The judge that `workflow_args` select, and the limits of its calls. */
+/** Reads which judge `workflow_args` select, and the limits of its calls. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import type { AgentModel, WorkflowContext } from '../../definition/types.js';
@@ -7,16 +7,19 @@ import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { auxiliaryName, count, positive } from '../task-args.js';
 import { askJudge, type Verdict } from './ask-judge.js';
 
-/** Limits of the calls of a judge: how many at most, and how long one may take, in seconds. */
+/** Limits of a judge's calls: most calls, and most seconds for one. */
 export const judgeLimits = {
   judge_attempts: count().default(2),
   judge_timeout: positive().default(60),
 };
 
-/** `judge`: an auxiliary model; `judge_attempts`: calls; `judge_timeout`: of one call, in seconds. */
+/**
+ * `judge`: name or position of an auxiliary model; `judge_attempts`: most calls; `judge_timeout`:
+ * most seconds for one call.
+ */
 export const judgeArgs = z.strictObject({ judge: auxiliaryName().default(0), ...judgeLimits });
 
-/** Own judge args of a judge that is no auxiliary model. */
+/** Arguments for a judge that is not an auxiliary model. */
 export const ownJudgeArgs = z.strictObject(judgeLimits);
 
 const ofAnyJudge = z.looseObject(judgeLimits);
@@ -35,7 +38,7 @@ export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel 
   return auxiliaryModel(auxiliaryModels, readWorkflowArgs(judgeArgs, task.workflowArgs).judge);
 }
 
-/** Asks within the limits of `judge_attempts` (2) and `judge_timeout` (60 seconds). */
+/** Asks the judge within the limits of `judge_attempts` (2) and `judge_timeout` (60 seconds). */
 export async function ask<T>(
   context: WorkflowContext,
   judge: AgentModel,

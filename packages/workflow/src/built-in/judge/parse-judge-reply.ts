@@ -1,8 +1,8 @@
-/** Parsing the answers of judges: strict about the numbers, lenient about the text around them. */
+/** Parses answers of judges: strict about the numbers, lenient about the text around them. */
 
 /**
- * The last `"rating": n` of the text, in JSON or not, else the last `n/max`. Undefined when there
- * is none, or when it is outside [min, max].
+ * The last `"rating": n` of the text, in JSON or not; otherwise the last `n/max`. Undefined if
+ * there is neither, or if the number is outside [min, max].
  */
 export function parseRating(
   text: string,
@@ -23,8 +23,8 @@ export function parseRating(
 
 /**
  * The list of `count` scores between the last `[` and the last `]`, clipped to [0, 1]. Ignores
- * quotes, blanks and one trailing comma. Undefined when the list has another length or an entry
- * that is not a number.
+ * quotes, spaces and one trailing comma. Undefined if the list has another length or an entry that
+ * is not a number.
  */
 export function parseScores(text: string, count: number): readonly number[] | undefined {
   const end = text.lastIndexOf(']');

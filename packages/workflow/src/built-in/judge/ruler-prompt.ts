@@ -1,7 +1,7 @@
 /** The prompt of RULER's judge. */
 import type { ChatMessage, ChatResponse } from '@trinity-rft/core';
 
-/** Asks for one list with a score per answer. */
+/** Asks for one list that has a score for each answer. */
 export function rulerPrompt(
   question: string,
   responses: readonly ChatResponse[],

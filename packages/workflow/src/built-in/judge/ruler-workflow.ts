@@ -10,7 +10,7 @@ import { ask, judgeOf } from './judge-settings.js';
 
 /**
  * `ruler_workflow`: the reward is the judge's score in [0, 1], relative to the other answers of the
- * group. Without a valid list of scores every answer gets 0, which trains nothing, and the metric
+ * group. Without a valid list of scores, every answer gets 0, so nothing is learned, and the metric
  * `judge_success` is 0.
  */
 export class RulerWorkflow extends SimpleWorkflow {
@@ -40,7 +40,10 @@ export class RulerWorkflow extends SimpleWorkflow {
   }
 }
 
-/** `math_ruler_workflow`: the metric `gold_reward` is the score of the reward function. */
+/**
+ * `math_ruler_workflow`: like `ruler_workflow`; the metric `gold_reward` is the score of the reward
+ * function.
+ */
 export class MathRulerWorkflow extends RulerWorkflow {
   protected override async ownMetrics(response: ChatResponse): Promise<Metrics> {
     const rewardFn = this.rewardFn ?? createRewardFn('math_reward', {});

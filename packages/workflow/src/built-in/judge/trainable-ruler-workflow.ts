@@ -1,5 +1,6 @@
 /**
- * `math_trainable_ruler_workflow`: RULER with the trained model as its own judge, which learns too.
+ * `math_trainable_ruler_workflow`: RULER in which the trained model is its own judge, and learns to
+ * judge as well.
  */
 import { createExperience, type ChatResponse, type Experience, mean } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
@@ -18,14 +19,15 @@ export const trainableRulerArgs = z.strictObject({
   ground_truth_ratio: z.number(shareError).min(0, shareError).max(1, shareError).default(0.2),
 });
 
-/** The range of `math_reward`, for scaling it to [0, 1]. */
+/** Range of `math_reward`, which is scaled to [0, 1]. */
 const goldRange = { min: -0.1, width: 1.2 };
 
 /**
- * A share of the tasks (`workflow_args.ground_truth_ratio`, 0.2) uses the ground truth: the reward
- * function (`math_reward`) scores the answers, and as many verdicts are sampled and trained on as a
- * separate group, whose task id ends with `-ruler`. The reward of a verdict is 1 - mean(|score -
- * gold|), or 0 for an invalid list. For the other tasks, the scores of one verdict are the rewards.
+ * For a share of the tasks (`workflow_args.ground_truth_ratio`, 0.2), the reward function
+ * (`math_reward`) scores the answers. For these, as many verdicts as answers are sampled and
+ * trained on as a separate group, whose task id ends in `-ruler`; the reward of a verdict is 1 -
+ * mean(|score - gold|), or 0 for an invalid list. For the other tasks, the scores of one verdict
+ * are the rewards.
  */
 export class MathTrainableRulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {

@@ -1,4 +1,4 @@
-/** `bots_math_boxed_workflow`: boxed answers to prompts that are lists of messages. */
+/** `bots_math_boxed_workflow`: `math_boxed_workflow` for prompts that are lists of messages. */
 import { type ChatMessage, TaskError } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ const messagesSchema = z.array(
   z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }),
 );
 
-/** A list of messages is sent as it is; a text as by `math_boxed_workflow`. */
+/** Sends a list of messages unchanged, and a text as `math_boxed_workflow` does. */
 export class BotsMathBoxedWorkflow extends MathBoxedWorkflow {
   protected override messages(): readonly ChatMessage[] {
     const { rawTask, formatArgs, index } = this.task;

@@ -14,7 +14,7 @@ const thinkPrompt =
 
 /**
  * `use_base`: the prompt is plain text without the chat template, for a base model; `with_think`:
- * ask for thoughts and reward them; `format_score_coef`: of the default reward function.
+ * ask for thoughts and reward them; `format_score_coef`: argument of the default reward function.
  */
 export const boxedArgs = z.strictObject({
   use_base: trueOrFalse().default(false),
@@ -23,8 +23,8 @@ export const boxedArgs = z.strictObject({
 });
 
 /**
- * The default reward function is `math_boxed_reward`. The default system prompt asks for the box,
- * and for the thoughts if `with_think` is set.
+ * The default reward function is `math_boxed_reward`. The default system prompt asks for a boxed
+ * answer, and for thoughts if `with_think` is set.
  */
 export class MathBoxedWorkflow extends SimpleWorkflow {
   protected override systemPrompt(): string {
@@ -43,7 +43,10 @@ export class MathBoxedWorkflow extends SimpleWorkflow {
     return this.#args().use_base ? this.#continueText() : super.respond();
   }
 
-  /** The layout of Trinity-RFT's `math_boxed_workflow` with `use_base`. */
+  /**
+   * Completes a plain text with the layout that Trinity-RFT's `math_boxed_workflow` uses for
+   * `use_base`.
+   */
   async #continueText(): Promise<readonly ChatResponse[]> {
     const system = this.systemPrompt();
     const { choices } = await this.model.openaiClient().completions.create(

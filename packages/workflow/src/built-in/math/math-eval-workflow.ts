@@ -9,7 +9,7 @@ import { requirePrompt } from '../../definition/require-prompt.js';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 
-/** The request that Qwen2.5-Math was trained with, from its model card. */
+/** Instruction that Qwen2.5-Math was trained with, from its model card. */
 export const boxedRequest =
   'Please reason step by step, and put your final answer within \\boxed{}.';
 
@@ -18,9 +18,9 @@ export const mathEvalArgs = z.strictObject({
 });
 
 /**
- * Reads the problem from the key `question` of the row, or else from `format.prompt_key`. The
- * default reward function is `math_eval_reward`, with `workflow_args.checker`: `math` (default), or
- * `trinity` to reproduce figures of Trinity-RFT. Samples with `rollout_args`, whereas Trinity-RFT
+ * Reads the problem from `question` of the row, or else from `format.prompt_key`. The default
+ * reward function is `math_eval_reward`, with `workflow_args.checker`: `math` (default), or
+ * `trinity` to reproduce scores of Trinity-RFT. Samples with `rollout_args`, whereas Trinity-RFT
  * always uses temperature 0.6 and top_p 0.8.
  */
 export class MathEvalWorkflow extends SimpleWorkflow {

@@ -1,6 +1,4 @@
-/**
- * `math_workflow`: the simple workflow with a reasoning prompt and the math checker as defaults.
- */
+/** `math_workflow`: the simple workflow, with a reasoning prompt and the math checker by default. */
 import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '../../reward/index.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
@@ -11,8 +9,8 @@ Write the reasoning inside <think> and </think> and the final answer inside <ans
 <answer> final answer </answer>`;
 
 /**
- * The default reward function is `math_reward`. With it, the default system prompt is the one
- * above, which asks for the format that the function rewards.
+ * The default reward function is `math_reward`. If it is used, the default system prompt is the one
+ * above, which asks for the format that it rewards.
  */
 export class MathWorkflow extends SimpleWorkflow {
   #reward: RewardFn | undefined;

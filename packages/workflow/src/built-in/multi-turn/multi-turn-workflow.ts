@@ -51,7 +51,7 @@ export abstract class MultiTurnWorkflow extends Workflow {
     return response;
   }
 
-  /** Starts a new conversation, for the next run of a group or the next task. */
+  /** Clears the conversation, before the next run of a group or the next task. */
   protected forget(): void {
     this.#messages = [];
   }

@@ -1,4 +1,4 @@
-/** Base class of workflows with one final reward, which every step receives. */
+/** Base class of workflows that have one final reward, which all steps receive. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';

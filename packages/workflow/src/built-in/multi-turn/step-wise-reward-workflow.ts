@@ -12,7 +12,7 @@ export abstract class StepWiseRewardWorkflow extends MultiTurnWorkflow {
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   abstract step(stepNum: number): boolean | Promise<boolean>;
 
-  /** The reward of a step, from its recorded calls. Not called for a step without any. */
+  /** Reward of one step, computed from its recorded calls. Not called for a step that has none. */
   abstract reward(experiences: readonly Experience[], stepNum: number): number | Promise<number>;
 
   /** @default `workflow_args.max_step_num`, else 100 */

@@ -1,28 +1,28 @@
-/** Runs in steps, each of which may call the model several times. */
+/** Runs made of steps, each of which may call the model several times. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { z } from 'zod';
 import { count } from '../task-args.js';
 
-/** The arguments that workflows of steps read; a subclass may have others. */
+/** Arguments that step-based workflows read; a subclass may have others. */
 export const stepArgs = z.looseObject({ max_step_num: count().default(100) });
 
 export interface Steps {
   readonly maxStepNum: number;
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   readonly step: (stepNum: number) => boolean | Promise<boolean>;
-  /** Takes the calls recorded since it was last called. */
+  /** Returns the calls recorded since it was last called. */
   readonly extract: () => readonly Experience[];
 }
 
 export interface StepExperiences {
   readonly stepNum: number;
-  /** With `eid.step` set. Empty when the step did not call the model. */
+  /** Experiences of the step, with `eid.step` set. Empty if the step did not call the model. */
   readonly experiences: readonly Experience[];
 }
 
 /**
- * Ends after the last step, after `maxStepNum` steps, or after a truncated answer, which makes
- * further steps meaningless.
+ * Yields the experiences of each step. Ends after the last step, after `maxStepNum` steps, or after
+ * a truncated answer, which makes further steps meaningless.
  */
 export async function* eachStep({
   maxStepNum,

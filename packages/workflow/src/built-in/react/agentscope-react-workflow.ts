@@ -1,6 +1,6 @@
 /**
- * `agentscope_react_workflow` and its siblings: the ReAct agent of this package with AgentScope's way
- * of answering, which is a call of a tool.
+ * `agentscope_react_workflow` and its variants: the ReAct agent of this package, which answers as
+ * AgentScope's does, by calling a tool.
  */
 import { WorkflowError } from '@trinity-rft/core';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ with the final answer inside \\boxed{} as its result.`;
 const textPrompt =
   'You are an agent that solves math problems step by step, with tools. Give the final answer inside \\boxed{}.';
 
-/** Has the name and the field of AgentScope's tool for structured answers. */
+/** Has the name and the argument of AgentScope's tool for structured answers. */
 const generateResponse: Tool = {
   definition: {
     type: 'function',
@@ -48,7 +48,7 @@ export const runAgentscopeReact = (
   args: z.output<typeof agentscopeReactArgs>,
 ): Promise<WorkflowOutput> => answered(context, args, { ...boxed, systemPrompt });
 
-/** Calculates where that of Trinity-RFT executes Python. */
+/** Uses a calculator where Trinity-RFT's workflow executes Python. */
 export const runAgentscopeMath = (
   context: WorkflowContext,
   args: z.output<typeof reactArgs>,
@@ -57,7 +57,7 @@ export const runAgentscopeMath = (
 
 export const agentscopeV0Args = reactArgs.extend({ max_turns: count().default(5) });
 
-/** Its answer is a text, as with the agents of AgentScope 0. */
+/** Answers with text instead of a tool call, like the agents of AgentScope 0. */
 export const runAgentscopeV0Math = (
   context: WorkflowContext,
   args: z.output<typeof agentscopeV0Args>,

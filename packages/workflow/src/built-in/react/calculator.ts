@@ -6,7 +6,7 @@ import type { Tool } from './tool.js';
 const maxLength = 500;
 
 /**
- * The value of an arithmetic expression.
+ * Evaluates an arithmetic expression.
  * @throws WorkflowError that says what is wrong with the expression
  */
 export function calculate(expression: string): number {
@@ -57,7 +57,7 @@ function calculatorError(what: string): WorkflowError {
   return new WorkflowError(`The calculator cannot evaluate this: ${what}.`, { code: 'CALCULATOR' });
 }
 
-/** The tool `calculator({ expression })`; returns the value with at most 12 significant digits. */
+/** Tool `calculator({ expression })`: returns the value with at most 12 significant digits. */
 export const calculatorTool: Tool = {
   definition: {
     type: 'function',

@@ -9,7 +9,7 @@ export interface ReactAgentOptions {
   readonly maxTurns: number;
   readonly systemPrompt?: string;
   /**
-   * The agent answers by calling this tool, whose result is the answer.
+   * Tool that the agent calls to give its answer, which is the tool's result.
    * @default the agent answers in plain text
    */
   readonly answerTool?: Tool;
@@ -21,16 +21,16 @@ export interface ReactAnswer {
   readonly turns: number;
   readonly toolCalls: number;
   readonly toolErrors: number;
-  /** The agent was still calling tools after `maxTurns`. */
+  /** True if the agent was still calling tools after `maxTurns`. */
   readonly outOfTurns: boolean;
-  /** Messages of the conversation, including the last answer. */
+  /** Number of messages in the conversation, including the last answer. */
   readonly memoryLength: number;
 }
 
 type Message = OpenAI.ChatCompletionMessageParam;
 
 /**
- * Asks the model until it answers without a tool call (or with `answerTool`), at most `maxTurns`
+ * Asks the model until it answers without a tool call (or by `answerTool`), at most `maxTurns`
  * times. Independent of training.
  */
 export async function runReactAgent(

@@ -15,14 +15,14 @@ import { calculatorTool } from './calculator.js';
 import { runReactAgent, type ReactAnswer } from './react-agent.js';
 import type { Tool } from './tool.js';
 
-/** Tools that `workflow_args.tools` can name. */
+/** Tools that can be named in `workflow_args.tools`. */
 const builtInTools = { calculator: calculatorTool } as const satisfies Record<string, Tool>;
 
 type ToolName = keyof typeof builtInTools;
 
 const toolNames = Object.keys(builtInTools) as [ToolName, ...ToolName[]];
 
-/** `tools`: names; `max_turns`: calls of the model in a run. */
+/** `tools`: names of tools; `max_turns`: most model calls per run. */
 export const reactArgs = z.strictObject({
   tools: z
     .array(
@@ -33,7 +33,7 @@ export const reactArgs = z.strictObject({
   max_turns: count().default(10),
 });
 
-/** Defaults of the task's settings. */
+/** Settings for tasks that do not have their own. */
 export interface ReactDefaults {
   /** Names of tools. */
   readonly tools: readonly ToolName[];

@@ -1,10 +1,10 @@
-/** Tools of an agent, called with the raw arguments that a model wrote. */
+/** Tools of an agent, called with the arguments as the model wrote them. */
 import { describeError, type ToolDefinition } from '@trinity-rft/core';
 import { inToolSpan, noteFailure } from '@trinity-rft/monitor/internal';
 
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Receives the parsed arguments. An exception becomes a message to the model. */
+  /** Receives the parsed arguments. Exceptions become messages to the model. */
   call(args: Readonly<Record<string, unknown>>): string | Promise<string>;
 }
 
@@ -15,7 +15,7 @@ export interface ToolOutcome {
 
 /**
  * Calls the tool `name` with the JSON that a model wrote. Unknown tools, invalid JSON and
- * exceptions become texts for the model.
+ * exceptions result in texts for the model.
  */
 export const callTool = (
   tools: readonly Tool[],

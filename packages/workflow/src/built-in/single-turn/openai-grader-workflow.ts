@@ -1,4 +1,7 @@
-/** `openai_grader_workflow`: rows of OpenAI's reinforcement fine-tuning, scored by its graders. */
+/**
+ * `openai_grader_workflow`: rows in the format of OpenAI's reinforcement fine-tuning, scored by its
+ * graders.
+ */
 import {
   RewardError,
   TaskError,
@@ -24,7 +27,7 @@ import {
 import { chatOptions, trueOrFalse } from '../task-args.js';
 import { SimpleWorkflow } from './simple-workflow.js';
 
-/** `grader` as in a fine-tuning job; `python_graders` allows those that run code on this machine. */
+/** `grader` as in a fine-tuning job; `python_graders` allows graders that run code on this machine. */
 export const openaiGraderArgs = z
   .strictObject({ grader: graderSchema, python_graders: trueOrFalse().default(false) })
   .superRefine(({ grader, python_graders: isAllowed }, context) => {
@@ -42,7 +45,7 @@ const content = z.union(
   'expected text, or parts { type: text, text }',
 );
 
-/** The parts of a row that are sent; every other column is for the grader. */
+/** Columns of a row that are sent to the model; all others are for the grader. */
 const rowSchema = z.object({
   messages: z
     .array(
@@ -67,9 +70,10 @@ interface Row {
 }
 
 /**
- * Sends `messages` and `tools` of the row, and scores the answer with `workflow_args.grader`, whose `item` is the
- * row. Graders that ask a model ask the auxiliary model of that name. Each run has a call of its own, so
- * that an answer that the grader cannot read fails alone, not with its group.
+ * Sends `messages` and `tools` of the row, and scores the answer with `workflow_args.grader`, whose
+ * `item` is the row. A grader that asks a model uses the auxiliary model of that name. Runs are
+ * scored one by one, so that an answer that the grader cannot read fails only its own run, not its
+ * group.
  */
 export class OpenaiGraderWorkflow extends SimpleWorkflow {
   static override readonly canRepeat = false;
@@ -115,7 +119,7 @@ export class OpenaiGraderWorkflow extends SimpleWorkflow {
     return { text: text ?? '', refusal, usage };
   };
 
-  /** @throws RewardError when the grader fails, which is no reward of 0 */
+  /** @throws RewardError if the grader fails, which is not a reward of 0 */
   private async graded(grader: AnswerGrader, { responseText, toolCalls }: ChatResponse) {
     const { reward, subRewards, message } = await grader.grade({
       item: this.task.rawTask,
@@ -127,7 +131,7 @@ export class OpenaiGraderWorkflow extends SimpleWorkflow {
   }
 }
 
-/** @throws TaskError when a run could not send the row, or its grader reads a column that is not there */
+/** @throws TaskError if the row cannot be sent, or the grader reads a column that the row lacks */
 export function checkOpenaiRow(task: Task): void {
   readRow(task);
   const { grader } = readWorkflowArgs(openaiGraderArgs, task.workflowArgs);

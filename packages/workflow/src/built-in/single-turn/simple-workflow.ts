@@ -1,4 +1,4 @@
-/** `simple_workflow`: one call of the model, one reward function. */
+/** `simple_workflow`: one model call, scored by one reward function. */
 import {
   createExperience,
   taskPrompt,
@@ -33,7 +33,7 @@ export class SimpleWorkflow extends Workflow {
     );
   }
 
-  /** One answer per run of the group. */
+  /** Samples one answer for each run of the group. */
   protected respond(): Promise<readonly ChatResponse[]> {
     return this.model.chat(this.messages(), {
       n: this.repeatTimes,
@@ -42,7 +42,7 @@ export class SimpleWorkflow extends Workflow {
     });
   }
 
-  /** The answer of the run with this `index` in the group, as an experience. */
+  /** Creates the experience of the group's run number `index` from its answer. */
   protected experienceOf(
     response: ChatResponse,
     index: number,
@@ -72,7 +72,7 @@ export class SimpleWorkflow extends Workflow {
     return taskPrompt(this.task);
   }
 
-  /** The system prompt of the row, else that of the task set. */
+  /** The system prompt in the row, else that of the task set. */
   protected systemPrompt(): string | undefined {
     const { systemPromptKey, systemPrompt } = this.task.formatArgs;
     const own = systemPromptKey === undefined ? undefined : this.task.rawTask[systemPromptKey];

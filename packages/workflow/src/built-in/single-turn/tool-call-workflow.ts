@@ -19,7 +19,7 @@ declares:
  * Reads rows of Tool-N1 (arXiv:2505.00024): `tools` (function declarations), `conversations`
  * ([{from, value}]), `raw_system`, `answer` (the expected calls); lists may be JSON strings. The
  * default reward function is `tool_call_reward`. The prompt lists the tools in the format that this
- * reward reads, whatever tool-call format the model's chat template has.
+ * reward expects, whichever tool-call format the model's chat template has.
  */
 export class ToolCallWorkflow extends SimpleWorkflow {
   protected override messages(): readonly ChatMessage[] {
@@ -39,7 +39,7 @@ export class ToolCallWorkflow extends SimpleWorkflow {
   }
 }
 
-/** @throws TaskError when a run could not read the row, or not score an answer */
+/** @throws TaskError if the row cannot be read, or its answers could not be scored */
 export function checkToolCallRow(task: Task): void {
   listIn(task, 'tools');
   turnsOf(task);

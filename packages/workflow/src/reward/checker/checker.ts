@@ -1,4 +1,4 @@
-/** Compares answers within a deadline, in a thread that is ended when it takes too long. */
+/** Compares answers within a deadline, in a thread that is ended when a comparison takes too long. */
 import { ConfigError } from '@trinity-rft/core';
 import { maxAnswerLength as defaultMaxLength } from '../math/check.js';
 import { ThreadedChecker } from './threaded-checker.js';
@@ -15,8 +15,8 @@ export function createMathChecker(options: MathCheckerOptions = {}): MathChecker
 }
 
 /**
- * The checker of all reward functions that are not given another one: one thread per process,
- * started when it is first needed. It does not have to be closed.
+ * The checker of all reward functions that have no other one: one thread per process, started when
+ * it is first needed. It need not be closed.
  */
 export const sharedMathChecker: MathChecker = createMathChecker();
 

@@ -1,23 +1,23 @@
-/** Comparisons that are cheaper than a message to another thread. */
+/** Makes comparisons that are cheaper than a message to another thread. */
 import { extractAnswer, extractTruth, sameMath } from '../math/check.js';
 import { boxedAnswer } from '../math/marks.js';
 import type { MathPair } from './rules.js';
 
 /**
- * Longer texts are left to the thread. Finding the answer in a text of this length takes a few
+ * Longer texts are sent to the thread. Finding the answer in a text of this length takes a few
  * milliseconds at most.
  */
 const longestText = 1_024;
 
-/** Numbers that are compared in microseconds. */
+/** Numbers that can be compared in microseconds. */
 const plainNumber = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
 
-/** The answers of a pair, without the text around them. */
+/** A pair of answers, without the text around them. */
 type Undecided = Pick<MathPair, 'response' | 'truth'>;
 
 /**
- * Decides a short pair of equal texts or plain numbers, and a response without any answer; otherwise
- * returns what is left to compare.
+ * Decides short pairs that are equal texts or plain numbers, and responses without an answer;
+ * otherwise returns the pair that remains to be compared.
  */
 export function decideInline(pair: MathPair): boolean | MathPair {
   const { rule, response, truth } = pair;
@@ -30,7 +30,7 @@ export function decideInline(pair: MathPair): boolean | MathPair {
   return rule === 'same' ? pair : { rule: 'same', ...answers };
 }
 
-/** Undefined for rules that find answers in their own way. */
+/** Returns undefined for rules that find answers in their own way. */
 function answersOf({ rule, response, truth }: MathPair): Undecided | 'none' | undefined {
   if (rule === 'same') return { response, truth };
   if (rule !== 'answer' && rule !== 'boxed') return undefined;

@@ -1,19 +1,19 @@
-/** When an answer counts as right: by this package, or by the text rules of Trinity-RFT. */
+/** Rules that decide if an answer is correct: those of this package, and text rules of Trinity-RFT. */
 import { checkBoxedAnswer, checkMathAnswer, sameMath } from '../math/check.js';
 import { computeScoreV0 } from '../original/boxed.js';
 import { verifyMathAnswer } from '../original/math-equal.js';
 import { naiveDapoScore } from '../original/naive-dapo.js';
 
-/** Answers longer than `limit` are compared as texts. */
+/** Answers longer than `limit` are compared as plain text. */
 type Rule = (response: string, truth: string, limit: number) => boolean;
 
-/** Rules by the names that a {@link MathPair} has. */
+/** Rules by the names that {@link MathPair} uses. */
 export const rules = {
   /** {@link checkMathAnswer} */
   answer: checkMathAnswer,
   /** {@link checkBoxedAnswer} */
   boxed: checkBoxedAnswer,
-  /** {@link sameMath}: both are answers, without text around them. */
+  /** {@link sameMath}, for texts that are just answers. */
   same: sameMath,
   /** {@link computeScoreV0} */
   trinity_boxed: (response, truth) => computeScoreV0(response, truth) === 1,
@@ -25,7 +25,7 @@ export const rules = {
 
 export type MathRule = keyof typeof rules;
 
-/** A response and the expected answer, to be compared by a rule. */
+/** A response and the reference answer, to be compared by a rule. */
 export interface MathPair {
   readonly rule: MathRule;
   readonly response: string;

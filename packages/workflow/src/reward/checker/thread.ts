@@ -1,4 +1,4 @@
-/** The thread that compares answers, seen from the checker that owns it. */
+/** Starts the thread that compares answers, for the checker that owns it. */
 import { RewardError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import { startThread, type Link } from '@trinity-rft/core/worker-link';
@@ -15,14 +15,14 @@ export interface CompareOptions {
 }
 
 /**
- * In MB. To compare answers of limited length takes a fraction of it; a thread that needs more ends,
- * and the process does not.
+ * In MB. Comparing answers of limited length takes a fraction of it; a thread that needs more ends,
+ * but the process does not.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 
 /**
- * @param onExit called with the cause when the thread ends unexpectedly, or cannot be started
- * @throws RewardError when it cannot be started
+ * @param onExit called with the cause if the thread ends unexpectedly or cannot be started
+ * @throws RewardError if the thread cannot be started
  */
 export function startCompareThread(
   options: CompareOptions,

@@ -12,30 +12,33 @@ import { decideInline } from './inline.js';
 import type { MathPair } from './rules.js';
 import { startCompareThread, type CompareMethods } from './thread.js';
 
-/** A comparison without a verdict. Its caller may have stopped waiting. */
+/** A comparison without a verdict so far. Its caller may have stopped waiting. */
 interface Comparison {
   readonly pair: MathPair;
   settle(outcome: MathVerdict | Error): void;
 }
 
-/** Checks per deadline, at least. A process that stood still for long loses one of them. */
+/** Number of checks per deadline. If the process was suspended, that time counts as only one check. */
 const checksPerDeadline = 4;
-/** The longest time between two checks, in ms. */
+/** Longest time between two checks, in milliseconds. */
 const longestTickMs = 1_000;
-/** How long a thread may take to start, in ms. */
+/** Most milliseconds for the start of a thread. */
 const startMs = 30_000;
 
 export class ThreadedChecker implements MathChecker {
   readonly #options: Required<MathCheckerOptions>;
   readonly #tickMs: number;
   readonly #listeners = new Set<(givenUp: GivenUp) => void>();
-  /** In the order in which the thread works: the first is in progress. */
+  /** Open comparisons in the order in which the thread handles them; the first is in progress. */
   readonly #open = new Set<Comparison>();
   #thread: Link<CompareMethods> | undefined;
-  /** The thread has started. */
+  /** True once the thread has loaded its code. */
   #ready = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Comparison that the last check found in progress (none while the thread starts), and for how many checks. */
+  /**
+   * Comparison that was in progress at the last check (undefined while the thread starts); `#age`
+   * counts for how many checks.
+   */
   #watched: Comparison | undefined;
   #age = 0;
   #closed = false;
@@ -129,8 +132,8 @@ export class ThreadedChecker implements MathChecker {
   }
 
   /**
-   * Runs while anything is open. It uses a timer and no `Clock`, because it bounds the work of
-   * a real thread.
+   * Runs while comparisons are open. Uses a real timer instead of a `Clock`, because it bounds the
+   * work of a real thread.
    */
   #watch(): void {
     this.#watched = this.#inProgress();
@@ -170,7 +173,7 @@ export class ThreadedChecker implements MathChecker {
     this.#restart();
   }
 
-  /** A new thread gets the comparisons that still wait. */
+  /** Starts a new thread for the comparisons that still wait. */
   #restart(): void {
     if (this.#open.size > 0 && !this.#thread && !this.#closed) this.#startThread();
   }

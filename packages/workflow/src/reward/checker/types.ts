@@ -2,22 +2,22 @@
 import type { MathPair } from './rules.js';
 
 /**
- * `deadline`: it took too long. `failed`: the comparison threw, or ended its thread, for example
- * because it ran out of memory.
+ * `deadline`: the comparison took too long. `failed`: it threw, or it ended its thread, for example
+ * by running out of memory.
  */
 export type GiveUpReason = 'deadline' | 'failed';
 
 /**
- * An answer that could not be compared counts as not equal, with a reason: what a model writes must
- * not end a run.
+ * Verdict of a comparison. An answer that could not be compared counts as not equal, with a reason,
+ * because an answer of a model must not end a run.
  */
 export interface MathVerdict {
   readonly equal: boolean;
-  /** Set when the comparison was given up; `equal` is false then. */
+  /** Set if the comparison was given up; `equal` is then false. */
   readonly reason?: GiveUpReason;
 }
 
-/** A comparison that was given up. Without its text, which belongs to the model's answer. */
+/** A comparison that was given up. Excludes its texts, because they may be private. */
 export interface GivenUp {
   readonly reason: GiveUpReason;
   readonly deadlineMs: number;
@@ -26,29 +26,29 @@ export interface GivenUp {
 
 export interface MathCheckerOptions {
   /**
-   * How long one comparison may take, in ms, above 0 and at most an hour. Detected up to a quarter
-   * later. Time in which the process itself stands still (a laptop that sleeps, a stopped job) does
-   * not count.
+   * Most milliseconds for one comparison: above 0 and at most an hour. An overrun is detected up to
+   * a quarter later. Time during which the process itself is suspended (a laptop that sleeps, a
+   * stopped job) does not count.
    * @default 2_000
    */
   readonly deadlineMs?: number;
-  /** Longer answers are compared as plain text; the deadline allows for more. @default 1_000 */
+  /** Longer answers are compared as plain text. @default 1_000 */
   readonly maxAnswerLength?: number;
 }
 
 export interface MathChecker {
   /**
-   * Compares one pair. Cheap comparisons run on the calling thread; the others wait their turn in a
-   * thread that all callers share, which starts when it is first needed.
-   * @throws CancelledError when the signal aborts or the checker is closed meanwhile; RewardError
-   * when it was closed before, or the thread does not start
+   * Compares one pair. Cheap comparisons run on the calling thread; the others queue for a thread
+   * that all callers share, which is started when it is first needed.
+   * @throws CancelledError if the signal aborts or the checker is closed meanwhile; RewardError if
+   * it was closed before, or if the thread does not start
    */
   check(pair: MathPair, signal?: AbortSignal): Promise<MathVerdict>;
-  /** Calls `listener` for every comparison that is given up; returns a function that stops it. */
+  /** Calls `listener` for every comparison that is given up. @returns function that removes the listener */
   onGivenUp(listener: (givenUp: GivenUp) => void): () => void;
   /**
    * Ends the thread; comparisons that still wait are cancelled. An open checker keeps the process
-   * alive only while there is something to compare.
+   * alive only while comparisons are open.
    */
   close(): Promise<void>;
 }

@@ -15,47 +15,51 @@ import { graderSchema, type GraderSpec, type PartSpec } from './schema.js';
 import { similarity } from './similarity.js';
 import { parseTemplate, type Namespaces } from './template.js';
 
-/** Abilities of a grader beyond comparing texts. */
+/** Capabilities of a grader beyond comparing texts. */
 export interface GraderTools {
-  /** @default graders that ask a model are refused */
+  /** Calls a model. @default graders that ask a model are refused */
   readonly complete?: CompleteFn;
-  /** Runs code of Python graders on this machine, with the rights of this process. @default false */
+  /**
+   * True or limits if Python graders may run their code on this machine, with the rights of this
+   * process.
+   * @default false
+   */
   readonly python?: boolean | PythonLimits;
 }
 
-/** An answer and its row. */
+/** An answer, and the row of its task. */
 export interface GraderInput extends Namespaces {
-  /** @default never */
+  /** @default no signal */
   readonly signal?: AbortSignal;
 }
 
 /** Result of a grader for one answer, as the API of OpenAI reports it. */
 export interface GraderResult {
-  /** Undefined where the grader failed, which is not 0. */
+  /** Undefined if the grader failed, which is not a score of 0. */
   readonly reward: number | undefined;
-  /** Scores of the parts of `multi` that did not fail. */
+  /** Scores of those parts of `multi` that did not fail. */
   readonly subRewards: Readonly<Record<string, number>>;
   readonly errors: GraderErrors;
-  /** Text of the failures. @default it did not fail */
+  /** Text of the failures. @default the grader did not fail */
   readonly message?: string;
-  /** Sums by the names of models. */
+  /** Total usage, keyed by the name of the model. */
   readonly tokenUsage: Readonly<Record<string, GraderUsage>>;
-  /** Wall-clock time. */
+  /** Wall-clock duration. */
   readonly seconds: number;
 }
 
 /** A grader that is ready to score. */
 export interface AnswerGrader {
   readonly spec: GraderSpec;
-  /** Rejects when `signal` aborts, with a ConfigError of `complete`, or for a bug. */
+  /** Rejects if `signal` aborts, with a ConfigError that `complete` throws, or because of a bug. */
   grade(input: GraderInput): Promise<GraderResult>;
 }
 
 type Score = (call: ModelCall) => number | Promise<number>;
 
 /**
- * Prepares a grader once for many answers.
- * @throws ConfigError for a specification that is not valid, and where it needs a tool that is missing
+ * Prepares a grader that can score many answers.
+ * @throws ConfigError for an invalid specification, and if the grader needs a tool that is missing
  */
 export function createGrader(spec: unknown, tools: GraderTools = {}): AnswerGrader {
   const owner = { key: 'grader', word: 'grader', code: 'GRADER_INVALID' };
@@ -134,7 +138,7 @@ function multi(
   };
 }
 
-/** The score, or the failure of the grader. */
+/** Returns the score, or the failure of the grader. */
 async function settled(score: Score, call: ModelCall): Promise<number | RewardError> {
   try {
     const result = await score(call);
@@ -170,7 +174,7 @@ const checks: Readonly<Record<Operation, (input: string, reference: string) => b
   ilike: (input, reference) => input.toLowerCase().includes(reference.toLowerCase()),
 };
 
-/** @throws ConfigError where a tool is missing */
+/** @throws ConfigError if a tool is missing */
 function scoreOf(spec: PartSpec, tools: GraderTools): Score {
   switch (spec.type) {
     case 'string_check':

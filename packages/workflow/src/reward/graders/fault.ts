@@ -26,7 +26,7 @@ const noErrors: GraderErrors = {
   unresponsive_reward_error: false,
 };
 
-/** Fields that hold the text of a flag. */
+/** Fields that hold the error text of a flag. */
 const textFields: Partial<Record<Flag, keyof GraderErrors>> = {
   model_grader_server_error: 'model_grader_server_error_details',
   python_grader_runtime_error: 'python_grader_runtime_error_details',
@@ -35,14 +35,14 @@ const textFields: Partial<Record<Flag, keyof GraderErrors>> = {
 
 const code = 'GRADER_FAILED';
 
-/** A failure of a grader on one answer. @param text for the text field of the flag. @default message */
+/** Failure of a grader for one answer. @param text value of the flag's text field. @default message */
 export const graderFault = (flag: Flag, message: string, text = message): RewardError =>
   new RewardError(message, { code, details: { flag, text } });
 
 export const isGraderFault = (error: unknown): error is RewardError =>
   error instanceof RewardError && error.code === code;
 
-/** The flags of all these failures. */
+/** Combines the flags of several failures. */
 export function errorsOf(faults: readonly RewardError[]): GraderErrors {
   const errors: Record<string, boolean | string | null> = { ...noErrors };
   for (const { details } of faults) {

@@ -1,10 +1,13 @@
-/** `calculate_output` of `multi`: names of graders, numbers, `+ - * / ^`, parentheses and functions. */
+/**
+ * Parses `calculate_output` of `multi`: names of graders, numbers, `+ - * / ^`, parentheses and
+ * functions.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 
 type Values = Readonly<Record<string, number>>;
 
-/** Computes the reward from scores by name; the result may be infinite or NaN. */
+/** Computes the reward from scores, keyed by grader; the result may be infinite or NaN. */
 export type Formula = (scores: Values) => number;
 
 const ofOne = { abs: Math.abs, floor: Math.floor, ceil: Math.ceil, exp: Math.exp, sqrt: Math.sqrt, log: Math.log }; // prettier-ignore
@@ -16,8 +19,8 @@ const functions: Readonly<Record<string, (...numbers: number[]) => number>> = {
 const longest = 2000;
 
 /**
- * `^` is right associative and binds more strongly than a sign: `-2^2` is -4.
- * @throws ConfigError for anything else, and for a name that no grader has
+ * `^` is right-associative and binds more strongly than a sign: `-2^2` is -4.
+ * @throws ConfigError for other syntax, and for a name that no grader has
  */
 export function parseFormula(text: string, names: readonly string[]): Formula {
   if (text.length > longest) throw refused(`has ${text.length} characters, at most ${longest}`);

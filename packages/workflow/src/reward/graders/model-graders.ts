@@ -1,4 +1,4 @@
-/** `score_model` and `label_model`: another model reads the answer and gives a number or a label. */
+/** `score_model` and `label_model`: another model reads the answer and returns a number or a label. */
 import { ConfigError, describeError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { graderFault } from './fault.js';
@@ -9,13 +9,13 @@ import { parseTemplate, type Namespaces, type Template } from './template.js';
 type ScoreModel = Extract<PartSpec, { readonly type: 'score_model' }>;
 type LabelModel = Extract<PartSpec, { readonly type: 'label_model' }>;
 
-/** Body of a chat completion but for its `model`. */
+/** Body of a chat completion request, except its `model`. */
 export interface GraderModelRequest {
   readonly messages: {
     readonly role: 'user' | 'assistant' | 'system' | 'developer';
     readonly content: string;
   }[];
-  /** Asks for an object with `result`. */
+  /** Requires an object with the field `result`. */
   readonly response_format: {
     readonly type: 'json_schema';
     readonly json_schema: { readonly name: string; readonly schema: Record<string, unknown> };
@@ -27,7 +27,7 @@ export interface GraderModelRequest {
   readonly top_p?: number;
 }
 
-/** Tokens of calls of one model. */
+/** Total tokens of the calls of one model. */
 export interface GraderUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
@@ -37,13 +37,16 @@ export interface GraderUsage {
 /** Answer of a model to {@link GraderModelRequest}. */
 export interface GraderModelAnswer {
   readonly text: string;
-  /** @default unknown */
+  /** @default usage is unknown */
   readonly usage?: GraderUsage | undefined;
   /** Text of a refusal. @default the model did not refuse */
   readonly refusal?: string | null | undefined;
 }
 
-/** Asks the model of this name. What it throws is a failure of the grader, but a ConfigError passes through. */
+/**
+ * Calls the model of this name. Errors count as failures of the grader, except a ConfigError, which
+ * is rethrown.
+ */
 export type CompleteFn = (
   model: string,
   request: GraderModelRequest,
@@ -58,7 +61,7 @@ export interface ModelCall {
 
 type Ask = (call: ModelCall) => Promise<number>;
 
-/** The number of the model; one out of `range` is a failure. */
+/** The score is the number that the model returns; a number outside of `range` is a failure. */
 export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
   const [low, high] = spec.range;
   const description = `A number from ${low} to ${high}.`;
@@ -70,7 +73,7 @@ export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
   };
 }
 
-/** 1 for a passing label, 0 for another one. */
+/** The score is 1 for a passing label, else 0. */
 export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   const ask = questionOf(spec, { type: 'string', enum: spec.labels }, complete);
   return async (call) => {
@@ -81,7 +84,7 @@ export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   };
 }
 
-/** `steps` is room for reasoning, as in OpenAI's service, whose prompts may refer to it. */
+/** Field for reasoning, as in OpenAI's service: prompts may refer to it. */
 const steps = {
   type: 'array',
   items: {
@@ -117,7 +120,7 @@ function questionOf(spec: ScoreModel | LabelModel, result: object, complete: Com
 
 type Content = ScoreModel['input'][number]['content'];
 
-/** Parts are joined by line breaks. */
+/** Joins parts with line breaks. */
 function textOf(content: Content): Template {
   const list = Array.isArray(content) ? content : [content];
   const texts = list.map((one) => parseTemplate(typeof one === 'string' ? one : one.text));

@@ -1,4 +1,7 @@
-/** `python`: a function `grade(sample, item)` in a process of its own. It limits mistakes; it is no sandbox. */
+/**
+ * `python`: runs a function `grade(sample, item)` in a separate process. Guards against mistakes;
+ * it is not a sandbox.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { describeError } from '@trinity-rft/core';
@@ -7,11 +10,11 @@ import type { Namespaces } from './template.js';
 
 /** Limits of one call; the defaults for time and memory are those of OpenAI's service. */
 export interface PythonLimits {
-  /** @default "python3" */
+  /** Python interpreter. @default "python3" */
   readonly program?: string;
   /** @default 120000 */
   readonly timeoutMs?: number;
-  /** Address space in MiB; not on Windows and macOS, which have no such limit. @default 2048 */
+  /** Address space in MiB. Not enforced on Windows and macOS, which have no such limit. @default 2048 */
   readonly memoryMiB?: number;
 }
 
@@ -20,10 +23,10 @@ interface Script {
   readonly source: string;
 }
 
-/** Bytes of all that it prints. */
+/** Most bytes of output, standard output and standard error together. */
 const mostOutput = 1024 * 1024;
 
-/** Prints of the code go to standard error: standard output has the result alone. */
+/** Redirects prints of the code to standard error, so that standard output contains only the result. */
 const runner = `import json, math, os, sys
 given = json.load(sys.stdin.buffer)
 result = os.dup(1)
@@ -42,7 +45,7 @@ if not math.isfinite(value):
     raise ValueError(f"grade returned {value}")
 os.write(result, json.dumps(value).encode())`;
 
-/** @throws RewardError when the code raises, or exceeds a limit; the reason of `signal` when it aborts */
+/** @throws RewardError if the code raises or exceeds a limit; the reason of `signal` if it aborts */
 export async function gradeInPython(
   script: Script,
   values: Namespaces,
@@ -102,7 +105,7 @@ const inputOf = ({ source }: Script, { sample, item }: Namespaces, memoryMiB: nu
     memory: memoryMiB * 1024 * 1024,
   });
 
-/** Collects both outputs; returns what they were. */
+/** Collects both outputs. @returns function that reads what was collected */
 function readOutput(child: ChildProcess, onTooMuch: () => void) {
   const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   let size = 0;

@@ -1,17 +1,17 @@
-/** An answer of the model as graders see it. */
+/** An answer of the model in the form that graders read. */
 import type { ToolCall } from '@trinity-rft/core';
 
 /** The namespace `sample` of templates, and the argument `sample` of Python graders. */
 export interface GraderSample {
   readonly output_text: string;
-  /** The text as JSON. @default the text is no JSON */
+  /** The text parsed as JSON. @default the text is not JSON */
   readonly output_json?: unknown;
   readonly output_tools: readonly ToolCall[];
-  /** Choices of a chat completion. @default none */
+  /** Choices of a chat completion. @default not available */
   readonly choices?: readonly unknown[];
 }
 
-/** The sample of an answer: `output_json` is there if the text is JSON. */
+/** Creates the sample of an answer; `output_json` is set if the text is JSON. */
 export function graderSample(text: string, toolCalls: readonly ToolCall[] = []): GraderSample {
   const calls = toolCalls.length > 0;
   const message = {
@@ -27,7 +27,7 @@ export function graderSample(text: string, toolCalls: readonly ToolCall[] = []):
   };
 }
 
-/** Undefined for text that is no JSON. */
+/** Returns undefined for text that is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Graders of OpenAI's fine-tuning API as they stand in files. */
+/** Schema of graders, as OpenAI's fine-tuning API defines them. */
 import { z } from 'zod';
 import { parseFormula } from './formula.js';
 import { graderSample } from './sample.js';
@@ -7,7 +7,7 @@ import { parseTemplate, type Namespaces } from './template.js';
 
 const text = () => z.string('expected text').min(1, 'expected text that is not empty');
 
-/** Reports what `parse` throws. */
+/** Reports errors that `parse` throws. */
 const readBy =
   (parse: (value: string) => unknown) =>
   (value: string, context: z.RefinementCtx<string>): void => {
@@ -25,7 +25,7 @@ const named = <T extends string>(type: T) => ({
   name: text().default(type),
 });
 
-/** Evaluations of OpenAI read it; a reward is the score itself. */
+/** Used by OpenAI's evaluations; ignored here, because a reward is the score itself. */
 const passThreshold = z.number('expected a number').optional();
 
 const stringCheck = z.strictObject({
@@ -117,7 +117,7 @@ const labelModel = z
       });
   });
 
-/** Bytes of a source, as in OpenAI's service. */
+/** Most bytes of a source, as in OpenAI's service. */
 const longestSource = 256 * 1024;
 
 const python = z.strictObject({
@@ -136,7 +136,7 @@ const parts = z.record(z.string(), part, 'expected graders by name');
 
 const onePart = part.transform((one) => ({ [one.name]: one }));
 
-/** Graders by name, or one grader, which is then found by its own name. */
+/** Graders by name, or a single grader, which is then found under its own name. */
 const namedParts = z.unknown().transform((given, context): z.output<typeof parts> => {
   const isOne = typeof (given as { readonly type?: unknown } | null)?.type === 'string';
   const read = (isOne ? onePart : parts).safeParse(given);
@@ -168,7 +168,7 @@ const multi = z
       }
   });
 
-/** A grader as OpenAI's API takes it; `label_model` is a part of `multi` only. */
+/** A grader as OpenAI's API accepts it; `label_model` can only be a part of `multi`. */
 export const graderSchema = z.discriminatedUnion(
   'type',
   [stringCheck, textSimilarity, scoreModel, python, multi],
@@ -176,25 +176,25 @@ export const graderSchema = z.discriminatedUnion(
 );
 
 export type GraderSpec = z.output<typeof graderSchema>;
-/** A grader that gives a score by itself, or within `multi`. */
+/** A grader that can be used alone or within `multi`. */
 export type PartSpec = z.output<typeof part>;
 
-/** The graders of a grader: itself, or the parts of `multi`. */
+/** The grader itself, or the parts of `multi`. */
 const partsOfGrader = (spec: GraderSpec): readonly PartSpec[] =>
   spec.type === 'multi' ? Object.values(spec.graders) : [spec];
 
-/** Names of the models that the grader asks, each once. */
+/** Distinct names of the models that the grader asks. */
 export const modelsOfGrader = (spec: GraderSpec): readonly string[] => [
   ...new Set(partsOfGrader(spec).flatMap((one) => ('model' in one ? [one.model] : []))),
 ];
 
-/** Does it run Python code? */
+/** True if the grader runs Python code. */
 export const needsPython = (spec: GraderSpec): boolean =>
   partsOfGrader(spec).some(({ type }) => type === 'python');
 
 /**
- * Finds before the first answer that a row lacks a value that a template reads.
- * @throws RewardError that names it
+ * Detects before the first answer that a row lacks a value that a template reads.
+ * @throws RewardError that names the value
  */
 export function checkGraderRow(spec: GraderSpec, item: Namespaces['item']): void {
   const templates = JSON.stringify(partsOfGrader(spec).filter(({ type }) => type !== 'python'));

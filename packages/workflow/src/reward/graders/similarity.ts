@@ -1,12 +1,12 @@
-/** Similarities of two texts, from 0 to 1; equal texts have 1. All but `bleu` are symmetric. */
+/** Similarities of two texts, from 0 to 1; equal texts have 1. All except `bleu` are symmetric. */
 import { graderFault } from './fault.js';
 
 type Similarity = (input: string, reference: string) => number;
 type Sequence = readonly string[];
 
-/** Characters of a text: the longest common subsequence of longer ones takes seconds. */
+/** Most characters of a text: the longest common subsequence of longer texts takes seconds. */
 const longest = 50_000;
-/** BLEU and GLEU count sequences of up to so many tokens. */
+/** Longest sequence, in tokens, that BLEU and GLEU count. */
 const mostTokens = 4;
 
 const similarities = {
@@ -41,17 +41,17 @@ export function similarity(name: SimilarityName, input: string, reference: strin
   return similarities[name](input, reference);
 }
 
-/** A character of scripts without spaces is a word of its own. */
+/** Characters of scripts without spaces, each of which counts as a word. */
 const alone = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]`;
 const wordForm = new RegExp(String.raw`${alone}|[[\p{L}\p{N}\p{M}]--${alone}]+`, 'gv');
 const tokenForm = new RegExp(String.raw`${alone}|[[\p{L}\p{N}\p{M}_]--${alone}]+|\S`, 'gv');
 
-/** Words in lower case without punctuation, as the package rouge-score, but of all scripts. */
+/** Words in lower case without punctuation, like those of the package rouge-score, but for all scripts. */
 const words = (text: string): Sequence => text.toLowerCase().match(wordForm) ?? [];
-/** Words and signs. */
+/** Words and punctuation marks. */
 const tokens = (text: string): Sequence => text.match(tokenForm) ?? [];
 
-/** How often each sequence of `n` tokens occurs. */
+/** Number of occurrences of each sequence of `n` tokens. */
 function grams(list: Sequence, n: number): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (let at = 0; at + n <= list.length; at++) {
@@ -61,7 +61,7 @@ function grams(list: Sequence, n: number): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Number of common sequences of `n` tokens, each counted as often as in the list that has fewer. */
+/** Number of common sequences of `n` tokens; for each, the smaller of its two counts. */
 function matches(a: Sequence, b: Sequence, n: number): number {
   const other = grams(b, n);
   return [...grams(a, n)].reduce(
@@ -74,7 +74,10 @@ const gramCount = ({ length }: Sequence, n: number): number => Math.max(0, lengt
 
 const isSame = (a: Sequence, b: Sequence): boolean => a.join('\n') === b.join('\n');
 
-/** F1 of sequences of `n` words; for lists that are too short, whether they are equal. @see Lin 2004, section 2 */
+/**
+ * F1 of sequences of `n` words; for lists that are too short, 1 if they are equal, else 0.
+ * @see Lin 2004, section 2
+ */
 function rouge(n: number): Similarity {
   return (input, reference) => {
     const [a, b] = [words(input), words(reference)];
@@ -84,9 +87,9 @@ function rouge(n: number): Similarity {
 }
 
 /**
- * BLEU of one sentence: brevity penalty times the geometric mean of the clipped precisions of 1 to 4
- * tokens, of fewer for a shorter input. The k-th precision of 0 counts as 1 / (2^k count), as in
- * `sentence_bleu` of sacreBLEU.
+ * BLEU of one sentence: brevity penalty times the geometric mean of the clipped precisions for
+ * sequences of 1 to 4 tokens, or fewer for a shorter input. The k-th precision that is 0 counts as
+ * 1 / (2^k count), as in `sentence_bleu` of sacreBLEU.
  * @see Papineni et al. 2002, BLEU; Chen and Cherry 2014, smoothing 3
  */
 function bleu(input: Sequence, reference: Sequence): number {
@@ -104,7 +107,7 @@ function bleu(input: Sequence, reference: Sequence): number {
 }
 
 /**
- * The smaller one of precision and recall of all sequences of 1 to 4 tokens.
+ * The smaller of precision and recall over all sequences of 1 to 4 tokens.
  * @see Wu et al. 2016, Google's Neural Machine Translation System, section 4
  */
 function gleu(input: Sequence, reference: Sequence): number {
@@ -119,7 +122,11 @@ function commonShare(a: Sequence, b: Sequence): number {
   return total === 0 ? 1 : (2 * commonLength(a, b)) / total;
 }
 
-/** Length of the longest common subsequence: the zeros of a row of bits. @see Hyyrö 2004 */
+/**
+ * Length of the longest common subsequence, computed with bit vectors: the number of zeros in the
+ * last one.
+ * @see Hyyrö 2004
+ */
 function commonLength(a: Sequence, b: Sequence): number {
   const places = new Map<string, bigint>();
   a.forEach((one, at) => places.set(one, (places.get(one) ?? 0n) | (1n << BigInt(at))));

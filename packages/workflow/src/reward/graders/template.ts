@@ -3,7 +3,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { graderFault } from './fault.js';
 import type { GraderSample } from './sample.js';
 
-/** Values that templates can name. */
+/** Values that templates can refer to. */
 export interface Namespaces {
   readonly item: Readonly<Record<string, unknown>>;
   readonly sample: GraderSample;
@@ -20,9 +20,10 @@ const sampleFields = ['output_text', 'output_json', 'output_tools', 'choices'];
 const pathForm = /^(?<root>item|sample)(?<rest>(?:\.[\p{L}\p{N}_$-]+|\[\d+\])+)$/u;
 
 /**
- * Reads a template once for many answers. Texts are inserted unchanged, other values as JSON; inserted text
- * is not a template again.
- * @throws ConfigError for a variable that is not a path into `item` or `sample`, or that is not closed
+ * Parses a template that can be filled for many answers. Texts are inserted unchanged, other values
+ * as JSON; inserted text is not expanded again.
+ * @throws ConfigError for a variable that is not a path into `item` or `sample`, or that is not
+ * closed
  */
 export function parseTemplate(text: string): Template {
   const [start = '', ...others] = text.split('{{');

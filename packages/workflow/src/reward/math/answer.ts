@@ -1,5 +1,5 @@
 /**
- * The structure of an answer: quantities in lists, tuples, sets, intervals, matrices, equations and
+ * Structure of an answer: quantities in lists, tuples, sets, intervals, matrices, equations and
  * inequalities.
  */
 import { variablesOf } from './expression.js';
@@ -8,7 +8,7 @@ import { readQuantity, type Quantity } from './quantity.js';
 
 export type Answer = Quantity | Group | Equation | Inequality | PlainText;
 
-/** A `list` has no brackets. Brackets: `(,)`, `[,)` and so on. */
+/** A `list` has no brackets. Bracketed groups are named by their brackets: `(,)`, `[,)` and so on. */
 type GroupShape = 'list' | 'set' | 'union' | 'ratio' | 'matrix' | 'row' | `${string},${string}`;
 
 export interface Group {
@@ -17,10 +17,7 @@ export interface Group {
   readonly items: readonly Answer[];
 }
 
-/**
- * Sides joined by equals signs, two or more. `name`: the first side, when it is a variable or
- * `f(x)`.
- */
+/** Two or more sides, joined by equals signs. `name`: the first side, if it is a variable or `f(x)`. */
 export interface Equation {
   readonly kind: 'equation';
   readonly name: string | undefined;
@@ -34,15 +31,15 @@ export interface Inequality {
   readonly sides: readonly Answer[];
 }
 
-/** Everything else, in lower case. */
+/** Text that is not math, in lower case. */
 interface PlainText {
   readonly kind: 'text';
   readonly text: string;
 }
 
 /**
- * Possible meanings of an answer, the likelier one first: `100,200` is a number, or a list of two. Never
- * empty.
+ * Possible meanings of an answer, the most likely one first: `100,200` is a number, or a list of
+ * two. Never empty.
  * @param text at most `maxAnswerLength` characters
  */
 export function readAnswer(text: string): readonly [Answer, ...Answer[]] {
@@ -52,7 +49,7 @@ export function readAnswer(text: string): readonly [Answer, ...Answer[]] {
   return same ? [read(grouped)] : [read(grouped), read(apart)];
 }
 
-/** Could every part be read? */
+/** True if every part of the answer could be read. */
 export function isMath(answer: Answer): boolean {
   switch (answer.kind) {
     case 'text':
@@ -67,7 +64,7 @@ export function isMath(answer: Answer): boolean {
   }
 }
 
-/** Readers in order of binding, the weakest first. */
+/** Readers in order of precedence, starting with the weakest binding. */
 const readers: readonly ((tokens: readonly Token[]) => Answer | undefined)[] = [
   readNamedSet,
   readList,
@@ -88,7 +85,7 @@ function read(tokens: readonly Token[]): Answer {
   return { kind: 'text', text: tokens.map(({ text }) => text.toLowerCase()).join(' ') };
 }
 
-/** The empty set, and all real numbers. */
+/** Reads the empty set and the set of all real numbers. */
 function readNamedSet(tokens: readonly Token[]): Answer | undefined {
   const [token, ...more] = tokens;
   if (more.length > 0) return undefined;
@@ -98,7 +95,7 @@ function readNamedSet(tokens: readonly Token[]): Answer | undefined {
     : undefined;
 }
 
-/** `1, 2 and 3` */
+/** Reads `1, 2 and 3`. */
 function readList(tokens: readonly Token[]): Answer | undefined {
   const isSeparator = ({ kind, text }: Token): boolean =>
     kind === 'mark' ? text === ',' || text === ';' : kind === 'word' && /^(?:and|or)$/i.test(text);
@@ -108,7 +105,7 @@ function readList(tokens: readonly Token[]): Answer | undefined {
   return items.length > 0 ? group('list', items.map(read)) : undefined;
 }
 
-/** `1 \pm 2` is the list of both. */
+/** Reads `1 \pm 2` as the list of both values. */
 function readBothSigns(tokens: readonly Token[]): Answer | undefined {
   if (!tokens.some(({ text }) => text === '\\pm' || text === '\\mp')) return undefined;
   const choose = (plusOrMinus: string, minusOrPlus: string): readonly Token[] =>
@@ -119,7 +116,7 @@ function readBothSigns(tokens: readonly Token[]): Answer | undefined {
   return group('list', [read(choose('+', '-')), read(choose('-', '+'))]);
 }
 
-/** `(-\infty, 1) \cup (2, 3]` */
+/** Reads `(-\infty, 1) \cup (2, 3]`. */
 function readUnion(tokens: readonly Token[]): Answer | undefined {
   const parts = splitAt(tokens, ({ text }) => text === '\\cup');
   return parts.length > 1 && parts.every((part) => part.length > 0)
@@ -127,7 +124,7 @@ function readUnion(tokens: readonly Token[]): Answer | undefined {
     : undefined;
 }
 
-/** `3 : 4` */
+/** Reads `3 : 4`. */
 function readRatio(tokens: readonly Token[]): Answer | undefined {
   const parts = splitAt(tokens, ({ text }) => text === ':');
   return parts.length > 1 && parts.every((part) => part.length > 0)
@@ -148,9 +145,7 @@ function readMatrix(tokens: readonly Token[]): Answer | undefined {
   );
 }
 
-/**
- * `(1, 2)`, `[1, 2)`, `\{1, 2\}`; brackets around a single item are dropped, except those of a set.
- */
+/** Reads `(1, 2)`, `[1, 2)`, `\{1, 2\}`. Drops brackets around a single item, except those of a set. */
 function readBracketed(tokens: readonly Token[]): Answer | undefined {
   const open = tokens[0]?.text ?? '';
   if (!['(', '[', '{', '\\{'].includes(open) || closing(tokens) !== tokens.length - 1)
@@ -192,8 +187,8 @@ function readRelation(tokens: readonly Token[]): Answer | undefined {
 }
 
 /**
- * A variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables, or two points or more with the
- * marks around them: `|AB|`, `\angle ABC`.
+ * Name of a side that is a variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables, or two or
+ * more points with the marks around them: `|AB|`, `\angle ABC`.
  */
 function nameOf(side: readonly Token[]): string | undefined {
   const shape = side
@@ -210,7 +205,7 @@ function nameOf(side: readonly Token[]): string | undefined {
 
 const notNames = new Set(['\\pi', '\\angle', '\\triangle', '\\overline']);
 
-/** Words before an equals sign: `Total area = 5`. */
+/** True for words before an equals sign: `Total area = 5`. */
 const isLabel = (side: readonly Token[]): boolean =>
   side.every(({ kind }) => kind === 'word' || kind === 'symbol') &&
   side.some(({ kind, text }) => kind === 'word' && text.length > 3);
@@ -222,7 +217,7 @@ const mirrored: Readonly<Record<string, string>> = {
   '\\le': '\\ge',
 };
 
-/** Turned to run from small to large; an interval where numbers bound one variable. */
+/** Reads an inequality, turned so that values increase; an interval if numbers bound one variable. */
 function readInequality(
   givenSigns: readonly string[],
   givenSides: readonly (readonly Token[])[],
@@ -266,7 +261,7 @@ function intervalOf(signs: readonly string[], sides: readonly Answer[]): Group |
 
 const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0];
 
-/** Lists inside a list or set are merged into it; a list of one is its item. */
+/** Merges lists that are inside a list or set; a list of one becomes its item. */
 function group(shape: GroupShape, items: readonly Answer[]): Answer {
   const isFlat = shape === 'list' || shape === 'set';
   const flat = isFlat
@@ -283,7 +278,7 @@ function group(shape: GroupShape, items: readonly Answer[]): Answer {
 const openers = new Set(['(', '[', '{', '\\{', '\\begin{matrix}']);
 const closers = new Set([')', ']', '}', '\\}', '\\end{matrix}']);
 
-/** Tokens outside of all brackets, with their places. */
+/** Tokens outside of all brackets, with their indices. */
 function topLevel(tokens: readonly Token[]): readonly (readonly [number, Token])[] {
   const found: (readonly [number, Token])[] = [];
   let depth = 0;
@@ -295,7 +290,7 @@ function topLevel(tokens: readonly Token[]): readonly (readonly [number, Token])
   return found;
 }
 
-/** The place of the bracket that closes the first one; -1 when there is none. */
+/** Index of the bracket that closes the first one; -1 if there is none. */
 function closing(tokens: readonly Token[]): number {
   let depth = 0;
   return tokens.findIndex(({ text }) => {
@@ -304,7 +299,7 @@ function closing(tokens: readonly Token[]): number {
   });
 }
 
-/** The parts between the separators outside of all brackets; one part when there are none. */
+/** Parts between separators outside of all brackets; a single part if there is no separator. */
 function splitAt(
   tokens: readonly Token[],
   isSeparator: (token: Token) => boolean,

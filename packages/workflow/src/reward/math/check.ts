@@ -1,4 +1,4 @@
-/** The one math checker: does a response give the expected answer? */
+/** The math checker: decides if a response gives the reference answer. */
 import {
   announcedAnswer,
   boxedAnswer,
@@ -13,21 +13,21 @@ import { sameAnswer } from './same.js';
 import { functionNames, numberWords } from './vocabulary.js';
 
 /**
- * Longer answers are compared as plain text unless a limit is given: it bounds the work that a
- * response can cause.
+ * Longer answers are compared as plain text unless another limit is given: this bounds the work
+ * that a response can cause.
  */
 export const maxAnswerLength = 1_000;
 
 /**
- * Does the final answer of `response`, wherever it is, equal that of `truth`? Never throws; linear in
- * the length of both.
+ * True if the final answer of `response`, wherever it is, equals that of `truth`. Does not throw;
+ * takes time linear in the length of both.
  */
 export function checkMathAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
   const answer = extractAnswer(response);
   return answer !== undefined && sameMath(answer, extractTruth(truth), limit);
 }
 
-/** Like {@link checkMathAnswer}, but only a box counts. */
+/** Like {@link checkMathAnswer}, but only accepts a boxed answer. */
 export function checkBoxedAnswer(
   response: string,
   truth: string,
@@ -38,10 +38,10 @@ export function checkBoxedAnswer(
 }
 
 /**
- * The final answer of a response, as written. The first of these kinds that occurs, and the last of
- * that kind: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but
- * an answer, the formula that it ends with, the last number. Text after the last
- * `</think>` takes precedence over the thought itself. Never empty.
+ * The final answer of a response, as written: the last one of the first kind that occurs, in this
+ * order: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but
+ * an answer, the formula that ends the text, the last number. Text after the last `</think>` takes
+ * precedence over the thought. Undefined if there is none; not an empty text.
  */
 export function extractAnswer(response: string): string | undefined {
   const thought = response.lastIndexOf('</think>');
@@ -49,7 +49,7 @@ export function extractAnswer(response: string): string | undefined {
   return answerIn(final) || answerIn(response) || undefined;
 }
 
-/** The expected answer: marked as in a response, like the `#### 72` of GSM8K, or the whole text. */
+/** The reference answer: marked as in a response, like the `#### 72` of GSM8K, or the whole text. */
 export function extractTruth(truth: string): string {
   return markedAnswer(truth) || truth.trim();
 }
@@ -67,7 +67,7 @@ function markedAnswer(text: string): string | undefined {
   );
 }
 
-/** A text without any mark that is nothing but an answer: a formula, or a few words. */
+/** An unmarked text that is nothing but an answer: a formula, or a few words. */
 function bareAnswer(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed.length > maxAnswerLength) return undefined;
@@ -77,7 +77,7 @@ function bareAnswer(text: string): string | undefined {
 }
 
 /**
- * The formula that ends a text: `So we get \frac{1}{2}.` For an equation, the part after its last
+ * The formula that ends a text: `So we get \frac{1}{2}.` For an equation, the part after the last
  * equals sign.
  */
 function lastFormula(text: string): string | undefined {
@@ -92,8 +92,8 @@ function lastFormula(text: string): string | undefined {
 }
 
 /**
- * The answer in a marked text: all of it, or, if it is prose, its first (0) or last (-1) formula
- * or number.
+ * The answer within a marked text: the whole text, or, if it is prose, its first (0) or last (-1)
+ * formula or number.
  */
 function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;
@@ -107,16 +107,17 @@ function settle(text: string | undefined, place: 0 | -1): string | undefined {
 const readsAsMath = (text: string): boolean =>
   text.length <= maxAnswerLength && !beginsAsProse(text) && isMath(readAnswer(text)[0]);
 
-/** `So we get 5` is not a product of letters. */
+/** True for `So we get 5`, which is not a product of letters. */
 function beginsAsProse(text: string): boolean {
   const word = /^\s*([A-Za-z][a-z]{1,2})\s/.exec(text)?.[1]?.toLowerCase();
   return word !== undefined && !functionNames.has(word) && !numberWords.has(word);
 }
 
 /**
- * Do two answers, without the text around them, mean the same? Answers longer than `limit` characters
- * are compared as texts. Never throws up to `maxAnswerLength`; with a higher limit it may take
- * long or run out of stack, so use it in a thread with a deadline, as `createMathChecker` does.
+ * True if two answers, without the text around them, mean the same. Answers longer than `limit`
+ * characters are compared as texts. Does not throw up to `maxAnswerLength`; with a higher limit it
+ * may take long or overflow the stack, so call it in a thread with a deadline, as
+ * `createMathChecker` does.
  */
 export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean {
   if (a.trim() === b.trim()) return true;
@@ -129,17 +130,17 @@ export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean
   return readAnswer(a).some((answer) => readings.some((reading) => sameAnswer(answer, reading)));
 }
 
-/**
- * An answer in one spelling: tokens with a space between them. Idempotent; changes the spelling, not
- * the value.
- */
+/** Normalizes the spelling, not the value, of an answer: tokens separated by spaces. Idempotent. */
 export function normalizeAnswer(text: string): string {
   return tokenize(text)
     .map((token) => token.text)
     .join(' ');
 }
 
-/** Case matters in formulas, but not in words or in the letter of a choice: `(b)` is `B`. */
+/**
+ * Normalizes case where it does not matter: in words and in the letter of a choice, `(b)` is `B`,
+ * but not in formulas.
+ */
 function keyOf(text: string): string {
   const key = normalizeAnswer(text).replace(/^\( (\S+) \)$/, '$1');
   const isPhrase = /^[\p{L} ]+$/u.test(key) && /\p{L}{2}/u.test(key);

@@ -1,4 +1,4 @@
-/** Expressions, which the parser makes of tokens, and their values. */
+/** Expressions, which the parser builds from tokens, and their values. */
 import { absolute, ceil, factorial, floor } from './functions.js';
 import {
   add,
@@ -52,7 +52,7 @@ const operators = {
   arctan: onFloat(Math.atan, (x) => 1 / (1 + x * x)),
 } satisfies Record<string, (a: MaybeNum, b: MaybeNum) => MaybeNum>;
 
-/** A function of floats; its error is that of its argument times the slope. */
+/** Applies a function to a float; the error of the result is that of the argument times the slope. */
 function onFloat(
   value: (x: number) => number,
   slope: (x: number) => number,
@@ -76,7 +76,7 @@ export const apply = (operator: Operator, ...operands: readonly Expression[]): E
   operands,
 });
 
-/** The value of an expression; undefined when it has none. Depth is bounded by the parser. */
+/** Value of an expression; undefined if it has none. The parser bounds the depth of the recursion. */
 export function evaluate(expression: Expression, assignment: Assignment): MaybeNum {
   switch (expression.kind) {
     case 'number':
@@ -94,7 +94,7 @@ export function evaluate(expression: Expression, assignment: Assignment): MaybeN
   }
 }
 
-/** The variables of an expression, each once. */
+/** Distinct variables of an expression. */
 export function variablesOf(expression: Expression, found: Set<string> = new Set()): Set<string> {
   if (expression.kind === 'symbol' && !constants.has(expression.name)) found.add(expression.name);
   if (expression.kind === 'apply')
@@ -102,7 +102,7 @@ export function variablesOf(expression: Expression, found: Set<string> = new Set
   return found;
 }
 
-/** The same tree, even if it has no value. */
+/** True if the trees are equal, even if they have no value. */
 export function sameTree(a: Expression, b: Expression): boolean {
   if (a.kind === 'apply' && b.kind === 'apply') {
     return (
@@ -114,23 +114,26 @@ export function sameTree(a: Expression, b: Expression): boolean {
   return a.kind === 'symbol' && b.kind === 'symbol' && a.name === b.name;
 }
 
-/** Could every part be read? It need not have a value: 1/0 is readable. */
+/** True if every part could be read, even if it has no value, such as 1/0. */
 export function isReadable(expression: Expression): boolean {
   if (expression.kind === 'apply') return expression.operands.every(isReadable);
   return expression.kind !== 'invalid';
 }
 
-/** One for each variable; expressions with more variables are not compared. */
+/** One prime per variable; expressions with more variables are not compared. */
 const primes = [
   7919, 6389, 5003, 4001, 3299, 2711, 2203, 1811, 1511, 1259, 1049, 863, 719, 607, 499, 421,
 ] as const;
-/** Divisors of the primes: variables of about 8 to 0.4, 5 to 0.2, -0.8 to -0.04, and large ones. */
+/**
+ * Divisors of the primes: they give variables of about 8 to 0.4, 5 to 0.2, -0.8 to -0.04, and large
+ * ones.
+ */
 const divisors = [991n, 1777n, -9973n, 1n] as const;
 
 /**
- * Points to compare expressions at, each variable with a different value; none for more than
- * 16 variables. Polynomials of moderate degree that agree at all of them are the same (the idea of
- * Schwartz 1980 and Zippel 1979, with fixed points that no answer anticipates).
+ * Points at which expressions are compared; at each, all variables have different values. Empty for
+ * more than 16 variables. Polynomials of moderate degree that agree at all points are equal (the
+ * idea of Schwartz 1980 and Zippel 1979, with fixed points that no answer anticipates).
  */
 export function testPoints(variables: ReadonlySet<string>): readonly Assignment[] {
   if (variables.size === 0) return [new Map()];

@@ -6,7 +6,7 @@ export function absolute(a: MaybeNum): MaybeNum {
   return a && approximate(Math.abs(a.value), a.error);
 }
 
-/** Undefined for a float so close to a whole number that its error decides. */
+/** Undefined for a float that is so close to a whole number that the result depends on its error. */
 export function floor(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact') {
     const { numerator, denominator } = a;
@@ -21,10 +21,10 @@ export const ceil = (a: MaybeNum): MaybeNum => negateOf(floor(negateOf(a)));
 
 const negateOf = (a: MaybeNum): MaybeNum => a && negate(a);
 
-/** The largest one whose bits a fraction may have. */
+/** Largest argument whose factorial fits into the bits of a fraction. */
 const largestFactorial = 500n;
 
-/** Exact for whole numbers up to 500; the gamma function of a + 1 for others above -1. */
+/** Exact for whole numbers up to 500; the gamma function of a + 1 for other numbers above -1. */
 export function factorial(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact' && a.numerator % a.denominator === 0n) {
     const n = a.numerator / a.denominator;
@@ -40,9 +40,7 @@ export function factorial(a: MaybeNum): MaybeNum {
   );
 }
 
-/**
- * Those computed so far, because a hostile answer may contain the same one many times.
- */
+/** Cache of the factorials computed so far, because a hostile answer may repeat one many times. */
 const factorials: bigint[] = [1n];
 
 function wholeFactorial(n: number): bigint {
@@ -56,7 +54,10 @@ const lanczos = [
   1.5056327351493116e-7,
 ] as const;
 
-/** For x > 0, to about 1e-14. Source: Lanczos 1964, doi:10.1137/0701008, g = 7 with nine terms. */
+/**
+ * Gamma function for x > 0, accurate to about 1e-14. Source: Lanczos 1964, doi:10.1137/0701008, g =
+ * 7 with nine terms.
+ */
 function gamma(x: number): number {
   const z = x - 1;
   const sum = lanczos.reduce(

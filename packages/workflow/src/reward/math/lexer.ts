@@ -1,6 +1,6 @@
 /**
- * Cuts an answer, LaTeX or plain, into tokens. One pass: a rule looks ahead only over what it then
- * takes.
+ * Splits an answer, LaTeX or plain, into tokens. Works in one pass: a rule looks ahead only over
+ * what it then consumes.
  */
 import {
   characterTexts,
@@ -14,19 +14,20 @@ import {
 export interface Token {
   /**
    * `number`: digits without separators. `symbol`: a variable with its subscript. `word`: letters
-   * that are not one variable. `command`: a LaTeX command. `mark`: anything else, one character but
-   * for `\\`, `\{`, `\}` and the ends of a matrix.
+   * that are not one variable. `command`: a LaTeX command. `mark`: any other single character, and
+   * `\\`, `\{`, `\}` and the ends of a matrix.
    */
   readonly kind: 'number' | 'symbol' | 'word' | 'command' | 'mark';
   readonly text: string;
-  /** After white space or inside of \text{..}: `5 m` is five metres, `5m` may be five times m. */
+  /** True after white space or inside of \text{..}: `5 m` is five metres, `5m` may be five times m. */
   readonly apart: boolean;
 }
 
 /**
- * The tokens of an answer. Without style: dollars, spacing, fonts, sizes, thousands separators,
- * marks around the whole. `grouping`: does a comma before three digits separate thousands? Between
- * brackets it does only where nothing else is possible.
+ * Tokens of an answer, without style: dollars, spacing, fonts, sizes, thousands separators, and
+ * marks around the whole.
+ * @param grouping true if a comma before three digits separates thousands; between brackets only if
+ * nothing else is possible
  */
 export function tokenize(text: string, grouping = true): readonly Token[] {
   const scanner = new Scanner(foldCharacters(text), grouping);
@@ -34,12 +35,15 @@ export function tokenize(text: string, grouping = true): readonly Token[] {
   return trimMarks(scanner.tokens);
 }
 
-/** Takes the token at the scanner's place; false when the rule does not match there. */
+/** Consumes the token at the scanner's position; false if the rule does not match there. */
 type Rule = (scanner: Scanner) => boolean;
 
 class Scanner {
   readonly tokens: Token[] = [];
-  /** Per open brace: is it the argument of a wrapper like \text, whose closing brace is dropped too? */
+  /**
+   * For each open brace, true if it belongs to a wrapper like \text, whose closing brace is dropped
+   * too.
+   */
   readonly braces: boolean[] = [];
   readonly grouping: boolean;
   brackets = 0;
@@ -56,7 +60,7 @@ class Scanner {
     return this.#at >= this.#source.length;
   }
 
-  /** The match of a sticky pattern at the current place, which moves past it. */
+  /** Matches a sticky pattern at the current position, and moves behind the match. */
   take(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = this.#at;
     const match = pattern.exec(this.#source);
@@ -80,7 +84,7 @@ class Scanner {
 
 const exponent = String.raw`(?:[eE][+-]?\d{1,4}(?![\p{L}\d]))?`;
 const fraction = String.raw`(?:\.\d*\\overline\{\d+\}|\.\d+)?`;
-/** Separators that only thousands have: `1{,}000`, `1\,000`, `1,\!000`. */
+/** Separators that are only used for thousands: `1{,}000`, `1\,000`, `1,\!000`. */
 const separator = String.raw`(?:\{,\}|\\,|,\\!)`;
 const thousands = String.raw`(?:(?:${separator}\d{3}(?!\d))+)?`;
 const plain = String.raw`\d+${thousands}${fraction}${exponent}|\.\d+${exponent}`;
@@ -89,7 +93,7 @@ const grouped = new RegExp(
   String.raw`\d{1,3}(?:(?:,|${separator})\d{3}(?!\d))+${fraction}|${plain}`,
   'uy',
 );
-/** (1,000,2) cannot be three numbers, for none begins with a zero. */
+/** (1,000,2) cannot be three numbers, because no number begins with a zero. */
 const groupedInBrackets = new RegExp(
   String.raw`\d{1,3}(?:,\d{3}(?!\d))*,0\d\d(?!\d)(?:,\d{3}(?!\d))*${fraction}|${plain}`,
   'uy',
@@ -159,13 +163,13 @@ function takeName(scanner: Scanner, name: string | undefined): boolean {
     : scanner.push('symbol', name + takeSubscript(scanner));
 }
 
-/** `_{12}`, in one spelling; empty without one. */
+/** Consumes a subscript and returns it in a uniform spelling, `_{12}`; empty if there is none. */
 function takeSubscript(scanner: Scanner): string {
   const match = scanner.take(subscript);
   return match ? `_{${(match[1] ?? match[2] ?? '').replace(/\s/g, '')}}` : '';
 }
 
-/** Matrices with any delimiter are one kind; determinants are not. */
+/** Matches the ends of matrices, with any delimiter; determinants are different. */
 function takeMatrixEnd(scanner: Scanner): boolean {
   const match = scanner.take(
     /\\(begin|end)\{(?:[pbB]?(?:small)?matrix|array)\}(?:\{[clr| ]{1,40}\})?/y,
@@ -206,8 +210,8 @@ const unraised = (character: string): string =>
   '0123456789-+'.charAt(superscripts.indexOf(character));
 
 /**
- * One character for every way to write it; Unicode compatibility forms (full width, styled letters)
- * become plain ones.
+ * Replaces every spelling of a character by one; Unicode compatibility forms (full width, styled
+ * letters) become plain characters.
  */
 function foldCharacters(text: string): string {
   let folded = '';
@@ -224,7 +228,7 @@ function foldCompatible(character: string): string {
   return folded.includes('\u2044') ? ` ${folded.replace('\u2044', '/')}` : folded;
 }
 
-/** `5!` and `(n+1)!`, but not `Yes!` */
+/** True for `5!` and `(n+1)!`, but not for `Yes!`. */
 function isFactorial(tokens: readonly Token[], at: number): boolean {
   const before = tokens.slice(0, at).findLast(({ text }) => text !== '!');
   return (
@@ -234,7 +238,10 @@ function isFactorial(tokens: readonly Token[], at: number): boolean {
   );
 }
 
-/** Marks at the ends that belong to the sentence, the line or Markdown: `= 5`, `**5**`, `5.`, `5\\\\` */
+/**
+ * Drops marks at both ends that belong to the sentence, the line or Markdown: `= 5`, `**5**`, `5.`,
+ * `5\\\\`.
+ */
 function trimMarks(tokens: readonly Token[]): readonly Token[] {
   const isLoose = (token: Token | undefined): boolean =>
     token?.kind === 'mark' && (token.text === '\\\\' || '^*.,;:!?='.includes(token.text));

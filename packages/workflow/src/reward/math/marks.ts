@@ -1,18 +1,17 @@
-/** Finds answers in texts of models and data sets. Every search is linear in the text's length. */
+/** Finds answers in texts of models and data sets. Every search takes time linear in the text's length. */
 
-/** A box and its place in the text. */
+/** A box and its position in the text. */
 interface Box {
-  /** Place of its backslash. */
+  /** Index of its backslash. */
   readonly start: number;
-  /** Place after its closing brace. */
+  /** Index after its closing brace. */
   readonly end: number;
   readonly content: string;
 }
 
 /**
- * The content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`, trimmed. Boxes with nothing but
- * "and", commas or a name and an equals sign between them are one list. Undefined when no box is
- * closed.
+ * Content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`, trimmed. Boxes that are separated
+ * only by "and", commas or a name and an equals sign form one list. Undefined if no box is closed.
  */
 export function boxedAnswer(text: string): string | undefined {
   const [last, ...earlier] = findBoxes(text).toReversed();
@@ -27,10 +26,13 @@ export function boxedAnswer(text: string): string | undefined {
   return contents.toReversed().join(', ');
 }
 
-/** Boxes outside of other boxes, in order of their ends. One pass: a stack matches the braces. */
+/**
+ * Boxes that are not inside other boxes, in order of their ends. Works in one pass: a stack matches
+ * the braces.
+ */
 function findBoxes(text: string): readonly Box[] {
   const boxes: Box[] = [];
-  /** Per open brace: where its content starts, and where its box command does, if it has one. */
+  /** For each open brace: the index of its content, and the index of its box command, if it has one. */
   const open: { readonly content: number; readonly box: number | undefined }[] = [];
   const mark = /\\(?:boxed|fbox)[ \t]{0,8}(\{)?|\\[^]|[{}]/g;
   for (let match = mark.exec(text); match !== null; match = mark.exec(text)) {
@@ -55,7 +57,7 @@ function closeBrace(
   boxes.push({ start: brace.box, end: at + 1, content: text.slice(brace.content, at) });
 }
 
-/** `\boxed 7$`: up to the next dollar or white space. */
+/** Box without braces, `\boxed 7$`: extends to the next dollar or white space. */
 function openBox(text: string, start: number, from: number): Box {
   const length = text.slice(from, from + 64).search(/[\s$]/);
   const end = length < 0 ? Math.min(text.length, from + 64) : from + length;
@@ -92,7 +94,7 @@ export function announcedAnswer(text: string): string | undefined {
   return sentence < 0 ? line : line.slice(0, sentence);
 }
 
-/** The first line that holds more than Markdown. */
+/** First line that contains more than Markdown marks. */
 function firstLine(text: string): string {
   const start = text.search(/[^\s*_:：]/);
   if (start < 0) return '';
@@ -111,8 +113,8 @@ const number =
   /\\[dt]?frac\{-?\d+\}\{-?\d+\}|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:\/\d+(?![\d.]))?\\?%?|\.\d+/g;
 
 /**
- * The first (0) or last (-1) number in prose, without its thousands separators: a decimal, fraction
- * or percentage, with its sign unless that subtracts.
+ * The first (0) or last (-1) number in prose, without thousands separators: a decimal, fraction or
+ * percentage. Its sign is included unless it is a subtraction.
  */
 export function numberIn(text: string, place: 0 | -1): string | undefined {
   let chosen: RegExpExecArray | undefined;

@@ -1,4 +1,4 @@
-/** Numbers with known precision: exact fractions, and floats with a bound on their error. */
+/** Numbers of known precision: exact fractions, and floats with an error bound. */
 
 /**
  * `numerator / denominator`, denominator > 0, not reduced: comparison multiplies crosswise, so
@@ -10,7 +10,10 @@ export interface Exact {
   readonly denominator: bigint;
 }
 
-/** A float and the most, to first order, by which it differs from the true value. Both finite. */
+/**
+ * A float and its error bound: the largest difference, to first order, from the true value. Both
+ * are finite.
+ */
 export interface Approximate {
   readonly kind: 'approximate';
   readonly value: number;
@@ -20,17 +23,17 @@ export interface Approximate {
 export type Num = Exact | Approximate;
 
 /**
- * Undefined without a value, or without one that can be computed at bounded cost: 1/0, the root of
+ * Undefined if there is no value, or none that can be computed at bounded cost: 1/0, the root of
  * -1, 9^9^9^9.
  */
 export type MaybeNum = Num | undefined;
 
-/** Fractions of more bits become floats: which bounds the cost of one operation. */
+/** Fractions of more bits become floats, which bounds the cost of one operation. */
 const maxBits = 4096;
 /** Largest magnitude that a fraction of `maxBits` can have, in decimal digits. */
 const maxDigits = 1233;
 const limit = 1n << BigInt(maxBits);
-/** Two roundings of a float. */
+/** Relative error of two roundings of a float. */
 const epsilon = 2 ** -51;
 
 export const exact = (numerator: bigint, denominator = 1n): Exact => ({
@@ -39,7 +42,7 @@ export const exact = (numerator: bigint, denominator = 1n): Exact => ({
   denominator,
 });
 
-/** A float with its error bound; undefined when either is not finite. */
+/** A float with its error bound; undefined if either is not finite. */
 export function approximate(value: number, error: number): MaybeNum {
   const total = error + Math.abs(value) * epsilon;
   return Number.isFinite(value) && Number.isFinite(total)
@@ -47,7 +50,7 @@ export function approximate(value: number, error: number): MaybeNum {
     : undefined;
 }
 
-/** `digits` without sign: `12`, `1.5`, `.5`, `1.5e-3`, `0.1\overline{6}`. */
+/** @param digits without sign: `12`, `1.5`, `.5`, `1.5e-3`, `0.1\overline{6}` */
 export function parseNumber(digits: string): MaybeNum {
   const match = /^(\d*)(?:\.(\d*)(?:\\overline\{(\d+)\})?)?(?:[eE]([+-]?\d{1,4}))?$/.exec(digits);
   if (match === null) return undefined;
@@ -101,7 +104,7 @@ function bounded(numerator: bigint, denominator: bigint): MaybeNum {
 
 type Operation = (a: MaybeNum, b: MaybeNum) => MaybeNum;
 
-/** An operation from its exact form and from that on floats, which is given both errors. */
+/** Combines the exact form of an operation with the form for floats, which receives both errors. */
 function operation(
   onExact: (a: Exact, b: Exact) => MaybeNum,
   onFloats: (a: Approximate, b: Approximate) => MaybeNum,
@@ -155,8 +158,8 @@ export function negate(a: MaybeNum): MaybeNum {
 }
 
 /**
- * `base ^ exponent`: exact for whole exponents as long as the result is small, and for roots of
- * squares.
+ * `base ^ exponent`: exact for roots of squares, and for whole exponents as long as the result is
+ * small.
  */
 export function power(base: MaybeNum, exponent: MaybeNum): MaybeNum {
   if (base?.kind === 'exact' && exponent?.kind === 'exact') {
@@ -190,7 +193,7 @@ function floatPower(base: Approximate | undefined, exponent: Approximate | undef
   return approximate(value, Math.abs(value) * (relative + 4 * epsilon));
 }
 
-/** Undefined below zero. */
+/** Returns undefined for negative numbers. */
 export function squareRoot(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact') {
     const root = exactRoot(a);
@@ -202,7 +205,7 @@ export function squareRoot(a: MaybeNum): MaybeNum {
   return approximate(value, radicand.error / value);
 }
 
-/** The root of a fraction whose root is a fraction; n/d = n*d / d^2, so no gcd is needed. */
+/** The root of a fraction, if it is a fraction; n/d = n*d / d^2, so no gcd is needed. */
 function exactRoot({ numerator, denominator }: Exact): Exact | undefined {
   if (numerator < 0n) return undefined;
   const square = numerator * denominator;
@@ -211,14 +214,14 @@ function exactRoot({ numerator, denominator }: Exact): Exact | undefined {
   return root * root === square ? exact(root, denominator) : undefined;
 }
 
-/** A whole number that a float can hold. */
+/** Converts to a float if the number is whole and a float can represent it. */
 function asInteger({ numerator, denominator }: Exact): number | undefined {
   if (numerator % denominator !== 0n) return undefined;
   const whole = Number(numerator / denominator);
   return Number.isSafeInteger(whole) ? whole : undefined;
 }
 
-/** Does the fraction end as a decimal? */
+/** True if the fraction is a finite decimal. */
 export function isFiniteDecimal({ numerator, denominator }: Exact): boolean {
   // d divides a power of ten once n has taken its share; no denominator has more than maxBits
   // factors of 2 or 5.
@@ -227,10 +230,7 @@ export function isFiniteDecimal({ numerator, denominator }: Exact): boolean {
   );
 }
 
-/**
- * Fractions are equal or not; floats are equal when their errors explain the difference and are
- * small.
- */
+/** Compares fractions exactly; floats are equal if their errors are small and explain the difference. */
 export function sameNumber(a: Num, b: Num): boolean {
   if (a.kind === 'exact' && b.kind === 'exact')
     return a.numerator * b.denominator === b.numerator * a.denominator;

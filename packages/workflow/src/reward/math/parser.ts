@@ -1,4 +1,4 @@
-/** Tokens to an expression. What it cannot read becomes `invalid`; it never throws. */
+/** Parses tokens to an expression. Parts that it cannot read become `invalid`; it does not throw. */
 import {
   apply,
   invalid,
@@ -10,10 +10,10 @@ import {
 import type { Token } from './lexer.js';
 import { functionNames, symbolCommands } from './vocabulary.js';
 
-/** Deeper nesting is invalid: the stack cannot overflow. */
+/** Deeper nesting is invalid, so that the stack cannot overflow. */
 const maxDepth = 100;
 
-/** All tokens as one expression; undefined when they are not one. */
+/** Parses all tokens as one expression; undefined if they are not one. */
 export function parseExpression(tokens: readonly Token[]): Expression | undefined {
   const parser = new Parser(tokens);
   const expression = parser.sum();
@@ -27,29 +27,29 @@ const closers: Readonly<Record<string, string>> = {
   '\\{': '\\}',
   '|': '|',
 };
-/** Brackets that are functions. */
+/** Brackets that denote functions. */
 const roundings: Readonly<Record<string, readonly [close: string, operator: Operator]>> = {
   '\\lfloor': ['\\rfloor', 'floor'],
   '\\lceil': ['\\rceil', 'ceil'],
 };
-/** Functions that `\sin^{-1}` and the like name. */
+/** Functions that `\sin^{-1}` and the like denote. */
 const inverses: Readonly<Record<string, Operator>> = {
   sin: 'arcsin',
   cos: 'arccos',
   tan: 'arctan',
 };
-/** Functions that are one through another. */
+/** Functions that are the reciprocal of another. */
 const reciprocals: Readonly<Record<string, Operator>> = { sec: 'cos', csc: 'sin', cot: 'tan' };
 
 class Parser {
   readonly #tokens: Token[];
   #at = 0;
   #depth = 0;
-  /** Open absolute values: in one, a bar is its end. */
+  /** Number of open absolute values: within one, a bar closes it. */
   #bars = 0;
   /**
-   * Functions around the current place: in one, degrees are a measure of angle, and elsewhere a
-   * unit.
+   * Number of functions around the current position: within one, degrees measure an angle;
+   * elsewhere they are a unit.
    */
   #functions = 0;
 
@@ -93,7 +93,7 @@ class Parser {
     return this.#raised(this.#operand());
   }
 
-  /** Powers go from right to left; a sign in an exponent needs no braces. */
+  /** Powers are right-associative; a sign in an exponent needs no braces. */
   #raised(base: Expression): Expression {
     if (!this.#take('^')) return base;
     const negative = this.#take('-');
@@ -101,7 +101,7 @@ class Parser {
     return apply('power', base, negative ? apply('negate', exponent) : exponent);
   }
 
-  /** A primary, or a number of several tokens. */
+  /** A primary expression, or a number of several tokens. */
   #operand(): Expression {
     const token = this.#tokens[this.#at];
     if (token?.kind !== 'number' || !/^\d+$/.test(token.text)) return this.#primary();
@@ -112,7 +112,7 @@ class Parser {
     );
   }
 
-  /** `10 000` */
+  /** Consumes the groups of `10 000`. */
   #spacedThousands(): string {
     let groups = '';
     for (;;) {
@@ -125,8 +125,8 @@ class Parser {
   }
 
   /**
-   * `7 3/4`, `7\frac34`: a whole number before a proper fraction of two plain numbers is added to
-   * it; before another it is a factor.
+   * `7 3/4`, `7\frac34`: a whole number is added to a proper fraction of two plain numbers that
+   * follows it; before any other fraction it is a factor.
    */
   #mixedNumber(whole: Expression): Expression {
     const [first, second, third] = this.#tokens.slice(this.#at, this.#at + 3);
@@ -141,7 +141,7 @@ class Parser {
     return apply(isProper(fraction) ? 'add' : 'multiply', whole, fraction);
   }
 
-  /** Every way down leads through here. */
+  /** Limits the depth: every recursion passes through here. */
   #primary(): Expression {
     const token = this.#tokens[this.#at];
     if (token === undefined || this.#depth >= maxDepth) {
@@ -156,7 +156,7 @@ class Parser {
     return expression;
   }
 
-  /** `n!`, and in functions `30°`. */
+  /** Parses `n!`, and within functions `30°`. */
   #postfixed(operand: Expression): Expression {
     let expression = operand;
     while (this.#take('!')) expression = apply('factorial', expression);
@@ -197,7 +197,7 @@ class Parser {
     return functionNames.has(name) ? this.#function(name) : invalid;
   }
 
-  /** An argument of \frac: braces, or, as TeX has it, one character of what follows. */
+  /** Argument of \frac: braces, or, as in TeX, the next single character. */
   #argument(): Expression {
     const token = this.#tokens[this.#at];
     if (token?.kind !== 'number' || !/^\d\d+$/.test(token.text)) return this.#primary();
@@ -221,7 +221,7 @@ class Parser {
       : invalid;
   }
 
-  /** `\log_2 8`, `\sin^2 x`, `\ln(x)`. */
+  /** Parses `\log_2 8`, `\sin^2 x`, `\ln(x)`. */
   #function(name: string): Expression {
     const base = this.#take('_') ? this.#primary() : undefined;
     const exponent = this.#take('^') ? this.#primary() : undefined;
@@ -251,7 +251,7 @@ class Parser {
     return true;
   }
 
-  /** Can the next token be a factor of what precedes it, without a sign? */
+  /** True if the next token can be a factor of the preceding expression without a multiplication sign. */
   #startsFactor(): boolean {
     const token = this.#tokens[this.#at];
     if (token === undefined || token.kind === 'number') return false;
@@ -268,7 +268,7 @@ class Parser {
 /** One degree, in radians. */
 const degree = apply('divide', { kind: 'symbol', name: '\\pi' }, numeral('180'));
 
-/** n over k. */
+/** Binomial coefficient: n over k. */
 function binomial(n: Expression, k: Expression): Expression {
   const rest = apply('factorial', apply('add', n, apply('negate', k)));
   return apply('divide', apply('factorial', n), apply('multiply', apply('factorial', k), rest));
@@ -291,7 +291,7 @@ function isProper(fraction: Expression): boolean {
   );
 }
 
-/** Two or three adjacent letters are variables to multiply; a longer word is not. */
+/** Multiplies two or three adjacent letters as variables; a longer word is invalid. */
 function lettersOf(word: string): Expression {
   if (!/^[A-Za-z]{2,3}$/.test(word)) return invalid;
   return [...word]

@@ -1,8 +1,8 @@
-/** Reads arithmetic as Python writes it: no LaTeX, no implied products. */
+/** Parses arithmetic as in Python: no LaTeX, no implied products. */
 import { apply, evaluate, numeral, type Expression, type Operator } from './expression.js';
 import { toApproximate } from './number.js';
 
-/** Longer or deeper texts are not read. */
+/** Longer or deeper expressions are not parsed. */
 const maxLength = 1_000;
 const maxDepth = 50;
 
@@ -26,8 +26,8 @@ const constants: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Undefined if the text is not such an expression. `^` is a power, as `**` is. Numbers have no
- * leading zeros.
+ * Returns undefined if the text is not such an expression. Both `^` and `**` are powers. Numbers
+ * have no leading zeros.
  */
 export function readPython(text: string): Expression | undefined {
   if (text.length > maxLength) return undefined;
@@ -36,7 +36,7 @@ export function readPython(text: string): Expression | undefined {
   return reader.atEnd() ? expression : undefined;
 }
 
-/** The value of such an expression; undefined if it has none, as after a division by zero. */
+/** Value of such an expression; undefined if it has none, for example after a division by zero. */
 export function pythonValue(text: string): number | undefined {
   const expression = readPython(text);
   return expression && toApproximate(evaluate(expression, new Map()))?.value;
@@ -83,7 +83,7 @@ class Reader {
     return left;
   }
 
-  /** Every nesting passes through here. */
+  /** Limits the depth: every nesting passes through here. */
   #signed(): Expression | undefined {
     if (this.#depth >= maxDepth) return undefined;
     this.#depth++;

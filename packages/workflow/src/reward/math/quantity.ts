@@ -1,4 +1,4 @@
-/** Quantities: an expression with what may follow it: a unit, a percent sign, a remark. */
+/** Quantities: an expression with a unit, a percent sign or a remark after it. */
 import { apply, numeral, variablesOf, type Expression } from './expression.js';
 import type { Token } from './lexer.js';
 import { parseExpression } from './parser.js';
@@ -8,11 +8,11 @@ export interface Quantity {
   readonly kind: 'quantity';
   readonly expression: Expression;
   /**
-   * A known unit in its one spelling; undefined without one, also for words that are not units:
-   * `5 apples`.
+   * A known unit in its standard spelling; undefined if there is none, or if the words are not a
+   * unit: `5 apples`.
    */
   readonly unit: string | undefined;
-  /** `50%` may mean 50 or a half. */
+  /** True after a percent sign: `50%` may mean 50 or a half. */
   readonly percent: boolean;
 }
 
@@ -39,7 +39,7 @@ function readPlain(tokens: readonly Token[]): Quantity | undefined {
   return expression && { kind: 'quantity', expression, unit: undefined, percent };
 }
 
-/** Only a number has a unit: in `2x + 5 m` the m is a variable. */
+/** Reads a number with a unit. Only numbers have units: in `2x + 5 m` the m is a variable. */
 function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quantity | undefined {
   const quantity = readPlain(amount);
   if (!quantity || variablesOf(quantity.expression).size > 0 || !isRemark(suffix)) return undefined;
@@ -58,7 +58,7 @@ function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quant
   };
 }
 
-/** A unit or a word can only start after a number, and must not be a product of variables. */
+/** True where a unit or word can start: only after a number, and not if it is a product of variables. */
 function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined): boolean {
   if (
     previous === undefined ||
@@ -74,8 +74,8 @@ function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined):
 }
 
 /**
- * Words, and the marks of composed units: `km/h`, `cm^2`, `m s^{-1}`. Another number, also in
- * words, would be another answer.
+ * True for words, and for the marks of composed units: `km/h`, `cm^2`, `m s^{-1}`. False if there
+ * is another number, in digits or words, because that would be another answer.
  */
 function isRemark(tokens: readonly Token[]): boolean {
   return tokens.every(({ kind, text }, index) => {
@@ -99,7 +99,8 @@ const textBefore = (tokens: readonly Token[], index: number, count: number): str
     .join('');
 
 /**
- * The unit in one spelling: `sq cm` and `cm^2` are one. Undefined when any word is not a unit.
+ * The unit in its standard spelling: `sq cm` and `cm^2` are the same. Undefined if a word is not a
+ * unit.
  */
 function unitOf(tokens: readonly Token[]): string | undefined {
   const parts: string[] = [];
@@ -122,7 +123,7 @@ function unitOf(tokens: readonly Token[]): string | undefined {
 
 const unitMark = (text: string): string => (text === '°' ? 'degree' : text);
 
-/** Turns leading number words into digits: `twenty-two apples`, `five`. */
+/** Replaces leading number words by digits: `twenty-two apples`, `five`. */
 function withNumerals(tokens: readonly Token[]): readonly Token[] {
   const [first, second, third] = tokens;
   const value = wordValue(first);

@@ -1,4 +1,4 @@
-/** Do two answers mean the same? */
+/** Compares the meaning of answers. */
 import type { Answer, Equation, Group, Inequality } from './answer.js';
 import {
   apply,
@@ -14,7 +14,7 @@ import { divide, exact, isFiniteDecimal, sameNumber, toApproximate, type Num } f
 import type { Quantity } from './quantity.js';
 import { unitRatio } from './units.js';
 
-/** Equality of meaning: of values, not of spellings. Symmetric. */
+/** Equality of values, not of spellings. Symmetric. */
 export function sameAnswer(a: Answer, b: Answer): boolean {
   if (a.kind === 'equation' && b.kind === 'equation') return sameEquation(a, b);
   if (a.kind === 'equation') return sameAsValueOf(a, b);
@@ -27,13 +27,16 @@ export function sameAnswer(a: Answer, b: Answer): boolean {
   return a.kind === 'text' && b.kind === 'text' && a.text === b.text;
 }
 
-/** `\{5\}` and `5`. */
+/** True for `\{5\}` and `5`. */
 const isSetOf = (group: Group, item: Answer): boolean =>
   group.shape === 'set' &&
   group.items.length === 1 &&
   group.items.every((only) => sameAnswer(only, item));
 
-/** `x = 5` is 5, and `6 + 30 = 36` is 36; `2x + 3y = 6` has no value. */
+/**
+ * True if the value equals that of the equation: `x = 5` is 5, and `6 + 30 = 36` is 36; `2x + 3y =
+ * 6` has no value.
+ */
 function sameAsValueOf(equation: Equation, value: Answer): boolean {
   const isValue =
     equation.name !== undefined ||
@@ -45,7 +48,10 @@ function sameAsValueOf(equation: Equation, value: Answer): boolean {
 
 const lastSide = ({ sides }: Equation): Answer => sides.at(-1) ?? { kind: 'text', text: '' };
 
-/** The same variable has the same value, or the differences of the sides are 0 together. */
+/**
+ * True if both give the same variable the same value, or if the differences of their sides are 0
+ * for the same values.
+ */
 function sameEquation(a: Equation, b: Equation): boolean {
   if (a.name !== undefined && a.name === b.name) return sameAnswer(lastSide(a), lastSide(b));
   const [left, right] = [differenceOf(a), differenceOf(b)];
@@ -59,7 +65,7 @@ function differenceOf({ sides }: Equation): Expression | undefined {
   return apply('add', left.expression, apply('negate', right.expression));
 }
 
-/** One is a constant, not zero, times the other: their quotient is the same everywhere. */
+/** True if one is a nonzero constant times the other: their quotient is the same at all points. */
 function areProportional(a: Expression, b: Expression): boolean {
   const quotients = testPoints(new Set([...variablesOf(a), ...variablesOf(b)]))
     .map((point) => divide(evaluate(a, point), evaluate(b, point)))
@@ -81,12 +87,12 @@ function sameInequality(a: Inequality, b: Inequality): boolean {
   );
 }
 
-/** With more items than this, order counts, because the search for equal items is quadratic. */
+/** Beyond this number of items, order counts, because the search for equal items is quadratic. */
 const maxUnordered = 32;
 
 /**
- * Brackets must agree. A list without brackets is ordered when compared with a tuple, and unordered
- * when compared with a set or another list.
+ * Brackets must be the same. A list without brackets is ordered when compared with a tuple, and
+ * unordered when compared with a set or another list.
  */
 function sameGroup(a: Group, b: Group): boolean {
   const [left, right] = [vectorOf(a), vectorOf(b)];
@@ -105,7 +111,7 @@ function sameGroup(a: Group, b: Group): boolean {
   });
 }
 
-/** The items of a set, each once: `\{1, 2, 2\}` is `\{1, 2\}`. */
+/** Distinct items of a set: `\{1, 2, 2\}` is `\{1, 2\}`. */
 const distinct = (items: readonly Answer[]): readonly Answer[] =>
   items.length > maxUnordered
     ? items
@@ -124,7 +130,7 @@ function sameInOrder(a: readonly Answer[], b: readonly Answer[]): boolean {
 const isListLike = ({ shape }: Group): boolean =>
   shape === 'list' || shape === 'set' || shape === 'union' || shape.includes(',');
 
-/** A tuple, or a matrix of one row or column as a tuple; undefined for others. */
+/** A tuple, or a matrix of one row or column as a tuple; undefined for other groups. */
 function vectorOf(group: Group): Group | undefined {
   if (group.shape === '(,)') return group;
   const rows = group.items.flatMap((row) =>
@@ -136,7 +142,10 @@ function vectorOf(group: Group): Group | undefined {
   return undefined;
 }
 
-/** Units must agree where both are known. A percent sign on one side only is worth 1 or 1/100. */
+/**
+ * Units must be the same if both are known. A percent sign on one side only means a factor of 1 or
+ * 1/100.
+ */
 function sameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) {
     const ratio = unitRatio(a.unit, b.unit);
@@ -153,7 +162,7 @@ function sameQuantity(a: Quantity, b: Quantity): boolean {
   return sameExpression(apply('multiply', part.expression, hundredth), whole.expression);
 }
 
-/** `100 cm` and `1 m`: is `a` times the ratio of the units equal to `b`? */
+/** True if `a` times the ratio of the units equals `b`: `100 cm` and `1 m`. */
 function isMultiple(
   a: Quantity,
   b: Quantity,
@@ -163,7 +172,10 @@ function isMultiple(
   return sameExpression(apply('divide', scaled, numeral(String(denominator))), b.expression);
 }
 
-/** Equal wherever both have a value, and at two points at least if there are variables. */
+/**
+ * True if they are equal at all points where both have a value, of which there must be two if there
+ * are variables.
+ */
 export function sameExpression(a: Expression, b: Expression): boolean {
   if (sameTree(a, b)) return true;
   const variables = new Set([...variablesOf(a), ...variablesOf(b)]);
@@ -188,8 +200,8 @@ function valuesAt(
 }
 
 /**
- * A decimal of six significant digits or more equals a number that no finite decimal equals, when
- * the two differ by less than the last digit.
+ * True for a decimal of six or more significant digits that stands for a number without a finite
+ * decimal, if the two differ by less than the last digit.
  */
 function rounds(expression: Expression, rounded: Num, value: Num): boolean {
   const literal =

@@ -1,6 +1,9 @@
-/** Units in terms of each other. */
+/** Conversion of units. */
 
-/** Per dimension: how many of the smallest unit each has, by the names of `unitNames`. */
+/**
+ * For each dimension, the size of its units in terms of the smallest one, keyed by the names of
+ * `unitNames`.
+ */
 const dimensions: readonly Readonly<Record<string, number>>[] = [
   { mm: 1, cm: 10, m: 1_000, km: 1_000_000 },
   { in: 1, ft: 12, yd: 36, mi: 63_360 },
@@ -13,7 +16,7 @@ const dimensions: readonly Readonly<Record<string, number>>[] = [
 ];
 
 /**
- * Numerator and denominator of how many of `to` one of `from` is; undefined when they measure
+ * Number of units `to` in one unit `from`, as numerator and denominator; undefined if they measure
  * different things.
  */
 export function unitRatio(from: string, to: string): readonly [bigint, bigint] | undefined {

@@ -2,9 +2,7 @@
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-/**
- * LaTeX commands that mean another token. Empty: the command only sets space or size.
- */
+/** Tokens that replace LaTeX commands. Empty if the command only sets space or size. */
 export const commandTokens: ReadonlyMap<string, string> = new Map([
   ...words(
     'left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits newline quad qquad boxed fbox',
@@ -28,19 +26,19 @@ export const commandTokens: ReadonlyMap<string, string> = new Map([
   ['rangle', ')'],
 ]);
 
-/** Commands around text or with another font: only what is in their braces counts. */
+/** Commands around text or for fonts, of which only the content of the braces counts. */
 export const wrapperCommands: ReadonlySet<string> = new Set(
   words(
     'text textbf textit textrm textsf texttt mathrm mathbf mathit mathsf mathbb mathcal rm bf it mbox hbox operatorname boldsymbol bm',
   ),
 );
 
-/** Names of functions, with or without backslash. */
+/** Names of functions, with or without a backslash. */
 export const functionNames: ReadonlySet<string> = new Set(
   words('sin cos tan cot sec csc arcsin arccos arctan ln log exp'),
 );
 
-/** Other names that mean the same with and without backslash. */
+/** Other names that mean the same with and without a backslash. */
 export const plainCommands: ReadonlyMap<string, string> = new Map([
   ['sqrt', '\\sqrt'],
   ['pi', '\\pi'],
@@ -59,8 +57,8 @@ export const symbolCommands: ReadonlySet<string> = new Set(
 export const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺';
 
 /**
- * Characters and what they stand for. Vulgar fractions come apart before Unicode's own folding
- * would glue them to a number.
+ * Replacements of characters. Vulgar fractions are split before Unicode's normalization, which
+ * would join them to a preceding number.
  */
 export const characterTexts: ReadonlyMap<string, string> = new Map([
   ...Object.entries({
@@ -97,7 +95,7 @@ export const characterTexts: ReadonlyMap<string, string> = new Map([
   ['。', '.'],
 ]);
 
-/** Units, each row one unit in all its spellings; the first is its name. */
+/** Each row lists all spellings of one unit; the first is its name. */
 const unitRows = `
 mm millimeter millimeters millimetre millimetres
 cm centimeter centimeters centimetre centimetres
@@ -141,7 +139,7 @@ cu cubic
 per
 `;
 
-/** Every spelling of a unit to its name. Spellings of one letter keep their case. */
+/** Maps every spelling of a unit to its name. Spellings of one letter are case-sensitive. */
 export const unitNames: ReadonlyMap<string, string> = new Map(
   unitRows
     .trim()
@@ -150,7 +148,7 @@ export const unitNames: ReadonlyMap<string, string> = new Map(
     .flatMap((row) => row.map((spelling) => [spelling, row[0] ?? spelling] as const)),
 );
 
-/** `2 million`. */
+/** Factors of words, as in `2 million`. */
 export const scaleWords: ReadonlyMap<string, bigint> = new Map([
   ['hundred', 100n],
   ['thousand', 1_000n],
@@ -160,7 +158,7 @@ export const scaleWords: ReadonlyMap<string, bigint> = new Map([
   ['dozen', 12n],
 ]);
 
-/** Words that make another number of the one before them. */
+/** Words that turn the preceding number into another one. */
 export const fractionWords: ReadonlySet<string> = new Set(
   words(
     'half halves third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths tenth tenths hundredth hundredths thousandth thousandths',

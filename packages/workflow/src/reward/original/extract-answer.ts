@@ -4,8 +4,8 @@ import { stripString } from './strip-string.js';
 
 /**
  * The answer of a response, after {@link stripString}: the last "boxed", else the line after "the
- * answer is" or 答案是, else the last number, commas removed. Null when there is none, when it is
- * empty, and for values that are not texts. Linear in the length.
+ * answer is" or 答案是, else the last number without commas. Null if there is none, if it is empty,
+ * and for values that are not texts. Takes linear time.
  */
 export function extractAnswer(response: unknown): string | null {
   if (typeof response !== 'string') return null;
@@ -19,7 +19,10 @@ export function extractAnswer(response: unknown): string | null {
   return lastNumber(response);
 }
 
-/** Undefined without a box. An unclosed one reaches up to a dollar or a closing brace. */
+/**
+ * Content of the last box; undefined if there is none. An unclosed box extends to a dollar sign or
+ * a closing brace.
+ */
 function boxedPart(text: string): string | undefined {
   const at = text.lastIndexOf('boxed');
   if (at < 0) return undefined;
@@ -42,8 +45,8 @@ function announcedPart(text: string): string | undefined {
 const colon = /\s*:?\s*/y;
 
 /**
- * The line after white space, a colon and white space. Where nothing else follows, the last of these
- * characters that is not a line break is the line.
+ * The line after white space, a colon and white space. If nothing else follows, the line is the
+ * last of these characters that is not a line break.
  */
 function lineAfter(text: string, from: number): string | undefined {
   colon.lastIndex = from;

@@ -1,12 +1,12 @@
-/** LaTeX commands without arguments, and their plain text. */
+/** Plain text of LaTeX commands that have no arguments. */
 
-/** In the spelling of Trinity-RFT's DAPO grader, which then reads `pi`, `inf`, `U` and `*`. */
+/** Spelling of Trinity-RFT's DAPO grader, which later looks for `pi`, `inf`, `U` and `*`. */
 const named =
   "pi pi infty inf cup U cdot * times * div ÷ pm ± mp ∓ le ≤ leq ≤ ge ≥ geq ≥ ne ≠ neq ≠ approx ≈ in ∈ cap ∩ to → rightarrow → Rightarrow ⇒ ldots … dots … cdots ⋯ circ ∘ angle ∠ emptyset ∅ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ prime ' sin sin cos cos tan tan log log ln ln exp exp";
 const greek =
   'alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ lambda λ mu μ nu ν xi ξ rho ρ sigma σ tau τ phi ϕ varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Sigma Σ Phi Φ Psi Ψ Omega Ω';
 
-/** Keyed by name, without the backslash. */
+/** Keyed by the command's name, without the backslash. */
 export const latexSigns: ReadonlyMap<string, string> = new Map([
   ...pairs(named),
   ...pairs(greek),
@@ -14,7 +14,7 @@ export const latexSigns: ReadonlyMap<string, string> = new Map([
   ['qquad', '    '],
 ]);
 
-/** Single characters after a backslash. */
+/** Plain text of a backslash followed by a single character. */
 export const latexEscapes: ReadonlyMap<string, string> = new Map([
   ...pairs('{ { } } % % $ $ & & # # _ _'),
   [' ', ' '],
@@ -31,7 +31,7 @@ function pairs(text: string): readonly (readonly [string, string])[] {
   );
 }
 
-/** `\mathbf` of a letter. */
+/** The letter that `\mathbf` makes of a plain one. */
 export const boldLetter = (letter: string): string => {
   const start = /[A-Z]/.test(letter) ? 0x1d400 - 65 : /[a-z]/.test(letter) ? 0x1d41a - 97 : 0;
   return String.fromCodePoint(start + (letter.codePointAt(0) ?? 0));

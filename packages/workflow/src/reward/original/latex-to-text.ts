@@ -1,6 +1,6 @@
 /**
- * LaTeX as plain text, as far as answers use it, in the spelling that Trinity-RFT's DAPO grader
- * expects.
+ * Converts LaTeX to plain text, as far as answers use it, in the spelling that Trinity-RFT's DAPO
+ * grader expects.
  */
 import { balancedEnd } from './boxed.js';
 import { boldLetter, latexEscapes, latexSigns } from './latex-signs.js';
@@ -9,8 +9,8 @@ import { boldLetter, latexEscapes, latexSigns } from './latex-signs.js';
 const maxDepth = 50;
 
 /**
- * `\frac{a}{b}` is `a/b`, `\sqrt{a}` is `sqrt(a)`, a matrix is `[ 1 2; 3 4 ]`, braces and fonts are
- * dropped, signs are letters. Surrounding white space is removed.
+ * `\frac{a}{b}` becomes `a/b`, `\sqrt{a}` becomes `sqrt(a)`, a matrix becomes `[ 1 2; 3 4 ]`, signs
+ * become letters, and braces, fonts and surrounding white space are dropped.
  */
 export function latexToText(latex: string): string {
   return convert(
@@ -22,7 +22,7 @@ export function latexToText(latex: string): string {
   ).trim();
 }
 
-/** A part of the text and where the next one begins. */
+/** A part of the text, and the index at which the next one begins. */
 interface Part {
   readonly content: string;
   readonly end: number;
@@ -52,7 +52,10 @@ const plainSigns: ReadonlyMap<string, string> = new Map([
   ['&', '   '],
 ]);
 
-/** The text of a command; `from` is the place after its name. */
+/**
+ * Text of a command.
+ * @param from index after its name
+ */
 function command(latex: string, name: string, from: number, depth: number): Part {
   if (name === 'begin') return environment(latex, from, depth);
   if (!['sqrt', 'frac', 'mbox', 'mathbf'].includes(name))
@@ -66,7 +69,7 @@ function command(latex: string, name: string, from: number, depth: number): Part
   return { content: `${inner}/${convert(second.content, depth)}`, end: second.end };
 }
 
-/** A matrix in brackets or an array; of other environments, their content. */
+/** A matrix or an array in brackets; for other environments, just their content. */
 function environment(latex: string, from: number, depth: number): Part {
   const name = argument(latex, from);
   const start = name.content === 'array' ? argument(latex, name.end).end : name.end;
@@ -87,8 +90,8 @@ function environment(latex: string, from: number, depth: number): Part {
 }
 
 /**
- * An argument: what is in braces, an optional one in brackets before it left out, or one character
- * or command.
+ * Consumes an argument: the content of braces, or a single character or command. Skips an optional
+ * argument in brackets before it.
  */
 function argument(latex: string, from: number): Part {
   const skipped = /\s*(?:\[[^\]]*\])?\s*/y;

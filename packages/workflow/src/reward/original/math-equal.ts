@@ -5,18 +5,19 @@ import { extractAnswer } from './extract-answer.js';
 import { isClose, pythonFloat } from './python.js';
 import { symbolicEqual } from './sympify.js';
 
-/** Longer answers are equal only as texts. */
+/** Longer answers are only compared as texts. */
 const maxLength = 1_000;
 
-/** `verify_math_answer`: {@link mathEqual} of what {@link extractAnswer} finds in both texts. */
+/** `verify_math_answer`: compares, by {@link mathEqual}, the answers that {@link extractAnswer} finds. */
 export function verifyMathAnswer(response: string, truth: string): boolean {
   return mathEqual(extractAnswer(response), extractAnswer(truth));
 }
 
 /**
- * `math_equal` of two answers after `stripString`: equal texts; numbers within a ten-thousandth,
- * also when one is a hundred times the other; intervals and matrices cell by cell; equations; otherwise
- * expressions as sympy reads them, which excludes LaTeX.
+ * `math_equal` of two answers after `stripString`: true for equal texts; numbers that differ by at
+ * most a ten-thousandth, also if one is a hundred times the other; intervals and matrices whose
+ * cells are equal; equal equations; otherwise for expressions that are equal as sympy reads them,
+ * which excludes LaTeX.
  */
 export function mathEqual(answer: string | null, truth: string | null): boolean {
   if (answer === null || truth === null) return false;
@@ -28,7 +29,7 @@ export function mathEqual(answer: string | null, truth: string | null): boolean 
   );
 }
 
-/** Undefined when one of them is not a number. */
+/** Compares numbers; undefined if one of the texts is not a number. */
 function sameDigits(answer: string, truth: string): boolean | undefined {
   const given = pythonFloat(answer.replaceAll(',', ''));
   const expected = pythonFloat(truth.replaceAll(',', ''));
@@ -67,7 +68,7 @@ const matrixRows = (text: string): readonly (readonly string[])[] =>
     .split('\\\\')
     .map((row) => row.split('&'));
 
-/** Compares as many items as both lists have. */
+/** Compares only as many items as the shorter list has. */
 function allEqual(a: readonly string[], b: readonly string[]): boolean {
   return a.every((item, index) => {
     const other = b[index];
@@ -87,7 +88,7 @@ function sameEquation(answer: string, truth: string): boolean {
 
 type Sides = readonly [left: string, right: string];
 
-/** Undefined unless there is exactly one equals sign. */
+/** Returns undefined unless there is exactly one equals sign. */
 function equationSides(text: string): Sides | undefined {
   const [left, right, ...more] = text.split('=').map((side) => side.trim());
   return left === undefined || right === undefined || more.length > 0 ? undefined : [left, right];

@@ -1,8 +1,9 @@
-/** The spelling of Hendrycks' MATH, the first of two that Trinity-RFT's DAPO grader compares. */
+/** Normalization of Hendrycks' MATH: the first of two spellings that Trinity-RFT's DAPO grader compares. */
 import { fixFractions } from './strip-string.js';
 
 /**
- * Equal answers of MATH are mostly equal texts after it. Unreadable LaTeX leaves the text as it is.
+ * Normalizes an answer of MATH, so that equal answers mostly become equal texts. Text with
+ * unreadable LaTeX is unchanged.
  */
 export function mathdNormalize(answer: string): string {
   const trimmed = answer.trim();

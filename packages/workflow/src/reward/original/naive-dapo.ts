@@ -1,6 +1,6 @@
 /**
- * Trinity-RFT's grader of `math_dapo_reward` (after PRIME): its parts by their names, and the
- * score.
+ * Trinity-RFT's grader of `math_dapo_reward` (after PRIME): its parts, under their original names,
+ * and the score.
  */
 import { balancedEnd } from './boxed.js';
 import { latexToText } from './latex-to-text.js';
@@ -8,7 +8,10 @@ import { mathEqual } from './math-equal.js';
 import { mathdNormalize } from './mathd.js';
 import { pythonFloat, wholeDigits } from './python.js';
 
-/** Longer answers are equal only as texts: no real answer is that long, and it bounds the work. */
+/**
+ * Longer answers are only compared as texts: no real answer is that long, and the limit bounds the
+ * work.
+ */
 const maxLength = 1_000;
 
 const units =
@@ -17,8 +20,8 @@ const units =
     .map((unit) => new RegExp(String.raw`${unit}(?:es)?s? *(?:\^[0-9]+)?`, 'g'));
 
 /**
- * `_normalize`: without text wrapper, signs of style and units; numbers in digits, mixed numbers as
- * sums, lower case.
+ * `_normalize`: drops the text wrapper, style signs and units; writes numbers in digits, mixed
+ * numbers as sums, and everything in lower case.
  */
 export function normalizeDapo(answer: string): string {
   let text = /^\\text\{(.+?)\}$/.exec(answer)?.[1] ?? answer;
@@ -41,7 +44,7 @@ export function normalizeDapo(answer: string): string {
   return wholeDigits(pythonFloat(withoutThousands(text)) ?? NaN) ?? text;
 }
 
-/** Removes commas between a digit and three digits, until there are none. */
+/** Removes commas between a digit and three digits until there are none left. */
 function withoutThousands(text: string): string {
   let plain = text;
   for (let before; before !== plain;) {
@@ -52,8 +55,8 @@ function withoutThousands(text: string): string {
 }
 
 /**
- * `split_tuple`: the items of one pair of brackets without others inside, else the whole as one; an
- * empty text has none.
+ * `split_tuple`: the items inside one pair of brackets that contains no others; otherwise the whole
+ * text as one item, and no item for an empty text.
  */
 export function splitTuple(text: string): readonly string[] {
   const plain = withoutThousands(text);
@@ -65,14 +68,14 @@ export function splitTuple(text: string): readonly string[] {
     .map((item) => item.trim());
 }
 
-/** `_is_frac`: a fraction of whole numbers, the lower one not 0. */
+/** `_is_frac`: true for a fraction of whole numbers whose denominator is not 0. */
 export function isFraction(text: string): boolean {
   return /^-?[0-9]+[^\n]?\/0*[1-9][0-9]*[^\n]?$/.test(text);
 }
 
 /**
- * `should_allow_eval`: at most two letters besides sqrt and frac, no braced, chained or long
- * exponents.
+ * `should_allow_eval`: true if the text has at most two letters besides sqrt and frac, and no
+ * braced, chained or long exponents.
  */
 export function shouldAllowEval(text: string): boolean {
   const letters = new Set(text.replaceAll('sqrt', '').replaceAll('frac', '').match(/\p{L}/gu));
@@ -80,9 +83,10 @@ export function shouldAllowEval(text: string): boolean {
 }
 
 /**
- * The score: 1 when the last box after the last `</think>`, or all of that text, equals the truth in
- * one of the two spellings or by {@link mathEqual}, which takes the place of PRIME's comparison that
- * Trinity-RFT tries last, else 0. As there, a text with `\pi` is compared as text.
+ * Scores a response: 1 if its answer equals the truth in one of the two spellings or by {@link
+ * mathEqual}, else 0. The answer is the last box after the last `</think>`, or all of that text.
+ * {@link mathEqual} replaces PRIME's comparison, which Trinity-RFT tries last. As there, a text
+ * with `\pi` is only compared as text.
  */
 export function naiveDapoScore(response: string, truth: string): number {
   const final = response.split('</think>').at(-1) ?? '';

@@ -1,4 +1,4 @@
-/** How Python reads numbers, for functions that must give Trinity-RFT's figures. */
+/** Parses and formats numbers as Python does, for functions that must reproduce scores of Trinity-RFT. */
 
 const decimal =
   /^[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i;
@@ -8,7 +8,7 @@ const special: ReadonlyMap<string, number> = new Map([
   ['nan', NaN],
 ]);
 
-/** `float(text)`; undefined where Python raises ValueError. */
+/** Python's `float(text)`; undefined if it would raise ValueError. */
 export function pythonFloat(text: string): number | undefined {
   const trimmed = text.trim();
   if (decimal.test(trimmed)) return Number(trimmed.replaceAll('_', ''));
@@ -16,7 +16,7 @@ export function pythonFloat(text: string): number | undefined {
   return value === undefined || !trimmed.startsWith('-') ? value : -value;
 }
 
-/** `math.isclose(a, b, rel_tol=tolerance)`. */
+/** Python's `math.isclose(a, b, rel_tol=tolerance)`. */
 export function isClose(a: number, b: number, tolerance: number): boolean {
   if (a === b) return true;
   if (!Number.isFinite(a) || !Number.isFinite(b)) return false;
@@ -24,15 +24,15 @@ export function isClose(a: number, b: number, tolerance: number): boolean {
 }
 
 /**
- * A float as a whole number in digits, as `str(int(round(x)))` writes it; undefined when it is more
- * than 1e-7 away from one.
+ * Digits of a float that is at most 1e-7 from a whole number, as `str(int(round(x)))` writes them;
+ * otherwise undefined.
  */
 export function wholeDigits(value: number): string | undefined {
   if (!Number.isFinite(value) || Math.abs(value - Math.round(value)) > 1e-7) return undefined;
   return BigInt(Math.round(value)).toString();
 }
 
-/** `str.strip(characters)` on the right side. */
+/** Python's `str.rstrip(character)`. */
 export function trimEnd(text: string, character: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === character) end--;

@@ -1,12 +1,12 @@
 /**
- * `strip_string`: the spelling that Trinity-RFT (after Qwen2.5-Math) brings answers into before it
- * compares them as texts.
+ * `strip_string`: the normal spelling in which Trinity-RFT (after Qwen2.5-Math) compares answers as
+ * texts.
  */
 import { trimEnd } from './python.js';
 import { eraseUnits } from './units.js';
 import { wordNumber } from './word-number.js';
 
-/** Longer texts stay as they are: no real answer is that long, and it bounds the work. */
+/** Longer texts are unchanged: no real answer is that long, and the limit bounds the work. */
 const maxLength = 1_000;
 
 const latexRules: readonly (readonly [string | RegExp, string])[] = [
@@ -47,9 +47,9 @@ const numberRules: readonly (readonly [string | RegExp, string])[] = [
 ];
 
 /**
- * The answer in one spelling; null for null and for texts of which nothing is left. Single letters are
- * removed as if they were units, a number word makes the whole text that number, outer brackets are
- * removed.
+ * Normalizes an answer; null for null and for texts that become empty. Removes single letters as if
+ * they were units, replaces a text that has number words by that number, and removes outer
+ * brackets.
  */
 export function stripString(text: string | null): string | null {
   if (text === null) return null;
@@ -74,8 +74,8 @@ function rewrite(text: string, rules: readonly (readonly [string | RegExp, strin
 }
 
 /**
- * `\frac12` is `\frac{1}{2}`; a `\frac` with fewer than two characters after it leaves the text
- * unchanged.
+ * Rewrites `\frac12` as `\frac{1}{2}`; the whole text is unchanged if a `\frac` has fewer than two
+ * characters after it.
  */
 export function fixFractions(text: string): string {
   const [start = '', ...parts] = text.split('\\frac');
@@ -93,7 +93,7 @@ export function fixFractions(text: string): string {
   );
 }
 
-/** `1/2` is `\frac{1}{2}` when both sides are whole numbers, or hold a root. */
+/** Rewrites `1/2` as `\frac{1}{2}` if both sides are whole numbers or contain a root. */
 function fixSlash(text: string): string {
   const sides = text.split('/');
   const fits =

@@ -1,6 +1,6 @@
 /**
- * The part of sympy's `sympify` that the comparisons of Trinity-RFT need: Python expressions, without
- * implied products.
+ * The part of sympy's `sympify` that the comparisons of Trinity-RFT need: Python expressions
+ * without implied products.
  */
 import { evaluate, variablesOf } from '../math/expression.js';
 import { toApproximate } from '../math/number.js';
@@ -9,8 +9,9 @@ import { sameExpression } from '../math/same.js';
 import { isClose } from './python.js';
 
 /**
- * Equal for all values of their variables, or, without any, to a ten-thousandth. Texts that cannot
- * be read are not equal.
+ * True if the expressions are equal for all values of their variables, or differ by at most a
+ * ten-thousandth if they have none. Texts that cannot be parsed are only equal if they are the same
+ * text.
  */
 export function symbolicEqual(a: string, b: string): boolean {
   const [left, right] = [readPython(a), readPython(b)];

@@ -1,6 +1,6 @@
 /**
- * The words that Trinity-RFT takes for units, from MathQA, single letters included. They are
- * patterns, because some contain a dot.
+ * Words that Trinity-RFT treats as units, from MathQA, including single letters. They are regular
+ * expressions, because some contain a dot.
  */
 
 const units =
@@ -12,10 +12,10 @@ const units =
     .replaceAll('\n', '')
     .split('|');
 
-/** A unit and its neighbours, which are kept. */
+/** Pattern for a unit and its neighbouring characters, which are kept. */
 interface UnitPattern {
   /**
-   * Texts without it need no search; undefined for units with a dot, which stands for any
+   * Texts without this literal need no search; undefined for units with a dot, which matches any
    * character.
    */
   readonly literal: string | undefined;
@@ -23,8 +23,8 @@ interface UnitPattern {
 }
 
 /**
- * All of them, and then all again in the plural. The order is Trinity-RFT's, because removing one
- * may reveal another.
+ * Patterns of all units, followed by those of all plurals. The order is Trinity-RFT's, because
+ * removing one unit may reveal another.
  */
 function unitPatterns(): readonly UnitPattern[] {
   return [...units, ...units.map((unit) => `${unit}s`)].map((unit) => ({
@@ -37,8 +37,8 @@ function unitPatterns(): readonly UnitPattern[] {
 let patterns: readonly UnitPattern[] | undefined;
 
 /**
- * Removes the words between non-word characters, twice over; never the whole text. `a/b` becomes
- * `/b`.
+ * Removes units between non-word characters, in two rounds; a removal that would leave no text is
+ * skipped. `a/b` becomes `/b`.
  */
 export function eraseUnits(text: string): string {
   patterns ??= unitPatterns();

@@ -1,11 +1,11 @@
-/** `accuracy_reward`: is the answer mathematically the expected one? */
+/** `accuracy_reward`: 1 if the answer is mathematically the expected one. */
 import { rewardKind } from './shared/reward-kind.js';
 import { requireTruth } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
- * Reward by rule `answer` of the checker. Trinity-RFT 0.5.2, `accuracy_reward`; there with gold and
- * response swapped.
+ * Rewards by rule `answer` of the checker. `accuracy_reward` of Trinity-RFT 0.5.2, which swaps gold
+ * and response.
  */
 export const accuracyReward = rewardKind('accuracy_reward', {
   summary: 'Is the answer, wherever it is, mathematically the expected one?',

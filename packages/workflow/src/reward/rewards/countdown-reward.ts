@@ -10,10 +10,10 @@ interface Puzzle {
 }
 
 /**
- * Reward by the last `<answer>..</answer>` of the last line: `score` when its value is within 1e-5 of the
- * target, `format_score` when there is one but it is wrong, 0 without one. Truth: JSON
- * `{"target": 98, "numbers": [44, 19, 35]}`; each number is used exactly once. Trinity-RFT 0.5.2,
- * `countdown_reward` (after TinyZero), with our evaluator instead of Python's.
+ * Scores the last `<answer>..</answer>` of the last line: `score` if its value is within 1e-5 of
+ * the target, `format_score` if it is another value, 0 if there is no answer. The truth is JSON,
+ * `{"target": 98, "numbers": [44, 19, 35]}`; each number must be used exactly once.
+ * `countdown_reward` of Trinity-RFT 0.5.2 (after TinyZero), with our evaluator instead of Python's.
  */
 export const countdownReward = rewardKind('countdown_reward', {
   summary: 'Does the expression use every number of the puzzle once and reach its target?',

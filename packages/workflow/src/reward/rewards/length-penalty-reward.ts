@@ -1,4 +1,4 @@
-/** `length_penalty_reward`: a right answer, and a cost for every token. */
+/** `length_penalty_reward`: rewards a correct answer, minus a cost for every token. */
 import { ConfigError, numberArg } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 import { requireTokens, requireTruth } from './shared/inputs.js';
@@ -6,8 +6,8 @@ import { accuracyCoef } from './shared/arguments.js';
 
 /**
  * Accuracy by rule `answer` of the checker, and -length_coef * min(1, tokens /
- * max_response_length). With `length_coef` below `accuracy_coef` a long right answer is still
- * better than a wrong short one. Source: the token cost of Arora and Zanette, arXiv:2502.04463,
+ * max_response_length). If `length_coef` is below `accuracy_coef`, a long correct answer is still
+ * better than a short wrong one. Source: the token cost of Arora and Zanette, arXiv:2502.04463,
  * without its normalisation within the group.
  */
 export const lengthPenaltyReward = rewardKind('length_penalty_reward', {

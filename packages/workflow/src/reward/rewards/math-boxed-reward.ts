@@ -1,4 +1,4 @@
-/** `math_boxed_reward`: the answer must be in a box. */
+/** `math_boxed_reward`: rewards a correct answer that is boxed. */
 import { booleanArg } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 import { hasOneThought } from './shared/layout.js';
@@ -6,8 +6,8 @@ import { requireTruth, wholeResponse } from './shared/inputs.js';
 import { accuracyCoef, checkerArg, formatScoreCoef } from './shared/arguments.js';
 
 /**
- * Reward by rule `boxed` or `trinity_boxed` of the checker, and {@link hasOneThought}. Trinity-RFT 0.5.2,
- * `math_boxed_reward`.
+ * Rewards by rule `boxed` or `trinity_boxed` of the checker, and {@link hasOneThought}.
+ * `math_boxed_reward` of Trinity-RFT 0.5.2.
  */
 export const mathBoxedReward = rewardKind('math_boxed_reward', {
   summary: 'Is the answer in the last box the expected one?',

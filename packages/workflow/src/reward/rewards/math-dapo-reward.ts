@@ -7,8 +7,8 @@ import { accuracyCoef, checkerArg, overlongArgs } from './shared/arguments.js';
 
 /**
  * Accuracy by rule `answer` or `trinity_dapo` of the checker, and {@link overlongPenalty}. Source:
- * DAPO, arXiv:2503.14476, section 3.4; Trinity-RFT 0.5.2, `math_dapo_reward` (a wrong answer is
- * worth 0 there, and -1 in the paper and later versions).
+ * DAPO, arXiv:2503.14476, section 3.4; `math_dapo_reward` of Trinity-RFT 0.5.2, in which a wrong
+ * answer gives 0 (-1 in the paper and in later versions).
  */
 export const mathDapoReward = rewardKind('math_dapo_reward', {
   summary: "DAPO's reward: accuracy of the answer, and a penalty for overlong responses.",

@@ -1,10 +1,11 @@
-/** `math_eval_reward`: accuracy as evaluations count it. */
+/** `math_eval_reward`: accuracy as benchmark evaluations measure it. */
 import { rewardKind } from './shared/reward-kind.js';
 import { requireTruth } from './shared/inputs.js';
 import { accuracyCoef, checkerArg } from './shared/arguments.js';
 
 /**
- * Reward by rule `answer` of the checker, or with `checker: trinity` `trinity_eval` (after Qwen2.5-Math).
+ * Rewards by rule `answer` of the checker, or by `trinity_eval` (after Qwen2.5-Math) with `checker:
+ * trinity`.
  */
 export const mathEvalReward = rewardKind('math_eval_reward', {
   summary:

@@ -1,12 +1,12 @@
-/** `math_reward`: accuracy of the answer, and a little for the layout around it. */
+/** `math_reward`: accuracy of the answer, plus a small reward for its layout. */
 import { rewardKind } from './shared/reward-kind.js';
 import { hasLooseLayout } from './shared/layout.js';
 import { requireTruth, wholeResponse } from './shared/inputs.js';
 import { accuracyCoef, formatScoreCoef, signed } from './shared/arguments.js';
 
 /**
- * Reward by rule `answer` of the checker and {@link hasLooseLayout}; from -0.1 to 1.1 by default.
- * Trinity-RFT 0.5.2, `math_reward`.
+ * Rewards by rule `answer` of the checker and {@link hasLooseLayout}; from -0.1 to 1.1 by default.
+ * `math_reward` of Trinity-RFT 0.5.2.
  */
 export const mathReward = rewardKind('math_reward', {
   summary: 'Accuracy of the answer, and a little for the layout around it.',

@@ -1,4 +1,4 @@
-/** `overlong_penalty_reward`: nothing but a penalty for long responses. */
+/** `overlong_penalty_reward`: only a penalty for long responses. */
 import { overlongArgs } from './shared/arguments.js';
 import { rewardKind } from './shared/reward-kind.js';
 import { requireTokens } from './shared/inputs.js';

@@ -1,4 +1,4 @@
-/** `rlcr_reward`: right answers with a calibrated confidence. */
+/** `rlcr_reward`: rewards correct answers with a calibrated confidence. */
 import type { Arg } from '@trinity-rft/core';
 import { readConfidence, readRlcrLayout } from './shared/confidence.js';
 import { rewardKind } from './shared/reward-kind.js';
@@ -26,10 +26,10 @@ const weightsArg: Arg<Partial<Weights>> = {
 };
 
 /**
- * The parts, each times its weight: `format` 1 for the layout, and only then `accuracy` 1 for a
- * right answer and `brier` 1 - (accuracy - confidence)^2; `mean_confidence`: the confidence;
- * `confidence_one_or_zero`: 1 for one below 0.01 or above 0.99. Source: RLCR, arXiv:2507.16806; the
- * weights of Trinity-RFT's `rlcr_reward` (2026).
+ * Sum of weighted parts. `format`: 1 for the layout. Only if the layout is right, `accuracy`: 1 for
+ * a correct answer, and `brier`: 1 - (accuracy - confidence)^2. `mean_confidence`: the confidence.
+ * `confidence_one_or_zero`: 1 for a confidence below 0.01 or above 0.99. Source: RLCR,
+ * arXiv:2507.16806; weights of Trinity-RFT's `rlcr_reward` (2026).
  */
 export const rlcrReward = rewardKind('rlcr_reward', {
   summary:

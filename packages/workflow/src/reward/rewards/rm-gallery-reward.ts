@@ -1,4 +1,4 @@
-/** `rm_gallery_reward`: of the rewards of RM-Gallery, the one that verifies math. */
+/** `rm_gallery_reward`: the one reward of RM-Gallery that verifies math. */
 import { ConfigError, stringArg } from '@trinity-rft/core';
 import { requireTruth } from './shared/inputs.js';
 import { rewardKind } from './shared/reward-kind.js';
@@ -12,7 +12,7 @@ const refusal =
   'model behind an HTTP address write a reward function that fetches its score: ' +
   'defineReward({ name, score }) in a module of --plugin-dir.';
 
-/** Accuracy by rule `answer` of the checker. RM-Gallery, `math_verify_reward`. */
+/** Accuracy by rule `answer` of the checker. `math_verify_reward` of RM-Gallery. */
 export const rmGalleryReward = rewardKind(name, {
   summary:
     'The name of a reward of RM-Gallery; math_verify_reward: is the answer the expected one?',

@@ -1,12 +1,12 @@
-/** Assertions of promptfoo that need no model and run no code of a configuration. */
+/** Assertions of promptfoo that neither ask a model nor run code. */
 import { RewardError } from '@trinity-rft/core';
 import { pickRow, tryJson } from '@trinity-rft/core/support';
 
 /** https://www.promptfoo.dev/docs/configuration/expected-outputs/ */
 export interface Assertion {
-  /** `contains`, `regex`, ...; `not-contains` and the like hold where the other does not. */
+  /** `contains`, `regex`, ...; with the prefix `not-`, as in `not-contains`, the assertion is negated. */
   readonly type: string;
-  /** `{{column}}` stands for a column of the task. */
+  /** Expected value; `{{column}}` is replaced by that column of the task. */
   readonly value?: unknown;
   /** Largest edit distance of `levenshtein`. @default 5 */
   readonly threshold?: number;
@@ -37,9 +37,9 @@ const kinds: Readonly<Record<string, Holds>> = {
   levenshtein: (output, value, { threshold = 5 }) => distance(output, String(value)) <= threshold,
 };
 
-/** Places where JSON may begin that are looked at. */
+/** Most positions at which JSON may begin that are tried. */
 const mostOpenings = 50;
-/** Letters that are compared one by one. */
+/** Most characters of a text that the edit distance compares. */
 const longestCompared = 5000;
 
 /** True for one assertion, or a list of them. */
@@ -55,9 +55,9 @@ interface AssertionArguments {
 }
 
 /**
- * A scorer whose score is the mean of the assertions by their weights, as promptfoo's; its reason names those
- * that do not hold.
- * @throws ConfigError for an unknown type: one that asks a model, or runs code
+ * Creates a scorer whose score is the weighted mean of the assertions, as in promptfoo; its reason
+ * names the assertions that do not hold.
+ * @throws ConfigError for an unknown type, such as one that asks a model or runs code
  */
 export function assertionScorer(given: Assertion | readonly Assertion[]) {
   const assertions = 'type' in given ? [given] : given;
@@ -114,7 +114,7 @@ const negatedIf =
   (...args) =>
     holds(...args) !== isNot;
 
-/** Columns of the task in the place of `{{column}}`. */
+/** Replaces `{{column}}` by that column of the task. */
 function filled(value: unknown, row: Readonly<Record<string, unknown>>): unknown {
   if (Array.isArray(value)) return value.map((item) => filled(item, row));
   if (typeof value !== 'string') return value;
@@ -126,7 +126,7 @@ function filled(value: unknown, row: Readonly<Record<string, unknown>>): unknown
 const sameJson = (output: string, value: unknown): boolean =>
   JSON.stringify(tryJson(output)) === JSON.stringify(value);
 
-/** True if brackets that match, from the first one on, hold JSON. */
+/** True if the text contains valid JSON between matching brackets. */
 function holdsJson(output: string): boolean {
   for (const { index } of [...output.matchAll(/[{[]/g)].slice(0, mostOpenings)) {
     const end = endOfBrackets(output, index);
@@ -135,7 +135,7 @@ function holdsJson(output: string): boolean {
   return false;
 }
 
-/** Behind the bracket that closes the one at `begin`; those inside of texts do not count. */
+/** Index after the bracket that closes the one at `begin`; brackets within strings do not count. */
 function endOfBrackets(text: string, begin: number): number | undefined {
   let depth = 0;
   let isText = false;
@@ -149,7 +149,7 @@ function endOfBrackets(text: string, begin: number): number | undefined {
   return undefined;
 }
 
-/** Edit distance: one letter inserted, deleted or replaced. */
+/** Edit distance: number of characters inserted, deleted or replaced. */
 function distance(a: string, b: string): number {
   const [from, to] = [a.slice(0, longestCompared), b.slice(0, longestCompared)];
   let above = Array.from({ length: to.length + 1 }, (_, i) => i);

@@ -1,4 +1,4 @@
-/** Scorers of evaluation libraries as reward functions. */
+/** Turns scorers of evaluation libraries into reward functions. */
 import {
   RewardError,
   type ReasonedReward,
@@ -9,8 +9,9 @@ import { assertionScorer, isAssertions, type Assertion } from './assertions.js';
 import { readScores } from './read-scores.js';
 
 /**
- * A function of autoevals, Braintrust, evalite, openevals, LangSmith or Langfuse; an object with it
- * (evalite's `{ scorer }`, vitest-evals' judge `{ assess }`); or assertions of promptfoo.
+ * A function of autoevals, Braintrust, evalite, openevals, LangSmith or Langfuse; an object that
+ * contains it (evalite's `{ scorer }`, vitest-evals' judge `{ assess }`); or assertions of
+ * promptfoo.
  */
 export type Scorer =
   // oxlint-disable-next-line typescript/no-explicit-any -- each library types its own argument
@@ -23,18 +24,19 @@ export type Scorer =
   | readonly Assertion[];
 
 export interface FromScorerOptions {
-  /** Name of the metric where the scorer gives none. @default the scorer's own name, else `score` */
+  /** Name of the metric for scores that have none. @default the scorer's own name, else `score` */
   readonly name?: string;
   /**
-   * The argument of the scorer, where it is not {@link scorerArguments}: other columns of the task, or
-   * an answer that is not text.
+   * Creates the argument of the scorer, if it needs other columns of the task, or an answer that is
+   * not text.
+   * @default {@link scorerArguments}
    */
   readonly map?: (input: RewardInput) => unknown;
 }
 
 /**
- * The argument under the names of all libraries: `input`, `output`, `expected`; `inputs`, `outputs`,
- * `referenceOutputs`; `expectedOutput`; and the row of the task as `metadata`.
+ * Argument that has the names of all libraries: `input`, `output`, `expected`; `inputs`, `outputs`,
+ * `referenceOutputs`; `expectedOutput`; and the task's row as `metadata`.
  */
 export function scorerArguments({ prompt, response, truth, rawTask }: RewardInput) {
   const [input, output, expected] = [prompt ?? '', response, truth];
@@ -52,10 +54,11 @@ export function scorerArguments({ prompt, response, truth, rawTask }: RewardInpu
 }
 
 /**
- * A reward function that calls the scorer. Scores are parts of the reward by their names, truth values 1
- * and 0; explanations are kept as reasons. The parts of several scores are added.
- * @throws RewardError (when it is called) for a scorer that throws, that reports an error, or gives no number: the run
- * has failed then, which is not a reward of 0
+ * Creates a reward function that calls the scorer. Each score becomes a part of the reward under
+ * its name, with true as 1 and false as 0; explanations are stored as reasons. Several scores are
+ * added.
+ * @throws RewardError (when it is called) if the scorer throws, reports an error, or returns no
+ * number: the run has then failed, which is not a reward of 0
  */
 export function fromScorer(scorer: Scorer, options: FromScorerOptions = {}): RewardFn {
   const { call, name } = callable(scorer);

@@ -3,15 +3,16 @@ import { RewardError, type ReasonedReward } from '@trinity-rft/core';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where libraries put the number: autoevals and evalite, Langfuse, promptfoo. */
+/** Fields in which libraries return the score: autoevals and evalite, Langfuse, promptfoo. */
 const scoreKeys = ['score', 'value', 'pass'] as const;
 const nameKeys = ['name', 'key'] as const;
-/** Looked for in the result, then in its `metadata`. */
+/** Searched in the result, then in its `metadata`. */
 const reasonKeys = ['comment', 'reason', 'explanation', 'rationale'] as const;
 
 /**
- * @param title of a score without a name
- * @throws RewardError when a scorer reports an error, gives no number, or two scores have one name
+ * @param title name of a score that has none
+ * @throws RewardError if a scorer reports an error or returns no number, or if two scores have the
+ * same name
  */
 export function readScores(result: unknown, title: string): ReasonedReward {
   const parts: Record<string, number> = {};

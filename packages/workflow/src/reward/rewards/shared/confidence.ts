@@ -15,8 +15,8 @@ const tagPattern = /<\/?(?:think|answer|analysis|confidence)>/g;
 
 /**
  * Answer and confidence of a response that ends with the four parts in order, with only white space
- * between and after them. Other parts may come before; no part may contain another. Undefined when
- * the layout differs, or the confidence is not a number in [0, 1].
+ * between and after them. Other parts may come before; no part may contain another. Undefined if
+ * the layout differs, or if the confidence is not a number in [0, 1].
  */
 export function readRlcrLayout(
   response: string,
@@ -26,7 +26,7 @@ export function readRlcrLayout(
   const last = tags.slice(-chain.length);
   if (last.length < chain.length || last.some(([tag], index) => tag !== chain[index]))
     return undefined;
-  /** The text after each of the last tags, up to the next one. */
+  /** Text after each of the last tags, up to the next tag. */
   const after = last.map(({ 0: tag, index }, i) =>
     response.slice(index + tag.length, last[i + 1]?.index),
   );
@@ -36,7 +36,7 @@ export function readRlcrLayout(
   return confidence === undefined ? undefined : { answer, confidence };
 }
 
-/** Every part is closed before the next one opens. */
+/** True if every part is closed before the next one opens. */
 const areClosed = (tags: readonly string[]): boolean =>
   tags.length % 2 === 0 &&
   tags.every((tag, index) =>
@@ -44,8 +44,8 @@ const areClosed = (tags: readonly string[]): boolean =>
   );
 
 /**
- * The confidence between the last pair of its tags, whatever the layout of the rest; undefined when
- * it is not a number in [0, 1].
+ * Confidence between the last pair of its tags, whatever the rest of the layout; undefined if it is
+ * not a number in [0, 1].
  */
 export function readConfidence(response: string): number | undefined {
   const open = response.lastIndexOf('<confidence>');

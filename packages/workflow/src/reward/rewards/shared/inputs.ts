@@ -1,8 +1,8 @@
-/** Fields of their input that reward functions read, and their requirements. */
+/** Checks and reads fields of the input of reward functions. */
 import { type RewardInput, RewardError } from '@trinity-rft/core';
 
 /**
- * @throws RewardError when the task has no expected answer: that is a mistake in the data, not in
+ * @throws RewardError if the task has no reference answer: that is a mistake in the data, not in
  * the response
  */
 export function requireTruth(owner: string, { truth, rawTask }: RewardInput): string {
@@ -19,7 +19,7 @@ export function requireTruth(owner: string, { truth, rawTask }: RewardInput): st
   );
 }
 
-/** @throws RewardError when the workflow does not report how many tokens the response has */
+/** @throws RewardError if the workflow does not report the number of tokens of the response */
 export function requireTokens(owner: string, { responseTokens }: RewardInput): number {
   if (responseTokens !== undefined) return responseTokens;
   throw new RewardError(
@@ -30,7 +30,7 @@ export function requireTokens(owner: string, { responseTokens }: RewardInput): n
   );
 }
 
-/** The response, with the reasoning put back that a reasoning parser took out. */
+/** The response, including reasoning that a reasoning parser removed from it. */
 export function wholeResponse({
   response,
   reasoning,

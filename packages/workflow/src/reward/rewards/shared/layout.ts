@@ -1,9 +1,10 @@
-/** Layouts of thought and answer. Every check reads the response a fixed number of times. */
+/** Checks the layout of thought and answer. Every check reads the response a fixed number of times. */
 
 /**
- * `<think>`, `</think>`, `<answer>`, `</answer>`, each once and on a separate line, from the first
- * character; further lines may follow. Trinity-RFT's default pattern of format_reward,
- * `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`, also takes layouts that are repeated.
+ * True if `<think>`, `</think>`, `<answer>`, `</answer>` each occur once, on separate lines, from
+ * the first character on; further lines may follow. Stricter than Trinity-RFT's default pattern of
+ * format_reward, `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`, which also accepts repeated
+ * layouts.
  */
 export function hasStrictLayout(response: string): boolean {
   const open = '<think>\n';
@@ -16,9 +17,9 @@ export function hasStrictLayout(response: string): boolean {
 }
 
 /**
- * A thought, white space, an answer, in this order, each once; anything before, and further lines
- * after. Trinity-RFT's pattern of math_reward, `.*?<think>.*?</think>\s*<answer>.*?</answer>\s*$`,
- * also takes layouts that are repeated.
+ * True for one thought, white space and one answer, in this order, with any text before and further
+ * lines after. Stricter than Trinity-RFT's pattern of math_reward,
+ * `.*?<think>.*?</think>\s*<answer>.*?</answer>\s*$`, which also accepts repeated layouts.
  */
 export function hasLooseLayout(response: string): boolean {
   if (!hasEachTagOnce(response) || !hasOneThought(response)) return false;
@@ -33,7 +34,7 @@ export function hasLooseLayout(response: string): boolean {
   );
 }
 
-/** Exactly one `<think>` and one `</think>`, in this order. */
+/** True if there is exactly one `<think>` and one `</think>`, in this order. */
 export function hasOneThought(response: string): boolean {
   return (
     hasOnce(response, '<think>') &&
@@ -42,7 +43,7 @@ export function hasOneThought(response: string): boolean {
   );
 }
 
-/** A second answer would be a second guess, and a repeated layout is none. */
+/** True if no tag is repeated: a second answer would be a second guess. */
 const hasEachTagOnce = (response: string): boolean =>
   ['<think>', '</think>', '<answer>', '</answer>'].every((tag) => hasOnce(response, tag));
 

@@ -4,9 +4,9 @@ import { ConfigError } from '@trinity-rft/core';
 /** Lengths in tokens; `maxResponseLength > cacheLength >= 0`. */
 export interface OverlongOptions {
   readonly maxResponseLength: number;
-  /** Over how many tokens below the maximum the penalty grows. */
+  /** Number of tokens below the maximum over which the penalty grows. */
   readonly cacheLength: number;
-  /** The whole penalty; >= 0. */
+  /** Largest penalty; >= 0. */
   readonly penaltyFactor: number;
 }
 
@@ -31,9 +31,7 @@ interface GivenLengths {
   readonly penalty_factor: number | undefined;
 }
 
-/**
- * @throws ConfigError when a length is missing, or the penalty would start before the first token
- */
+/** @throws ConfigError if a length is missing, or if the penalty would start before the first token */
 export function readOverlong(owner: string, given: GivenLengths): OverlongOptions {
   const {
     max_response_length: maxResponseLength,

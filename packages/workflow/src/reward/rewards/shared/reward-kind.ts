@@ -1,22 +1,22 @@
-/** How a built-in reward function is declared: what it is, what it takes, what it returns. */
+/** Declaration of a built-in reward function: description, arguments and result. */
 import type { ArgSpec, ArgValues, RewardFn } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 import { sharedMathChecker } from '../../checker/checker.js';
 import { type MathChecker } from '../../checker/types.js';
 import type { MathRule } from '../../checker/rules.js';
 
-/** Tools that reward functions get in addition to their arguments. */
+/** Tools that reward functions receive in addition to their arguments. */
 export interface RewardTools {
   /**
-   * Compares answers within its deadline.
+   * Compares answers within a deadline.
    * @default the checker that all reward functions of the process share
    */
   readonly mathChecker?: MathChecker;
 }
 
-/** A row of the table of reward functions. */
+/** An entry of the table of reward functions. */
 export interface RewardKind {
-  /** One sentence. */
+  /** Description in one sentence. */
   readonly summary: string;
   /**
    * Meaning of each part, and its range under the default weights. The reward is the
@@ -28,12 +28,15 @@ export interface RewardKind {
   readonly create: (args: Readonly<Record<string, unknown>>, tools?: RewardTools) => RewardFn;
 }
 
-/** Is the answer in `response` the one in `truth`? An answer that cannot be compared in time is wrong. */
+/**
+ * True if the answer in `response` is that in `truth`. An answer that cannot be compared in time is
+ * wrong.
+ */
 type IsRight = (rule: MathRule, response: string, truth: string) => Promise<boolean>;
 
 /**
- * Declares a reward function. `create` gets the arguments, checked and with defaults, and a function
- * that compares answers.
+ * Declares a reward function. `create` receives the checked arguments, including defaults, and a
+ * function that compares answers.
  */
 export function rewardKind<S extends ArgSpec>(
   name: string,

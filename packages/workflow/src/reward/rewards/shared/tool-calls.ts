@@ -1,9 +1,9 @@
-/** Tool calls as JSON in a text, and when two lists of them are the same. */
+/** Parses tool calls in JSON from a text, and compares lists of them. */
 import { parseJsonExactly } from '@trinity-rft/core/support';
 
 export interface Call {
   readonly name: string;
-  /** JSON with sorted keys. */
+  /** Arguments as JSON with sorted keys. */
   readonly args: string;
 }
 
@@ -11,8 +11,8 @@ const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * The calls of all `<tool_call>..</tool_call>` after the thought, in order; undefined when there is
- * none, or any of them is open or cannot be read.
+ * Calls of all `<tool_call>..</tool_call>` after the thought, in order; undefined if there are
+ * none, or if one of them is not closed or cannot be parsed.
  */
 export function callsIn(response: string): readonly Call[] | undefined {
   const thought = response.indexOf('</think>');
@@ -30,7 +30,7 @@ export function callsIn(response: string): readonly Call[] | undefined {
   return found;
 }
 
-/** Place of the first closing tag that is not part of a JSON string. */
+/** Index of the first closing tag that is not part of a JSON string. */
 function closeAfter(text: string, from: number): number | undefined {
   const marks = /\\.|"|<\/tool_call>/gs;
   marks.lastIndex = from;
@@ -42,7 +42,10 @@ function closeAfter(text: string, from: number): number | undefined {
   return undefined;
 }
 
-/** A list of calls, one call, or either as JSON in a JSON text; undefined for anything else. */
+/**
+ * Parses a list of calls, or one call; either may also be JSON within a JSON string. Undefined for
+ * anything else.
+ */
 export function readCalls(json: string): readonly Call[] | undefined {
   try {
     const once = parseJson(json);
@@ -69,7 +72,10 @@ function readCall(item: unknown): Call | undefined {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Two long ids that are close are not the same, and a number is not its text. */
+/**
+ * Keeps long numbers exact, so that ids that are almost equal remain different, and as objects, so
+ * that a number differs from its text.
+ */
 const parseJson = (text: string): unknown =>
   parseJsonExactly(text.trim(), (digits) => ({ digits }));
 
@@ -84,7 +90,7 @@ function sortKeys(value: unknown): unknown {
   };
 }
 
-/** The same calls, each equally often, in any order. */
+/** True if both lists have the same calls the same number of times, in any order. */
 export function sameCalls(a: readonly Call[], b: readonly Call[]): boolean {
   return (
     keysOf(a, ({ name, args }) => `${name} ${args}`) ===
@@ -92,7 +98,7 @@ export function sameCalls(a: readonly Call[], b: readonly Call[]): boolean {
   );
 }
 
-/** The same tools, each equally often, in any order. */
+/** True if both lists have the same tools the same number of times, in any order. */
 export function sameNames(a: readonly Call[], b: readonly Call[]): boolean {
   return keysOf(a, ({ name }) => name) === keysOf(b, ({ name }) => name);
 }
