@@ -1,4 +1,4 @@
-/** Types of the rollout model: its options, and the interface for the code that created it. */
+/** Types of the rollout model: its options, and its interface for the code that created it. */
 import type { Experience, Metrics, RolloutModel, Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import type { OpenAI } from 'openai';
@@ -9,70 +9,71 @@ import type { EndpointPolicy } from './protocols/shared/endpoint-policy.js';
 import type { GenerateOptions } from './rollout/generate.js';
 import type { RecordedFork } from './rollout/history.js';
 
-/** An `OpenAI` client that also knows the value for `model=`. */
+/** An `OpenAI` client with the value for `model=`. */
 export type RolloutClient = OpenAI & { readonly modelPath: string };
 
-/** A finished call of the endpoint, as `onAnswer` gets it: after recording, before delivery. */
+/** A finished call of the endpoint, as passed to `onAnswer`: already recorded, not yet delivered. */
 export interface RecordedAnswer {
-  /** Id of the completion or response that the client gets. */
+  /** Id of the completion or response that the client receives. */
   readonly id: string;
   /**
-   * One per choice. Here `eid.step` is the index of the call, which counts failed calls too; in
-   * experiences that are extracted from the history it counts without gaps.
+   * One experience per choice. Its `eid.step` is the index of the call, which counts failed calls
+   * too, whereas experiences extracted from the history are numbered without gaps.
    */
   readonly experiences: readonly Experience[];
 }
 
 export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
-  /** The served name; the value for `model=` in requests. */
+  /** Name under which the model is served; the value for `model=` in requests. */
   readonly modelPath: string;
-  /** Further fields of the model where the endpoint lists it. @default none */
+  /** Further fields of the model in the endpoint's list of models. @default no further fields */
   readonly modelEntry?: () => Readonly<Record<string, string | number>>;
   /**
-   * Whose temperature, top-p, top-k and seed apply to calls through the endpoint. `override`: those of
-   * the run, for models that are trained or evaluated. `respect`: those of the client, for judges
-   * and other auxiliary models. Penalties of clients are never used.
+   * Selects which temperature, top-p, top-k and seed apply to calls through the endpoint.
+   * `override`: the run's, for models that are trained or evaluated; `respect`: the client's, for
+   * judges and other auxiliary models. Penalties of clients are always ignored.
    * @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';
-  /** Off for models that are not trained. @default true */
+  /** True if calls are recorded; false for models that are not trained. @default true */
   readonly recordHistory?: boolean;
   /**
-   * Where the handler is mounted on HTTP, as `EndpointServer.mount` returns it; then
-   * `endpoint().fetch` is the server's, which checks keys.
+   * HTTP address at which the handler is mounted, as `EndpointServer.mount` returns it;
+   * `endpoint().fetch` is then the server's, which checks keys.
    * @default an address that only `endpoint().fetch` can reach
    */
   readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> &
     Partial<Pick<EndpointMount, 'fetch' | 'keyedBaseURL'>>;
   /**
-   * Called with every call of the endpoint, and awaited before its client gets anything of the
-   * answer. An error fails the call.
+   * Called for every call of the endpoint, and awaited before the client receives any part of the
+   * answer. If it fails, the call fails.
    */
   readonly onAnswer?: (answer: RecordedAnswer) => void | Promise<void>;
-  /** Ends every call of this rollout. */
+  /** Aborts every call of this rollout. */
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /**
-   * Messages that were logged already; share one set to log each message once.
+   * Messages that have already been logged; share one set to log each message once.
    * @default a new set
    */
   readonly notices?: Set<string>;
 }
 
-/** The rollout model with the parts that workflows do not see. */
+/** The rollout model, including the parts that workflows do not see. */
 export interface RecordingModel extends RolloutModel<RolloutClient> {
   /**
    * The recording endpoint: `.../v1/chat/completions`, `.../v1/completions`, `.../v1/responses` and
-   * `.../v1/models` under any prefix. Mount it on HTTP or use it in place of `fetch`. Errors become
-   * responses with OpenAI's error body. A caller who has read the body passes it on.
+   * `.../v1/models` under any prefix. Mount it on HTTP or use it instead of `fetch`. Errors become
+   * responses with OpenAI's error body.
+   * @param body body of the request, if the caller has already read it
    */
   readonly handler: (request: Request, body?: RequestBody) => Promise<Response>;
-  /** The same as {@link handler} for `EndpointServer.mount`, which needs no Response object. */
+  /** Like {@link handler}, for `EndpointServer.mount`, which needs no Response object. */
   readonly answer: AnswerHandler;
-  /** The handler's address and settings, for agents of any framework. */
+  /** Address and settings of the handler, for agents of any framework. */
   endpoint(): AgentEndpoint;
   /**
-   * The first few conversations that departed from their recorded tokens, with the difference: for
+   * The first few conversations that deviated from their recorded tokens, with the difference: for
    * debugging an agent whose runs are split into several experiences.
    */
   forks(): readonly RecordedFork[];

@@ -1,4 +1,4 @@
-/** The model of one rollout: chat, an OpenAI client and an endpoint, with every call recorded. */
+/** The model of one rollout: chat, an OpenAI client and an endpoint; every call is recorded. */
 import { vocabularyOf } from '@trinity-rft/chat/internal';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { copyOf } from '@trinity-rft/core/support';
@@ -21,9 +21,9 @@ import { createHistory, toExperience } from './rollout/history.js';
 import { scoreTokens } from './rollout/score.js';
 
 /**
- * Create one per run: it has its own history and ledger. Creation is cheap; the OpenAI client is
- * created on first use. `chat` samples as its options say; for requests to the endpoint,
- * `clientSampling` decides whether their sampling settings apply.
+ * Create one per run: it has its own history and ledger. Creating it is cheap; the OpenAI client is
+ * created on first use. `chat` samples with its own options; `clientSampling` decides if the
+ * sampling settings of requests to the endpoint apply.
  */
 export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
   const { sampler, modelPath } = options;
@@ -91,7 +91,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   };
 }
 
-/** The same calls, each in a span of its own. */
+/** Wraps each call in a tracing span. */
 const traced =
   (generate: Generate, { modelPath, sampler }: RolloutModelOptions, home: TraceContext): Generate =>
   (request) => {
@@ -111,16 +111,16 @@ const answerOf =
     texts: choices.map(({ response }) => response.responseText),
   });
 
-/** Workflows pass on the signal that the model has already. */
+/** Returns a single signal as it is: workflows often pass the signal that the model already has. */
 const anySignal = (
   a: AbortSignal | undefined,
   b: AbortSignal | undefined,
 ): AbortSignal | undefined => (a && b && a !== b ? AbortSignal.any([a, b]) : (a ?? b));
 
-/** Address that is not looked up in DNS: requests go to the endpoint's own `fetch`. */
+/** Address that is never looked up in DNS, because requests go to the endpoint's own `fetch`. */
 const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };
 
-/** A handler in place of the global `fetch`. As there, an aborted request has no response. */
+/** Makes a `fetch` function from a handler. As with the global `fetch`, an aborted request rejects. */
 function fetchOver(handler: (request: Request) => Promise<Response>): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init);
@@ -130,7 +130,7 @@ function fetchOver(handler: (request: Request) => Promise<Response>): typeof glo
   };
 }
 
-/** Nulls: the openai package would read environment variables for these options. */
+/** Sets options to null for which the openai package would otherwise read environment variables. */
 function createClient(endpoint: AgentEndpoint): RolloutClient {
   const client = createOpenAIClient({
     ...endpoint.openai(),

@@ -1,4 +1,4 @@
-/** Entry of the thread that parses large request bodies. */
+/** Entry point of the thread that parses large request bodies. */
 import { workerData } from 'node:worker_threads';
 import { toErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';

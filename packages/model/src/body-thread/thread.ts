@@ -1,4 +1,4 @@
-/** A thread that parses large request bodies, while the main thread continues with other calls. */
+/** Parses large request bodies in a thread, so that the main thread can serve other calls. */
 import { lazyThread } from '../lazy-thread/lazy-thread.js';
 import type { BodyText, ParsedBody } from '../protocols/shared/request/body.js';
 
@@ -8,12 +8,15 @@ export interface BodyMethods {
 }
 
 interface BodyThread {
-  /** Takes the bytes away. @throws ModelError as `parseBody`, EngineError */
+  /**
+   * Transfers the bytes: the caller cannot use them afterwards.
+   * @throws ModelError as `parseBody`, EngineError
+   */
   parse(body: BodyText): Promise<ParsedBody>;
   close(): Promise<void>;
 }
 
-/** The thread starts with the first body, and again after it has died. */
+/** The thread is started for the first body, and restarted if it died. */
 export function createBodyThread(): BodyThread {
   const thread = lazyThread<BodyMethods, undefined>({
     entry: () => new URL('./body-worker.js', import.meta.url),

@@ -1,4 +1,4 @@
-/** A thread that encodes long texts, while the main thread continues with other calls. */
+/** Encodes long texts in a thread, so that the main thread can serve other calls. */
 import type { TokenizerFiles } from '@trinity-rft/chat';
 import { lazyThread } from '../lazy-thread/lazy-thread.js';
 
@@ -8,12 +8,12 @@ export interface EncoderMethods {
 }
 
 export interface EncoderThread {
-  /** One text after the other. @throws ModelError as `Tokenizer.encode`, EngineError */
+  /** Encodes texts one by one. @throws ModelError as `Tokenizer.encode`, EngineError */
   encode(text: string): Promise<Int32Array>;
   close(): Promise<void>;
 }
 
-/** The thread starts with the first text, and again after it has died. */
+/** The thread is started for the first text, and restarted if it died. */
 export function createEncoderThread(files: TokenizerFiles): EncoderThread {
   const thread = lazyThread<EncoderMethods, TokenizerFiles>({
     entry: () => new URL('./worker.js', import.meta.url),

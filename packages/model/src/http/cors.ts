@@ -1,13 +1,16 @@
-/** Cross-origin requests: which web pages may call the server from a browser. */
+/** Cross-origin requests (CORS): decides which web pages may call the server from a browser. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Sets the headers of an answer, and answers preflight requests: then it returns true. */
+/** Sets the headers of an answer. Also answers preflight requests, and then returns true. */
 export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
-/** How long browsers may remember the answer to a preflight request, in seconds. */
+/** Seconds for which browsers may cache the answer to a preflight request. */
 const maxAge = '600';
 
-/** @param origins such as `https://app.example`; `*` for all. None: pages of other origins fail */
+/**
+ * @param origins such as `https://app.example`; `*` for all. If it is empty, pages of other origins
+ * fail
+ */
 export function createCors(origins: readonly string[]): Cors {
   const all = origins.includes('*');
   const allowed = new Set(origins.map((origin) => origin.replace(/\/+$/, '').toLowerCase()));

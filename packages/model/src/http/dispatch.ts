@@ -1,4 +1,4 @@
-/** From a request to the handler of its rollout, on a socket or without one. */
+/** Passes requests to the handler of their rollout, on a socket or without one. */
 import type { ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -17,13 +17,13 @@ export interface AppOptions {
   readonly adminKey: string;
   readonly refusals: Refusals;
   readonly rewards?: RewardRoute | undefined;
-  /** Opens `GET /ready`: why the server takes no calls now, undefined while it does. */
+  /** Enables `GET /ready`. Returns why the server takes no calls at present, undefined while it does. */
   readonly unready?: (() => string | undefined) | undefined;
 }
 
 /**
- * `GET /health` and `GET /ready` are open to everybody, `GET /metrics` with the admin key is about the server;
- * everything else goes to a rollout.
+ * `GET /health` and `GET /ready` need no key; `GET /metrics` with the admin key reports on the
+ * server; all other requests go to a rollout.
  */
 export function createApp(
   table: RolloutTable,
@@ -58,8 +58,8 @@ export function createApp(
 }
 
 /**
- * Checks the key, then calls the rollout's handler. A call is in flight until its connection has
- * the whole answer.
+ * Checks the key, then calls the rollout's handler. A call is in flight until its whole answer has
+ * been sent.
  */
 export async function dispatch(
   request: Request,
@@ -84,7 +84,10 @@ export async function dispatch(
   }
 }
 
-/** In one write. A Response is left to the adapter, which writes it piece by piece. */
+/**
+ * Writes a complete answer in one write. A Response is passed to the adapter, which writes it in
+ * pieces.
+ */
 function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
   if (outgoing.destroyed) answer.lost();
   else {
@@ -94,7 +97,7 @@ function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Asks clients that retry by themselves not to. */
+/** Sends an error that asks clients with automatic retries not to retry. */
 function reject(request: Request, error: unknown, traffic: Traffic): Response {
   const response = errorResponseTo(request, error);
   response.headers.set('x-should-retry', 'false');

@@ -13,13 +13,13 @@ import type { Route, RouteContext } from '../protocols/shared/route.js';
 import { withoutKey } from './keys.js';
 
 export interface EndpointHandlerOptions extends Omit<ResponsesContext, 'deduplication'> {
-  /** Ends every call. */
+  /** Aborts every call. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Routes by method and end of the path, `*` for any one segment. What precedes it (`/r/<rollout>`) depends
- * on where the handler is mounted.
+ * Routes by method and by the last segments of the path; `*` matches any one segment. The segments
+ * before (`/r/<rollout>`) depend on where the handler is mounted.
  */
 const routes: readonly {
   readonly method: string;
@@ -39,8 +39,8 @@ const routes: readonly {
 ).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
 /**
- * Does not reject: every error becomes a response. A request whose signal aborts ends its generation
- * and is not recorded.
+ * Does not reject: every error becomes a response. If a request's signal aborts, its generation
+ * ends and is not recorded.
  */
 export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHandler {
   const { deliveries, counters } = options;
@@ -70,7 +70,10 @@ function findRoute(request: Request): Route<ResponsesContext> {
   throw new ModelError(message, { status: 405, code: 'method_not_allowed', details: { allow } });
 }
 
-/** The first segment of a path is empty, because the path begins with a slash. */
+/**
+ * The first segment of a path is empty, because paths begin with a slash; it cannot be part of the
+ * match.
+ */
 function endsWith(segments: readonly string[], pattern: readonly string[]): boolean {
   const from = segments.length - pattern.length;
   return (
@@ -78,7 +81,7 @@ function endsWith(segments: readonly string[], pattern: readonly string[]): bool
   );
 }
 
-/** @throws ModelError 429 while calls are paused */
+/** @throws ModelError 429 while the endpoint is paused */
 function checkPause({ pausedFor, deduplication }: RouteContext): void {
   const seconds = pausedFor?.();
   if (seconds === undefined) return;
@@ -91,7 +94,7 @@ function checkPause({ pausedFor, deduplication }: RouteContext): void {
   });
 }
 
-/** Every model that requests may name, as the API lists it. */
+/** Lists the models that requests may name, in the API's format. */
 const modelsOf = ({ modelPath, modelEntry, runtime }: RouteContext) => [
   {
     id: modelPath,

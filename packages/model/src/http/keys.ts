@@ -1,10 +1,10 @@
-/** Secret keys: random, stored as digests. */
+/** Secret keys: random, and stored as digests. */
 import { createHmac, createSecretKey, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** `rk_` opens one rollout, `ak_` the metrics of the server. */
+/** `rk_` keys give access to one rollout, `ak_` keys to the metrics of the server. */
 export type KeyKind = 'rk' | 'ak';
 
-/** 256 random bits. */
+/** A key of 256 random bits. */
 export function newKey(kind: KeyKind): string {
   return `${kind}_${randomBytes(32).toString('base64url')}`;
 }
@@ -14,15 +14,15 @@ export function newRolloutId(): string {
   return randomBytes(9).toString('base64url');
 }
 
-/** Keys are looked up by digest, so the duration of a comparison reveals nothing about a key. */
+/** Keys are found by their digest, so that timing reveals nothing about a key. */
 export function digestOf(key: string): string {
   return hash('sha256', key, 'base64url');
 }
 
 /**
- * The keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that
- * differ. `x-rollout-key` and the path come before both, for programs that fill them with a key of
- * their own.
+ * Keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that differ.
+ * `x-rollout-key` and the path take precedence, for programs that put keys of their own in those
+ * headers.
  */
 export function keysOf({ headers, url }: Request): readonly string[] {
   const header = (name: string) => headers.get(name)?.trim() || undefined;
@@ -35,22 +35,22 @@ export function keysOf({ headers, url }: Request): readonly string[] {
 const differing = (...keys: readonly (string | undefined)[]): readonly string[] =>
   [...new Set(keys)].filter((key) => key !== undefined);
 
-/** `/<key>/v1` */
+/** Matches the key in `/<key>/v1`. */
 const keySegment = /\/(rk_[\w.-]+)(?=\/v1(?:[/?#]|$))/;
 
 const keyInPath = (url: string): string | undefined => keySegment.exec(url)?.[1];
 
-/** The address at which the key need not be sent. */
+/** Address that contains the key, so that it need not be sent. */
 export const withKey = (baseURL: string, apiKey: string): string =>
   baseURL.replace(/(?=\/v1$)/, `/${apiKey}`);
 
-/** Address without its key, as messages may show it. */
+/** Address without its key, for messages. */
 export const withoutKey = (path: string): string => path.replace(keySegment, '');
 
-/** Keys that carry text which only their signer can have put there. */
+/** Keys that contain a text, with a signature that only this server can make. */
 export interface SignedKeys {
   sign(text: string): string;
-  /** The text of a key that was signed here. */
+  /** Returns the text of a key that this object signed; undefined for other keys. */
   read(key: string): string | undefined;
 }
 

@@ -1,13 +1,13 @@
-/** Limits and timeouts of the endpoint's server. */
+/** Limits and timeouts of the HTTP server. */
 import { defaultHttpLimits, type HttpLimits } from '@trinity-rft/http-server';
 
-/** Limits of request bodies are part of the endpoint policy. */
+/** Does not include limits of request bodies, which are part of the endpoint policy. */
 export interface EndpointLimits extends HttpLimits {
-  /** How long the server remembers that a rollout has ended. @default 600_000 */
+  /** Milliseconds for which the server remembers that a rollout has ended. @default 600_000 */
   readonly closedForMs: number;
-  /** How many ended rollouts the server remembers. @default 10_000 */
+  /** Most ended rollouts that the server remembers. @default 10_000 */
   readonly maxClosed: number;
-  /** How long `close` waits for calls. @default 5000 */
+  /** Most milliseconds that `close` waits for calls. @default 5000 */
   readonly closeTimeoutMs: number;
 }
 

@@ -1,12 +1,12 @@
-/** Refusals for callers without access, which differ between the servers of runs and of products. */
+/** Error texts for callers without access; servers of runs and of products have different ones. */
 import { ModelError } from '@trinity-rft/core';
 
 export interface Refusals {
   readonly keyMissing: string;
   readonly keyUnknown: string;
-  /** For `GET /metrics`. */
+  /** Text for `GET /metrics` without the admin key. */
   readonly metricsKey: string;
-  /** The rollout with this id accepts no calls any more. */
+  /** Error for a call of a rollout that has ended. */
   readonly closed: (rollout: string) => ModelError;
 }
 

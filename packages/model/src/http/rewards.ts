@@ -1,6 +1,6 @@
 /**
- * Rewards that come after their runs: `POST /r/<rollout>/v1/rewards` with the key of the rollout, and
- * `POST /v1/rewards` with one key for all runs.
+ * Accepts rewards that arrive after their runs: `POST /r/<rollout>/v1/rewards` with the key of the
+ * rollout, and `POST /v1/rewards` with one key for all runs.
  */
 import { ModelError, type Clock } from '@trinity-rft/core';
 import type { JsonObject } from '../protocols/shared/request/fields.js';
@@ -8,27 +8,27 @@ import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { readBody } from '../protocols/shared/request/body.js';
 import { createSignedKeys, digestOf, keysOf, withoutKey } from './keys.js';
 
-/** Runs of a task that a rollout makes, from `firstRun` on. */
+/** Runs of one task that a rollout performs, numbered from `firstRun`. */
 export interface ScoredRuns {
-  /** `batch/task` */
+  /** Key of the task: `batch/task`. */
   readonly task: string;
   readonly firstRun: number;
   readonly count: number;
 }
 
-/** Stores the reward of a run. @throws ModelError saying why it does not */
+/** Stores the reward of a run. @throws ModelError with the reason if it is refused */
 export type ScoreRun = (run: string, reward: number) => void | Promise<void>;
 
 export interface RewardRoute {
-  /** A key that may score these runs as long as the server lives, and no others. */
+  /** Creates a key that may score only these runs, for the lifetime of the server. */
   keyFor(rollout: string, runs: ScoredRuns): string;
-  /** Undefined for requests to other paths. Never rejects. */
+  /** Answers a request; undefined for other paths. Does not reject. */
   answer(request: Request): Promise<Response> | undefined;
 }
 
 export interface RewardRouteOptions {
   readonly score: ScoreRun;
-  /** Scores every run by its id. @default there is no such key */
+  /** Key that may score every run by its id. @default no key may */
   readonly rewardKey?: string | undefined;
   readonly runtime: { readonly clock: Clock };
 }
@@ -36,7 +36,7 @@ export interface RewardRouteOptions {
 export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOptions): RewardRoute {
   const rewardDigest = rewardKey && digestOf(rewardKey);
   const keys = createSignedKeys();
-  /** Undefined: all runs. */
+  /** Runs that the request may score; undefined means all runs. */
   const grantOf = (request: Request, rollout: string | undefined): ScoredRuns | undefined => {
     if (rollout === undefined) return assertRewardKey(request, rewardDigest);
     const grants = keysOf(request).map((key) => keys.read(key));

@@ -1,6 +1,6 @@
 /**
- * Opt-in: finds the rollout of a call by its asynchronous context, for clients that were created
- * outside of any rollout.
+ * Opt-in: finds the rollout of a call by its asynchronous context, for clients that are created
+ * outside of a rollout.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
@@ -8,43 +8,42 @@ import type { EndpointAddress } from '@trinity-rft/workflow/internal';
 import { contextPath } from './rollout-table.js';
 
 /**
- * For agents whose clients are created once, when their module loads. Such a client gets `baseURL`,
- * `apiKey` and `fetch` from here (`env()` and `install()` for clients that read the environment and
- * the global fetch); each run is wrapped in `run`.
- *
- * A call fails where its rollout is unknown: outside of `run`, after the run has ended, and over a
+ * For agents whose clients are created once, when their module loads. Such a client uses `baseURL`,
+ * `apiKey` and `fetch` of this object (`env()` and `install()` for clients that read the
+ * environment and the global fetch); each run is wrapped in `run`.
+ * A call fails if its rollout is unknown: outside of `run`, after the run has ended, and over a
  * socket. One case cannot be detected: a queue that all runs share may start a waiting call from
  * within another run (LangChain's `maxConcurrency`), and the call is then recorded for that run.
  * Pass such a queue to `bindQueue`, or create the client in the run from `model.endpoint()`, which
- * is always exact. A run that lost all of its calls fails at its end.
+ * is always exact. A run whose calls were all lost fails at its end.
  */
 export interface RolloutContext {
-  /** Ends in `/v1`. No socket listens there. */
+  /** Ends in `/v1`. Not reachable over a socket. */
   readonly baseURL: string;
-  /** For clients that require a key; opens nothing. */
+  /** For clients that require a key; it grants no access. */
   readonly apiKey: string;
   /**
-   * Finds the rollout at the time of the call.
+   * Finds the rollout when it is called.
    * @throws ModelError 401 `rollout_unknown`, 409 `rollout_closed`
    */
   readonly fetch: typeof globalThis.fetch;
-  /** For clients that read the environment when they are created. */
+  /** Environment variables for clients that read them when they are created. */
   env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string };
   /**
    * Replaces the global fetch with one that handles requests to `baseURL` and passes on all others.
-   * Returns a function that restores it.
+   * @returns function that restores the original
    */
   install(): () => void;
   /**
-   * Calls made by `work`, and by whatever it starts, go to this model.
-   * @throws WorkflowError `ROLLOUT_CONTEXT_LOST` when it made no call while other runs were active
+   * Sends calls that `work` makes, directly or indirectly, to this model.
+   * @throws WorkflowError `ROLLOUT_CONTEXT_LOST` if it made no call while other runs were active
    */
   run<T>(model: RolloutEndpoint, work: () => T | Promise<T>): Promise<T>;
-  /** Makes a queue run each task in the context in which it was added. Returns the same queue. */
+  /** Makes a queue run each task in the context in which it was added. @returns the same queue */
   bindQueue<Q extends TaskQueue>(queue: Q): Q;
 }
 
-/** The part of a run's model that the context needs. */
+/** The part of a run's model that the context uses. */
 export interface RolloutEndpoint {
   endpoint(): EndpointAddress;
 }
@@ -63,11 +62,11 @@ interface Current {
 interface Shared {
   readonly current: AsyncLocalStorage<Current>;
   active: number;
-  /** Runs since the process started. */
+  /** Number of runs since the process started. */
   started: number;
 }
 
-/** One per process, also when two copies of this package are installed. */
+/** One object per process, even if two copies of this package are installed. */
 function shared(): Shared {
   const place = globalThis as { [key: symbol]: Shared | undefined };
   return (place[Symbol.for('trinity-rft.rollout-context')] ??= {
@@ -115,7 +114,7 @@ async function send(
   return address.fetch(redirected);
 }
 
-/** The base of the rollout, followed by what comes after `/v1`. */
+/** Replaces everything up to `/v1` by the base URL of the rollout. */
 function urlAt(url: string, base: string): string {
   const { pathname, search } = new URL(url);
   const at = pathname.lastIndexOf('/v1/');
@@ -132,7 +131,10 @@ function install(): () => void {
   };
 }
 
-/** Includes addresses at a server's `contextURL`, which would be rejected over a socket. */
+/**
+ * True for `baseURL`, and for addresses at a server's `contextURL`, which would be rejected over a
+ * socket.
+ */
 function isContextual(input: Parameters<typeof globalThis.fetch>[0]): boolean {
   const url = input instanceof Request ? input.url : String(input);
   return (

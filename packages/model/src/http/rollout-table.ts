@@ -1,34 +1,35 @@
-/** The rollouts that are open, found by the secret key of a request and checked against its path. */
+/** Open rollouts, found by the secret key of a request and checked against its path. */
 import { ModelError, type Clock, InvariantError } from '@trinity-rft/core';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { digestOf, keysOf, newKey } from './keys.js';
 import type { Refusals } from './refusals.js';
 
 export interface OpenRollout {
-  /** Its id. */
+  /** Id of the rollout. */
   readonly rollout: string;
   readonly handler: AnswerHandler;
-  /** The handler answers `GET /metrics` with the rollout's key. */
+  /** True if the handler answers `GET /metrics` with the rollout's key. */
   readonly ownMetrics?: boolean;
 }
 
 export interface RolloutTable {
   readonly size: number;
-  /** True if the key opens a rollout that answers `GET /metrics` itself. */
+  /** True if the key belongs to a rollout that answers `GET /metrics` itself. */
   ownsMetrics(key: string): boolean;
   /**
-   * @param key the rollout's, by default a random one
-   * @throws InvariantError when the rollout is open already, its id is not valid in a path, or the
-   * key belongs to another rollout
+   * @param key key of the rollout.
+   * @default a random key
+   * @throws InvariantError if the rollout is already open, if its id is not valid in a path, or if
+   * the key belongs to another rollout
    */
   open(rollout: OpenRollout, key?: string): { readonly apiKey: string; readonly close: () => void };
-  /** @throws ModelError 401 without a valid key, 409 when its rollout has ended */
+  /** @throws ModelError 401 without a valid key, 409 if the rollout has ended */
   find(request: Request): OpenRollout;
 }
 
 export interface RolloutTableOptions {
   readonly clock: Pick<Clock, 'now'>;
-  /** How long, and for how many rollouts at most, the table remembers that they have ended. */
+  /** How long, and for how many rollouts at most, the table remembers ended rollouts. */
   readonly closedForMs: number;
   readonly maxClosed: number;
   readonly refusals: Refusals;
@@ -85,7 +86,7 @@ export function createRolloutTable(options: RolloutTableOptions): RolloutTable {
 
 interface ClosedRollouts {
   add(digest: string, rollout: string): void;
-  /** The id of a rollout that ended recently. */
+  /** Id of a rollout that ended recently; undefined if the key belongs to none. */
   find(digest: string): string | undefined;
 }
 
@@ -94,7 +95,7 @@ function createClosedRollouts({
   closedForMs,
   maxClosed,
 }: RolloutTableOptions): ClosedRollouts {
-  /** Keyed by the digest of their keys, oldest first. */
+  /** Keyed by the digests of the rollouts' keys, oldest first. */
   const closed = new Map<string, { readonly rollout: string; readonly at: number }>();
   const isExpired = (at: number): boolean => clock.now() - at >= closedForMs;
   return {
@@ -121,7 +122,7 @@ function onlyKey(request: Request, { keyMissing }: Refusals): string {
   );
 }
 
-/** `/r/<rollout>` anywhere in the path. */
+/** Finds `/r/<rollout>` anywhere in the path. */
 function rolloutInPath(url: string): string | undefined {
   return /^[a-z]+:\/\/[^/?#]*(?:\/[^?#]*?)?\/r\/([^/?#]+)/i.exec(url)?.[1];
 }
@@ -133,7 +134,7 @@ function assertValidId(rollout: string): void {
   );
 }
 
-/** The path for clients that were made outside of any rollout, see `rolloutContext`. */
+/** Path for clients that are created outside of a rollout; see `rolloutContext`. */
 export const contextPath = '/rollout-context/v1';
 
 const isContextual = ({ url }: Request): boolean => url.includes(contextPath);

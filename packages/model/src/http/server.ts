@@ -1,4 +1,4 @@
-/** The recording endpoint on loopback HTTP: one server, with an address and a key per rollout. */
+/** The recording endpoint on loopback HTTP: one server, with an address and a key for each rollout. */
 import { type Runtime, CancelledError } from '@trinity-rft/core';
 import { openHttpServer } from '@trinity-rft/http-server';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
@@ -15,49 +15,57 @@ import { createTraffic, type Traffic } from './traffic.js';
 export interface EndpointServerOptions {
   /** @default "127.0.0.1" */
   readonly host?: string;
-  /** 0 = any free port. @default 0 */
+  /** Port; 0 = any free port. @default 0 */
   readonly port?: number;
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
   readonly limits?: Partial<EndpointLimits>;
-  /** Origins of web pages that may call from a browser; `*` for all. @default none */
+  /** Origins of web pages that may call from a browser; `*` for all. @default empty */
   readonly corsOrigins?: readonly string[];
-  /** Texts for callers without access. @default about rollouts of a run */
+  /** Error texts for callers without access. @default texts about rollouts of a run */
   readonly refusals?: Refusals;
-  /** Opens `GET /ready`: why the server takes no calls now, undefined while it does. @default 404 */
+  /**
+   * Enables `GET /ready`. Returns why the server takes no calls at present, undefined while it
+   * does.
+   * @default `GET /ready` gives 404
+   */
   readonly unready?: (() => string | undefined) | undefined;
-  /** Opens `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default 404 */
+  /** Enables `POST /r/<rollout>/v1/rewards`, see `MountOptions.runs`. @default that path gives 404 */
   readonly score?: ScoreRun;
-  /** With `score`: opens `POST /v1/rewards`, where this key scores every run by its id. */
+  /**
+   * Enables, together with `score`, `POST /v1/rewards`, where this key may score every run by its
+   * id.
+   * @default that path gives 404
+   */
   readonly rewardKey?: string | undefined;
 }
 
 export interface MountOptions {
-  /** Its id, part of the address: letters, digits, `-`, `_`. @default a random one */
+  /** Id of the rollout, part of its address: letters, digits, `-`, `_`. @default a random id */
   readonly rollout?: string;
-  /** Does not reject. Gets requests whose key has been checked. */
+  /** Receives requests whose key has been checked. Must not reject. */
   readonly handler: AnswerHandler;
-  /** Grants access to the rollout. @default a random one */
+  /** Key of the rollout. @default a random key */
   readonly apiKey?: string;
   /**
-   * Runs that the random key may score at `.../v1/rewards`, also when the rollout has ended.
-   * @default none
+   * Runs that the random key may score at `.../v1/rewards`, even after the rollout has ended.
+   * @default no runs
    */
   readonly runs?: ScoredRuns | undefined;
-  /** The handler answers `GET /metrics` with the rollout's key. @default false: 401 */
+  /** True if the handler answers `GET /metrics` with the rollout's key. @default false: 401 */
   readonly ownMetrics?: boolean;
-  /** Unmounts when it aborts. */
+  /** Unmounts the rollout when it aborts. */
   readonly signal?: AbortSignal;
 }
 
-/** The address of one rollout. */
+/** Address of one mounted rollout. */
 export interface EndpointMount {
   /** `http://HOST:PORT/r/<rollout>/v1` */
   readonly baseURL: string;
-  /** Invalid once the rollout is unmounted: 409 for a while, then 401. */
+  /** Becomes invalid when the rollout is unmounted: requests get 409 for a while, then 401. */
   readonly apiKey: string;
-  /** `http://HOST:PORT/r/<rollout>/<key>/v1`, as secret as the key. */
+  /** `http://HOST:PORT/r/<rollout>/<key>/v1`; as secret as the key. */
   readonly keyedBaseURL: string;
-  /** The same endpoint without a socket, with the same check of the key. */
+  /** Calls the same endpoint without a socket; the key is checked in the same way. */
   readonly fetch: typeof globalThis.fetch;
   unmount(): void;
 }
@@ -66,29 +74,29 @@ export interface EndpointServer {
   /** `http://HOST:PORT` */
   readonly url: string;
   /**
-   * For clients that were created outside of any rollout: its answers explain what to do, see
+   * Address for clients that are created outside of a rollout; its answers explain what to do, see
    * `rolloutContext`. Ends in `/v1`.
    */
   readonly contextURL: string;
-  /** Opens `GET /metrics`. */
+  /** Key for `GET /metrics`. */
   readonly adminKey: string;
   /**
-   * @throws InvariantError when the rollout is mounted, CancelledError when its signal has aborted
-   * or the server is closed
+   * @throws InvariantError if the rollout is already mounted; CancelledError if its signal has
+   * aborted or the server is closed
    */
   mount(options: MountOptions): EndpointMount;
   /**
-   * Ends all rollouts and waits for their calls up to the limit; then closes the connections that
-   * are left, with a warning.
+   * Ends all rollouts and waits for their calls, up to the time limit; then closes the remaining
+   * connections, with a warning.
    */
   close(): Promise<void>;
 }
 
 /**
- * Serves until it is closed. `GET /health` is open to everybody, `GET /metrics` with `adminKey` is
- * about the server, everything else needs the key of a rollout, under any path. Keys are random and
+ * Serves until it is closed. `GET /health` needs no key, `GET /metrics` with `adminKey` reports on
+ * the server, and all other requests need the key of a rollout, under any path. Keys are random and
  * never logged.
- * @throws ConfigError when the port is not available
+ * @throws ConfigError if the port is not available
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {
   const { host = '127.0.0.1', port = 0, runtime } = options;

@@ -1,19 +1,19 @@
-/** Counts the calls of a server and tracks which ones are in flight. */
+/** Counts the calls of a server, and tracks calls in flight. */
 
 export interface Traffic {
-  /** Starts a call; the returned function ends it and may be called again. */
+  /** Starts a call. @returns function that ends it, which may be called repeatedly */
   begin(rollout: string): () => void;
-  /** Counts the status of an answer. */
+  /** Counts an answer by its status. */
   answered(status: number): void;
   readonly inFlight: number;
   /** Rollouts with calls in flight. */
   rollouts(): readonly string[];
-  /** Resolves when nothing is in flight. */
+  /** Resolves when no call is in flight. */
   idle(): Promise<void>;
   report(): {
     readonly calls: number;
     readonly in_flight: number;
-    /** Counts by status, from 400 on. */
+    /** Number of answers by status, from 400 on. */
     readonly errors: Readonly<Record<string, number>>;
   };
 }

@@ -1,4 +1,4 @@
-/** A thread that starts with its first call, and again with the next one after it has died. */
+/** A thread that is started by the first call, and restarted by the next call if it died. */
 import { describeError, EngineError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import {
@@ -9,18 +9,18 @@ import {
 } from '@trinity-rft/core/worker-link';
 
 export interface LazyThreadOptions<Data> {
-  /** The thread's file. */
+  /** URL of the thread's module. */
   readonly entry: () => URL;
   readonly name: string;
   readonly data: Data;
-  /** Code of the error that calls get which the thread did not live to answer. */
+  /** Error code for calls that were pending when the thread died. */
   readonly code: string;
-  /** The message of that error. */
+  /** Message of that error. */
   readonly message: (cause: string) => string;
 }
 
 export interface LazyThread<Methods extends MethodTable<keyof Methods>> {
-  /** The running thread, which this may start. */
+  /** Returns the link to the thread, which is started if necessary. */
   link(): Link<Methods>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Errors in the shape that the clients of a path expect, whatever found them. */
+/** Errors in the format that the clients of a path expect, wherever they occurred. */
 import { errorResponse as messagesErrorResponse } from './messages/error-body.js';
 import { errorResponse } from './shared/answer/error-response.js';
 

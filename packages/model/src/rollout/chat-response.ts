@@ -1,4 +1,4 @@
-/** From a sampled sequence to the response that is recorded and returned. */
+/** Converts a sampled sequence to the response that is recorded and returned. */
 import type { ChatFormat, NormalMessage, ParsedToolCall, ParsedTurn } from '@trinity-rft/chat';
 import { callOfId } from '@trinity-rft/chat/internal';
 import { type ChatResponse, type ToolCall, EngineError } from '@trinity-rft/core';
@@ -13,11 +13,11 @@ export interface SampledTurn {
   readonly format: Pick<ChatFormat, 'stopTokenIds' | 'toolCallId'>;
   readonly callIndex: number;
   readonly choice: number;
-  /** Log-probabilities are not known; those of the response are 0. @default false */
+  /** True if log-probabilities are not known; those of the response are then 0. @default false */
   readonly isExternal?: boolean;
 }
 
-/** @throws EngineError when the sequence breaks the contract of samplers */
+/** @throws EngineError if the sequence violates the contract of samplers */
 export function toChatResponse({
   promptIds,
   sequence,
@@ -58,7 +58,7 @@ export const toToolCalls = (
     function: call,
   }));
 
-/** The recorded calls whose answers are part of a conversation. */
+/** Indices of the recorded calls whose answers are part of a conversation. */
 export function callsInConversation(messages: readonly NormalMessage[]): readonly number[] {
   const ids = messages.flatMap((message) => message.tool_calls?.map(({ id }) => id) ?? []);
   return ids.flatMap((id) => callOfId(id) ?? []);
@@ -73,7 +73,7 @@ export function toMessage({ responseText, reasoningText, toolCalls }: ChatRespon
   };
 }
 
-/** A truncated turn stays `length` even when it contains complete tool calls. */
+/** A truncated turn has the reason `length`, even if it contains complete tool calls. */
 function finishReason(
   { stopReason }: SampledSequence,
   toolCalls: readonly ToolCall[],
@@ -82,12 +82,12 @@ function finishReason(
   return toolCalls.length > 0 ? 'tool_calls' : 'stop';
 }
 
-/** Rounding in a float32 softmax can put the logarithm of a certain token this far above 0. */
+/** Rounding in a float32 softmax can put the log-probability of a certain token this far above 0. */
 const roundingNoise = 1e-4;
 
 /**
- * Values above 0 within the rounding noise become 0. That ids are within the vocabulary is checked
- * by the engine, which knows it.
+ * Sets values above 0 to 0 if they are within the rounding noise. The engine checks that ids are
+ * within the vocabulary.
  */
 function checkedLogprobs(
   { tokens, logprobs, stopReason, stopString }: SampledSequence,

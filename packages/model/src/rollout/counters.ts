@@ -1,21 +1,21 @@
-/** Counters of one rollout, for the monitor. */
+/** Counters of one rollout, reported to the monitor. */
 import type { Metrics } from '@trinity-rft/core';
 
 /**
  * - `calls`, `choices`, `prompt_tokens`, `response_tokens`: finished calls and their sizes
- * - `reused_tokens`: prompt tokens taken from recorded turns, not rendered again
+ * - `reused_tokens`: prompt tokens taken from recorded turns instead of rendered again
  * - `spliced`: calls that continued recorded turns exactly; `fork/<reason>`: calls that could not,
  * see `ForkReason`
- * - `reasoning_restored`: calls whose history got its reasoning back; `arguments_replaced`: tool
- * calls whose arguments were not JSON and came back as `{}`
- * - `tool_calls`, `malformed_tool_calls`: parsed, and left in the text
- * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls rejected for
- * the length of their prompt
+ * - `reasoning_restored`: calls in whose history reasoning was restored; `arguments_replaced`: tool
+ * calls whose arguments were not JSON and were replaced by `{}`
+ * - `tool_calls`, `malformed_tool_calls`: tool calls that were parsed, and those left in the text
+ * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls rejected
+ * because of the length of their prompt
  * - `sampling_overridden`: client requests whose sampling settings were ignored
  * - `constrained`, `unconstrained`: client requests for a response format that was enforced, or
  * only described to the model
- * - `replayed`: requests that got the answer of an equal one; `undelivered`: answers that no client
- * received
+ * - `replayed`: requests that got the answer of an equal request; `undelivered`: answers that no
+ * client received
  */
 type CounterName =
   | (typeof alwaysReported)[number]
@@ -32,7 +32,7 @@ type CounterName =
   | 'replayed'
   | 'undelivered';
 
-/** In this order, even when they are 0. */
+/** Reported in this order, even if they are 0. */
 const alwaysReported = [
   'calls',
   'spliced',
@@ -44,7 +44,7 @@ const alwaysReported = [
 
 export interface Counters {
   add(name: CounterName, amount?: number): void;
-  /** Names begin with `model/`. */
+  /** Metrics whose names begin with `model/`. */
   metrics(): Metrics;
 }
 

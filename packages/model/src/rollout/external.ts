@@ -1,4 +1,4 @@
-/** Answers of a model behind an API: texts, whose tokens are those that the tokenizer here makes. */
+/** Answers of a model behind an API: texts, which are tokenized here. */
 import { encodeConversation, type ChatFormat, type ParsedTurn } from '@trinity-rft/chat';
 import {
   ModelError,
@@ -10,10 +10,10 @@ import {
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import type { AgentModel } from '@trinity-rft/workflow';
 
-/** Model that answers in place of a sampler. */
+/** Model that answers instead of a sampler. */
 export type ExternalModel = Pick<AgentModel, 'chat'>;
 
-/** One answer, as the tokens and the text of a turn. */
+/** One answer: the tokens and the parsed text of a turn. */
 export interface Answer {
   readonly sequence: SampledSequence;
   readonly turn: ParsedTurn;
@@ -29,7 +29,7 @@ interface Question {
 }
 
 /**
- * Log-probabilities are not known, so they are NaN.
+ * Log-probabilities are unknown, and therefore NaN.
  * @throws ModelError, CancelledError
  */
 export async function askExternal(
@@ -64,7 +64,10 @@ const turnOf = ({ responseText, reasoningText, toolCalls }: ChatResponse): Parse
   malformedToolCalls: 0,
 });
 
-/** Tokens of the turn in the chat template's form, up to its stop token, which a cut turn does not have. */
+/**
+ * Tokens of the turn as the chat template writes it, up to the stop token, which a truncated turn
+ * does not have.
+ */
 function tokensOf(format: ChatFormat, question: Question, response: ChatResponse): Int32Array {
   const { stopTokenIds } = format;
   const written = writtenIds(format, question, response);

@@ -1,4 +1,4 @@
-/** From messages to a recorded answer: the path of `chat` and of every endpoint protocol. */
+/** Turns messages into a recorded answer: used by `chat` and by every endpoint protocol. */
 import {
   createLedger,
   normalizeMessages,
@@ -35,72 +35,73 @@ import { normalizeTools } from './tool-definitions.js';
 export interface GenerateOptions {
   readonly sampler: Sampler;
   /**
-   * Answers in place of the sampler, in text: log-probabilities are 0, and only training that does
-   * not use them may learn from it.
+   * Model that answers instead of the sampler, with text. Log-probabilities are then 0, so only
+   * algorithms that do not use them may learn from the answers.
    * @default the sampler answers
    */
   readonly external?: ExternalModel;
-  /** Share one between all rollouts of a model: it holds the caches. */
+  /** Chat format with its caches. Share one between all rollouts of a model. */
   readonly format: ChatFormat;
   readonly defaults?: SamplingDefaults;
   readonly limits?: RolloutLimits;
-  /** Seed of the n-th call of this rollout, from 0. Equal seeds and prompts give equal answers. */
+  /** Seed of the rollout's call with that index, from 0. Equal seeds and prompts give equal answers. */
   readonly seedFor: (callIndex: number) => number;
   /**
-   * True if reasoning that an agent leaves out of its history is restored, see `LedgerOptions`.
+   * `restore`: adds reasoning that an agent omits from its history; see `LedgerOptions`.
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
-  /** Left to the chat template when absent. */
+  /** @default the chat template decides */
   readonly enableThinking?: boolean;
   /**
-   * Enforces the response format and the tool calls that a request demands, if the sampler supports
-   * it. Recorded log-probabilities are those of the constrained distribution.
+   * True if the response format and the tool calls that a request requires are enforced, provided
+   * that the sampler supports it. Recorded log-probabilities are then those of the constrained
+   * distribution.
    * @default false: the format is described to the model, which samples freely
    */
   readonly constrainedDecoding?: boolean;
-  /** Adds the prompt as text to experiences. @default false */
+  /** True if experiences include the prompt as text. @default false */
   readonly includePromptText?: boolean;
   /**
-   * Encodes long texts elsewhere, so that other calls continue meanwhile.
-   * @default they are encoded at once
+   * Encodes long texts in another thread, so that other calls can continue.
+   * @default all texts are encoded in this thread
    */
   readonly encodeLongText?: EncodeText;
 }
 
-/** What is certain of a turn that is being sampled: later ones of a choice only add to it. */
+/** The part of a turn being sampled that is already certain; later values only add to it. */
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
 /** Input of a prompt. */
 interface PromptRequest {
-  /** The messages as the client sent them. */
+  /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
-  /** Text or ids to continue as they are, without messages, template and parsers. */
+  /** Text or ids to continue unchanged, without messages, template and parsers. */
   readonly plain?: string | Int32Array;
   readonly tools?: readonly unknown[];
-  /** More variables for the chat template. */
+  /** Further variables for the chat template. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
 export interface GenerateRequest extends PromptRequest {
-  /** Look for tool calls in the answer, if there are tools. */
+  /** True if tool calls are parsed from the answer, provided that there are tools. */
   readonly parseTools: boolean;
   readonly sampling: CallSampling;
-  /** Enforced with `constrainedDecoding` only. */
+  /** Enforced only with `constrainedDecoding`. */
   readonly constraint?: Omit<ResponseConstraint, 'tools'>;
-  /** Called while the turns are sampled, where the sampler can tell. */
+  /** Called while turns are sampled, if the sampler reports tokens. */
   readonly onTurn?: (choice: number, turn: TurnSoFar) => void;
-  /** Aborts at the end of the rollout too. */
+  /** Also aborted at the end of the rollout. */
   readonly signal?: AbortSignal;
 }
 
-/** Generation for one call: the result of {@link Generate}, already recorded. */
+/** Result of {@link Generate}, already recorded. */
 export interface Generation {
-  /** Counts the calls of the rollout from 0, including failed ones. */
+  /** Index of the call within the rollout, from 0, including failed calls. */
   readonly callIndex: number;
   readonly promptIds: Int32Array;
   readonly choices: readonly Choice[];
-  /** Choices as they were added to the history. */
+  /** The choices as they were added to the history. */
   readonly recorded: readonly RecordedChoice[];
 }
 
@@ -113,16 +114,16 @@ export interface Choice {
 /** @throws ModelError, CancelledError, EngineError */
 export type Generate = (request: GenerateRequest) => Promise<Generation>;
 
-/** How many tokens a prompt would have. Nothing is sampled or recorded. @throws ModelError */
+/** Number of tokens of a prompt. Nothing is sampled or recorded. @throws ModelError */
 export type CountPrompt = (request: PromptRequest) => Promise<number>;
 
 export interface Calls {
-  /** A call is recorded when it has finished, before its caller gets the answer. */
+  /** Records a call when it has finished, before its caller receives the answer. */
   readonly generate: Generate;
   readonly countPrompt: CountPrompt;
 }
 
-/** Shared by the calls of one rollout. */
+/** State that the calls of one rollout share. */
 interface Rollout {
   readonly options: GenerateOptions;
   readonly ledger: Ledger;
@@ -225,7 +226,7 @@ function promptFor(
   return ledger.prompt({ ...conversation, enableThinking, templateArgs });
 }
 
-/** The client has the answers that its conversation holds. */
+/** Marks answers that the conversation contains: the client must have received them. */
 function markDelivered(
   history: History,
   { messages }: Conversation,
@@ -235,7 +236,7 @@ function markDelivered(
   if (continues !== undefined) history.markDelivered(continues);
 }
 
-/** Ids are complete; a text gets the tokenizer's prefix, unless it begins with it. */
+/** Token ids are used unchanged; a text gets the tokenizer's prefix unless it begins with it. */
 function plainPrompt(plain: string | Int32Array, format: ChatFormat): LedgerPrompt {
   const { prefixIds } = format.tokenizer;
   const encoded = typeof plain === 'string' ? format.encode(plain) : plain;
@@ -285,7 +286,7 @@ interface SampledCall {
   readonly callable: readonly ToolDefinition[] | false;
 }
 
-/** Turns tokens into turns; undefined where there is no listener. */
+/** Converts sampled tokens to turns for the listener; undefined if there is no listener. */
 function listenerFor(
   { options: { format, sampler } }: Rollout,
   { onTurn, plain, sampling: { stop = [] } }: GenerateRequest,
@@ -307,7 +308,7 @@ function listenerFor(
   };
 }
 
-/** All of the text, up to the stop string. */
+/** The whole text, up to the stop string. */
 function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer): ParsedTurn {
   const whole = tokenizer.decode(tokens, { skip: tokenizer.specialTokenIds });
   const end = stopString === undefined ? -1 : whole.lastIndexOf(stopString);

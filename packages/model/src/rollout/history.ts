@@ -1,4 +1,4 @@
-/** The recorded calls of a rollout, and the experiences made of them. */
+/** The recorded calls of a rollout, and the experiences created from them. */
 import type { Fork } from '@trinity-rft/chat';
 import { WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { assertAligned, emptyEid } from '@trinity-rft/core/internal';
@@ -9,38 +9,44 @@ export interface RecordedChoice {
   readonly choice: number;
   readonly response: ChatResponse;
   readonly promptText?: string;
-  /** Why and where its conversation departed from the recorded tokens. */
+  /** Why and where its conversation deviated from the recorded tokens. */
   readonly fork?: Fork;
 }
 
-/** A call whose conversation departed from the recorded tokens. */
+/** A call whose conversation deviated from the recorded tokens. */
 export interface RecordedFork extends Fork {
-  /** Counts the calls of the rollout from 0. */
+  /** Index of the call within the rollout, from 0. */
   readonly callIndex: number;
 }
 
-/** Enough to see the pattern: an agent repeats its mistake in every turn. */
+/**
+ * Most forks that are kept. These are enough to see a pattern, because an agent repeats its mistake
+ * in every turn.
+ */
 const maxForks = 8;
 
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
-  /** No client received the answer of this call: it becomes an experience only if one does later. */
+  /**
+   * Reports that no client received the answer of this call: it becomes an experience only if one
+   * does later.
+   */
   markUndelivered(callIndex: number): void;
-  /** A client has the answer after all: it was delivered, or a conversation contains it. */
+  /** Reports that a client has the answer after all: it was delivered, or a conversation contains it. */
   markDelivered(callIndex: number): void;
-  /** The first few conversations that departed from their recorded tokens. */
+  /** The first few conversations that deviated from their recorded tokens. */
   forks(): readonly RecordedFork[];
   /**
    * One experience per choice, in the order in which the calls started.
-   * @throws WorkflowError when recording is off
+   * @throws WorkflowError if recording is off
    */
   extract(clear: boolean): readonly Experience[];
 }
 
 /**
- * In extracted experiences `eid.step` counts the calls that became experiences, without gaps, and
- * continues after a clear, so that ids stay unique within the run. It is not the `callIndex`, which
- * failed and undelivered calls have too.
+ * In extracted experiences, `eid.step` counts the calls that became experiences, without gaps. It
+ * continues after a clear, so that ids stay unique within the run. It differs from `callIndex`,
+ * which also counts failed and undelivered calls.
  */
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
@@ -83,7 +89,7 @@ const historyOff = (): WorkflowError =>
     { code: 'HISTORY_OFF' },
   );
 
-/** A copy: editing it changes nothing that is recorded. `step` becomes `eid.step`. */
+/** A copy, so that changes of it do not affect the recorded data. `step` becomes `eid.step`. */
 export function toExperience(
   { choice, response, promptText, fork }: RecordedChoice,
   step: number,

@@ -1,6 +1,6 @@
 /**
- * Long prompts: refused by their length where they cannot fit, before they are tokenized, and
- * otherwise tokenized elsewhere, since a text of megabytes would hold up all other calls.
+ * Long prompts: rejected before they are tokenized if they are too long to fit; otherwise tokenized
+ * in another thread, because a text of megabytes would block all other calls.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { tokenByteTable } from '@trinity-rft/chat';
@@ -18,16 +18,22 @@ export interface LongTextOptions {
 }
 
 export interface LongTexts {
-  /** Throws away work that needs the ids of a long text; {@link attempt} repeats it. */
+  /**
+   * Chat format that throws if the ids of a long text are needed but not available yet; {@link
+   * attempt} catches that.
+   */
   readonly format: ChatFormat;
-  /** The result of `work`, at once where it needs no long text. `work` must have no effects. */
+  /**
+   * Returns the result of `work`, which is repeated once the ids of long texts are available; a
+   * promise only if there are any. `work` must have no side effects.
+   */
   attempt<T>(work: () => T): T | Promise<T>;
 }
 
-/** Characters that are tokenized within a few milliseconds. */
+/** Most characters that are tokenized within a few milliseconds. */
 const longLength = 16_384;
 
-/** Thrown out of synchronous code that needs the ids of a text before they are there. */
+/** Thrown by synchronous code that needs the ids of a text before they are available. */
 class IdsMissing extends InvariantError {
   readonly text: string;
 
@@ -40,7 +46,10 @@ class IdsMissing extends InvariantError {
 export function createLongTexts(options: LongTextOptions): LongTexts {
   const { format, encodeLongText } = options;
   const known = new Map<string, Int32Array>();
-  /** For the second attempt. The messages of a call are an array of its own. */
+  /**
+   * Rendered long texts, for the second attempt, keyed by the messages, which are a new array in
+   * each call.
+   */
   const rendered = new WeakMap<object, string>();
   const render: ChatFormat['render'] = (input) => {
     const text = rendered.get(input.messages) ?? format.render(input);
@@ -73,7 +82,7 @@ export function createLongTexts(options: LongTextOptions): LongTexts {
   return { format: { ...format, encode, render }, attempt };
 }
 
-/** @throws ModelError 400 when the text has more bytes than the allowed tokens can have */
+/** @throws ModelError 400 if the text has more bytes than the allowed number of tokens can have */
 function assertCouldFit(text: string, { format, sampler, limits = {} }: LongTextOptions): void {
   const { maxPromptTokens = Infinity, maxModelLen = Infinity } = limits;
   const most = Math.min(maxPromptTokens, maxModelLen, sampler.maxModelLen);
@@ -91,7 +100,7 @@ function assertCouldFit(text: string, { format, sampler, limits = {} }: LongText
 
 const longest = new WeakMap<object, number>();
 
-/** In bytes; Infinity where one unknown token may stand for any text. */
+/** Length of the longest token in bytes; Infinity if one unknown token may stand for any text. */
 function longestToken({ tokenizer }: ChatFormat): number {
   let length = longest.get(tokenizer);
   if (length === undefined) {
@@ -105,7 +114,7 @@ function longestToken({ tokenizer }: ChatFormat): number {
   return length;
 }
 
-/** Otherwise a text without tokens becomes the unknown token, however long it is. */
+/** False if a text without tokens becomes the unknown token, however long it is. */
 function hasTokenForAnyText({ model, decoder }: Readonly<Record<string, unknown>>): boolean {
   const { unk_token: unknown, byte_fallback: bytes } = (model ?? {}) as Readonly<
     Record<string, unknown>

@@ -1,15 +1,15 @@
-/** Sampling settings of one call: what it asks for, within the limits of the rollout. */
+/** Sampling settings of one call: its own options, within the limits of the rollout. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError, type ChatOptions } from '@trinity-rft/core';
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 
-/** The run's own settings, for calls that do not set them. */
+/** The run's settings, for calls that do not set their own. */
 export interface SamplingDefaults {
   /** 0 = greedy. @default 1 */
   readonly temperature?: number;
   /** @default 1 */
   readonly topP?: number;
-  /** -1 = all. @default -1 */
+  /** -1 = no limit. @default -1 */
   readonly topK?: number;
   /** @default as many as the limits allow */
   readonly maxTokens?: number;
@@ -17,11 +17,11 @@ export interface SamplingDefaults {
   readonly minTokens?: number;
 }
 
-/** Upper bounds in tokens; absent means that only the sampler limits. */
+/** Upper bounds in tokens; if one is absent, only the sampler's limit applies. */
 export interface RolloutLimits {
   readonly maxPromptTokens?: number;
   readonly maxResponseTokens?: number;
-  /** Prompt + response. */
+  /** Most tokens of prompt and response together. */
   readonly maxModelLen?: number;
 }
 
@@ -29,7 +29,7 @@ export type CallSampling = Pick<
   ChatOptions,
   'n' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'minTokens' | 'stop' | 'topLogprobs'
 > & {
-  /** Instead of the rollout's own: equal seeds and prompts give equal answers. */
+  /** Replaces the rollout's own seed: equal seeds and prompts give equal answers. */
   readonly seed?: number;
 };
 
@@ -37,15 +37,13 @@ export interface SamplingContext {
   readonly defaults: SamplingDefaults;
   readonly limits: RolloutLimits;
   readonly promptLength: number;
-  /** `maxModelLen` of the sampler: longest prompt and response together, in tokens. */
+  /** `maxModelLen` of the sampler: most tokens of prompt and response together. */
   readonly maxModelLen: number;
   readonly stopTokenIds: readonly number[];
   readonly seed: number;
 }
 
-/**
- * @throws ModelError 400: `context_length_exceeded`, or `invalid_request` for numbers out of range
- */
+/** @throws ModelError 400: `context_length_exceeded`, or `invalid_request` for numbers out of range */
 export function resolveSampling(
   call: CallSampling,
   context: SamplingContext,
@@ -72,7 +70,7 @@ export function resolveSampling(
   };
 }
 
-/** Tokens that the limits leave for the response; at least 1. */
+/** Number of tokens that the limits leave for the response; at least 1. */
 function maxResponseTokens({ limits, promptLength, maxModelLen }: SamplingContext): number {
   const { maxPromptTokens = Infinity, maxResponseTokens: maximum = Infinity } = limits;
   const maxTotal = Math.min(limits.maxModelLen ?? Infinity, maxModelLen);

@@ -6,10 +6,10 @@ import type { SamplingDefaults } from './sampling.js';
 
 export interface ScoringModel {
   readonly sampler: Sampler;
-  /** For errors. */
+  /** Name of the model, for errors. */
   readonly modelPath: string;
   readonly defaults?: SamplingDefaults;
-  /** Ends every call. */
+  /** Aborts every call. */
   readonly signal?: AbortSignal;
 }
 
@@ -20,7 +20,7 @@ export interface ScoredTokens {
 
 /**
  * One value per token after the prompt. [R]
- * @throws ModelError when there is nothing to score, or the engine cannot score
+ * @throws ModelError if there is nothing to score, or if the engine cannot score
  */
 export async function scoreTokens(
   { sampler, modelPath, defaults, signal: modelSignal }: ScoringModel,

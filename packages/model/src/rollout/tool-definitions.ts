@@ -1,11 +1,11 @@
-/** Tool definitions as clients send them, normalized for chat templates. */
+/** Normalizes tool definitions of clients for chat templates. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { ToolDefinition } from '@trinity-rft/core';
 
-/** JSON texts of `parameters` that came with a request. */
+/** JSON texts of `parameters` that were received with a request. */
 const sources = new WeakMap<object, string>();
 
-/** Remembers the text of `parameters`, for {@link normalizeTools} to hand on. */
+/** Remembers the JSON text of `parameters`, which {@link normalizeTools} passes on. */
 export function keepSource(parameters: object, source: string): void {
   sources.set(parameters, source);
 }
@@ -14,7 +14,7 @@ type Definition = Readonly<Record<string, unknown>>;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-/** The fields that are kept. */
+/** Fields that are kept. */
 const fields: Readonly<
   Record<string, { readonly ok: (value: unknown) => boolean; readonly expected: string }>
 > = {
@@ -33,8 +33,8 @@ const fields: Readonly<
 };
 
 /**
- * Keeps name, description and parameters in the client's order, which templates print, and drops
- * the rest (`strict`, for example). Undefined for an empty list.
+ * Keeps name, description and parameters in the client's order, because templates print them in
+ * that order, and drops other fields, such as `strict`. Undefined for an empty list.
  * @throws ModelError 400 naming the tool, for hosted tools
  */
 export function normalizeTools(
@@ -69,7 +69,7 @@ function normalizeTool(value: unknown, i: number): ToolDefinition {
 const sourceOf = (parameters: unknown): string | undefined =>
   typeof parameters === 'object' && parameters !== null ? sources.get(parameters) : undefined;
 
-/** The client's own object, if it has nothing else. */
+/** Returns the client's own object if it has no other fields. */
 function keptFields(definition: Definition): unknown {
   const isKept = (key: string): boolean => Object.hasOwn(fields, key) && !isAbsent(definition[key]);
   return Object.keys(definition).every(isKept)

@@ -1,6 +1,6 @@
 /**
- * Endpoints of rollouts over a sampler of the test, so that tests of agents need no engine and no
- * model folder.
+ * Endpoints of rollouts that use a test's own sampler, so that tests of agents need no engine and
+ * no model folder.
  */
 import {
   buildCharTokenizer,
@@ -18,21 +18,21 @@ import { createRolloutModel } from '../rollout-model.js';
 
 export interface TestRolloutOptions {
   readonly sampler: Sampler;
-  /** The run's. */
+  /** Signal of the run. */
   readonly signal: AbortSignal;
 }
 
 export interface TestRollout {
   readonly endpoint: AgentEndpoint;
-  /** Every recorded call so far, in the order of the calls. */
+  /** All recorded calls so far, in the order in which they were made. */
   readonly records: () => readonly Experience[];
   readonly metrics: () => Metrics;
   readonly close: () => Promise<void>;
 }
 
-/** The rollouts that `describeAgentAdapter` of `@trinity-rft/testing` needs. */
+/** Rollouts in the form that `describeAgentAdapter` of `@trinity-rft/testing` needs. */
 export interface TestRollouts {
-  /** Opens the endpoint of one rollout. Its model is `tiny`, the seed of call k is 1000 + k. */
+  /** Opens the endpoint of one rollout. Its model is named `tiny`; the seed of call k is 1000 + k. */
   readonly open: (options: TestRolloutOptions) => Promise<TestRollout>;
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
@@ -41,9 +41,9 @@ export interface TestRollouts {
 }
 
 /**
- * A token for each character of printable ASCII, the line break, the roles, and the tags of tool
- * calls and reasoning; template `chatml`, tool call parser `hermes`, reasoning parser `qwen3`. Turns
- * end in `<|im_end|>`.
+ * A chat format with one token for each printable ASCII character, the line break, the roles, and
+ * the tags of tool calls and reasoning; template `chatml`, tool call parser `hermes`, reasoning
+ * parser `qwen3`. Turns end in `<|im_end|>`.
  */
 export function characterFormat(): ChatFormat {
   const tokenizer = createTokenizer(
@@ -59,7 +59,7 @@ export function characterFormat(): ChatFormat {
   return createChatFormat({ tokenizer, toolCallParser: 'hermes', reasoningParser: 'qwen3' });
 }
 
-/** Each endpoint is reached only through its own `fetch`: no socket is opened. */
+/** Each endpoint can only be called through its own `fetch`: no socket is opened. */
 export function inProcessRollouts(): TestRollouts {
   const runtime = createRuntime({ seed: 1 });
   return rolloutsOver(characterFormat(), {
@@ -72,8 +72,8 @@ export function inProcessRollouts(): TestRollouts {
 }
 
 /**
- * Each endpoint is mounted on one server on the loopback interface, with its own key.
- * @throws ModelError 503 when there is no port
+ * Mounts each endpoint on one server on the loopback interface, with its own key.
+ * @throws ModelError 503 if no port is available
  */
 export async function servedRollouts(): Promise<TestRollouts> {
   const runtime = createRuntime({ seed: 1 });

@@ -1,4 +1,4 @@
-/** Chat completion requests: which fields of a client's JSON are used, ignored or rejected. */
+/** Chat completion requests: decides which fields of a client's JSON are used, ignored or rejected. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
@@ -36,9 +36,9 @@ import {
 } from '../shared/request/tool-choice.js';
 import { checkToolResults } from '../shared/request/tool-results.js';
 
-/** The fields that are used; all others are ignored. */
+/** Fields that are used; all others are ignored. */
 export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequest {
-  /** With the endpoint's instructions to the model. */
+  /** Includes the endpoint's instructions to the model. */
   readonly messages: readonly unknown[];
   readonly tools: readonly unknown[];
   /** False for `tool_choice: "none"`. */
@@ -53,7 +53,7 @@ export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequ
   readonly topLogprobs: number;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** An extension of vLLM: prompt and response ids in the answer. */
+  /** True if the answer includes prompt and response ids, an extension of vLLM. */
   readonly returnTokenIds: boolean;
 }
 
@@ -125,7 +125,10 @@ const unsupported: readonly UnsupportedField[] = [
   ['web_search_options', isPresent, 'tools of your own'],
 ];
 
-/** vLLM's fields. The model continues a last assistant message without calls, and answers any other. */
+/**
+ * Checks vLLM's fields for the end of the prompt: the model continues a last assistant message
+ * without tool calls, and answers any other message.
+ */
 function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
   const last = messages.at(-1);
   const continues =
@@ -147,7 +150,7 @@ function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
 const lower = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
-/** Valid names only; invalid tools are rejected where tools are read. */
+/** Returns valid names only; invalid tools are rejected where tools are read. */
 function toolNames(tools: readonly unknown[]): readonly string[] {
   return tools
     .map((tool) => (isObject(tool) && isObject(tool['function']) ? tool['function']['name'] : null))

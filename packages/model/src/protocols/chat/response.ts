@@ -1,4 +1,4 @@
-/** Chat completions in the shape of OpenAI's servers, whole or as the chunks of a stream. */
+/** Chat completions in OpenAI's format, complete or as chunks of a stream. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { OpenAI } from 'openai';
 import type { Generation, TurnSoFar } from '../../rollout/generate.js';
@@ -17,18 +17,18 @@ export interface ResponseContext {
   readonly created: number;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  /** Not the whole request: answers are kept for a while. */
+  /** The fields that are needed later. Not the whole request, because answers are kept for a while. */
   readonly request: Pick<
     ChatCompletionRequest,
     'logprobs' | 'topLogprobs' | 'includeUsage' | 'returnTokenIds'
   >;
 }
 
-/** Under both names: some frameworks read only one of them. */
+/** Sets both names, because some frameworks read only one of them. */
 const reasoningFields = ({ reasoningText }: Pick<TurnSoFar, 'reasoningText'>): object =>
   reasoningText === undefined ? {} : { reasoning: reasoningText, reasoning_content: reasoningText };
 
-/** Null for pure tool calls, as clients expect. */
+/** Null for an answer that only has tool calls, as clients expect. */
 const content = ({ responseText, toolCalls }: TurnSoFar): string | null =>
   responseText === '' && toolCalls.length > 0 ? null : responseText;
 
@@ -60,7 +60,7 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
   };
 }
 
-/** Part of one choice that a client has received. */
+/** The part of a choice that a client has received. */
 interface Sent {
   opened: boolean;
   text: string;
@@ -69,10 +69,10 @@ interface Sent {
 }
 
 /**
- * For each choice: the role with what there is of reasoning and text, more of both as they grow,
- * one chunk per tool call, then the finish reason. Log-probabilities and ids, which are known when the
- * answer is finished, come whole with the rest of the text. Some frameworks lose calls that share a chunk or
- * arrive in pieces.
+ * Writes for each choice: the role with the reasoning and text so far, more of both as they grow,
+ * one chunk per tool call, then the finish reason. Log-probabilities and ids are only known when
+ * the answer is finished, and are sent with the rest of the text. Tool calls have a chunk each,
+ * because some frameworks lose calls that share a chunk or arrive in pieces.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
   const { id, created, model, request, tokenizer } = context;
@@ -131,7 +131,7 @@ export function chunkWriter(context: ResponseContext): ChunkWriter {
 const hasContent = ({ responseText, reasoningText = '', toolCalls }: TurnSoFar): boolean =>
   responseText !== '' || reasoningText !== '' || toolCalls.length > 0;
 
-/** The first one names the role; undefined when there is nothing new. */
+/** The first delta names the role; undefined if there is nothing new. */
 function deltaOf({ opened, ...before }: Sent, turn: TurnSoFar): ChunkChoice['delta'] | undefined {
   if (!opened) return { role: 'assistant', content: content(turn), ...reasoningFields(turn) };
   const text = gained(before.text, turn.responseText);

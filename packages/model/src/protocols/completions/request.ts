@@ -1,4 +1,4 @@
-/** Text completion requests: which fields of a client's JSON are used, ignored or rejected. */
+/** Text completion requests: decides which fields of a client's JSON are used, ignored or rejected. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
@@ -19,17 +19,17 @@ import {
 } from '../shared/request/sampling-fields.js';
 import { checkFields } from '../shared/request/strict-fields.js';
 
-/** The fields that are used; all others are ignored. */
+/** Fields that are used; all others are ignored. */
 export interface TextCompletionRequest extends RequestedSampling {
   readonly prompt: string | Int32Array;
   readonly n: number;
   readonly maxTokens?: number;
   readonly stop: readonly string[];
-  /** Alternatives per token; undefined for no log-probabilities at all. */
+  /** Number of alternatives per token; undefined if no log-probabilities are requested. */
   readonly logprobs?: number;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** An extension of vLLM: prompt and response ids in the answer. */
+  /** True if the answer includes prompt and response ids, an extension of vLLM. */
   readonly returnTokenIds: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Text completions in the shape of OpenAI's servers, whole or as the chunks of a stream. */
+/** Text completions in OpenAI's format, complete or as chunks of a stream. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { SampledSequence } from '@trinity-rft/core/engine';
 import type { OpenAI } from 'openai';
@@ -17,7 +17,7 @@ export interface ResponseContext {
   readonly created: number;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  /** Not the whole request: answers are kept for a while. */
+  /** The fields that are needed later. Not the whole request, because answers are kept for a while. */
   readonly request: Pick<TextCompletionRequest, 'logprobs' | 'includeUsage' | 'returnTokenIds'>;
 }
 
@@ -31,9 +31,9 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
 }
 
 /**
- * For each choice its text as it grows, then its finish reason; then the usage, if requested.
- * Log-probabilities and ids, which are known when the answer is finished, come whole with the rest of
- * the text.
+ * Writes for each choice its text as it grows, then its finish reason; at the end the usage, if
+ * requested. Log-probabilities and ids are only known when the answer is finished, and are sent
+ * with the rest of the text.
  */
 export function chunkWriter(context: ResponseContext): ChunkWriter {
   const { includeUsage, logprobs, returnTokenIds } = context.request;
@@ -109,8 +109,8 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
 }
 
 /**
- * Offsets count characters; a stop token, and tokens after a stop string, lie beyond the text. The
- * alternatives of a token include it.
+ * Offsets count characters; those of a stop token, and of tokens after a stop string, are beyond
+ * the text. The alternatives of a token include the token itself.
  */
 function toLogprobs(
   {

@@ -1,4 +1,4 @@
-/** Conversations of the Messages API in the shape of chat completions. */
+/** Converts conversations of the Messages API to the format of chat completions. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, list, type JsonObject } from '../shared/request/fields.js';
 import { openReasoning } from '../shared/sealed-reasoning.js';
@@ -42,7 +42,7 @@ function blocksOf(content: unknown, path: string): readonly Block[] {
   });
 }
 
-/** Results of tools become messages of their own, before the text. */
+/** Tool results become separate messages before the text. */
 function userMessages(blocks: readonly Block[]): readonly JsonObject[] {
   const results: JsonObject[] = [];
   const texts: string[] = [];

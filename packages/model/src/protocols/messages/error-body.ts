@@ -1,4 +1,4 @@
-/** Errors in the shape of Anthropic's servers. */
+/** Errors in Anthropic's format. */
 import {
   errorBody as openAIBody,
   errorResponse as openAIResponse,
@@ -14,10 +14,10 @@ export function errorBody(error: unknown): ErrorBody {
   return { type: 'error', error: { type: types[type] ?? type, message } };
 }
 
-/** Where the names of the two APIs differ. */
+/** Error types whose names differ between the two APIs. */
 const types: Readonly<Record<string, string>> = { server_error: 'api_error' };
 
-/** Status and headers are those of the other protocols. */
+/** Has the same status and headers as errors of the other protocols. */
 export function errorResponse(error: unknown): Response {
   const { status, headers } = openAIResponse(error);
   const body = errorBody(error);

@@ -1,4 +1,4 @@
-/** An answer as the events of a stream. */
+/** Writes an answer as the events of a stream. */
 import { sealReasoning } from '../shared/sealed-reasoning.js';
 import type { EventWriter, ServerEvent } from '../shared/answer/encodings.js';
 import { gained } from '../shared/answer/live-answer.js';
@@ -14,7 +14,10 @@ interface Open {
   text: string;
 }
 
-/** Thinking and text grow by deltas, one block after the other; calls come whole, at the end. */
+/**
+ * Thinking and text grow by deltas, one block after the other; tool calls are sent complete, at the
+ * end.
+ */
 export function eventWriter(head: MessageHead): EventWriter<{ readonly body: MessageBody }> {
   let begun = false;
   let blocks = 0;
@@ -111,7 +114,7 @@ const signature = (index: number, thinking: string): Step => ({
 
 const stop = (index: number): Step => ({ type: 'content_block_stop', index });
 
-/** An error after the stream has begun. */
+/** Events for an error after the stream has begun. */
 export const failureEvents = (error: unknown): readonly ServerEvent[] => [
   { event: 'error', data: errorBody(error) },
 ];

@@ -1,4 +1,4 @@
-/** Requests of Anthropic's Messages API: which fields of a client's JSON are used or rejected. */
+/** Requests of Anthropic's Messages API: decides which fields of a client's JSON are used or rejected. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
@@ -30,11 +30,11 @@ import {
 } from '../shared/request/tool-choice.js';
 import { toChatMessages } from './conversation.js';
 
-/** The fields that are used. */
+/** Fields that are used. */
 export interface MessagesRequest extends RequestedSampling, ConstraintRequest {
-  /** In the shape of chat completions, with the endpoint's instructions to the model. */
+  /** In the format of chat completions, including the endpoint's instructions to the model. */
   readonly messages: readonly unknown[];
-  /** In the shape of chat completions. */
+  /** In the format of chat completions. */
   readonly tools: readonly unknown[];
   readonly parseTools: boolean;
   /** Variables of the chat template. */
@@ -132,7 +132,7 @@ function readChoice(
   };
 }
 
-/** Budgets of tokens for thinking are not enforced: `max_tokens` limits thinking and answer. */
+/** Token budgets for thinking are not enforced: `max_tokens` limits thinking and answer together. */
 function templateArgs(body: JsonObject, output: JsonObject): JsonObject | undefined {
   const { type } = object(body, 'thinking');
   if (isPresent(type) && !['enabled', 'adaptive', 'disabled'].includes(type as string))

@@ -1,4 +1,4 @@
-/** Answers in the shape of Anthropic's servers. */
+/** Answers in Anthropic's format. */
 import type { ToolCall } from '@trinity-rft/core';
 import type { Generation } from '../../rollout/generate.js';
 import { sealReasoning } from '../shared/sealed-reasoning.js';
@@ -13,7 +13,7 @@ export type Block =
       readonly input: unknown;
     };
 
-/** What is known before the first token. */
+/** Facts that are known before the first token. */
 export interface MessageHead {
   readonly id: string;
   readonly model: string;
@@ -35,7 +35,7 @@ export interface MessageBody {
   };
 }
 
-/** A message that has just begun. */
+/** A message without content, for the start of a stream. */
 export const newMessage = ({ id, model }: MessageHead): MessageBody => ({
   id,
   type: 'message',
@@ -47,7 +47,7 @@ export const newMessage = ({ id, model }: MessageHead): MessageBody => ({
   usage: usage(0, 0),
 });
 
-/** Content in the order in which models write: thinking, text, calls. */
+/** Content in the order in which models write it: thinking, text, tool calls. */
 export function toMessage({ promptIds, choices }: Generation, head: MessageHead): MessageBody {
   const { response, sequence } = choices[0]!; // This API has no `n`.
   const { reasoningText, responseText, toolCalls, finishReason } = response;
@@ -81,7 +81,7 @@ const thinkingBlock = (thinking: string): Block => ({
   signature: sealReasoning(thinking),
 });
 
-/** Parsers of calls accept objects only. */
+/** The arguments are always an object, because parsers of tool calls accept nothing else. */
 const toolBlock = ({ id, function: { name, arguments: args } }: ToolCall): Block => ({
   type: 'tool_use',
   id,

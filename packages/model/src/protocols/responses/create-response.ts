@@ -18,11 +18,11 @@ import {
 } from './response-store.js';
 import { newResponse, toResponse, type ResponseBody } from './response.js';
 
-/** A request with everything that it refers to. */
+/** A request, and everything that it refers to. */
 interface ResolvedRequest {
   readonly parsed: ResponsesRequest;
   readonly previous: StoredResponse | undefined;
-  /** The conversation up to and including the previous response. */
+  /** Conversation up to and including the previous response. */
   readonly before: readonly Item[];
   readonly input: readonly Item[];
 }
@@ -35,7 +35,7 @@ interface Created {
 const json = jsonEncoding<Created, ResponseHead>(({ body }) => body);
 const sse = sseAfter(-1);
 
-/** Only events with higher sequence numbers. */
+/** Streams only the events that have higher sequence numbers. */
 export function sseAfter(sequenceNumber: number): AnswerEncoding<Created, ResponseHead> {
   return sseEncoding<Created, ResponseHead>({
     headOf,
@@ -89,7 +89,7 @@ function findPrevious(
   );
 }
 
-/** Stored before the client gets it. */
+/** Stores the response before the client receives it. */
 async function create(
   { parsed, previous, before, input }: ResolvedRequest,
   context: ResponsesContext,

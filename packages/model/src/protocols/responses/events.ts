@@ -1,4 +1,4 @@
-/** A response as the events of a stream. */
+/** Writes a response as the events of a stream. */
 import type { OpenAI } from 'openai';
 import type { EventWriter, ServerEvent } from '../shared/answer/encodings.js';
 import { errorBody } from '../shared/answer/error-response.js';
@@ -15,18 +15,18 @@ type Event = OpenAI.Responses.ResponseStreamEvent;
 type Unnumbered<E> = E extends unknown ? Omit<E, 'sequence_number'> : never;
 type Step = Unnumbered<Event>;
 type CallItem = OpenAI.Responses.ResponseFunctionToolCall;
-/** Items whose text grows. */
+/** Items whose text is streamed. */
 type TextItem = Exclude<OutputItem, CallItem>;
 
-/** What is known of a response before its first token. */
+/** Facts about a response that are known before its first token. */
 export interface ResponseHead {
-  /** Excludes output. */
+  /** The response, without output. */
   readonly response: ResponseBody;
-  /** Reasoning items get `encrypted_content`. */
+  /** True if reasoning items have `encrypted_content`. */
   readonly sealReasoning: boolean;
 }
 
-/** A finished response as it was when it began. */
+/** The state that a finished response had when it began. */
 export function headOf({ body }: { readonly body: ResponseBody }): ResponseHead {
   const { completed_at: _, usage: __, ...rest } = body;
   const beginning = { status: 'in_progress', incomplete_details: null, output: [] } as const;
@@ -44,7 +44,7 @@ interface Place {
   readonly item_id: string;
 }
 
-/** Reasoning and text grow by deltas; calls come whole, with the end of the response. */
+/** Reasoning and text grow by deltas; tool calls are sent complete, at the end of the response. */
 export function eventWriter({
   response,
   sealReasoning,
@@ -108,7 +108,7 @@ export function eventWriter({
   };
 }
 
-/** The openai package requires `output_text`, which its clients add themselves. */
+/** Casts the type, because the openai package requires `output_text`, which its clients add themselves. */
 const asWire = (response: ResponseBody): OpenAI.Responses.Response =>
   ({ completed_at: null, usage: null, ...response }) as unknown as OpenAI.Responses.Response;
 
@@ -138,7 +138,7 @@ function opening(item: TextItem, place: Place): readonly Step[] {
   ];
 }
 
-/** The item before its contents. */
+/** The item, without its content. */
 function emptied(item: OutputItem): OutputItem {
   const status = 'in_progress' as const;
   if (item.type === 'message') return { ...item, status, content: [] };
@@ -212,8 +212,8 @@ function callSteps(item: CallItem, place: Place): readonly Step[] {
 }
 
 /**
- * An error after the stream has begun, in both shapes that clients know: fields at the top level,
- * and the same under `error`.
+ * Events for an error after the stream has begun, in both formats that clients know: fields at the
+ * top level, and the same fields under `error`.
  */
 export function failureEvents(error: unknown): readonly ServerEvent[] {
   const body = errorBody(error);

@@ -1,4 +1,4 @@
-/** From items to the same generation as that of chat completions. */
+/** Generates from items, in the same way as for chat completions. */
 import { withFieldNames } from '../shared/request/fields.js';
 import type { Generate, GenerateRequest } from '../../rollout/generate.js';
 import { withInstructions } from '../shared/request/prompt-instructions.js';
@@ -9,7 +9,7 @@ import type { Item } from './items.js';
 import type { ResponsesRequest } from './request.js';
 
 /**
- * Instructions come first, and only those of this request: earlier ones do not carry over.
+ * Puts the instructions of this request first; those of earlier requests do not carry over.
  * @throws ModelError, CancelledError, EngineError
  */
 export async function generate(
@@ -58,7 +58,7 @@ export async function generate(
   }
 }
 
-/** Our names of fields, and those of the Responses API. */
+/** Names of the fields in the Responses API, keyed by our names. */
 const fieldNames: Readonly<Record<string, string>> = {
   messages: 'input',
   maxTokens: 'max_output_tokens',

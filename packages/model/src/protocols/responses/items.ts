@@ -5,22 +5,22 @@ import { ModelError } from '@trinity-rft/core';
 import { isObject, isPresent, type JsonObject } from '../shared/request/fields.js';
 import { openReasoning } from '../shared/sealed-reasoning.js';
 
-/** An item with references resolved. */
+/** An item whose references are resolved. */
 export interface Item {
-  /** Body that was sent or received. */
+  /** JSON as it was sent or received. */
   readonly wire: JsonObject;
   readonly message: NormalMessage;
-  /** Index of the recorded call that wrote it. */
+  /** Index of the recorded call that produced it. */
   readonly callIndex?: number;
 }
 
-/** Finds a stored item of this rollout. */
+/** Finds a stored item of this rollout; undefined for an unknown id. */
 export type FindItem = (id: string) => Item | undefined;
 
 /**
- * A string is one user message. References are replaced by the items they refer to.
- * @throws ModelError 400 naming the item, for unsupported types of items and content and for
- * unknown ids
+ * Reads a string as one user message, and replaces references by the items that they refer to.
+ * @throws ModelError 400 naming the item, for unsupported types of items or content and for unknown
+ * ids
  */
 export function readInput(input: string | readonly unknown[], find: FindItem): readonly Item[] {
   if (typeof input === 'string')
@@ -28,7 +28,7 @@ export function readInput(input: string | readonly unknown[], find: FindItem): r
   return input.map((item, i) => readItem(item, `input[${i}]`, find));
 }
 
-/** The model's output, for later requests to refer to. */
+/** Reads the model's output as items, so that later requests can refer to them. */
 export function readOutputItems(output: readonly object[], callIndex: number): readonly Item[] {
   return output.map((item, i) => ({
     ...readItem(item, `output[${i}]`, () => undefined),
@@ -51,7 +51,7 @@ function readItem(value: unknown, path: string, find: FindItem): Item {
   return { wire: { ...value, type }, message: read(value, path, find) };
 }
 
-/** For clients that omit the type. */
+/** Type of an item for clients that omit it. */
 const impliedType = (value: JsonObject): string | undefined =>
   isPresent(value['role'])
     ? 'message'
@@ -103,7 +103,10 @@ function readOutput(item: JsonObject, path: string): NormalMessage {
   return normalize({ role: 'tool', tool_call_id: id, content: item['output'] }, path, 'output');
 }
 
-/** Clients send the content, the summary, the encrypted content or only the id: all are one text. */
+/**
+ * Reads the text of a reasoning item: clients send its content, its summary, its encrypted content,
+ * or only its id.
+ */
 function readReasoning(item: JsonObject, path: string, find: FindItem): NormalMessage {
   const sealed = isPresent(item['encrypted_content'])
     ? string(item, 'encrypted_content', path)
@@ -140,7 +143,7 @@ function string(item: JsonObject, key: string, path: string): string {
   );
 }
 
-/** Follows the rules of chat completions; only the paths in errors differ. */
+/** Follows the rules for chat completions; only the paths in errors differ. */
 function normalize(message: JsonObject, path: string, contentField = 'content'): NormalMessage {
   try {
     return normalizeMessages([message])[0]!;
@@ -159,9 +162,9 @@ function normalize(message: JsonObject, path: string, contentField = 'content'):
 }
 
 /**
- * Rejects what OpenAI's servers reject too: an output that answers no earlier call, and a turn that
- * makes the same call twice (a client that sends items of the previous response again). Ids may
- * appear again in later turns.
+ * Rejects items that OpenAI's servers reject too: an output without an earlier call, and a repeated
+ * call within one turn (a client that sends items of the previous response again). Ids may be
+ * reused in later turns.
  * @throws ModelError 400 naming the item
  */
 export function checkCalls(before: readonly Item[], input: readonly Item[]): void {

@@ -1,4 +1,4 @@
-/** Responses requests: which fields of a client's JSON are used, ignored or rejected. */
+/** Responses requests: decides which fields of a client's JSON are used, ignored or rejected. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { EndpointPolicy } from '../shared/endpoint-policy.js';
 import {
@@ -29,30 +29,28 @@ import { checkFields } from '../shared/request/strict-fields.js';
 import { readTemplateArgs } from '../shared/request/template-args.js';
 import { readToolChoice, wantsOneCall, type ToolChoice } from '../shared/request/tool-choice.js';
 
-/** The fields that are used; all others are ignored. */
+/** Fields that are used; all others are ignored. */
 export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
-  /** The items are read later. */
+  /** Raw items, which are read later. */
   readonly input: string | readonly unknown[];
   readonly instructions?: string;
   readonly previousResponseId?: string;
-  /** In the shape of chat completions. */
+  /** In the format of chat completions. */
   readonly tools: readonly unknown[];
   readonly toolChoice: ToolChoice;
-  /** No parallel calls. */
+  /** True if parallel tool calls are not allowed. */
   readonly oneCall: boolean;
   /** Variables of the chat template. */
   readonly templateArgs?: JsonObject;
   readonly maxTokens?: number;
-  /**
-   * How many alternatives to show for each token; undefined for no log-probabilities in the answer.
-   */
+  /** Number of alternatives to show for each token; undefined if no log-probabilities are requested. */
   readonly topLogprobs?: number;
   readonly stream: boolean;
   /** True if later requests can refer to the response. */
   readonly store: boolean;
-  /** Reasoning items get `encrypted_content`. */
+  /** True if reasoning items have `encrypted_content`. */
   readonly sealReasoning: boolean;
-  /** `text.format`, if it asks for JSON. */
+  /** Value of `text.format`, if it requires JSON. */
   readonly format?: ResponseFormat;
   /** Request as the client sent it. */
   readonly body: JsonObject;
@@ -135,7 +133,7 @@ const unsupported: readonly UnsupportedField[] = [
   ],
 ];
 
-/** @param continues a previous response: then the input may be absent */
+/** @param continues true if there is a previous response, so that the input may be absent */
 function readInputField(body: JsonObject, continues: boolean): string | readonly unknown[] {
   const { input } = body;
   if (typeof input === 'string' || Array.isArray(input))
@@ -153,7 +151,7 @@ interface Tool {
   readonly function: JsonObject & { readonly name: string };
 }
 
-/** From the flat shape of this API to the nested one, keys in the client's order. */
+/** Converts a tool from the flat format of this API to the nested one, in the client's key order. */
 function readTool(tool: unknown, i: number): Tool {
   if (!isObject(tool)) throw invalidRequest(`tools[${i}]`, `is ${quote(tool)}`, 'a tool');
   const { type, ...definition } = tool;
@@ -169,10 +167,7 @@ function readTool(tool: unknown, i: number): Tool {
   return { type, function: definition as Tool['function'] };
 }
 
-/**
- * With `allowed_tools` the model still sees all tools: otherwise prompts would differ between
- * turns.
- */
+/** With `allowed_tools` the model still sees all tools, because prompts must not differ between turns. */
 function readChoice(value: unknown, tools: readonly Tool[]): ToolChoice {
   const allowed = isObject(value) && value['type'] === 'allowed_tools';
   return readToolChoice(

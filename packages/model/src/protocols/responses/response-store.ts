@@ -1,25 +1,25 @@
-/** State of the Responses API for one rollout: its responses, and every item in them by id. */
+/** State of the Responses API for one rollout: its responses, and all of their items by id. */
 import type { RouteContext } from '../shared/route.js';
 import type { Item } from './items.js';
 import type { ResponseBody } from './response.js';
 
 export interface StoredResponse {
-  /** Index of the recorded call. */
+  /** Index of the recorded call that produced it. */
   readonly callIndex: number;
   readonly body: ResponseBody;
-  /** The response that it continues. */
+  /** The response that this one continues. */
   readonly previous?: StoredResponse;
-  /** Items of its request. */
+  /** Items of the request. */
   readonly input: readonly Item[];
   readonly output: readonly Item[];
 }
 
-/** Exists as long as its rollout. */
+/** Lives as long as its rollout. */
 export interface ResponseStore {
   add(response: StoredResponse): void;
   get(id: string): StoredResponse | undefined;
   item(id: string): Item | undefined;
-  /** `false` for an unknown id. Later responses still know what they continued. */
+  /** Returns false for an unknown id. Later responses still know which response they continued. */
   delete(id: string): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Responses in the shape of OpenAI's servers. */
+/** Responses in OpenAI's format. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { ChatResponse } from '@trinity-rft/core';
 import type { SampledSequence } from '@trinity-rft/core/engine';
@@ -9,7 +9,7 @@ import { isPresent } from '../shared/request/fields.js';
 import type { ResponsesRequest } from './request.js';
 import { sealReasoning } from '../shared/sealed-reasoning.js';
 
-/** Response without `output_text`, which client libraries add. */
+/** Excludes `output_text`, which client libraries add. */
 export type ResponseBody = Omit<OpenAI.Responses.Response, 'output_text' | 'output'> & {
   readonly output: readonly OutputItem[];
   readonly store: boolean;
@@ -19,9 +19,9 @@ export type OutputItem =
   | OpenAI.Responses.ResponseOutputMessage
   | OpenAI.Responses.ResponseFunctionToolCall;
 
-/** What is known before the first token. */
+/** Facts that are known before the first token. */
 export interface ResponseStart {
-  /** Begins with `resp`; ids of items derive from it. */
+  /** Begins with `resp`; ids of items are derived from it. */
   readonly id: string;
   /** Seconds since the epoch. */
   readonly created: number;
@@ -34,11 +34,11 @@ interface ResponseContext extends ResponseStart {
   readonly tokenizer: Tokenizer;
 }
 
-/** The id of an item of a response: `rs`, `msg` or `fc` in place of `resp`. */
+/** Id of an item of a response: its own prefix (`rs`, `msg` or `fc`) replaces `resp`. */
 export const itemIdOf = (responseId: string, prefix: string, suffix = ''): string =>
   `${responseId.replace(/^resp/, prefix)}${suffix}`;
 
-/** A response that has just begun. */
+/** A response without output, for the start of a stream. */
 export function newResponse({ id, created, model, request }: ResponseStart): ResponseBody {
   return {
     id,
@@ -57,7 +57,7 @@ export function newResponse({ id, created, model, request }: ResponseStart): Res
   };
 }
 
-/** Output in the order in which models write: reasoning, text, calls. */
+/** Output in the order in which models write it: reasoning, text, tool calls. */
 export function toResponse(
   { choices, promptIds }: Generation,
   context: ResponseContext,
@@ -76,7 +76,7 @@ export function toResponse(
   };
 }
 
-/** Fields that are returned as they were sent, with their defaults. */
+/** Fields that are returned as they were sent, with the values for absent ones. */
 const echoed = {
   instructions: null,
   max_output_tokens: null,
@@ -127,8 +127,8 @@ function toOutput({ response, sequence }: Choice, context: ResponseContext): rea
 type Logprob = OpenAI.Responses.ResponseOutputText.Logprob;
 
 /**
- * Log-probabilities of all sampled tokens as in chat completions, including reasoning and calls.
- * Empty when they were not requested.
+ * Log-probabilities of all sampled tokens, including reasoning and tool calls, as in chat
+ * completions. Empty if they were not requested.
  */
 function textLogprobs(
   sequence: SampledSequence,
@@ -152,7 +152,7 @@ export const messageItem = (
   content: [{ type: 'output_text', text, annotations: [], logprobs }],
 });
 
-/** The text is also the summary: some clients read only one of them. */
+/** Sets the text as summary too, because some clients read only one of them. */
 export function reasoningItem(
   id: string,
   text: string,
@@ -168,7 +168,7 @@ export function reasoningItem(
   };
 }
 
-/** `reasoning_tokens` counts the text of the reasoning, without its tags. */
+/** `reasoning_tokens` counts the reasoning text, without its tags. */
 function usage(
   input: number,
   { sequence, response }: Choice,

@@ -16,7 +16,7 @@ export const responseRoutes: readonly (readonly [
   ['DELETE', '/v1/responses/*', remove],
 ];
 
-/** Streams can be requested again, from any event on. */
+/** Streams can be requested again, starting after any event. */
 function retrieve(
   request: Request,
   { responses, deliveries }: ResponsesContext,

@@ -1,4 +1,4 @@
-/** Shared by chat completions and text completions: how a call is written. */
+/** Response formats that chat completions and text completions share. */
 import type { Generation } from '../../rollout/generate.js';
 import {
   done,
@@ -10,8 +10,8 @@ import {
 } from './answer/encodings.js';
 
 /**
- * A generation with what its response body needs, for the two completion routes.
- * @typeParam Context what an answer contains in addition to the generation
+ * A generation and the facts that its response body needs, for the two completion routes.
+ * @typeParam Context facts that an answer contains in addition to the generation
  */
 export interface CompletedCall<Context> {
   readonly callIndex: number;
@@ -24,11 +24,11 @@ export interface CompletionEncodings<Context> {
   readonly sse: AnswerEncoding<CompletedCall<Context>, Context>;
 }
 
-/** The chunks of one answer to one client. */
+/** Writes the chunks of one answer for one client. */
 export interface ChunkWriter {
-  /** Chunks for what the turns have gained since the last call. */
+  /** Returns chunks for the text that the turns have gained since the last call. */
   update(turns: Turns): readonly object[];
-  /** The rest: all of it where {@link update} was not called. */
+  /** Returns the chunks for the rest; for the whole answer if {@link update} was not called. */
   end(generation: Generation): readonly object[];
 }
 

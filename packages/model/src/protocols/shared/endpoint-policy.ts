@@ -1,35 +1,35 @@
-/** Policy of an endpoint's owner for its clients. */
+/** Settings by which the owner of an endpoint controls its clients. */
 import { invalidRequest } from '@trinity-rft/chat/internal';
 import type { HeartbeatOptions } from './answer/delivery.js';
 import type { BodyLimits } from './request/body.js';
 
 export interface EndpointPolicy extends BodyLimits, HeartbeatOptions {
   /**
-   * True if clients may ask for several choices with `n`. Each choice is a separate experience,
-   * but the conversation can continue from only one of them.
+   * Decides if clients may request several choices with `n`. Each choice is a separate experience, but
+   * the conversation can continue from only one of them.
    * @default "allow"
    */
   readonly clientChoices?: 'allow' | 'reject';
   /**
-   * Rejects fields of a request that this endpoint cannot follow, instead of ignoring them.
-   * @default false: an agent that is trained keeps running
+   * True if fields that this endpoint cannot follow are rejected instead of ignored.
+   * @default false, so that agents under training keep running
    */
   readonly strictFields?: boolean;
   /**
-   * When the text of a stream is sent: as it is sampled, or all of it when it is finished and
-   * recorded, which costs less and is what agents need whose users are not there.
+   * When the text of a stream is sent: as it is sampled, or at once when it is finished and
+   * recorded. The latter costs less, and is sufficient for agents without users who read along.
    * @default "finished"
    */
   readonly streamText?: 'sampled' | 'finished';
   /**
-   * Seconds until calls are served again; while it returns a number, requests get 429 with
-   * `Retry-After`.
+   * Returns the number of seconds until calls are served again; while it does, requests get 429
+   * with `Retry-After`.
    * @default calls wait for their turn
    */
   readonly pausedFor?: () => number | undefined;
 }
 
-/** @throws ModelError 400 when several choices are asked for and not allowed */
+/** @throws ModelError 400 if several choices are requested but not allowed */
 export function checkChoices({ clientChoices }: EndpointPolicy, n: number): void {
   if (n > 1 && clientChoices === 'reject')
     throw invalidRequest('n', `is ${n}`, '1: this endpoint gives one choice per call');

@@ -1,14 +1,14 @@
-/** Log messages about settings of clients that the endpoint does not follow. */
+/** Log messages about client settings that the endpoint ignores. */
 import type { RouteContext } from './route.js';
 
 interface ClientSettings {
   /** Names of the sampling settings in the request. */
   readonly samplingFields: readonly string[];
-  /** Names of the fields that demand a response format or a tool call. */
+  /** Names of the fields that require a response format or a tool call. */
   readonly constraintFields: readonly string[];
 }
 
-/** Counts requests with such settings, and logs each message once. */
+/** Counts requests with ignored settings, and logs each message once. */
 export function reportIgnoredSettings(
   { samplingFields, constraintFields }: ClientSettings,
   context: RouteContext,

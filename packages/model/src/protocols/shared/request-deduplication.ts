@@ -1,6 +1,6 @@
 /**
- * Request deduplication: whether a request starts a generation, joins one that is running, or gets
- * a recorded answer again. Clients retry, and a retry must not become a second sample.
+ * Request deduplication: decides if a request starts a generation, joins a running one, or gets a
+ * recorded answer again. Clients retry, and a retry must not become a second sample.
  */
 import { CancelledError } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
@@ -8,71 +8,72 @@ import type { PendingAnswer } from './answer/delivery.js';
 import { createLiveAnswer, type LiveAnswer } from './answer/live-answer.js';
 import { trackGenerations, type RunningGenerations } from './running-generations.js';
 
-/** The result of a call in any protocol; deduplication reads its index only. */
+/** Result of a call in any protocol; deduplication only reads its index. */
 export interface RecordedCall {
   readonly callIndex: number;
 }
 
 interface IncomingRequest {
-  /** Equal for equal requests: route and digest of the body. */
+  /** Equal for equal requests: consists of the route and the digest of the body. */
   readonly key: string;
-  /** The client says that this is a retry (`x-stainless-retry-count` above 0). */
+  /** True if the client marks it as a retry (`x-stainless-retry-count` above 0). */
   readonly isRetry: boolean;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Ends when no client waits for it any more, or when the rollout ends.
- * @param live for the clients that read along
+ * Starts a generation.
+ * @param signal aborts when no client waits for the answer any more, or when the rollout ends
+ * @param live for clients that stream the answer
  */
 type StartGeneration<T, Head> = (signal: AbortSignal, live: LiveAnswer<Head>) => Promise<T>;
 
 export interface RequestDeduplication {
   /**
-   * The client's share in the answer:
-   * - an answer that no client received is replayed for the next equal request, which is the client
-   * coming back for it;
+   * Returns the client's share of the answer:
+   * - an answer that no client received is replayed for the next equal request, because the client
+   * is assumed to come back for it;
    * - a retry joins the running generation of an equal request, or gets its recorded answer again;
    * - every other request is a separate sample, even if its prompt is equal: agents that vote send
-   * equal requests in parallel and want different answers.
+   * equal requests in parallel and need different answers.
    */
   answer<T extends RecordedCall, Head>(
     request: IncomingRequest,
     generate: StartGeneration<T, Head>,
   ): PendingAnswer<T, Head>;
   /**
-   * A request was rejected for now: a retry that follows may be a retry of that one, so it must not
-   * get an answer that was delivered before.
+   * Forgets delivered answers after a request was temporarily rejected: the next retry may be a
+   * retry of that request, so it must not get an answer that was delivered before.
    */
   forgetDelivered(): void;
 }
 
 /** The part of the history that deliveries change. */
 export interface Deliveries {
-  /** Leaves a call out of the experiences until it is delivered. */
+  /** Excludes a call from the experiences until it is delivered. */
   markUndelivered(callIndex: number): void;
   markDelivered(callIndex: number): void;
 }
 
-/** The answer to one key, running or finished. */
+/** Running or finished answer for one key. */
 interface Entry {
   readonly key: string;
   readonly result: Promise<RecordedCall>;
   readonly live: LiveAnswer<unknown>;
-  /** Aborts the generation; undefined when it has finished. */
+  /** Aborts the generation; undefined once it has finished. */
   generation: AbortController | undefined;
   finished: RecordedCall | undefined;
   /** Clients that wait for the answer or are receiving it. */
   clients: number;
-  /** Some client received it. */
+  /** True if a client has received it. */
   delivered: boolean;
 }
 
 interface State {
   /**
-   * The latest call per key; an older equal call cannot be joined or replayed. Finished ones are in
-   * the order in which they finished.
+   * The latest call for each key; older equal calls cannot be joined or replayed. Finished entries
+   * are in the order in which they finished.
    */
   readonly entries: Map<string, Entry>;
   readonly running: RunningGenerations;
@@ -80,7 +81,7 @@ interface State {
   readonly counters: Pick<Counters, 'add'>;
 }
 
-/** Retries follow closely; older finished answers are forgotten. */
+/** Most finished answers that are kept: retries follow soon, so older ones are forgotten. */
 const maxFinished = 16;
 
 export function createRequestDeduplication(
@@ -111,7 +112,7 @@ export function createRequestDeduplication(
   };
 }
 
-/** The answer to join or to replay; undefined when the request is a new one. */
+/** The answer to join or replay; undefined if the request needs a new sample. */
 function findAnswer({ entries }: State, { key, isRetry }: IncomingRequest): Entry | undefined {
   const entry = entries.get(key);
   if (!entry || entry.generation?.signal.aborted) return undefined;
@@ -154,7 +155,7 @@ function startAnswer<Head>(
   return entry;
 }
 
-/** Moves the entry behind the others, and forgets the oldest ones without clients. */
+/** Moves the entry to the end, and forgets the oldest entries without clients. */
 function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
   if (!remove(entries, entry)) return;
   entries.set(entry.key, entry);
@@ -163,7 +164,7 @@ function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
     entries.delete(old.key);
 }
 
-/** `false` when a newer entry has its key. */
+/** Returns false if a newer entry has the same key. */
 const remove = (entries: Map<string, Entry>, entry: Entry): boolean =>
   entries.get(entry.key) === entry && entries.delete(entry.key);
 
@@ -207,7 +208,7 @@ function answerDelivered({ deliveries }: State, entry: Entry): void {
   if (entry.finished) deliveries.markDelivered(entry.finished.callIndex);
 }
 
-/** Aborts the generation when no other client waits for it. */
+/** Aborts the generation if no other client waits for it. */
 function answerLost({ entries, deliveries, counters }: State, entry: Entry, reason: unknown): void {
   if (entry.clients > 0 || entry.delivered) return;
   if (!entry.finished) {

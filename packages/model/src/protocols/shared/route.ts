@@ -1,4 +1,4 @@
-/** Shared by the routes of every protocol: their context, and how they answer. */
+/** Context and answering code that routes of every protocol share. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
@@ -11,7 +11,7 @@ import type { EndpointPolicy } from './endpoint-policy.js';
 import type { RequestBody } from './request/body.js';
 import type { Deliveries, RecordedCall, RequestDeduplication } from './request-deduplication.js';
 
-/** The endpoint of one rollout. */
+/** Context of the endpoint of one rollout. */
 export interface RouteContext extends EndpointPolicy {
   readonly generate: Generate;
   readonly countPrompt: CountPrompt;
@@ -19,21 +19,21 @@ export interface RouteContext extends EndpointPolicy {
   readonly deliveries: Deliveries;
   readonly counters: Counters;
   readonly modelPath: string;
-  /** Further fields of the model where it is listed. */
+  /** Further fields of the model in the list of models. */
   readonly modelEntry?: (() => Readonly<Record<string, string | number>>) | undefined;
   readonly tokenizer: Tokenizer;
   readonly clientSampling: 'override' | 'respect';
   readonly constrainedDecoding: boolean;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
-  /** Messages that were logged already. */
+  /** Messages that have already been logged. */
   readonly notices: Set<string>;
-  /** Awaited before the client gets anything of the answer. */
+  /** Awaited before the client receives any part of the answer. */
   readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
 }
 
 /**
- * May reject; the handler turns the error into a response.
- * @param body of the request, where it has been read already
+ * May reject; the handler converts the error to a response.
+ * @param body body of the request, if it has already been read
  */
 export type Route<Context extends RouteContext = RouteContext> = (
   request: Request,
@@ -42,9 +42,9 @@ export type Route<Context extends RouteContext = RouteContext> = (
 ) => Promise<Answer>;
 
 /**
- * Answers a request that was read and found valid: generates once, delivers as often as the same
- * request is repeated.
- * @param digest of the request's body
+ * Answers a valid request: generates once, and delivers the answer each time the request is
+ * repeated.
+ * @param digest digest of the request's body
  */
 export function answerRequest<T extends RecordedCall, Head>(
   request: Request,
@@ -60,7 +60,10 @@ export function answerRequest<T extends RecordedCall, Head>(
   return deliver(context.deduplication.answer(incoming, generate), encoding, context);
 }
 
-/** Passes turns on to the clients that read along; undefined where there are none. */
+/**
+ * Returns a listener that passes turns to clients that stream; undefined if the text is not
+ * streamed as it is sampled.
+ */
 export const turnListener = (
   { stream }: { readonly stream: boolean },
   live: Pick<LiveAnswer<never>, 'update'>,

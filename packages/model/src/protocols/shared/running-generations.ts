@@ -1,12 +1,15 @@
-/** The generations of a rollout that are running, so that the end of the rollout ends them all. */
+/** Tracks the running generations of a rollout, so that the end of the rollout aborts all of them. */
 
 export interface RunningGenerations {
-  /** The generation is aborted by its own controller, and when the rollout ends. */
+  /** Starts a generation, which is aborted by the returned controller or when the rollout ends. */
   start(): AbortController;
   finish(generation: AbortController): void;
 }
 
-/** @param rolloutSignal gets one listener for all of them: dependent signals are expensive */
+/**
+ * @param rolloutSignal gets a single listener for all generations, because dependent signals are
+ * expensive
+ */
 export function trackGenerations(rolloutSignal: AbortSignal | undefined): RunningGenerations {
   const running = new Set<AbortController>();
   const abortAll = (): void => {

@@ -3,19 +3,19 @@ import type { RequestBody } from '../request/body.js';
 import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
 
 /**
- * A complete answer. Our own server writes it in one piece; `toResponse` makes it a Response
- * for everything else, which costs more than the rest of a call.
+ * A complete answer, which our own server writes in one piece. `toResponse` converts it to a
+ * Response for other callers, which costs more than the rest of a call.
  */
 export interface WholeAnswer extends DeliveryListener {
   readonly status: 200;
-  /** Includes the length. */
+  /** Includes `content-length`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
 export type Answer = Response | WholeAnswer;
 
-/** Does not reject. @param body of the request, where it has been read already */
+/** Does not reject. @param body body of the request, if it has already been read */
 export type AnswerHandler = (request: Request, body?: RequestBody) => Promise<Answer>;
 
 export const isWhole = (answer: Answer): answer is WholeAnswer => typeof answer.text === 'string';

@@ -1,33 +1,33 @@
 /** Response bodies that report whether the client received them. */
 
-/** Called once, with one of the two outcomes. */
+/** Exactly one of its methods is called, once. */
 export interface DeliveryListener {
-  /** The client received the whole answer. */
+  /** Called when the client received the whole answer. */
   delivered(): void;
-  /** The client disconnected before. */
+  /** Called when the client disconnected before that. */
   lost(): void;
 }
 
-/** Some pieces of an answer, in their order. */
+/** Consecutive pieces of an answer. */
 interface Pieces {
   readonly pieces: readonly string[];
-  /** No more follow. Then there is at least one. */
+  /** True if no more pieces follow; there is then at least one piece. */
   readonly last: boolean;
 }
 
 /** Resolves to the next pieces of the answer, or to undefined when a heartbeat is due. */
 export type NextPieces = (stopped: AbortSignal) => Promise<Pieces | undefined>;
 
-/** All of them at once. */
+/** Returns all pieces at once. */
 export const allPieces =
   (pieces: readonly string[]): NextPieces =>
   () =>
     Promise.resolve({ pieces, last: true });
 
 /**
- * Asks `next` until it has the last pieces, and sends a heartbeat each time it has none. Nothing is
- * produced before the client reads. The answer counts as delivered when the client has read the
- * last piece; cancelling the stream means that the client has disconnected.
+ * Calls `next` until it returns the last pieces, and sends a heartbeat each time it returns none.
+ * Produces nothing before the client reads. The answer counts as delivered when the client has read
+ * the last piece; if the stream is cancelled, the client has disconnected.
  */
 export function bodyStream(
   next: NextPieces,

@@ -1,29 +1,32 @@
-/** Delivers an answer when it is ready: whole or in pieces, with heartbeats until then. */
+/** Delivers an answer when it is ready, complete or in pieces, with heartbeats until then. */
 import type { Clock } from '@trinity-rft/core';
 import type { Answer } from './answer.js';
 import { allPieces, bodyStream, type DeliveryListener, type NextPieces } from './body-stream.js';
 import type { AnswerEncoding, LiveWriter } from './encodings.js';
 import type { LiveAnswer } from './live-answer.js';
 
-/** One client's share in an answer that is being generated, or is ready. */
+/** One client's share of an answer that is being generated or is ready. */
 export interface PendingAnswer<T, Head = never> extends DeliveryListener {
-  /** What is certain of it already. */
+  /** The part of the answer that is already certain. */
   readonly live: LiveAnswer<Head>;
   /** Rejects with a CancelledError as soon as the client has disconnected. */
   readonly result: Promise<T>;
 }
 
 export interface Heartbeat {
-  /** Before the first one, in ms. Until then the status of the answer is open. @default 200_000 */
+  /**
+   * Milliseconds before the first heartbeat. Until then the status of the answer can still change.
+   * @default 200_000
+   */
   readonly afterMs: number;
-  /** Between two, in ms. @default 15_000 */
+  /** Milliseconds between two heartbeats. @default 15_000 */
   readonly everyMs: number;
 }
 
 export interface HeartbeatOptions {
   /**
-   * Sent while an answer takes long; the defaults stay below the 300 s after which Node's fetch
-   * gives up.
+   * Sent while an answer takes long; the defaults are below the 300 s after which Node's fetch
+   * times out.
    */
   readonly heartbeat?: Partial<Heartbeat>;
 }
@@ -33,9 +36,9 @@ export interface DeliveryOptions extends HeartbeatOptions {
 }
 
 /**
- * Waits for the answer, or for its beginning where the client reads along. A failure before
- * something was sent is thrown, so that it gets its own status; a later one is written into the
- * body.
+ * Waits for the answer, or for its beginning if the client reads it as it is generated. A failure
+ * before anything was sent is thrown, so that it gets its own status; a later failure is written
+ * into the body.
  */
 export async function deliver<T, Head>(
   pending: PendingAnswer<T, Head>,
@@ -71,8 +74,8 @@ function ready<T, Head>(
 }
 
 /**
- * With `transfer-encoding`, servers write each piece before they take the next, so they notice a
- * client that disconnects in between.
+ * Creates a response with `transfer-encoding`: servers then write each piece before they read the
+ * next, and so notice a client that disconnects in between.
  */
 const inPieces = (
   { contentType }: { readonly contentType: string },
@@ -86,7 +89,7 @@ const inPieces = (
     },
   });
 
-/** The finished answer, or that its turns have changed since `seen` changes. */
+/** The finished answer, or the notice that its turns have changed more than `seen` times. */
 type News<T> = { readonly answer: T } | 'changed';
 
 function nextNews<T, Head>(
@@ -102,7 +105,7 @@ function nextNews<T, Head>(
 interface LiveOptions {
   readonly everyMs: number;
   readonly clock: Clock;
-  /** The first heartbeat is due at once. */
+  /** True if the first heartbeat is due immediately. */
   readonly isLate: boolean;
 }
 
@@ -137,7 +140,7 @@ function livePieces<T, Head>(
   };
 }
 
-/** The news, or `late` when they take longer than `ms`. */
+/** Resolves to the news, or to `late` if they take longer than `ms`. */
 async function withinTime<T>(
   news: Promise<T>,
   ms: number,

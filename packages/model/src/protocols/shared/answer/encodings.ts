@@ -1,30 +1,30 @@
-/** The two ways to write an answer: a JSON document, or server-sent events (SSE). */
+/** The two formats of an answer: a JSON document, or server-sent events (SSE). */
 import type { TurnSoFar } from '../../../rollout/generate.js';
 import { errorBody } from './error-response.js';
 
 /**
- * How an answer is written.
+ * Writes an answer in one format.
  * @typeParam T the finished answer
- * @typeParam Head what is known of it before the first token
+ * @typeParam Head facts that are known before the first token
  */
 export interface AnswerEncoding<T, Head = never> {
   readonly contentType: string;
-  /** Ignored by clients. */
+  /** Text that clients ignore, sent to keep the connection open. */
   readonly heartbeat: string;
-  /** At least one; when a client has read the last one, it has the whole answer. */
+  /** At least one piece; a client that has read the last one has the whole answer. */
   readonly pieces: (answer: T) => readonly string[];
-  /** Writes an answer while it is generated, for one client. Absent for documents. */
+  /** Writes an answer while it is generated, for one client. Absent for JSON documents. */
   readonly live?: (head: Head) => LiveWriter<T>;
-  /** An error after headers with status 200 have been sent. */
+  /** Text for an error after headers with status 200 have been sent. */
   readonly failure: (error: unknown) => string;
 }
 
 export type Turns = readonly (TurnSoFar | undefined)[];
 
 export interface LiveWriter<T> {
-  /** Text that the turns have gained; may be empty. */
+  /** Writes the text that the turns have gained; may be empty. */
   update(turns: Turns): string;
-  /** The rest, as `AnswerEncoding.pieces`. */
+  /** Writes the rest, like `AnswerEncoding.pieces`. */
   end(answer: T): readonly string[];
 }
 
@@ -45,11 +45,14 @@ export interface ServerEvent {
   readonly data: object | string;
 }
 
-/** The events of one answer to one client. */
+/** Writes the events of one answer for one client. */
 export interface EventWriter<T> {
-  /** Events for what the turns have gained since the last call. */
+  /** Returns events for the text that the turns have gained since the last call. */
   update(turns: Turns): readonly ServerEvent[];
-  /** The rest of the finished answer: all of it where {@link update} was not called. */
+  /**
+   * Returns the events for the rest of the finished answer; for all of it if {@link update} was not
+   * called.
+   */
   end(answer: T): readonly ServerEvent[];
 }
 
@@ -82,12 +85,12 @@ export function sseEncoding<T, Head>({
   };
 }
 
-/** The last event alone: a client that reads it has received the others. */
+/** Separates the last event: a client that reads it has received the others. */
 function splitLast(events: readonly string[]): readonly string[] {
   return events.length > 1 ? [events.slice(0, -1).join(''), ...events.slice(-1)] : events;
 }
 
-/** The last event of a stream of completions. */
+/** Last event of a stream of completions. */
 export const done: ServerEvent = { data: '[DONE]' };
 
 const errorEvents = (error: unknown): readonly ServerEvent[] => [

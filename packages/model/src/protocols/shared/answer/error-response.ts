@@ -1,4 +1,4 @@
-/** Errors in the shape of OpenAI's servers, which all routes of the endpoint use. */
+/** Errors in OpenAI's format, which all routes of the endpoint use. */
 import { describeError, ModelError, CancelledError } from '@trinity-rft/core';
 
 export interface ErrorBody {
@@ -25,7 +25,7 @@ export function errorBody(error: unknown): ErrorBody {
 
 /**
  * The body with its status and headers: `Allow` for 405, `Retry-After` for 429, and
- * `x-should-retry: false` where a retry cannot succeed (some clients retry after a conflict).
+ * `x-should-retry: false` if a retry cannot succeed (some clients retry after a conflict).
  */
 export function errorResponse(error: unknown): Response {
   const { status } = classify(error);
@@ -48,13 +48,13 @@ interface ErrorClass {
   readonly code: string;
 }
 
-/** Error types of OpenAI's servers. */
+/** OpenAI's error types. */
 const typeOfStatus: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   429: 'rate_limit_error',
 };
 
-/** 5xx only for faults of the server, since clients retry those. 499 appears only in logs. */
+/** Uses 5xx only for faults of the server, because clients retry those. 499 appears only in logs. */
 function classify(error: unknown): ErrorClass {
   if (error instanceof ModelError) {
     const { status, code } = error;

@@ -1,13 +1,13 @@
-/** An answer while it is being generated, for the clients that read along. */
+/** An answer while it is being generated, for clients that stream it. */
 import type { TurnSoFar } from '../../../rollout/generate.js';
 
-/** @typeParam Head what is known before the first token: id, time, settings of the request */
+/** @typeParam Head facts that are known before the first token: id, time, settings of the request */
 export interface LiveAnswer<Head> {
-  /** Undefined before the generation has begun. */
+  /** Undefined until the generation has begun. */
   readonly head: Head | undefined;
-  /** Turns by choice, as far as they are certain; later ones only add to earlier ones. */
+  /** Turn of each choice, as far as it is certain; later turns only add to earlier ones. */
   readonly turns: readonly (TurnSoFar | undefined)[];
-  /** How often the turns have changed. */
+  /** Number of times the turns have changed. */
   readonly changes: number;
   begin(head: Head): void;
   update(choice: number, turn: TurnSoFar): void;
@@ -49,6 +49,6 @@ function isSame(before: TurnSoFar | undefined, turn: TurnSoFar): boolean {
   );
 }
 
-/** Returns what a text has gained; empty where it does not continue what was there before. */
+/** Returns the text that was appended; empty if `now` does not begin with `before`. */
 export const gained = (before: string, now: string): string =>
   now.startsWith(before) ? now.slice(before.length) : '';

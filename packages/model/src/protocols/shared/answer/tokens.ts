@@ -27,7 +27,7 @@ interface LogprobsContent {
   refusal: null;
 }
 
-/** Log-probabilities of every sampled token. @param top how many alternatives to show for each */
+/** Log-probabilities of every sampled token. @param top number of alternatives to show for each */
 export function toLogprobs(
   sequence: SampledSequence,
   response: ChatResponse,

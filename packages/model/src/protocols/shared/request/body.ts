@@ -1,4 +1,4 @@
-/** Bodies of requests: JSON within limits. */
+/** Reads request bodies: JSON within limits. */
 import { hash } from 'node:crypto';
 import { invalidRequest } from '@trinity-rft/chat/internal';
 import type { Clock, ModelError } from '@trinity-rft/core';
@@ -14,15 +14,15 @@ export interface RequestBody {
 export interface BodyLimits {
   /** Maximum size of a request body in bytes. @default 20_000_000 */
   readonly maxBodyBytes?: number;
-  /** How long a body may take to arrive, in ms. @default 60_000 */
+  /** Most milliseconds for a body to arrive. @default 60_000 */
   readonly bodyTimeoutMs?: number;
 }
 
-/** The bytes of a body, and what to say where they are not what is expected. */
+/** Bytes of a body, and the facts that error messages about it need. */
 export interface BodyText {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string | null;
-  /** Expected content of the body. */
+  /** Expected content, for error messages. */
   readonly expected: string;
 }
 
@@ -33,17 +33,17 @@ export interface ParsedBody extends RequestBody {
 export interface ReadBodyOptions extends BodyLimits {
   readonly runtime: { readonly clock: Clock };
   /**
-   * Calls {@link parseBody} elsewhere for a body of more than a quarter of a megabyte, since it would
-   * hold up all other calls.
-   * @default it is parsed at once
+   * Calls {@link parseBody} in another thread for a body of more than a quarter of a megabyte,
+   * which would block all other calls.
+   * @default all bodies are parsed in this thread
    */
   readonly parseLongBody?: (body: BodyText) => Promise<ParsedBody>;
 }
 
-/** In bytes; parsed within two or three milliseconds. */
+/** Bytes that take two or three milliseconds to parse. */
 const longBody = 262_144;
 
-/** @param expected what the body should contain. @throws ModelError 400, 408, 413 or 415 */
+/** @param expected content of the body, for error messages. @throws ModelError 400, 408, 413 or 415 */
 export async function readBody(
   request: Request,
   options: ReadBodyOptions,

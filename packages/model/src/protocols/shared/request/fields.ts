@@ -1,6 +1,6 @@
 /**
- * Fields of a client's JSON by type; null counts as absent. All throw a ModelError 400 that names
- * the field.
+ * Reads fields of a client's JSON by type; null counts as absent. All functions throw a ModelError
+ * 400 that names the field.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError } from '@trinity-rft/core';
@@ -49,7 +49,7 @@ export function string(body: JsonObject, field: string): string | undefined {
   return value;
 }
 
-/** False when absent. */
+/** Returns false if the field is absent. */
 export function flag(body: JsonObject, field: string): boolean {
   const value = body[field];
   if (!isPresent(value)) return false;
@@ -58,7 +58,7 @@ export function flag(body: JsonObject, field: string): boolean {
   return value;
 }
 
-/** `{}` when absent. */
+/** Returns `{}` if the field is absent. */
 export function object(body: JsonObject, field: string): JsonObject {
   const value = body[field];
   if (!isPresent(value)) return {};
@@ -66,10 +66,10 @@ export function object(body: JsonObject, field: string): JsonObject {
   return value;
 }
 
-/** Every one is looked for after every token. */
+/** Limits, because every stop string is searched for after every token. */
 const [maxStops, maxStopLength] = [128, 1000];
 
-/** One string or a list of strings. */
+/** Reads one string or a list of strings. */
 export function stopStrings(body: JsonObject, field: string): readonly string[] {
   const value = body[field];
   if (!isPresent(value)) return [];
@@ -88,14 +88,14 @@ export function stopStrings(body: JsonObject, field: string): readonly string[] 
   });
 }
 
-/** A field for a feature that this endpoint does not have, and what to send instead. */
+/** A field for a feature that this endpoint does not have, and the value to send instead. */
 export type UnsupportedField = readonly [
   field: string,
   isUsed: (value: unknown) => boolean,
   expected: string,
 ];
 
-/** @throws ModelError 400 for the first of the fields that is used */
+/** @throws ModelError 400 for the first field that is used */
 export function rejectUnsupported(body: JsonObject, fields: readonly UnsupportedField[]): void {
   for (const [field, isUsed, expected] of fields)
     if (isUsed(body[field]))
@@ -105,7 +105,10 @@ export function rejectUnsupported(body: JsonObject, fields: readonly Unsupported
 export const outputIsNotText = (modalities: unknown): boolean =>
   Array.isArray(modalities) && modalities.some((kind) => kind !== 'text');
 
-/** A request error with the field's name in this API. @param names by our names */
+/**
+ * Renames the field in a request error to its name in this API.
+ * @param names names in this API, keyed by our names
+ */
 export function withFieldNames(error: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof ModelError)) return error;
   const { status, code, details, retryable, cause } = error;

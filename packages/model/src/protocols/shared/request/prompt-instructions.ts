@@ -1,10 +1,10 @@
-/** Instructions of the endpoint to the model, as part of the prompt. */
+/** Adds instructions of the endpoint for the model to the prompt. */
 import { isObject } from './fields.js';
 
 /**
- * Appends to the leading system (or developer) message, or inserts one. Equal requests give equal
- * text, so a conversation whose turns ask for the same format continues on its recorded tokens.
- * Other messages stay as they are.
+ * Appends the instructions to the leading system (or developer) message, or inserts such a message.
+ * Equal requests give equal text, so a conversation that requests the same format in each turn can
+ * continue on its recorded tokens. Other messages are unchanged.
  */
 export function withInstructions(
   messages: readonly unknown[],

@@ -1,4 +1,4 @@
-/** `response_format` and `text.format`: how they are read, described to the model and enforced. */
+/** `response_format` and `text.format`: reads them, describes them to the model and enforces them. */
 import { type ResponseConstraint } from '@trinity-rft/chat';
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, type JsonObject } from './fields.js';
@@ -8,13 +8,13 @@ export interface ResponseFormat {
   readonly type: 'json_object' | 'json_schema';
   readonly name?: string;
   readonly description?: string;
-  /** With the client's key order. */
+  /** In the client's key order. */
   readonly schema?: JsonObject;
 }
 
 /**
- * Reads the shape of chat completions (`{ type, json_schema: { name, schema } }`) and that of
- * responses (`{ type, name, schema }`). Undefined for `text` and for no format.
+ * Reads the format of chat completions (`{ type, json_schema: { name, schema } }`) and of responses
+ * (`{ type, name, schema }`). Undefined if there is none, or if it is `text`.
  * @param param path of the field, for errors
  * @throws ModelError 400
  */
@@ -44,9 +44,9 @@ export function readResponseFormat(value: unknown, param: string): ResponseForma
 
 /**
  * Describes the format to the model; equal formats give equal text. By default decoding is not
- * constrained, since that would change the distribution that log-probabilities belong to; whether
- * the model followed the format is for the reward to judge.
- * @param tools whether the model may call tools instead
+ * constrained, because that would change the distribution that log-probabilities belong to. The
+ * reward should check that the model followed the format.
+ * @param tools true if the model may call tools instead
  */
 export function formatInstruction(format: ResponseFormat, tools: boolean): string {
   const { type, name, description, schema } = format;
@@ -58,17 +58,17 @@ export function formatInstruction(format: ResponseFormat, tools: boolean): strin
   return `${opening} one JSON value that follows the JSON Schema${title}${purpose} below ${only}\n${JSON.stringify(schema)}`;
 }
 
-/** Excludes the tools, which the request has anyway. */
+/** Excludes the tools, which are part of the request anyway. */
 type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
 
-/** Form that a request demands of the response, and the fields that demand it. */
+/** Constraints that a request puts on the response, and the fields that set them. */
 export interface ConstraintRequest {
   readonly constraintFields: readonly string[];
-  /** Absent when any response is allowed. */
+  /** Absent if any response is allowed. */
   readonly constraint?: RequestedConstraint;
 }
 
-/** @param fields names of the fields for calls and for the format */
+/** @param fields names of the fields for tool calls and for the format */
 export function readConstraint(
   choice: ToolChoice,
   format: ResponseFormat | undefined,

@@ -4,13 +4,13 @@ import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { integer, isPresent, number, type JsonObject } from './fields.js';
 
 export interface RequestedSampling {
-  /** Sampling options of the request, under our names. */
+  /** Sampling options of the request, under our names for them. */
   readonly sampling: Pick<CallSampling, 'temperature' | 'topP' | 'topK' | 'seed'>;
   /** Names of all sampling settings in the request. */
   readonly samplingFields: readonly string[];
 }
 
-/** OpenAI's own limits. */
+/** Limits that OpenAI's servers have. */
 export const maxChoices = 128;
 export const maxTopLogprobs = 20;
 
@@ -37,7 +37,7 @@ function within(
   throw invalidRequest(field, `is ${quote(value)}`, `a number ${range}`);
 }
 
-/** `top_p: 0` leaves the likeliest token, `top_k: 0` and -1 leave all. */
+/** `top_p: 0` keeps only the most likely token; `top_k: 0` and -1 keep all. */
 function readCuts(body: JsonObject): Pick<CallSampling, 'topP' | 'topK'> {
   const topP = within(body, 'top_p', [0, 1]);
   const topK = integer(body, 'top_k', -1);
@@ -57,7 +57,7 @@ const samplingFields = [
   'logit_bias',
 ];
 
-/** Clients may send 64 bits, samplers take 32. */
+/** Converts a seed of up to 64 bits to 32 bits, which samplers use. */
 function readSeed(body: JsonObject): number | undefined {
   const seed = integer(body, 'seed', -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   return seed === undefined ? undefined : Number(BigInt.asUintN(32, BigInt(seed)));

@@ -1,11 +1,11 @@
 /**
- * Fields that an endpoint knows. With `strictFields` all others are rejected, as OpenAI's servers do:
- * a setting that changes the answer must not be ignored.
+ * Fields that an endpoint knows. With `strictFields` all others are rejected, as OpenAI's servers
+ * do, because a setting that changes the answer must not be ignored.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent, type JsonObject, type UnsupportedField } from './fields.js';
 
-/** They say who asks, or how a server may save work: no answer depends on them. */
+/** Fields that identify the caller or help a server to save work; no answer depends on them. */
 const withoutEffect = [
   'metadata',
   'model',
@@ -19,7 +19,7 @@ const withoutEffect = [
   'user',
 ];
 
-/** Fields that must have the value that changes nothing. */
+/** Fields that are only accepted with their neutral value. */
 const neutral: readonly UnsupportedField[] = [
   ['presence_penalty', (value) => value !== 0, '0: the sampler has no penalties'],
   ['frequency_penalty', (value) => value !== 0, '0: the sampler has no penalties'],
@@ -35,8 +35,8 @@ const neutral: readonly UnsupportedField[] = [
 ];
 
 /**
- * @param used the fields of the protocol that are followed or rejected elsewhere
- * @param prefix of the field that holds them, such as `text.`
+ * @param used fields of the protocol that are used or rejected elsewhere
+ * @param prefix prefix of field names in errors, such as `text.`
  * @throws ModelError 400 for the first field that would be ignored
  */
 export function checkFields(

@@ -1,14 +1,14 @@
-/** `chat_template_kwargs` and the wish for more or less reasoning: variables of the chat template. */
+/** `chat_template_kwargs` and the reasoning effort: variables of the chat template. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isPresent, object, type JsonObject } from './fields.js';
 
-/** Variables that the endpoint itself gives the template. */
+/** Variables that only the endpoint sets. */
 const reserved = ['messages', 'tools', 'add_generation_prompt'];
 
 /**
- * An effort becomes `reasoning_effort`, which templates may print; `none` also turns thinking off
- * where the template can. Undefined when nothing is asked for.
- * @param effort and the path of its field
+ * Sets `reasoning_effort`, which templates may print; the effort `none` also turns thinking off if
+ * the template supports that. Undefined if the request sets no variables.
+ * @param effort its value, and the path of its field
  * @throws ModelError 400
  */
 export function readTemplateArgs(

@@ -1,15 +1,15 @@
-/** `tool_choice`: `none` is followed; a forced call is an instruction to the model. */
+/** `tool_choice`: `none` is enforced; a forced call becomes an instruction to the model. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { flag, isObject, isPresent, type JsonObject } from './fields.js';
 
-/** `{ name }`: that function and no other. */
+/** `{ name }` forces a call of that function. */
 export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string };
 
 /**
- * Reads the shape of chat completions (`{ type, function: { name } }`) and that of responses
- * (`{ type, name }`).
+ * Reads the format of chat completions (`{ type, function: { name } }`) and of responses (`{ type,
+ * name }`).
  * @param param path of the field, for errors
- * @param sent as the client spelled it, for errors
+ * @param sent value as the client sent it, for errors
  * @throws ModelError 400
  */
 export function readToolChoice(
@@ -41,10 +41,10 @@ export function readToolChoice(
 }
 
 /**
- * The instruction to the model; undefined where it may choose. An agent that forces a call in one
- * turn and not in the next changes its system message by this, so the next turn cannot continue
- * from recorded tokens (`fork/history_edited`).
- * @param oneCall the client wants no parallel calls
+ * Instruction to the model; undefined if it may choose freely. If an agent forces a call in one
+ * turn but not in the next, its system message changes, so that the next turn cannot continue from
+ * recorded tokens (`fork/history_edited`).
+ * @param oneCall true if the client allows no parallel calls
  */
 export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): string | undefined {
   if (choice === 'none') return undefined;
@@ -55,7 +55,7 @@ export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): str
     : `You must call the function ${choice.name}.`;
 }
 
-/** `parallel_tool_calls: false`, which has a meaning only with tools. @throws ModelError 400 */
+/** True for `parallel_tool_calls: false`, if there are tools. @throws ModelError 400 */
 export function wantsOneCall(body: JsonObject, tools: readonly unknown[]): boolean {
   const inParallel = !isPresent(body['parallel_tool_calls']) || flag(body, 'parallel_tool_calls');
   return tools.length > 0 && !inParallel;

@@ -1,13 +1,13 @@
 /**
- * Tool messages must answer calls. OpenAI's servers reject other ones, so agents that run against
- * them do not send them.
+ * Checks that tool messages answer tool calls. OpenAI's servers reject others, so agents that work
+ * with those servers do not send them.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent } from './fields.js';
 
 /**
- * An id may appear again in later messages (examples in prompts do that), but not twice within one
- * message, where a result could answer either call. Results without an id are accepted, as older
+ * An id may be reused in later messages (examples in prompts do that), but not within one message,
+ * where a result could belong to either call. Results without an id are accepted, because older
  * agents send them.
  * @throws ModelError 400 naming the message
  */

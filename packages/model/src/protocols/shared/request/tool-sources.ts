@@ -1,18 +1,18 @@
-/** The JSON texts of tool schemas, whose numbers are lost once they are parsed. */
+/** Extracts JSON texts of tool schemas, because parsing changes the spelling of their numbers. */
 import { itemSpans, memberSpans, skipSpace } from '@trinity-rft/chat/internal';
 import { keepSource } from '../../../rollout/tool-definitions.js';
 
-/** Numbers that JavaScript may spell differently, and keys that it moves. */
+/** Matches numbers that JavaScript may write differently, and keys that it may reorder. */
 const respelled = /\d\.\d|\d[eE]|\d{16}|"\d+"\s*:/;
 
-/** The text of one tool's schema. */
+/** JSON text of one tool's schema. */
 export interface ToolSource {
-  /** Where the schema is in the body. */
+  /** Path of the schema in the body. */
   readonly at: readonly (string | number)[];
   readonly source: string;
 }
 
-/** The schemas of a body's tools that JavaScript would spell differently. */
+/** Schemas of a body's tools that JavaScript would write differently. */
 export function toolSources(body: unknown, text: string): readonly ToolSource[] {
   const tools: unknown = isRecord(body) ? body['tools'] : undefined;
   if (!Array.isArray(tools) || tools.length === 0) return [];
@@ -23,7 +23,7 @@ export function toolSources(body: unknown, text: string): readonly ToolSource[] 
   );
 }
 
-/** Schemas of a tool of chat completions (inside `function`), of Responses, or of Messages. */
+/** Schemas of one tool in the format of chat completions (inside `function`), Responses or Messages. */
 function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly ToolSource[] {
   const outer = memberSpans(text, at);
   const inner = outer.get('function');
@@ -35,7 +35,7 @@ function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly T
   });
 }
 
-/** Remembers them for the prompts that the body asks for. */
+/** Remembers the texts for prompts that are rendered from this body. */
 export function keepToolSources(body: unknown, found: readonly ToolSource[]): void {
   for (const { at, source } of found) {
     const schema = at.reduce<unknown>(
