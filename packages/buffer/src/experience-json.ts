@@ -1,18 +1,18 @@
 /**
- * An experience as JSON for people: one object without token arrays, for a log of what was
- * sampled.
+ * Converts an experience to JSON for people: one object without token arrays, for a log of sampled
+ * texts.
  */
 import { type Experience, responseLength, uid } from '@trinity-rft/core';
 
-/** Result of {@link experienceJson}; the keys are Trinity-RFT's. */
+/** Result of {@link experienceJson}; has the keys that Trinity-RFT uses. */
 export interface ExperienceJson {
   /** `batch/task/run/step/suffix` */
   readonly eid: string;
-  /** `multi_turn` when the response contains tokens that the model did not sample. */
+  /** `multi_turn` if the response contains tokens that the model did not sample. */
   readonly type: 'single_turn' | 'multi_turn';
-  /** In tokens. */
+  /** Length in tokens. */
   readonly prompt_length: number;
-  /** In tokens. */
+  /** Length in tokens. */
   readonly response_length: number;
   readonly model_version: number;
   readonly reward?: number;
@@ -23,7 +23,7 @@ export interface ExperienceJson {
   readonly info: Readonly<Record<string, unknown>>;
 }
 
-/** Plain data, ready for `JSON.stringify`. A field that the experience lacks has no key. */
+/** Plain data, ready for `JSON.stringify`. Fields that the experience lacks are omitted. */
 export function experienceJson(experience: Experience): ExperienceJson {
   const { reward, truncateStatus, promptText, responseText } = experience;
   return {

@@ -1,2 +1,2 @@
-/** Rewards that arrive after their rollout: which runs wait, and giving them one. */
+/** Rewards that arrive after their rollouts: lists waiting runs, and scores them. */
 export { scoreRun, waitingRuns } from './late/late-rewards.js';

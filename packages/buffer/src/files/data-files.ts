@@ -9,7 +9,7 @@ import { canonicalSplit, fileName, shardOf, splitOf } from './splits.js';
 export interface DataFilesRequest {
   /** Folder or hub id of the listing, for messages. */
   readonly where: string;
-  /** Canonical name, without a slice. */
+  /** Canonical name of the split, without a slice. */
   readonly split: string;
   readonly subsetName: string | undefined;
   /** Subsets that the README declares. */
@@ -18,7 +18,7 @@ export interface DataFilesRequest {
 
 const dataFile = /\.(?:jsonl|ndjson|json|parquet)(?:\.gz)?$/i;
 const otherData = /\.(?:arrow|csv|tsv|txt|zip|tar|xml|h5|npz|npy|bz2|zst|xz)$/i;
-/** JSON files that describe a data set and hold none of its rows. */
+/** JSON files that describe a data set but contain no rows. */
 const notData = new Set([
   'config.json',
   'dataset_info.json',
@@ -30,10 +30,10 @@ const notData = new Set([
 ]);
 
 /**
- * The files to read, in order. A README that declares subsets decides; otherwise folders are
- * subsets and names say the split.
+ * Files to read, in order. If a README declares subsets, it decides; otherwise folders are subsets,
+ * and file names tell the split.
  * @param paths relative to the folder, with `/`
- * @throws TaskError that says what there is to choose from
+ * @throws TaskError that lists the choices
  */
 export function chooseDataFiles(
   paths: readonly string[],
@@ -84,8 +84,8 @@ function fromCard(
 }
 
 /**
- * Files of a subset without a README: a folder is a subset, and no subset means all of them together, as `datasets`
- * does it.
+ * Files of a subset if there is no README: a folder is a subset, and without a subset name all
+ * files are read, as in `datasets`.
  */
 function inSubset(data: readonly string[], request: DataFilesRequest): readonly string[] {
   const { subsetName } = request;
@@ -103,7 +103,7 @@ function inSubset(data: readonly string[], request: DataFilesRequest): readonly 
   );
 }
 
-/** Files that name no split are the train split, unless others name one. */
+/** Files whose names contain no split belong to the train split, unless other files name a split. */
 function fromNames(data: readonly string[], request: DataFilesRequest): readonly string[] {
   const exact = data.filter(
     (path) => canonicalSplit(fileName(path).replace(/\..*$/, '')) === request.split,

@@ -5,7 +5,7 @@
 import { parse } from 'yaml';
 import { canonicalSplit } from './splits.js';
 
-/** One entry of `configs:`. */
+/** One entry of `configs:` in the card. */
 export interface CardSubset {
   readonly name: string;
   readonly isDefault: boolean;
@@ -13,7 +13,7 @@ export interface CardSubset {
   readonly splits: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The subsets that the card declares; none when it cannot be read: file names decide then. */
+/** Subsets that the card declares; empty if it cannot be parsed, in which case file names decide. */
 export function readDatasetCard(readme: string): readonly CardSubset[] {
   const frontMatter = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme)?.[1];
   const configs = frontMatter === undefined ? undefined : parseConfigs(frontMatter);
@@ -42,8 +42,8 @@ function parseConfigs(frontMatter: string): unknown {
 }
 
 /**
- * `data_files` is one pattern, a list of patterns (both: the train split), or a list of `{ split,
- * path }`.
+ * Reads `data_files`: one pattern or a list of patterns (for the train split), or a list of `{
+ * split, path }`.
  */
 function readDataFiles(value: unknown, folder: string): ReadonlyMap<string, readonly string[]> {
   const splits = new Map<string, string[]>();
@@ -66,8 +66,8 @@ const textOr = (value: unknown, fallback: string): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : fallback;
 
 /**
- * True if a path matches a glob of `*`, `**`, `?`, `[...]` and `{a,b}`. As in a card, a folder's
- * name matches everything in it.
+ * True if a path matches a glob of `*`, `**`, `?`, `[...]` and `{a,b}`. As in a dataset card, the
+ * name of a folder matches all files in it.
  */
 export function matchesGlob(path: string, pattern: string): boolean {
   return new RegExp(`^(?:${globSource(pattern)})(?:/.*)?$`).test(path);

@@ -1,6 +1,6 @@
 /**
- * Reads rows from a JSON file, plain or gzipped: an object per line, or an array of objects. Whole
- * numbers that JavaScript cannot hold become texts, as in rows of Parquet and SQL.
+ * Reads rows from a JSON file, plain or gzipped: one object per line, or an array of objects. Whole
+ * numbers that JavaScript cannot represent become texts, as in rows of Parquet and SQL.
  */
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
@@ -11,9 +11,9 @@ import { findJsonMistake } from './json-mistake.js';
 import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 
 /**
- * The rows of a file in file order. The file holds an array if it starts with one, unless its name
- * says that it has an object per line.
- * @throws TaskError naming every place (file, line, column) where the file is not what it should be
+ * The rows of a file, in file order. The file is an array if it starts with one, unless its name
+ * says that it has one object per line.
+ * @throws TaskError naming every place (file, line, column) that is malformed
  */
 export async function readJsonFile(
   path: string,
@@ -36,11 +36,11 @@ export async function readJsonFile(
 }
 
 interface Line {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly number: number;
-  /** Excludes line end and byte order mark. */
+  /** Excludes the line end and byte order mark. */
   readonly text: string;
-  /** False when the bytes are not UTF-8. */
+  /** False if the bytes are not UTF-8. */
   readonly valid: boolean;
 }
 
@@ -94,8 +94,8 @@ const mistakeIn = (text: string) =>
   findJsonMistake(text) ?? { offset: 0, problem: 'expected JSON' };
 
 /**
- * Splits at line feeds only: JSON strings may hold the other characters that Unicode calls line
- * ends.
+ * Splits at line feeds only: JSON strings may contain the other characters that Unicode defines as
+ * line ends.
  */
 async function* readLines(path: string, signal: AbortSignal | undefined): AsyncGenerator<Line> {
   const decoder = new TextDecoder('utf-8', { fatal: true });

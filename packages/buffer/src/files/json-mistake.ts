@@ -1,10 +1,10 @@
-/** Where a text stops being JSON, and why. */
+/** Finds the first place at which a text is not JSON, and the reason. */
 import { parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 
 export interface JsonMistake {
-  /** Index where the first wrong token starts, or the text's length when it ends too early. */
+  /** Index at which the first wrong token starts; the text's length if it ends too early. */
   readonly offset: number;
-  /** `expected a comma or "}", found "b"` */
+  /** Description such as `expected a comma or "}", found "b"`. */
   readonly problem: string;
 }
 
@@ -28,7 +28,7 @@ const expectedBy: Readonly<Record<string, string>> = {
   InvalidCharacter: 'control characters as escapes',
 };
 
-/** The first mistake in `text`; undefined when it is JSON (RFC 8259), or nested too deep to tell. */
+/** The first mistake in `text`; undefined if it is JSON (RFC 8259), or nested too deeply to parse. */
 export function findJsonMistake(text: string): JsonMistake | undefined {
   const errors: ParseError[] = [];
   try {

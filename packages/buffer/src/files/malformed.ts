@@ -1,14 +1,14 @@
-/** One error for all malformed rows of a task file. */
+/** Creates one error for all malformed rows of a task file. */
 import { TaskError } from '@trinity-rft/core';
 
 /** One row that cannot be used. */
 export interface BadRow {
-  /** Behind the path: `:12:5`, as editors read it, or `, item 3`. */
+  /** Appended to the path: `:12:5`, which editors understand, or `, item 3`. */
   readonly place: string;
   readonly problem: string;
 }
 
-/** Rows that the message describes. */
+/** Most rows that the message describes. */
 const maxListed = 3;
 
 /** @throws TaskError that names the file, counts the bad rows and describes the first few */
@@ -30,7 +30,7 @@ export function assertNoBadRows(path: string, bad: readonly BadRow[], rowCount: 
   );
 }
 
-/** Problems of a value that should be an object; undefined for an object. */
+/** Problem of a value that should be an object; undefined for an object. */
 export function notAnObject(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return undefined;
   const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;

@@ -1,4 +1,4 @@
-/** Reads rows from a Parquet file, whatever its compression. */
+/** Reads rows from a Parquet file with any compression. */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { plainValue } from './plain-value.js';
 

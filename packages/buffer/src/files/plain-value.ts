@@ -1,8 +1,8 @@
-/** Turns the values of a Parquet row into plain JSON, as the row would be in a JSON file. */
+/** Converts the values of a Parquet row to plain JSON, as they would be in a JSON file. */
 
 /**
- * Integers that JavaScript cannot hold exactly become decimal strings, times ISO 8601 strings,
- * bytes base64 strings, absent values null.
+ * Integers that JavaScript cannot represent exactly become decimal strings, times ISO 8601 strings,
+ * bytes base64 strings, and missing values null.
  */
 export function plainValue(value: unknown): unknown {
   if (value === undefined) return null;

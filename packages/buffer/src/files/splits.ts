@@ -1,7 +1,4 @@
-/**
- * Names of splits: how a file name says which split it belongs to, and how a request names a part
- * of one.
- */
+/** Names of splits: finds the split in a file name, and parses a requested part of a split. */
 import { TaskError } from '@trinity-rft/core';
 
 /** Words that mean the same split, as in Hugging Face `datasets`. */
@@ -19,10 +16,10 @@ const keywords = new Set(['train', 'validation', 'test', ...Object.keys(synonyms
 /** The last part of a path with `/`. */
 export const fileName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** `val` -> `validation`. Unknown names stay as they are. */
+/** `val` becomes `validation`; unknown names are unchanged. */
 export const canonicalSplit = (name: string): string => synonyms[name.toLowerCase()] ?? name;
 
-/** `train-00000-of-00003.parquet`: split, index, number of shards. */
+/** Split, index and number of shards in `train-00000-of-00003.parquet`; undefined for other names. */
 export function shardOf(
   path: string,
 ): { readonly split: string; readonly index: number; readonly count: number } | undefined {
@@ -36,7 +33,7 @@ export function shardOf(
 
 /**
  * The split that a path (relative, with `/`) names: in its shard number, as a word of the file
- * name, or as a folder.
+ * name, or as a folder. Undefined if it names none.
  */
 export function splitOf(path: string): string | undefined {
   const shard = shardOf(path);
@@ -53,7 +50,7 @@ export function splitOf(path: string): string | undefined {
   return undefined;
 }
 
-/** Part of a split. `from` and `to` are row numbers, negative ones from the end, or percentages. */
+/** A part of a split. `from` and `to` are row numbers, counted from the end if negative, or percentages. */
 export interface SplitPart {
   readonly split: string;
   readonly from?: number;
@@ -62,7 +59,7 @@ export interface SplitPart {
 }
 
 /**
- * Reads `train`, `test[:100]`, `train[10%:20%]`, `train+test`: the notation of Hugging Face
+ * Parses `train`, `test[:100]`, `train[10%:20%]` and `train+test`, the notation of Hugging Face
  * `datasets`.
  * @throws TaskError
  */

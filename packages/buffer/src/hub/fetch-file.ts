@@ -1,6 +1,6 @@
 /**
- * Fetches one file of the hub, and continues where an earlier attempt, or an earlier process, was
- * cut off. A file takes its name only when its size and digest are right.
+ * Fetches one file of the hub, and resumes an interrupted download of this or an earlier process.
+ * The file gets its final name only if its size and digest are right.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -14,7 +14,7 @@ import { oneAtATime } from './one-at-a-time.js';
 import { guardStalls, type DownloadOptions, type StallGuard } from './stall-guard.js';
 
 interface Digest {
-  /** `git`: the id of a blob, which git gives to files that are not in LFS. */
+  /** `git`: id of a git blob, for files that are not in LFS. */
   readonly kind: 'sha256' | 'git';
   readonly hex: string;
 }
@@ -26,19 +26,19 @@ export interface RemoteFile {
   readonly digest: Digest;
 }
 
-/** The stall is that of one attempt. */
+/** Options of a download; `stallMs` applies to each attempt. */
 export interface FetchOptions extends DownloadOptions {
   readonly token: string | undefined;
-  /** Folder of the dataset or model in the cache. */
+  /** Cache folder of the dataset or model. */
   readonly folder: string;
 }
 
 type OnProgress = (bytes: number) => void;
 
-/** Attempts in a row that bring nothing. */
+/** Number of consecutive attempts without progress after which the download fails. */
 const mostAttempts = 3;
 
-/** An answer of the hub that is no file; `statusCode` as the hub's client has it. */
+/** A response of the hub that is not the file; has `statusCode` like errors of the hub's client. */
 class StatusError extends Error {
   readonly statusCode: number;
 
@@ -48,7 +48,7 @@ class StatusError extends Error {
   }
 }
 
-/** @throws ConfigError for a wrong digest, CancelledError, and errors of the network */
+/** @throws ConfigError for a wrong digest, CancelledError, and network errors */
 export async function fetchFile(
   file: RemoteFile,
   target: string,
@@ -94,7 +94,7 @@ async function fetchPart(file: RemoteFile, part: string, options: FetchOptions):
   }
 }
 
-/** A line at the end, and one every few seconds of a large file. */
+/** Reports progress: one line at the end, and one every few seconds for a large file. */
 function progressLines(file: RemoteFile, { clock, report }: FetchOptions): OnProgress {
   const everyMs = 5000;
   let last = clock.now();
@@ -106,7 +106,7 @@ function progressLines(file: RemoteFile, { clock, report }: FetchOptions): OnPro
   };
 }
 
-/** `12.3 MB`, in powers of 1000, as the hub shows them. */
+/** Size such as `12.3 MB`, in powers of 1000, as the hub shows it. */
 export function byteSize(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
@@ -160,7 +160,7 @@ async function digestOf(path: string, { size, digest }: RemoteFile): Promise<str
   return hash.digest('hex');
 }
 
-/** -1: it is not there. */
+/** -1 if the file does not exist. */
 const sizeOf = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,

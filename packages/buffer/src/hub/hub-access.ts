@@ -1,4 +1,4 @@
-/** How the Hugging Face hub and its cache are reached, for data sets and models alike. */
+/** Access to the Hugging Face hub and its cache, for data sets and models. */
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,10 +12,7 @@ export interface CacheOptions {
    * ~/.cache/huggingface/hub
    */
   readonly cacheDirectory?: string | undefined;
-  /**
-   * Holds HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token goes into request headers and nowhere
-   * else.
-   */
+  /** Contains HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token is only used in request headers. */
   readonly environment: Environment;
 }
 
@@ -44,7 +41,7 @@ export const exists = (path: string): Promise<boolean> =>
   );
 export const isSet = (value: string | undefined): boolean =>
   value !== undefined && !['', '0', 'false'].includes(value.toLowerCase());
-/** A listing is not trusted: none of its paths may lead out of the snapshot's folder. */
+/** True if a path stays in the snapshot's folder. Listings are not trusted: a path could lead outside. */
 export const isInside = (path: string): boolean =>
   !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
 export const endpointOf = (environment: Environment): string =>
@@ -58,7 +55,7 @@ export function cacheDirectoryOf({ cacheDirectory, environment }: CacheOptions):
   return environment['HF_HUB_CACHE'] || join(home, 'hub');
 }
 
-/** The reason of a failed fetch is in its cause: `getaddrinfo ENOTFOUND ...`. */
+/** Text of a failed fetch, whose reason is in its cause: `getaddrinfo ENOTFOUND ...`. */
 export function reasonOf(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;
   const text =

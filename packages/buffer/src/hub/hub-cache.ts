@@ -1,20 +1,20 @@
 /**
- * The folders of the Hugging Face cache that hold one dataset or model; the layout is that of
- * `huggingface_hub`, so that what Python has fetched is found.
+ * Folders of the Hugging Face cache that hold one dataset or model, in the layout of
+ * `huggingface_hub`, so that files fetched by Python are found.
  */
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { replaceFile } from '@trinity-rft/core/support';
 
 export interface HubCache {
-  /** Folder of this dataset or model. */
+  /** Folder of the dataset or model. */
   readonly folder: string;
   /** Folder of the files at a revision. */
   snapshot(revision: string): string;
-  /** The revision that was fetched last, if any. */
+  /** Revision that was fetched last; undefined if there is none. */
   revision(): Promise<string | undefined>;
   setRevision(revision: string): Promise<void>;
-  /** Paths of the files of a revision; `complete` when it includes those that were not fetched. */
+  /** Paths of the files of a revision; `complete` is true if they include files that were not fetched. */
   listing(
     revision: string,
   ): Promise<{ readonly paths: readonly string[]; readonly complete: boolean }>;
@@ -48,9 +48,7 @@ export function hubCache(cacheDirectory: string, kind: HubKind, id: string): Hub
   };
 }
 
-/**
- * Paths of all files below a folder, relative to it, with `/`; none when the folder is not there.
- */
+/** Paths of all files below a folder, relative to it, with `/`; empty if the folder does not exist. */
 export async function listFolder(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
     (error: NodeJS.ErrnoException) => {
@@ -69,7 +67,7 @@ export async function listFolder(folder: string): Promise<readonly string[]> {
     .toSorted();
 }
 
-/** The text of a file; `undefined` when it is not there. */
+/** Text of a file; undefined if it does not exist. */
 export async function readText(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
@@ -77,7 +75,7 @@ export async function readText(path: string): Promise<string | undefined> {
   });
 }
 
-/** Makes its folder too. */
+/** Creates the folder if it does not exist. */
 export async function writeText(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await replaceFile(path, text);

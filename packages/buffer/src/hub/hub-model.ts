@@ -1,4 +1,4 @@
-/** Models of the Hugging Face hub: found in the cache, described, or fetched into it. */
+/** Models of the Hugging Face hub: finds them in the cache, describes them, or fetches them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,24 +20,24 @@ import { chooseModelFiles, completeModel } from './model-files.js';
 import { guardStalls, type DownloadOptions } from './stall-guard.js';
 
 export interface HubModelOptions extends CacheOptions, Omit<DownloadOptions, 'stallMs' | 'signal'> {
-  /** @default 60000 */
+  /** Longest time without progress in milliseconds. @default 60000 */
   readonly stallMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 interface HubModel {
   readonly id: string;
-  /** Commit. */
+  /** Hash of the commit. */
   readonly revision: string;
-  /** Where its files are, or will be. */
+  /** Folder in which its files are, or will be. */
   readonly folder: string;
-  /** In the order in which they are fetched. */
+  /** Files in the order in which they are fetched. */
   readonly files: readonly RemoteFile[];
   /** Bytes that are not in the cache yet. */
   readonly missingBytes: number;
 }
 
-/** Path of the model, a folder or a GGUF file, if all of it is in the cache. */
+/** Path of the model, a folder or a GGUF file, if all of it is in the cache; otherwise undefined. */
 export function findCachedModel(id: string, options: CacheOptions): string | undefined {
   const model = parsed(id);
   const place = hubFolder(cacheDirectoryOf(options), 'models', model.repository);
@@ -60,8 +60,8 @@ const cachedRevision = (place: string, { revision }: ModelId): string =>
   isCommit(revision) ? revision : readFileSync(join(place, 'refs', revision), 'utf8').trim();
 
 /**
- * Asks the hub which files make the model. Fetches none.
- * @throws ConfigError when the hub cannot be reached, or has no such model; CancelledError
+ * Asks the hub which files the model consists of; fetches none.
+ * @throws ConfigError if the hub cannot be reached or has no such model; CancelledError
  */
 export async function describeHubModel(id: string, options: HubModelOptions): Promise<HubModel> {
   const model = parsed(id);
@@ -116,16 +116,16 @@ const placeOf = ({ repository }: ModelId, options: CacheOptions): string =>
 const downloadOptions = ({ clock, report, stallMs = 60_000, signal }: HubModelOptions) =>
   ({ clock, report, stallMs, signal }) satisfies DownloadOptions;
 
-/** Fetches `config.json` alone, from which the memory of the model follows. */
+/** Fetches only `config.json`, from which the model's memory is computed. */
 export async function fetchModelShape(model: HubModel, options: HubModelOptions): Promise<void> {
   const shape = model.files.filter(({ path }) => path === 'config.json');
   await fetchAll({ ...model, files: shape }, options);
 }
 
 /**
- * Path of the model in the cache, after whatever is missing has been fetched. What is in the cache
- * is used without the network; delete its folder to get a newer revision.
- * @throws ConfigError that names the model, the host and the way out; CancelledError
+ * Path of the model in the cache, once all missing files have been fetched. Cached files are used
+ * without the network; delete the folder to get a newer revision.
+ * @throws ConfigError that names the model, the host and the remedy; CancelledError
  */
 export async function fetchHubModel(id: string, options: HubModelOptions): Promise<string> {
   const cached = findCachedModel(id, options);

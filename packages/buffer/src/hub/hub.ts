@@ -1,4 +1,4 @@
-/** Fetches the files of a split of a Hugging Face dataset into the cache, or finds them there. */
+/** Finds the files of a split of a Hugging Face dataset in the cache, or fetches them. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CancelledError, TaskError } from '@trinity-rft/core';
@@ -17,26 +17,23 @@ import { oneAtATime } from './one-at-a-time.js';
 import { guardStalls, type DownloadOptions, type StallGuard } from './stall-guard.js';
 
 export interface HubRequest extends DownloadOptions {
-  /** `owner/name`. */
+  /** Hub id: `owner/name`. */
   readonly id: string;
   /**
    * @default the folder that `huggingface_hub` uses: HF_HUB_CACHE, HF_HOME/hub, or
    * ~/.cache/huggingface/hub
    */
   readonly cacheDirectory: string | undefined;
-  /**
-   * Holds HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token goes into request headers and nowhere
-   * else.
-   */
+  /** Contains HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token is only used in request headers. */
   readonly environment: Environment;
-  /** Picks the files to read from a listing, given the text of README.md. @throws TaskError */
+  /** Selects the files to read from a listing and the text of README.md. @throws TaskError */
   readonly choose: (paths: readonly string[], readme: string) => readonly string[];
 }
 
 /**
- * Local paths of the chosen files. Files in the cache are used without the network, so that a run
- * and its continuation read the same rows; delete the folder to get a newer revision.
- * @throws TaskError when the files are neither in the cache nor on the hub; CancelledError
+ * Local paths of the selected files. Cached files are used without the network, so that a run and
+ * its continuation read the same rows; delete the folder to get a newer revision.
+ * @throws TaskError if the files are neither in the cache nor on the hub; CancelledError
  */
 export async function fetchHubFiles(request: HubRequest): Promise<readonly string[]> {
   const cache = hubCache(cacheDirectoryOf(request), 'datasets', request.id);
@@ -101,7 +98,7 @@ async function download(cache: HubCache, request: HubRequest): Promise<readonly 
   return paths;
 }
 
-/** A download that was cut off continues with its revision. */
+/** Lists the files of a dataset. An interrupted download continues with its own revision. */
 async function listDataset(cache: HubCache, { id, environment }: HubRequest, guard: StallGuard) {
   // Loaded on first use: most runs read local files.
   const { datasetInfo } = await import('@huggingface/hub');

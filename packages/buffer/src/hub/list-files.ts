@@ -1,16 +1,16 @@
-/** The files of a repository on the hub, with the digests that a download is compared with. */
+/** Lists the files of a repository on the hub, with the digests that downloads are verified against. */
 import { endpointOf, hubAccess, isInside, type Environment } from './hub-access.js';
 import type { RemoteFile } from './fetch-file.js';
 import type { StallGuard } from './stall-guard.js';
 
 interface Repository {
   readonly type: 'dataset' | 'model';
-  /** `owner/name`. */
+  /** Hub id: `owner/name`. */
   readonly name: string;
   readonly revision: string;
 }
 
-/** Files by path. None leads out of the folder of the repository. */
+/** Files keyed by path. No path leads outside of the repository's folder. */
 export async function listRemoteFiles(
   { revision, ...repo }: Repository,
   environment: Environment,

@@ -1,4 +1,4 @@
-/** Files of a repository that make a model. No I/O. */
+/** Selects the files of a repository that a model consists of. No I/O. */
 import { ConfigError } from '@trinity-rft/core';
 import type { ModelId } from '@trinity-rft/core/internal';
 
@@ -8,8 +8,8 @@ const weights = /^model(?:-\d+-of-\d+)?\.safetensors$/;
 const weightsIndex = 'model.safetensors.index.json';
 
 /**
- * The files to fetch, weights last, so that a folder with all its weights is complete.
- * @throws ConfigError that says what the repository lacks
+ * Files to fetch, weights last, so that a folder with all of its weights is complete.
+ * @throws ConfigError that says which files the repository lacks
  */
 export function chooseModelFiles(
   paths: readonly string[],
@@ -42,7 +42,10 @@ const unusable = (id: string, reason: string): ConfigError =>
     { code: 'HUB_MODEL_FILES' },
   );
 
-/** Part of a folder to open as the model: itself (empty), or its GGUF file. */
+/**
+ * Path, within a folder, to open as the model: an empty text for the folder itself, or its GGUF
+ * file; undefined if files are missing.
+ */
 export function completeModel(
   paths: readonly string[],
   readIndex: (name: string) => string,

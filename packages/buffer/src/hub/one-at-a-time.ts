@@ -1,4 +1,4 @@
-/** Processes that fetch the same thing into the same cache do so one after the other. */
+/** Makes processes that fetch the same files into the same cache do so one by one. */
 import { mkdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -10,22 +10,25 @@ import type { DownloadOptions } from './stall-guard.js';
 /** SQLITE_BUSY: another connection holds the lock. */
 const busy = 5;
 const everyMs = 250;
-/** The other process may wait for the hub several times, and then reads what it fetched for the digest. */
+/**
+ * Factor for the wait: the other process may stall several times, and then reads the files again
+ * for their digests.
+ */
 const stallsOfAnother = 10;
 
 export interface Lock {
-  /** Folder of the dataset or model in the cache. */
+  /** Cache folder of the dataset or model. */
   readonly folder: string;
   readonly name: string;
-  /** For messages: what is fetched under it. */
+  /** Describes the files fetched under the lock, for messages. */
   readonly what: string;
 }
 
 /**
- * Does `work` under a lock. The lock is one of the operating system, on an empty database,
- * so it ends with the process that holds it.
- * @throws CancelledError (`timeout`) when the process that holds it has long brought nothing; the reason of the
- * signal when it aborts during the wait
+ * Runs `work` under a lock. It is a lock of the operating system, on an empty database, so it ends
+ * with the process that holds it.
+ * @throws CancelledError (`timeout`) if the process that holds it makes no progress for a long
+ * time; the reason of the signal if it aborts during the wait
  */
 export async function oneAtATime<T>(
   lock: Lock,
@@ -80,7 +83,7 @@ async function bytesIn(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Undefined where the file system has no locks, or the cache cannot be written. */
+/** Returns undefined if the file system has no locks, or if the cache is not writable. */
 async function tryLock(lock: string): Promise<DatabaseSync | 'busy' | undefined> {
   let holder: DatabaseSync | undefined;
   try {

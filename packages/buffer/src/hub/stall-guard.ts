@@ -1,34 +1,34 @@
-/** A timeout that starts again with every progress: for downloads of unknown length. */
+/** A timeout that restarts at each progress, for downloads of unknown length. */
 import { TrinityError, type Clock, CancelledError } from '@trinity-rft/core';
 
-/** Required throughout this folder, so that no download is silent. */
+/** Required in this whole folder, so that no download is silent. */
 export interface DownloadOptions {
   readonly clock: Clock;
-  /** Longest time without progress. */
+  /** Longest time without progress in milliseconds. */
   readonly stallMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Takes lines about what is fetched and waited for. */
+  /** Receives log lines about downloads and waits. */
   readonly report: (line: string) => void;
 }
 
 export interface StallGuardOptions extends DownloadOptions {
-  /** For messages: `huggingface.co/...`. */
+  /** Address of the download, for messages: `huggingface.co/...`. */
   readonly what: string;
 }
 
-/** Silence until the first line about it, in ms. It doubles with each line. */
+/** Milliseconds of silence before the first line about it; doubled for each further line. */
 const silentMs = 5000;
 
 export interface StallGuard {
-  /** Aborts when the caller does, or after too long without progress. */
+  /** Aborts when the caller does, or after `stallMs` without progress. */
   readonly signal: AbortSignal;
-  /** Something arrived. */
+  /** Called when data has arrived. */
   readonly progress: () => void;
 }
 
 /**
  * Runs `work` under a guard.
- * @throws CancelledError (`timeout`) after too long without progress; the caller's reason when the
+ * @throws CancelledError (`timeout`) after `stallMs` without progress; the caller's reason if the
  * caller aborts
  */
 export async function guardStalls<T>(

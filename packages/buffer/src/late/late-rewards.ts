@@ -1,4 +1,4 @@
-/** Runs that wait for rewards, in an SQLite file that other processes write scores to. */
+/** Stores runs that wait for rewards in an SQLite file, to which other processes write scores. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -17,11 +17,11 @@ import {
 import { applicationId, refusals, schema, upgrade } from './schema.js';
 
 export interface LateRewardOptions {
-  /** The database file; made, with its folder, when the first run waits. */
+  /** Database file; created, with its folder, when the first run waits. */
   readonly path: string;
 }
 
-/** Rewards that wait in one SQLite file, which other processes may write as well. */
+/** Opens waiting runs in one SQLite file, to which other processes may write too. */
 export function sqliteLateRewards({ path }: LateRewardOptions): LateRewards {
   let opened: LateFile | undefined;
   const file = (): LateFile => (opened ??= openWhole(path));
@@ -42,10 +42,10 @@ export function sqliteLateRewards({ path }: LateRewardOptions): LateRewards {
 }
 
 /**
- * Gives a run its reward; the same one again changes nothing.
- * @throws BufferError `REWARD_REFUSED` saying why, with `details.reason`: the id is `unknown`, the value
- * `unusable`, the run is `scored` with another reward, or it is too `late` for it; none where the
- * database failed
+ * Stores the reward of a run; storing the same reward again changes nothing.
+ * @throws BufferError `REWARD_REFUSED`, with `details.reason`: the id is `unknown`, the value is
+ * `unusable`, the run is `scored` with another reward, or the reward is too `late`; without a
+ * reason if the database failed
  */
 export function scoreRun(path: string, run: string, reward: number): void {
   if (!existsSync(path)) throw refused(run, 'no run of it waits for a reward', path, 'unknown');
@@ -62,7 +62,7 @@ export function scoreRun(path: string, run: string, reward: number): void {
   }
 }
 
-/** The runs that wait, in order, with their deadlines. */
+/** Waiting runs, in order, with their deadlines. */
 export function waitingRuns(path: string): readonly { run: string; deadline: number }[] {
   if (!existsSync(path)) return [];
   const { database } = open(path);
@@ -102,7 +102,7 @@ interface LateFile {
 
 const tables = ['pending_run', 'pending_experience', 'score'];
 
-/** @throws BufferError when it cannot be opened, or belongs to another program */
+/** @throws BufferError if the file cannot be opened, or belongs to another program */
 function open(path: string, check: (file: LateFile) => void = () => undefined): LateFile {
   let database: DatabaseSync | undefined;
   try {
@@ -124,7 +124,7 @@ function open(path: string, check: (file: LateFile) => void = () => undefined): 
   }
 }
 
-/** @throws BufferError also when it is not as it was stored */
+/** @throws BufferError like {@link open}, and if the contents are damaged */
 const openWhole = (path: string): LateFile =>
   open(path, ({ tables: { verify } }) => verify(['score']));
 
@@ -156,7 +156,7 @@ function add(file: DatabaseSync, { task, step, runs }: PendingGroup): void {
   }
 }
 
-/** A run whose deadline is found to have passed cannot be scored any more. */
+/** Groups that are due. A run whose deadline is found to have passed can no longer be scored. */
 function due(
   { database: file, tables: { isWhole, adopt } }: LateFile,
   path: string,
@@ -209,7 +209,7 @@ const changed = (path: string, run: string): BufferError =>
     { code: 'DATABASE_DAMAGED' },
   );
 
-/** @param waiting tasks, as a JSON array */
+/** @param waiting task keys, as a JSON array */
 function commit(file: DatabaseSync, step: number, waiting: string): void {
   const others = 'task NOT IN (SELECT value FROM json_each(?1))';
   const later = 'SELECT task FROM pending_run WHERE step > ?';

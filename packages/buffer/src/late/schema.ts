@@ -1,11 +1,12 @@
 /**
- * The tables of runs that wait for rewards. The rules of a score are in the database, so that they hold for every writer: `INSERT INTO score (run, reward) VALUES ('3/1/0', 0.7)`.
+ * Tables of runs that wait for rewards. The rules for scores are in the database, so that they
+ * apply to every writer: `INSERT INTO score (run, reward) VALUES ('3/1/0', 0.7)`.
  */
 
 /** "TRXL" in the file header: distinguishes our files from other databases. */
 export const applicationId = 0x5452584c;
 
-/** Texts for a score that is not stored, by the reason. */
+/** Error texts for scores that are not stored, keyed by reason. */
 export const refusals = {
   scored: 'the run has another reward already',
   unusable: 'the reward is not a number from -1e9 to 1e9',
@@ -47,7 +48,7 @@ export const schema = `
   PRAGMA user_version = 1;
 `;
 
-/** From version 1: checksums change, scores do not. */
+/** Migrates from version 1: lets checksums change, but not scores. */
 export const upgrade = `
   DROP TRIGGER IF EXISTS score_is_final;
   CREATE TRIGGER score_is_final BEFORE UPDATE OF run, reward ON score BEGIN

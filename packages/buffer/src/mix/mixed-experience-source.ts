@@ -1,27 +1,25 @@
-/** Two sources as one: each batch has experiences of the policy and rows of experts. */
+/** Combines two sources: each batch has experiences of the policy and rows of experts. */
 import { type Experience, BufferError, withFields } from '@trinity-rft/core';
 import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 import { assertCount } from '../store/errors.js';
 
 export interface MixedSourceOptions {
-  /** Experiences of the policy. The mixture ends with it. */
+  /** Experiences of the policy. When they end, the mixture ends. */
   readonly experiences: ExperienceSource;
   /**
-   * Endless rows of experts; the position follows from the train step alone, as in a
+   * Endless rows of experts; their position depends on the train step only, as in a
    * `fileExperienceSource`.
    */
   readonly experts: ExperienceSource;
-  /** Rows of experts in each batch, at least 1. */
+  /** Number of expert rows in each batch, at least 1. */
   readonly expertCount: number;
 }
 
 /**
- * A batch has experiences first, `count` less `expertCount` of them in the unit of the filter (fewer
- * at the end), then `expertCount` rows of experts. Both
- * parts of a lease are acknowledged, released and rolled back together. Filters apply to the
- * experiences.
- *
- * Metrics: those of the experiences, and of the experts under `sample/expert_`.
+ * A batch consists of `count` minus `expertCount` experiences in the filter's unit (fewer at the
+ * end), followed by `expertCount` expert rows. Both parts of a lease are acknowledged, released and
+ * rolled back together. Filters apply to the experiences.
+ * Metrics: those of the experiences, and those of the experts under `sample/expert_`.
  */
 export function mixedExperienceSource({
   experiences,
@@ -79,8 +77,8 @@ const expertMetrics = ({ metrics }: Lease): Lease['metrics'] =>
   );
 
 /**
- * A demonstration: reward 0, log-probabilities and advantages 0, `info.is_expert`. It is one row,
- * however many calls made it, and has no policy version.
+ * Makes a demonstration: reward, log-probabilities and advantages are 0, and `info.is_expert` is
+ * set. It is one row, even if several calls made it, and has no policy version.
  */
 export function asExpert(experience: Experience): Experience {
   const { spans: _calls, tokenRewards: _rewards, teacherLogprobs: _teacher, ...rest } = experience;

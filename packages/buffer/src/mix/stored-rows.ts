@@ -1,4 +1,4 @@
-/** The stored experiences of an earlier run, as the rows of a `fileExperienceSource`. */
+/** Stored experiences of an earlier run, as the rows of a `fileExperienceSource`. */
 import type { RawTask } from '@trinity-rft/core';
 import type { FileExperienceSourceOptions } from '../supervised/file-experience-source.js';
 import { readExperiences } from '../store/read-experiences.js';
@@ -8,8 +8,8 @@ export interface StoredRows extends Pick<FileExperienceSourceOptions, 'rows' | '
 }
 
 /**
- * In the order in which they were stored, trained or not. The store is only read.
- * @throws BufferError when `path` has none
+ * Rows in the order in which they were stored, trained on or not. The store is only read.
+ * @throws BufferError if there is no store at `path`
  */
 export function storedRows(path: string): StoredRows {
   const reader = readExperiences(path);

@@ -1,10 +1,10 @@
-/** The order of tasks by weighted scores. */
+/** Orders tasks by weighted scores. */
 import type { RawTask } from '@trinity-rft/core';
 
-/** Weights by column; `quality` and `difficulty` are the scores of the operators that ask a model. */
+/** Weights by column; `quality` and `difficulty` stand for the scores of the operators that ask a model. */
 export type PriorityWeights = Readonly<Record<string, number>>;
 
-/** Columns that weights name in another way. */
+/** Columns for the short names in weights. */
 export const scoreColumns: Readonly<Record<string, string>> = {
   quality: 'llm_quality_score',
   difficulty: 'llm_difficulty_score',
@@ -14,13 +14,14 @@ const usual: PriorityWeights = { quality: 1, difficulty: -0.7 };
 
 interface Ordered<T> {
   readonly ordered: readonly T[];
-  /** Tasks that lack one of the numbers; they come last. */
+  /** Number of tasks that lack one of the scores; they come last. */
   readonly unordered: number;
 }
 
 /**
- * Highest priority first: sum of weight x score, each score scaled to 0..1 over all tasks. Without
- * weights, the usual ones of the scores that there are, unless the tasks are ordered already.
+ * Orders by priority, highest first: sum of weight x score, each score scaled to 0..1 over all
+ * tasks. Without weights, the default ones of the scores that exist are used, unless the tasks are
+ * already ordered.
  */
 export function byPriority<T extends { readonly rawTask: RawTask }>(
   tasks: readonly T[],
@@ -49,11 +50,14 @@ export function byPriority<T extends { readonly rawTask: RawTask }>(
   };
 }
 
-/** Rank; rows without a priority come last. */
+/** Sort value; tasks without a priority come last. */
 const rank = (priority: number | undefined): number =>
   priority === undefined || Number.isNaN(priority) ? -Number.MAX_VALUE : priority;
 
-/** (x - smallest) / (largest - smallest); 0 where all are equal, NaN for what is no number. */
+/**
+ * (x - smallest) / (largest - smallest); 0 if all values are equal, NaN for values that are not
+ * numbers.
+ */
 function scaleOf(values: readonly unknown[]): (value: unknown) => number {
   const numbers = values.filter((value) => Number.isFinite(value)) as number[];
   const least = numbers.reduce((a, b) => Math.min(a, b), Infinity);

@@ -1,4 +1,4 @@
-/** Runs a task pipeline: operators in their order, then the order of the tasks that are left. */
+/** Runs a task pipeline: applies the operators in order, then orders the remaining tasks. */
 import {
   describeError,
   ModelError,
@@ -24,9 +24,9 @@ export interface PipelineStep {
 /** One call of the auxiliary model that an operator names. */
 export interface Question {
   readonly step: PipelineStep;
-  /** From 0, in the rows that went in. */
+  /** Index of the input row, from 0. */
   readonly row: number;
-  /** Calls of the same operator for the same task before this one. */
+  /** Number of earlier calls by the same operator for the same task. */
   readonly call: number;
   readonly messages: readonly ChatMessage[];
   readonly options: AskOptions;
@@ -36,17 +36,19 @@ export interface TaskPipelineOptions {
   readonly steps: readonly PipelineStep[];
   /** Columns with the texts of a task. */
   readonly fields: readonly string[];
-  /** @default the scores of the operators, quality 1 and difficulty -0.7 */
+  /** @default the scores of the operators: quality 1 and difficulty -0.7 */
   readonly weights?: PriorityWeights;
-  /** Tasks that are kept, from the first on. @default all */
+  /** Number of tasks to keep, from the first one on. @default all tasks */
   readonly topK?: number;
-  /** Tasks that an operator works on at once. */
+  /** Number of tasks that an operator handles concurrently. */
   readonly concurrency: number;
   /**
-   * @default no model is asked: tasks pass the operators that would ask one, with 0 in their columns
+   * Calls an auxiliary model.
+   * @default no model is asked: tasks pass the operators that would ask one, with 0 in their
+   * columns
    */
   readonly ask?: (question: Question) => Promise<string>;
-  /** Called as tasks are done. */
+  /** Called after each task. */
   readonly onProgress?: (progress: PipelineProgress) => void;
   readonly signal?: AbortSignal;
 }
@@ -55,12 +57,12 @@ export interface PipelineProgress {
   readonly operator: string;
   readonly done: number;
   readonly of: number;
-  /** Among them, calls of a model that failed. */
+  /** Number of these whose model call failed. */
   readonly failed: number;
 }
 
 export interface DroppedTask {
-  /** From 0, in the rows that went in. */
+  /** Index of the input row, from 0. */
   readonly row: number;
   readonly operator: string;
   readonly reason: string;
@@ -69,9 +71,9 @@ export interface DroppedTask {
 
 export interface PipelineResult {
   readonly rows: readonly RawTask[];
-  /** In the order in which they were left out. */
+  /** Tasks in the order in which they were removed. */
   readonly dropped: readonly DroppedTask[];
-  /** Tasks that were counted out by `topK`, and those without a number for the order. */
+  /** Number of tasks without a priority, because they lack one of the scores. */
   readonly unordered: number;
 }
 
@@ -81,7 +83,7 @@ interface Candidate {
 }
 
 /**
- * @throws TaskError when no task is left, an operator throws, or a model fails from the start;
+ * @throws TaskError if no task is left, an operator throws, or all model calls fail from the start;
  * CancelledError
  */
 export async function runTaskPipeline(
@@ -140,12 +142,15 @@ const withColumns = ({ row, rawTask }: Candidate, columns: object): Candidate =>
 const zeros = ({ adds = [] }: TaskOperatorDefinition): object =>
   Object.fromEntries(adds.map((column) => [column, 0]));
 
-/** A wrong address or key is found before thousands of calls. */
+/**
+ * Number of failures at the start that end the pipeline: a wrong address or key is detected before
+ * thousands of calls.
+ */
 const hopeless = 8;
 
 type JudgeOptions = StepOptions & { readonly step: PipelineStep };
 
-/** Verdicts in the order of the tasks, which are begun in that order. */
+/** Returns verdicts in the order of the tasks, which are started in that order. */
 async function judgeAll(
   judge: TaskFunction,
   tasks: readonly Candidate[],
@@ -177,7 +182,7 @@ async function judgeAll(
 
 interface Judged {
   readonly verdict: TaskVerdict;
-  /** The call of the model that failed. */
+  /** Error of the model call, if it failed. */
   readonly failure?: ModelError;
 }
 
@@ -253,7 +258,7 @@ function nothingLeft(count: number, dropped: readonly DroppedTask[]): TaskError 
   );
 }
 
-/** `text_length_filter 40 (shorter than 10 characters 38, longer than 99 characters 2)` */
+/** Text such as `text_length_filter 40 (shorter than 10 characters 38, longer than 99 characters 2)`. */
 export function describeDropped(dropped: readonly DroppedTask[]): string {
   const operators = new Map<string, Map<string, number>>();
   for (const { operator, reason } of dropped) {

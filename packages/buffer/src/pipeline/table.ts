@@ -1,4 +1,4 @@
-/** The task operators by name; names and arguments that Data-Juicer has too mean the same. */
+/** Task operators by name; names and arguments that Data-Juicer has too have the same meaning. */
 import { ConfigError } from '@trinity-rft/core';
 import type { TaskOperatorDefinition } from './definition/operator.js';
 import { documentDeduplicator } from './operators/document-deduplicator.js';
@@ -34,7 +34,7 @@ export interface TaskOperatorTable {
   find(name: string): TaskOperatorDefinition | undefined;
 }
 
-/** The built-in ones and those of plugins. @throws ConfigError for duplicate names */
+/** The built-in operators and those of plugins. @throws ConfigError for duplicate names */
 export function taskOperatorTable(own: readonly TaskOperatorDefinition[] = []): TaskOperatorTable {
   const byName = new Map<string, TaskOperatorDefinition>();
   for (const operator of [...taskOperators, ...own]) {

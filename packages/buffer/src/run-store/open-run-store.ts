@@ -1,4 +1,4 @@
-/** Opens the store of a run, wherever it is. */
+/** Opens the store of a run by its URL. */
 import type { RunStore } from '@trinity-rft/core/store';
 import type { RunDatabase } from './database/run-database.js';
 import { postgresDatabase } from './database/postgres.js';
@@ -10,19 +10,23 @@ export interface OpenRunStoreOptions extends RunStoreOptions {
   /** `sqlite:///relative.db`, `sqlite:////absolute.db`, or a path; `postgresql://user:password@host:port/database`. */
   readonly url: string;
   /**
-   * How long a call tries again while the database cannot be had: PostgreSQL cannot be reached, or
-   * another process keeps the file of SQLite. @default 60_000 for PostgreSQL, 300_000 for SQLite
+   * Milliseconds for which a call is retried while the database is unavailable: PostgreSQL cannot
+   * be reached, or another process holds the file of SQLite.
+   * @default 60_000 for PostgreSQL, 300_000 for SQLite
    */
   readonly patienceMs?: number;
-  /** Told when the database cannot be had, and when it can again. */
+  /** Called with a text when the database becomes unavailable, and when it is available again. */
   readonly onNotice?: (text: string) => void;
-  /** The process is to stop: a database that cannot be had is not tried again. @default never */
+  /**
+   * Aborted when the process is to stop: an unavailable database is then not retried.
+   * @default no signal
+   */
   readonly stop?: AbortSignal;
 }
 
 /**
- * @throws BufferError when it cannot be opened, is another program's, or from a newer version; the
- * message never holds a password
+ * @throws BufferError if the store cannot be opened, belongs to another program, or is from a newer
+ * version; the message never contains a password
  */
 export async function openRunStore(options: OpenRunStoreOptions): Promise<RunStore> {
   const database = await openDatabase(options);
@@ -34,13 +38,13 @@ export async function openRunStore(options: OpenRunStoreOptions): Promise<RunSto
   }
 }
 
-/** A run as those see it who only look at it. */
+/** Read-only view of a run. */
 export type RunReader = Pick<RunStore, 'view' | 'close'>;
 
 /**
- * Opens the store of a run to look at it: nothing is created or changed, and a process that keeps
- * the database locked does not hold it up. Undefined when the database does not know the run.
- * @throws BufferError when there is no such store, or another program's
+ * Opens the store of a run for reading: nothing is created or changed, and it does not wait for a
+ * process that has locked the database. Undefined if the database does not contain the run.
+ * @throws BufferError if the store does not exist or belongs to another program
  */
 export async function readRunStore(options: OpenRunStoreOptions): Promise<RunReader | undefined> {
   const database = await openDatabase(options, { isReader: true });
@@ -64,14 +68,14 @@ function openDatabase(
     : postgresDatabase({ ...options, url: where.url });
 }
 
-/** A store in memory that a simulation shares among processes that it plays. */
+/** A store in memory, shared by the processes that a simulation runs. */
 interface SharedRunStore {
-  /** The store as one process sees it, with that process's clock. */
+  /** Opens the store for one process, with that process's clock. */
   readonly open: (options: RunStoreOptions) => Promise<RunStore>;
   readonly close: () => Promise<void>;
 }
 
-/** @param leaseClock milliseconds, on the clock that leases are measured on */
+/** @param leaseClock time for leases in milliseconds */
 export async function memoryRunStore(leaseClock: () => number): Promise<SharedRunStore> {
   const database = await memoryDatabase(leaseClock);
   return { open: (options) => runStore(database, options), close: database.close };

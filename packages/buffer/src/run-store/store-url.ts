@@ -1,11 +1,11 @@
-/** Where a run store is. */
+/** Parses the address of a run store. */
 import { ConfigError } from '@trinity-rft/core';
 
 export type StoreUrl =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** @throws ConfigError naming the forms that are known; the message never holds a password */
+/** @throws ConfigError listing the supported forms; the message never contains a password */
 export function parseStoreUrl(url: string): StoreUrl {
   const [, scheme] = /^([a-z][a-z+]+):\/\//i.exec(url) ?? [];
   if (scheme === undefined) return { kind: 'sqlite', path: url };

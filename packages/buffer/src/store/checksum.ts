@@ -1,6 +1,6 @@
 /**
- * Checksums of stored rows. They find what a disk, a copy or another program has changed, and cost
- * a thousandth of storing a row.
+ * Checksums of stored rows. They detect changes by a disk, a copy or another program, and cost a
+ * thousandth of storing a row.
  */
 import { crc32 } from 'node:zlib';
 import { BufferError } from '@trinity-rft/core';
@@ -26,7 +26,10 @@ export const usedChecksum = (
 
 export const stateChecksum = (name: string, json: string): number => crc32(`${name} ${json}`);
 
-/** Rows of earlier versions have no checksum (null). @throws BufferError when it differs */
+/**
+ * Does nothing for rows of earlier versions, which have no checksum (null).
+ * @throws BufferError if it differs
+ */
 export function assertChecksum(stored: unknown, actual: number, what: string): void {
   if (stored === null || Number(stored) === actual) return;
   throw damagedStore(`${what} has been changed since it was stored: it differs from its checksum`);

@@ -1,4 +1,4 @@
-/** Errors that every driver of the experience store throws. */
+/** Errors that all drivers of the experience store throw. */
 import { BufferError, CancelledError } from '@trinity-rft/core';
 import type { TakeFilter } from '@trinity-rft/core/store';
 
@@ -9,7 +9,7 @@ export function duplicateError(uids: readonly string[]): BufferError {
   );
 }
 
-/** @param to train step that a resume goes back to */
+/** @param to train step to which a resumed run rolls back */
 export function prunedError(path: string, to: number, upTo: number): BufferError {
   return new BufferError(
     `${path} cannot go back to train step ${to}: what was trained on up to step ${upTo} has been deleted (experience_buffer.keep_trained_steps). Resume from a later checkpoint, or start the run again with another name.`,
@@ -17,7 +17,7 @@ export function prunedError(path: string, to: number, upTo: number): BufferError
   );
 }
 
-/** @param call `put`, `take`, … */
+/** @param call name of the call: `put`, `take`, … */
 export function closedError(call: string): BufferError {
   return new BufferError(
     `${call}() was called on a closed experience store or source. Close it only after its users have ended.`,
@@ -40,7 +40,7 @@ export function leaseEndedError(how: string): BufferError {
   );
 }
 
-/** @param recorded the train step that had the same batch before */
+/** @param recorded train step that used the same batch before */
 export function otherStepError(trainStep: number, recorded: number): BufferError {
   return new BufferError(
     `The batch of train step ${recorded}, which is made again, was acknowledged as step ${trainStep}. Roll the store back to the checkpoint that the trainer resumes from.`,
@@ -54,7 +54,10 @@ interface BatchSize {
   readonly maxExploreSteps?: number;
 }
 
-/** @throws BufferError when a trainer asks for no whole number of them, without another end */
+/**
+ * @throws BufferError unless `count` is a positive integer; it may be infinite if explore steps
+ * bound the batch
+ */
 export function assertCount({ count, maxExploreSteps = Infinity }: BatchSize): void {
   if (Number.isInteger(count) && count >= 1) return;
   if (count === Infinity && maxExploreSteps < Infinity) return;
@@ -64,7 +67,7 @@ export function assertCount({ count, maxExploreSteps = Infinity }: BatchSize): v
   );
 }
 
-/** @throws BufferError when it is not the number of a train step */
+/** @throws BufferError if it is not the number of a train step */
 export function assertTrainStep(trainStep: number): void {
   if (Number.isInteger(trainStep) && trainStep >= 0) return;
   throw new BufferError(
@@ -73,7 +76,7 @@ export function assertTrainStep(trainStep: number): void {
   );
 }
 
-/** @param reason of the signal that aborted the take */
+/** @param reason reason of the signal that aborted the call */
 export function takeCancelledError(
   { count, unit = 'experiences' }: BatchSize,
   present: number,

@@ -1,26 +1,26 @@
-/** Answers of evaluations, which nothing trains on: an experience store of bounded size. */
+/** Answers of evaluations, which are not trained on: stored in an experience store of limited size. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { openSqliteRows } from './sqlite.js';
 import type { StoredRow } from './row-driver.js';
 
 interface EvaluationAnswers {
-  /** Database; created when missing. */
+  /** Database file; created if it is missing. */
   readonly path: string;
   readonly set: string;
-  /** Version of the weights that answered. */
+  /** Version of the weights that gave the answers. */
   readonly policyVersion: number;
   readonly answers: readonly Experience[];
 }
 
-/** Per set and version; about nine bytes each, besides the text. */
+/** Most tokens per set and version; each takes about nine bytes, in addition to the text. */
 const mostTokens = 2 ** 20;
-/** The first version and the newest ones. */
+/** Most versions that are kept: the first and the newest ones. */
 const mostVersions = 16;
 
 /**
- * Stores the answers under the batch `<version>/<set>`, in place of what that batch had before, and
- * deletes those of versions beyond the bound. Of a set with more than a million tokens the first
- * tasks are stored.
+ * Stores the answers under the batch `<version>/<set>`, replacing its previous ones, and deletes
+ * those of versions beyond the limit. If a set has more than a million tokens, only its first tasks
+ * are stored.
  * @throws BufferError as `sqliteExperienceStore`
  */
 export function recordAnswers({ path, set, policyVersion, answers }: EvaluationAnswers): void {

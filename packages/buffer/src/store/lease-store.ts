@@ -1,7 +1,7 @@
 /**
- * The experience store over any row driver. Leases and waiting live in memory only: when a process
- * dies, its leases end with it, and their rows are waiting again at the next open without any
- * repair. That requires one owner per store; durable drivers enforce it with a lock.
+ * The experience store over any row driver. Leases and waits exist in memory only: if a process
+ * dies, its leases end, and at the next open their rows are waiting again without any repair. That
+ * requires one owner per store; durable drivers enforce it with a lock.
  */
 import {
   runKey,
@@ -32,22 +32,22 @@ import { rowQueue, type RowQueue } from './row-queue.js';
 
 export interface LeaseStoreOptions {
   /**
-   * Number of waiting experiences above which a put waits until takers have made room. It never
-   * holds back what a waiting taker needs, nor a batch that finds the store empty. @default
-   * unlimited
+   * Number of waiting experiences above which a put waits until there is room. A put never waits if
+   * a trainer needs its experiences, or if the store is empty.
+   * @default no limit
    */
   readonly capacity?: number;
-  /** @default every experience is trained on once, first in, first out */
+  /** @default every experience is used once, first in, first out */
   readonly reuse?: Reuse;
-  /** For rows that another process adds. @default no other process adds rows */
+  /** Watches for rows that another process adds. @default no other process adds rows */
   readonly follow?: Follow;
 }
 
-/** Looks for rows that another process has added, again and again until that process has ended. */
+/** Polls for rows that another process adds, until that process has ended. */
 export interface Follow {
   readonly clock: Pick<Clock, 'sleep'>;
   readonly everyMs: number;
-  /** True when no more rows will be added; then the store is finished. */
+  /** True if no more rows will be added; the store is then finished. */
   readonly ended: () => boolean;
 }
 
@@ -111,7 +111,7 @@ interface StoreState {
   readonly queue: RowQueue;
   /** Newest row that the queue has received. */
   newestId: number;
-  /** The last train step since a rollback. */
+  /** The last train step since the latest rollback. */
   trainStep: number;
   readonly leases: Set<OpenLease>;
   phase: 'open' | 'finished' | 'closed';
@@ -210,8 +210,9 @@ function oldestUnused({ pool, queue, leases }: StoreState): number | undefined {
 }
 
 /**
- * Names as in Trinity-RFT: versions that sampled the calls of the batch, distinct tasks in it, and how many
- * experiences were too old; also distinct runs.
+ * Metrics with Trinity-RFT's names: versions that sampled the calls of the batch, number of
+ * distinct tasks, and number of experiences that were too old; in addition, number of distinct
+ * runs.
  */
 function leaseMetrics(experiences: readonly Experience[], stale: number): Metrics {
   const versions = experiences.flatMap((experience) =>
@@ -227,7 +228,7 @@ function leaseMetrics(experiences: readonly Experience[], stale: number): Metric
   };
 }
 
-/** Records the use; one that is made again has its record already. */
+/** Records the use; a repeated step has its record already. */
 function useOf(
   { driver, reuse }: StoreState,
   grant: Grant,
@@ -241,8 +242,8 @@ function useOf(
 }
 
 /**
- * How often each experience was trained on, this time included, and how many explore steps older than
- * the newest of the batch it is.
+ * How often each experience has been trained on, including this time, and by how many explore steps
+ * it is older than the newest one of the batch.
  */
 function reuseMetrics({ reuse }: StoreState, { used, stale }: Grant): Metrics {
   if (!reuse) return {};

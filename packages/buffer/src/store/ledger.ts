@@ -1,6 +1,6 @@
 /**
- * How many rows a store must have: rows that a damaged page or another program takes away would
- * otherwise be missing without a trace.
+ * Number of rows that a store must have: otherwise rows that a damaged page or another program
+ * removes would be lost without a trace.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { eachRow } from '@trinity-rft/core/store';
@@ -8,25 +8,25 @@ import { assertChecksum, damagedStore, usedChecksum } from './checksum.js';
 import type { StateTable } from './state-table.js';
 
 export interface Ledger {
-  /** Rows of the table `experience`. */
+  /** Rows in the table `experience`. */
   readonly experiences: number;
-  /** Rows of the table `used`, and those among them that were dropped as too old. */
+  /** Rows in the table `used`, and how many of them were dropped as too old. */
   readonly used: number;
   readonly dropped: number;
-  /** The largest id that was ever given. */
+  /** The largest id ever assigned. */
   readonly lastId: number;
-  /** Rows that were trained on, or dropped, and have been deleted since. @default 0 */
+  /** Rows that were trained on, or dropped, and have since been deleted. @default 0 */
   readonly prunedTrained?: number;
   readonly prunedDropped?: number;
-  /** The last train step whose rows were deleted. @default 0 */
+  /** The last train step whose rows have been deleted. @default 0 */
   readonly prunedUpTo?: number;
-  /** Rows of `experience` that an earlier version stored without a checksum. @default 0 */
+  /** Rows in `experience` that an earlier version stored without a checksum. @default 0 */
   readonly unchecked?: number;
 }
 
 const name = 'ledger';
 
-/** Only inside a transaction that also writes it: another process may add rows. */
+/** Call it only inside a transaction that also writes the ledger, because another process may add rows. */
 export function readLedger(state: StateTable): Ledger {
   const json = state.get(name);
   if (json === undefined) throw damagedStore('The number of stored experiences is missing');
@@ -37,15 +37,18 @@ export function writeLedger(state: StateTable, ledger: Ledger): void {
   state.set(name, JSON.stringify(ledger));
 }
 
-/** Creates the ledger of a store of an earlier version, which has none, or a new one. Only inside a transaction. */
+/**
+ * Creates the ledger of a new store, or of a store of an earlier version. Call it only inside a
+ * transaction.
+ */
 export function createLedger(database: DatabaseSync, state: StateTable): void {
   const actual = countRows(database);
   writeLedger(state, { ...actual, unchecked: actual.experiences });
 }
 
 /**
- * Compares a store with its ledger, and checks which train steps used its experiences.
- * @throws BufferError when rows are missing, were added or have been changed
+ * Compares a store with its ledger, and checks the records of train steps.
+ * @throws BufferError if rows are missing, were added or have been changed
  */
 export function checkLedger(database: DatabaseSync, state: StateTable): Ledger {
   const ledger = readLedger(state);

@@ -9,7 +9,7 @@ import type { RowDriver, StoredRow } from './row-driver.js';
 import { exploreStepOf } from './row-names.js';
 import type { Use } from './row-driver.js';
 
-/** An experience store that ends with its process. Same contract as every other driver. */
+/** An experience store that ends with its process, with the same contract as all drivers. */
 export function memoryExperienceStore(options: LeaseStoreOptions = {}): ExperienceStore {
   return leaseStore(memoryRows(), options);
 }
@@ -18,13 +18,13 @@ interface MemoryRow extends StoredRow {
   readonly experience: Experience;
 }
 
-/** A row and the train step that used it, or dropped it. */
+/** A row, and the train step that used or dropped it. */
 interface MemoryUse extends Use {
   readonly id: number;
   readonly dropped: boolean;
 }
 
-/** Rows that any number of stores may have, one after another. */
+/** Rows that several stores may open, one after the other. */
 export function memoryRows(): RowDriver {
   const rows: MemoryRow[] = [];
   const uids = new Set<string>();
@@ -98,7 +98,7 @@ function withUses(rows: readonly StoredRow[], uses: readonly MemoryUse[]): Store
   });
 }
 
-/** Uids of the batch that are stored already, or appear in it twice. */
+/** Uids of the batch that are already stored, or appear in it twice. */
 function repeatedUids(
   batch: readonly Experience[],
   stored: ReadonlySet<string>,

@@ -1,9 +1,9 @@
-/** Notices when an open file has been removed or replaced: writes to it would go nowhere. */
+/** Detects that an open file has been removed or replaced, so that writes to it would be lost. */
 import { statSync } from 'node:fs';
 import { BufferError } from '@trinity-rft/core';
 
 export interface OpenedFile {
-  /** @throws BufferError when another file, or none, is at the path by now */
+  /** @throws BufferError if the path now has another file or none */
   assertThere(): void;
 }
 

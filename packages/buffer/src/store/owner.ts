@@ -1,13 +1,13 @@
-/** Run that a store outside of the run's folder belongs to. */
+/** Identifies the run that a store outside of the run's folder belongs to. */
 import { ConfigError } from '@trinity-rft/core';
 import type { StateTable } from './state-table.js';
 
 export interface StoreOwner {
-  /** Kept in the run's folder. */
+  /** Id that is stored in the run's folder. */
   readonly id: string;
-  /** The run's folder, absolute. */
+  /** Absolute path of the run's folder. */
   readonly folder: string;
-  /** The folder holds steps of the run. */
+  /** True if the folder contains steps of the run. */
   readonly hasBegun: boolean;
   /** True if `folder` holds the run `id`. */
   readonly isAt: (folder: string, id: string) => boolean;
@@ -20,8 +20,9 @@ interface Claimed {
 }
 
 /**
- * A store without an owner, made by an earlier version, gets this one if its folder has steps.
- * @throws ConfigError when the experiences are those of another run
+ * Checks the owner of a store. A store of an earlier version has none, and gets this one if its
+ * folder has steps.
+ * @throws ConfigError if the experiences belong to another run
  */
 export function claimStore(owner: StoreOwner, { path, state, isEmpty }: Claimed): void {
   const { id, folder, hasBegun, isAt } = owner;

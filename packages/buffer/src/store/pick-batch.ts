@@ -1,4 +1,7 @@
-/** Choice of the waiting rows that make a batch: so many experiences, runs or tasks, within explore steps. */
+/**
+ * Selects the waiting rows that make a batch: a number of experiences, runs or tasks, within a
+ * number of explore steps.
+ */
 import type { TakeFilter } from '@trinity-rft/core/store';
 import type { StoredRow } from './row-driver.js';
 import { exploreStepOf, runOf, taskOf } from './row-names.js';
@@ -8,15 +11,15 @@ export interface BatchRequest extends Required<TakeFilter> {
 }
 
 export interface RowLimits {
-  /** Rows of later explore steps may not be taken yet. */
+  /** Rows of later explore steps are not released yet. */
   readonly lastExploreStep: number;
-  /** No more rows will come: what is left makes the last batch. */
+  /** True if no more rows will come: the remainder is then the last batch. */
   readonly finished: boolean;
 }
 
 export interface PickedRows {
   readonly used: readonly StoredRow[];
-  /** Rows before them that are too old. */
+  /** Rows before the used ones that are too old. */
   readonly stale: readonly StoredRow[];
   /** True if `used` is a batch; otherwise more rows are needed. */
   readonly complete: boolean;
@@ -24,7 +27,7 @@ export interface PickedRows {
 
 type Unit = BatchRequest['unit'];
 
-/** Shared by rows of the same member of a batch; they are next to each other. */
+/** Key by which rows are counted as one unit; such rows are adjacent. */
 const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
   experiences: ({ id }) => id,
   runs: runOf,
@@ -32,9 +35,9 @@ const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
 };
 
 /**
- * The oldest rows that are new enough and may be taken: `count` members, whole, or all that is left
- * of `maxExploreSteps` explore steps. Rows behind the last one picked are not looked at, so that
- * what a train step drops as stale does not depend on how far the explorer is ahead.
+ * The oldest rows that are new enough and released: `count` complete units, or all that is left of
+ * `maxExploreSteps` explore steps. Rows after the last one picked are ignored, so that the stale
+ * rows of a train step do not depend on how far the explorer is ahead.
  */
 export function pickBatch(
   rows: readonly StoredRow[],
@@ -65,7 +68,7 @@ export function pickBatch(
   return { used, stale, complete: used.length > 0 && (isFull || finished) };
 }
 
-/** Cuts what is left of an explore step into batches of about equal size, of at most `count`. */
+/** Size of batches of about equal size, at most `count`, into which the rest of an explore step is cut. */
 function evenCount(
   rows: readonly StoredRow[],
   { count, unit, minPolicyVersion }: BatchRequest,

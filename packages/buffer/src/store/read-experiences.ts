@@ -1,4 +1,4 @@
-/** Reads an experience store without owning it: whatever a run has stored, trained or not. */
+/** Reads an experience store without owning it: all that a run has stored, trained on or not. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError } from '@trinity-rft/core';
@@ -8,37 +8,38 @@ import { useReader, type UseReader } from './read-uses.js';
 import { hasChecksums } from './schema.js';
 import { readStored, storedColumns, storedColumnsOfVersion1 } from './stored-experience.js';
 
-/** A store, opened for reading; a run that writes to it is not disturbed. */
+/** A store opened for reading; it does not disturb a run that writes to the store. */
 export interface ExperienceReader extends UseReader, HeadReader {
   /**
-   * Policy versions of what is stored, ascending, and how many experiences each has. For merged
-   * calls, that of the oldest call.
+   * Policy versions of stored experiences, ascending, and the number of experiences of each. Merged
+   * calls count under the version of their oldest call.
    */
   versions(): readonly { readonly policyVersion: number; readonly count: number }[];
   /**
-   * In the order in which they were stored.
-   * @param policyVersion only those of this version. @default all
+   * Experiences in the order in which they were stored.
+   * @param policyVersion restricts them to this version.
+   * @default all versions
    */
   experiences(policyVersion?: number): Iterable<Experience>;
   /**
-   * Rows after the one with this id, in the order in which they were stored; what a run adds
-   * meanwhile comes with the next call.
+   * Rows after the one with this id, in the order in which they were stored. Rows that a run adds
+   * meanwhile are returned by the next call.
    */
   rowsAfter(id: number, limit: number): readonly ExperienceRow[];
   /** Ids of all rows, in the order in which they were stored. */
   ids(): readonly number[];
-  /** Undefined when there is no such row. */
+  /** Undefined if the row does not exist. */
   row(id: number): ExperienceRow | undefined;
   close(): void;
 }
 
-/** A stored experience with its place in the store, from 1. */
+/** A stored experience and its place in the store, from 1. */
 export interface ExperienceRow {
   readonly id: number;
   readonly experience: Experience;
 }
 
-/** @throws BufferError when the file is not there or is not an experience store */
+/** @throws BufferError if the file does not exist or is not an experience store */
 export function readExperiences(path: string): ExperienceReader {
   if (!existsSync(path)) throw unreadable(path, 'there is no such file');
   const database = naming(path, () => {

@@ -1,4 +1,4 @@
-/** Heads of very many stored experiences, for lists: ids in order, and a few fields of each. */
+/** Heads of large numbers of stored experiences, for lists: ids in order, and a few fields of each. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Eid, Experience, CallSpan } from '@trinity-rft/core';
 import { decodeFields } from '@trinity-rft/core/store';
@@ -14,31 +14,31 @@ export interface ExperienceHead extends Pick<
   readonly id: number;
   readonly truncateStatus?: Experience['truncateStatus'];
   readonly spans?: readonly CallSpan[];
-  /** Mean over its trained tokens of the advantages that were stored with it. */
+  /** Mean, over its trained tokens, of the stored advantages. */
   readonly advantage?: number;
 }
 
 interface IdOrder {
   readonly newestFirst: boolean;
-  /** Rows with a larger id count as not there. @default all are */
+  /** Ignores rows with a larger id. @default all rows count */
   readonly upTo?: number;
 }
 
 export interface HeadReader {
-  /** Rows in the store. */
+  /** Number of rows in the store. */
   count(): number;
-  /** The largest id; 0 where nothing is stored. */
+  /** The largest id; 0 if the store is empty. */
   newestId(): number;
-  /** Ids of `limit` rows after the first `offset`. */
+  /** Ids of up to `limit` rows, skipping the first `offset`. */
   idsFrom(offset: number, limit: number, order: IdOrder): readonly number[];
-  /** Ids of experiences whose uid begins so, in the order in which they were stored. */
+  /** Ids of experiences whose uid has this prefix, in the order in which they were stored. */
   idsOf(uidPrefix: string): readonly number[];
   /**
-   * Heads of rows after the one with this id, in the order in which they were stored. Nothing is checked:
-   * `row` does that.
+   * Heads of rows after the one with this id, in the order in which they were stored. They are not
+   * verified, unlike those of `row`.
    */
   headsAfter(id: number, limit: number): readonly ExperienceHead[];
-  /** A row as it is stored, in which texts are UTF-8; undefined when there is no such row. */
+  /** A row in stored form, in which texts are UTF-8; undefined if it does not exist. */
   bytesOf(id: number): Uint8Array | undefined;
 }
 
@@ -121,7 +121,7 @@ function toHead(row: Readonly<Record<string, unknown>>): ExperienceHead {
   };
 }
 
-/** The bytes of an array begin anywhere in those of the record. */
+/** Copies bytes, because an array may begin at any offset of the record. */
 const copied = (bytes: unknown): ArrayBuffer => new Uint8Array(bytes as Uint8Array).buffer;
 
 function meanOf(stored: unknown, mask: Uint8Array): number | undefined {

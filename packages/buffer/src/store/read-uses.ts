@@ -7,18 +7,18 @@ import { readTokenAdvantages } from './stored-advantage.js';
 export interface ExperienceUse {
   readonly id: number;
   readonly trainStep: number;
-  /** It was too old or surplus, and not trained on. */
+  /** True if the experience was too old or surplus, and therefore not trained on. */
   readonly dropped: boolean;
   /**
-   * Mean over the tokens that the step trained. Absent where the step computed none: then those that
-   * the experience has were used.
+   * Mean over the tokens that the step trained on. Absent if the step computed none and used the
+   * advantages of the experience.
    */
   readonly advantage?: number;
-  /** One per response token, NaN where it was not trained on; only from `uses`. */
+  /** One advantage per response token, NaN where it was not trained on; only returned by `uses`. */
   readonly tokenAdvantages?: Float32Array;
 }
 
-/** With its place among all that were recorded, from 1. */
+/** A use with its place among all recorded ones, from 1. */
 interface PlacedUse extends ExperienceUse {
   readonly place: number;
 }
@@ -26,7 +26,7 @@ interface PlacedUse extends ExperienceUse {
 export interface UseReader {
   /** Records of train steps from `trainStep` on, in the order in which they were recorded. */
   usedSince(trainStep: number): readonly ExperienceUse[];
-  /** Those recorded after the one in this place, for reading very many in pieces. */
+  /** Uses recorded after this place, for reading large numbers of them in pieces. */
   usesAfter(place: number, limit: number): readonly PlacedUse[];
   /** Uses of one experience, oldest first. */
   uses(id: number): readonly ExperienceUse[];

@@ -1,4 +1,4 @@
-/** Steps and the rows that they used, from the records of single rows. */
+/** Groups records of single rows by train step. */
 import type { RecordedStep } from './row-driver.js';
 
 interface UsedRow {

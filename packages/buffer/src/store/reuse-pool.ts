@@ -1,4 +1,4 @@
-/** Rows that may be trained on several times. */
+/** A pool of rows that may be trained on several times. */
 import { pickBatch, type BatchRequest, type RowLimits } from './pick-batch.js';
 import type { Reuse } from './reuse.js';
 import type { StoredRow } from './row-driver.js';
@@ -8,13 +8,13 @@ import type { RecordedStep } from './row-driver.js';
 
 interface Pool {
   readonly reuse: Reuse;
-  /** In the pool, by id: available, or in their pause. */
+  /** Rows in the pool, by id: available, or in their cooldown. */
   readonly rows: Map<number, StoredRow>;
-  /** Train steps to make again, in order. */
+  /** Train steps to repeat, in order. */
   recorded: readonly RecordedStep[];
 }
 
-/** Rows of one priority. */
+/** Rows that share one priority. */
 interface Item {
   readonly rows: readonly [StoredRow, ...StoredRow[]];
   readonly priority: number;
@@ -92,7 +92,7 @@ const nothing: PoolPick = { used: [], stale: [], complete: false };
 const isReleasedBy = ({ finished, lastExploreStep }: RowLimits, row: StoredRow): boolean =>
   finished || Number(exploreStepOf(row)) <= lastExploreStep;
 
-/** The batch that a recorded train step had, once its explore steps are released. */
+/** The batch of a recorded train step, once its explore steps are released. */
 function pickAgain({ recorded, rows }: Pool, limits: RowLimits): PoolPick | undefined {
   const [step] = recorded;
   if (step === undefined) return undefined;
@@ -104,7 +104,7 @@ function pickAgain({ recorded, rows }: Pool, limits: RowLimits): PoolPick | unde
   return { used, stale: find(step.dropped), complete: true, recordedStep: step.trainStep };
 }
 
-/** In the order of their priorities; evicts the lowest-priority rows above capacity. */
+/** Picks by priority; evicts the lowest-priority rows above capacity. */
 function pickNext(pool: Pool, request: BatchRequest, limits: RowLimits): PoolPick {
   const { reuse } = pool;
   const ends = limits.finished && reuse.endsWithoutNew;
@@ -135,7 +135,7 @@ function available(
   return { items: kept.sort((a, b) => b.priority - a.priority || waited(a, b)), evicted };
 }
 
-/** Order of waiting: the least recently used first, then the first stored. */
+/** Tie-break for equal priorities: the least recently used first, then the one stored first. */
 const waited = ({ rows: [a] }: Item, { rows: [b] }: Item): number =>
   (a.lastUse ?? 0) - (b.lastUse ?? 0) || a.id - b.id;
 
@@ -150,7 +150,10 @@ function itemsOf({ itemOf, priority }: Reuse, rows: readonly StoredRow[]): Item[
   return [...items.values()].map((members) => ({ rows: members, priority: priority(members[0]) }));
 }
 
-/** The first item that was never trained on leads; without one there is no batch. */
+/**
+ * Moves the first item that was never trained on to the front; empty if there is none, because
+ * there is then no batch.
+ */
 function newFirst(items: readonly Item[]): readonly Item[] {
   const leading = items.find(({ rows: [row] }) => usesOf(row) === 0);
   return leading ? [leading, ...items.filter((item) => item !== leading)] : [];

@@ -1,25 +1,32 @@
 /**
- * When an experience is trained on more than once: in which order, how often and after which pause.
- * It knows no storage: the pool of rows asks it, and the row driver says how often each was used.
+ * Rules for training on experiences more than once: in which order, how often and after which
+ * cooldown. They know nothing of storage: the pool of rows calls them, and the row driver reports
+ * how often each row was used.
  */
 import { type Clock, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { StoredRow } from './row-driver.js';
 import { exploreStepOf, taskOf } from './row-names.js';
 
 export interface Reuse {
-  /** Rows of one item come together: it has one priority. */
+  /** Key of the item that a row belongs to. Rows of an item are used together and share one priority. */
   readonly itemOf: (row: StoredRow) => string;
-  /** Priority of an item, by its first row. Higher comes first; of equals, what has waited longest. */
+  /** Priority of an item, given its first row. Higher comes first; ties go to the least recently used. */
   readonly priority: (row: StoredRow) => number;
-  /** Train steps that may use an experience. */
+  /** Most train steps that may use an experience. */
   readonly maxUses: number;
-  /** Time between two uses. */
+  /** Least milliseconds between two uses. */
   readonly cooldownMs: number;
-  /** Items that may wait; beyond, those of the lowest priority are dropped. */
+  /** Most items that may wait; those of the lowest priority beyond are evicted. */
   readonly capacity: number;
-  /** Every batch has an experience that was never trained on, so a trainer waits for the explorer. */
+  /**
+   * True if every batch must contain an experience that was never trained on, so that a trainer
+   * waits for the explorer.
+   */
   readonly needsNew: boolean;
-  /** It ends when every experience was trained on once, and not only when none may be used again. */
+  /**
+   * True if the source ends when every experience was trained on once; false if it ends when none
+   * may be used again.
+   */
   readonly endsWithoutNew: boolean;
   readonly clock: Pick<Clock, 'now' | 'after'>;
 }
@@ -30,7 +37,7 @@ export interface PriorityReplayOptions extends Pick<
 > {
   readonly priorityFn: PriorityFn;
   readonly priorityFnArgs?: PriorityArgs;
-  /** Time before an experience may be used again. @default each is used once */
+  /** Milliseconds before an experience may be used again. @default each experience is used once */
   readonly reuseCooldownMs?: number;
   /** Root seed of the run. */
   readonly seed: number;
@@ -39,18 +46,18 @@ export interface PriorityReplayOptions extends Pick<
 type PriorityFn = 'linear_decay' | 'decay_limit_randomization';
 
 interface PriorityArgs {
-  /** Amount by which a use lowers the priority. @default 2 */
+  /** Amount by which each use lowers the priority. @default 2 */
   readonly decay?: number;
-  /** decay_limit_randomization: uses of an experience; 0 = any number. @default 3 */
+  /** For decay_limit_randomization: most uses of an experience; 0 = no limit. @default 3 */
   readonly useCountLimit?: number;
-  /** decay_limit_randomization: standard deviation of the noise. @default 0 */
+  /** For decay_limit_randomization: standard deviation of the noise. @default 0 */
   readonly sigma?: number;
 }
 
 /**
- * The replay buffer of Trinity-RFT. An item is what an explore step has left of equal use; its priority
- * is policy version - decay * uses, for `decay_limit_randomization` + sigma * N(0, 1), drawn from the
- * seed for each item and use.
+ * The replay buffer of Trinity-RFT. An item consists of the rows of an explore step that were used
+ * equally often and last by the same train step. Its priority is policy version - decay * uses;
+ * `decay_limit_randomization` adds sigma * N(0, 1), drawn from the seed for each item and use.
  */
 export function priorityReplay(options: PriorityReplayOptions): Reuse {
   const { priorityFn, priorityFnArgs = {}, reuseCooldownMs, seed, ...limits } = options;
@@ -73,14 +80,14 @@ export function priorityReplay(options: PriorityReplayOptions): Reuse {
 }
 
 export interface EpochsOptions {
-  /** Passes over all experiences. */
+  /** Number of passes over all experiences. */
   readonly totalEpochs: number;
   /** Root seed of the run. */
   readonly seed: number;
   readonly clock: Reuse['clock'];
 }
 
-/** Rows in stored order in the first pass; in each further one the tasks come in an order of its own. */
+/** Uses rows in stored order in the first pass; in each later pass the tasks are shuffled anew. */
 export function epochs({ totalEpochs, seed, clock }: EpochsOptions): Reuse {
   const place = (row: StoredRow, epoch: number): number =>
     epoch === 0 ? 0 : createRandom(deriveSeed(seed, 'epoch', epoch, taskOf(row))).next();

@@ -1,5 +1,5 @@
 /**
- * A storage driver of the experience store: it keeps rows. Queue, leases and waiting are in
+ * A storage driver of the experience store: it stores rows. Queue, leases and waits are in
  * lease-store.ts.
  */
 import type { Experience } from '@trinity-rft/core';
@@ -10,17 +10,17 @@ export interface StoredRow {
   /** Place in insertion order, from 1. */
   readonly id: number;
   readonly policyVersion: number;
-  /** See `uid` of core. */
+  /** Result of `uid` of core. */
   readonly uid: string;
-  /** Train steps that have used it. @default 0 */
+  /** Number of train steps that have used the row. @default 0 */
   readonly uses?: number;
-  /** The last of them. */
+  /** The last train step that has used the row. */
   readonly lastUse?: number;
-  /** When that was, in milliseconds since the epoch. */
+  /** Time of the last use, in milliseconds since the epoch. */
   readonly lastUseAt?: number;
 }
 
-/** Numbers of rows; `total` = never trained on + `trained` + `dropped`. */
+/** Row counts; `total` = never trained on + `trained` + `dropped`. */
 interface RowCounts {
   readonly total: number;
   readonly trained: number;
@@ -29,7 +29,7 @@ interface RowCounts {
 
 /**
  * Rows in insertion order, each with the train steps that used it. Calls are synchronous and
- * atomic: one that throws has changed nothing, one that returns is durable.
+ * atomic: a call that throws has changed nothing, and one that returns is durable.
  */
 export interface RowDriver {
   /**
@@ -40,53 +40,56 @@ export interface RowDriver {
   read(rows: readonly StoredRow[]): readonly Experience[];
   /** Records that a train step trained on `used`, in this order, and dropped `stale`. */
   settle(grant: Pick<Grant, 'used' | 'stale'>, use: Use): void;
-  /** The last train step that used rows up; 0 = none. */
+  /** The last train step that used up rows; 0 if there is none. */
   trainedUpTo(): number;
   /**
-   * Undoes every `settle` of a step after `trainStep`.
-   * @throws BufferError when rows of such a step have been pruned
+   * Undoes every `settle` of steps after `trainStep`.
+   * @throws BufferError if rows of such a step have been pruned
    */
   unsettle(trainStep: number): void;
   /**
-   * Deletes what steps up to `trainStep`, and no later one, have used; `counts` still counts it.
-   * @param keep ids of rows that may be used again. @default none
+   * Deletes rows that were used by steps up to `trainStep` and by no later one; `counts` still
+   * includes them.
+   * @param keep ids of rows that may be used again.
+   * @default empty
    */
   prune(trainStep: number, keep?: ReadonlySet<number>): void;
   /**
    * Rows that no train step has used up, in insertion order.
-   * @param after only those with a larger id.
+   * @param after restricts them to larger ids.
    * @default 0
    */
   unsettled(after?: number): StoredRow[];
   /**
    * Rows that no step has dropped, with their uses, in insertion order.
-   * @param trainStep what later steps have done does not count. @default all count
+   * @param trainStep ignores later steps.
+   * @default all steps count
    */
   reusable(trainStep?: number): StoredRow[];
   /** Rows that each step after `trainStep` has used, in order. */
   recordsAfter(trainStep: number): readonly RecordedStep[];
   explorerState(): JsonState | undefined;
-  /** First train step of rows of an explore step after `exploreStep` (the first part of the uid). */
+  /** First train step that used rows of an explore step after `exploreStep` (the first part of the uid). */
   firstTrainStepAfter(exploreStep: number): number | undefined;
   counts(): RowCounts;
   close(): void;
 }
 
-/** Rows for one taker. Both parts are used up together. */
+/** Rows for one trainer call. Both parts are used up together. */
 export interface Grant {
   /** Rows to train on. */
   readonly used: readonly StoredRow[];
-  /** Rows that are dropped: too old for the taker, or surplus. */
+  /** Rows that are dropped: too old, or surplus. */
   readonly stale: readonly StoredRow[];
-  /** The train step that has used them already and is made again. */
+  /** The train step that has already used these rows and is repeated. */
   readonly recordedStep?: number;
 }
 
 export interface Use {
   readonly trainStep: number;
-  /** Milliseconds since the epoch. */
+  /** Time of the use, in milliseconds since the epoch. */
   readonly at: number;
-  /** In the order of the batch, see `Lease.acknowledge`. */
+  /** Advantages in batch order; see `Lease.acknowledge`. */
   readonly advantages?: readonly Float32Array[];
 }
 

@@ -1,4 +1,4 @@
-/** The parts of a stored row's name, `batch/task/run/step/suffix`; a batch is an explore step. */
+/** Parts of a stored row's name, `batch/task/run/step/suffix`; a batch is an explore step. */
 import type { StoredRow } from './row-driver.js';
 
 export const exploreStepOf = ({ uid }: Pick<StoredRow, 'uid'>): string =>

@@ -1,4 +1,4 @@
-/** The rows that wait for a trainer, and which of them it gets next. */
+/** Rows that wait for a trainer, and the choice of the next ones. */
 import { pickBatch, type BatchRequest, type PickedRows, type RowLimits } from './pick-batch.js';
 import type { StoredRow } from './row-driver.js';
 import type { Grant, Use, RecordedStep } from './row-driver.js';
@@ -8,30 +8,36 @@ export interface PoolPick extends PickedRows {
 }
 
 export interface RowPool {
-  /** Rows in the pool. */
+  /** Number of rows in the pool. */
   readonly length: number;
-  /** Rows that were never trained on. */
+  /** Number of rows that were never trained on. */
   readonly newRows: number;
   /** The oldest row that was never trained on. */
   readonly oldestNew: StoredRow | undefined;
   add(rows: readonly StoredRow[]): void;
   /** Returns rows to their old place. */
   putBack(grant: Grant): void;
-  /** A train step has used them. */
+  /** Reports that a train step has used the rows. */
   settle(grant: Grant, use: Use): void;
-  /** Replaces what is in it, and the train steps that are made again before anything else. */
+  /** Replaces the contents, and the train steps to repeat before anything else. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
-  /** Takes out a batch, and what is dropped before it. What is no batch stays in. */
+  /**
+   * Removes and returns a batch, and the rows that are dropped before it. Without a complete batch,
+   * all rows stay.
+   */
   pick(request: BatchRequest, limits: RowLimits): PoolPick;
   /** Ids of rows that may be used again. */
   reusableIds(): Iterable<number>;
-  /** Asked once no more rows are added: some that are in it become available later. */
+  /** True if rows in the pool become available later. Called once no more rows are added. */
   mayComeLater(): boolean;
-  /** When a row becomes available that is not yet, in milliseconds since the epoch. */
+  /**
+   * Time at which the next unavailable row becomes available, in milliseconds since the epoch;
+   * undefined if there is none.
+   */
   nextAt(): number | undefined;
 }
 
-/** First in, first out; every row is used once. */
+/** A pool that is first in, first out; every row is used once. */
 export function fifoPool(initial: readonly StoredRow[]): RowPool {
   let rows = [...initial];
   return {

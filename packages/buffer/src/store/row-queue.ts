@@ -1,6 +1,6 @@
 /**
- * The queue of an experience store: a pool of rows, the takers that wait for them, and the puts that
- * wait for room.
+ * The queue of an experience store: a pool of rows, the calls that wait for rows (takers), and the
+ * puts that wait for room.
  */
 import { takeCancelledError } from './errors.js';
 import type { Clock } from '@trinity-rft/core';
@@ -14,11 +14,11 @@ interface TakeRequest extends BatchRequest {
 }
 
 export interface RowQueue {
-  /** Rows in the queue that were never trained on. */
+  /** Number of rows in the queue that were never trained on. */
   readonly newRows: number;
-  /** Takers that wait for rows which are not there or not released. */
+  /** Number of takers that wait for rows that do not exist yet or are not released. */
   readonly waitingTakers: number;
-  /** Rows of later explore steps are not given out. @default all are */
+  /** Withholds rows of later explore steps. @default all rows are released */
   releaseUpTo(exploreStep: number): void;
   /** Rows that waiting takers have set aside as stale. */
   setAside(): readonly StoredRow[];
@@ -26,22 +26,20 @@ export interface RowQueue {
   add(rows: readonly StoredRow[]): void;
   /** Returns rows to their old place. */
   putBack(grant: Grant): void;
-  /** A train step has used them. */
+  /** Reports that a train step has used the rows. */
   settle(grant: Grant, use: Use): void;
-  /** Replaces what is in the queue by these rows. */
+  /** Replaces the contents of the queue by these rows. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
   /**
-   * The next batch of the pool; once finished, the remainder, then
-   * `undefined`. `open` synchronously turns the grant into the caller's result, so that rows always
-   * have one owner; if it throws, they return to the queue.
+   * Returns the next batch of the pool; once finished, the remainder, then `undefined`. `open`
+   * synchronously converts the grant to the caller's result, so that rows always have one owner; if
+   * it throws, they return to the queue.
    * @throws CancelledError, and what `open` throws
    */
   take<T>(request: TakeRequest, open: (grant: Grant) => T): Promise<T | undefined>;
-  /**
-   * Runs `store` (which adds `size` rows) as soon as there is room; rejects with what it throws.
-   */
+  /** Runs `store` (which adds `size` rows) once there is room; rejects with what it throws. */
   admit(size: number, store: () => void): Promise<void>;
-  /** No more rows will come. */
+  /** Announces that no more rows will come. */
   finish(): void;
   /** Rejects every waiting taker and put. */
   rejectAll(error: Error): void;
@@ -51,7 +49,7 @@ export interface RowQueueOptions {
   readonly pool: RowPool;
   /** See LeaseStoreOptions. */
   readonly capacity: number;
-  /** To wait for rows that become available later. @default there are none */
+  /** Clock to wait for rows that become available later. @default there are no such rows */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
 }
 
@@ -118,16 +116,16 @@ interface QueueState {
   readonly capacity: number;
   lastExploreStep: number;
   finished: boolean;
-  /** Ends the wait for rows that become available later. */
+  /** Cancels the wait for rows that become available later. */
   stopWaiting: () => void;
 }
 
 interface Taker {
   readonly request: BatchRequest;
-  /** Set aside for this taker, in the order in which they were in the queue. */
+  /** Rows set aside for this taker, in queue order. */
   readonly stale: StoredRow[];
   readonly serve: (picked: Pick<Grant, 'used' | 'recordedStep'>) => void;
-  /** Nothing is left for it. */
+  /** Ends the call without rows, because none are left. */
   readonly end: () => void;
   readonly reject: (error: Error) => void;
 }

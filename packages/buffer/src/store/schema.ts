@@ -1,17 +1,17 @@
-/** The tables of an experience store, their versions, and what an earlier version lacks. */
+/** Tables of an experience store, their versions, and the migrations between them. */
 import type { DatabaseSync } from 'node:sqlite';
 import { BufferError } from '@trinity-rft/core';
 import { createLedger } from './ledger.js';
 import { stateTable } from './state-table.js';
 
-/** Increased when programs that read the old tables cannot read the new ones. */
+/** Increased when programs that know the old tables cannot read the new ones. */
 const schemaVersion = 4;
 /** "TRXB" in the file header: distinguishes our files from other databases. */
 const applicationId = 0x54525842;
 
 /**
- * Creates the tables, or adds what those of an earlier version lack.
- * @throws BufferError when the file is foreign or from a newer version
+ * Creates the tables, or migrates those of an earlier version.
+ * @throws BufferError if the file belongs to another program or is from a newer version
  */
 export function prepareSchema(database: DatabaseSync, path: string): void {
   const version = pragma(database, 'user_version');
@@ -37,11 +37,11 @@ export function prepareSchema(database: DatabaseSync, path: string): void {
   }
 }
 
-/** True when rows have a column for their checksum. */
+/** True if rows have a column for their checksum. */
 export const hasChecksums = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 2;
 
-/** True when records of train steps have advantages. */
+/** True if records of train steps have advantages. */
 export const hasAdvantages = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 4;
 
@@ -63,14 +63,14 @@ const createSchema = `
   PRAGMA application_id = ${applicationId};
 `;
 
-/** Rows that are there already keep the checksum null. */
+/** Existing rows keep a checksum of null. */
 const addChecksums = `
   ALTER TABLE experience ADD COLUMN checksum INTEGER;
   ALTER TABLE used ADD COLUMN checksum INTEGER;
   ALTER TABLE state ADD COLUMN checksum INTEGER;
 `;
 
-/** An experience may be used by several train steps; rowid is the order within a batch. */
+/** Allows several train steps to use an experience; rowid is the order within a batch. */
 const useSeveralTimes = `
   ALTER TABLE used RENAME TO used_once;
   CREATE TABLE used (
@@ -88,8 +88,8 @@ const useSeveralTimes = `
 `;
 
 /**
- * Advantage of an experience in a step: the mean over the tokens that it
- * trained, and a number for each token only where they differ. They go with the record of the use.
+ * Stores the advantages of an experience in a step with the record of its use: their mean over the
+ * trained tokens, and one number per token only if they differ.
  */
 const keepAdvantages = `
   ALTER TABLE used ADD COLUMN advantage REAL;
@@ -103,7 +103,7 @@ const keepAdvantages = `
   ) WITHOUT ROWID;
 `;
 
-/** From each version to the next. */
+/** The migration at index i leads from version i to version i + 1. */
 const migrations = [createSchema, addChecksums, useSeveralTimes, keepAdvantages];
 
 function pragma(database: DatabaseSync, name: string): number {

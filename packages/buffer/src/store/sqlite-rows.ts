@@ -1,4 +1,4 @@
-/** Rows in SQLite: the statements of an experience store, one transaction per call. */
+/** Rows in SQLite: the statements of an experience store, with one transaction per call. */
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError, uid } from '@trinity-rft/core';
 import {
@@ -23,16 +23,19 @@ import { stateTable } from './state-table.js';
 import { readStored, storedColumns } from './stored-experience.js';
 
 export interface SqliteRowsOptions {
-  /** For messages. */
+  /** Path of the store, for messages. */
   readonly path: string;
-  /** Keep the bytes that were stored last, for a reader that follows at once. @default false */
+  /**
+   * True if the bytes stored last are kept in memory, for a reader that soon asks for them.
+   * @default false
+   */
   readonly keepNewest?: boolean;
   /** Called after the database is closed. */
   readonly release: () => void;
   readonly onNotice?: (text: string) => void;
 }
 
-/** @throws BufferError when the store is not as it was left */
+/** @throws BufferError if the store is damaged */
 export function sqliteRows(
   database: DatabaseSync,
   { path, release, onNotice, keepNewest = false }: SqliteRowsOptions,
@@ -182,7 +185,7 @@ const numberOf = (value: unknown): number | undefined =>
 
 type Statements = ReturnType<typeof prepareStatements>;
 
-/** @throws BufferError when a uid is already stored */
+/** @throws BufferError if a uid is already stored */
 function insertRows(
   sql: Statements,
   batch: readonly Omit<StoredExperience, 'id'>[],
@@ -201,10 +204,13 @@ function insertRows(
   return rows;
 }
 
-/** Bytes that are kept in memory after they have been stored. */
+/** Most bytes that are kept in memory after they have been stored. */
 const keptBytes = 64 * 2 ** 20;
 
-/** Last stored bytes, which a trainer that keeps up reads next: half the work of reading is the database's. */
+/**
+ * Bytes stored last, which a trainer that keeps up reads next: the database takes half of the time
+ * of reading.
+ */
 function newestBytes() {
   let byId: ReadonlyMap<number, Uint8Array> = new Map();
   return {
@@ -219,14 +225,14 @@ function newestBytes() {
   };
 }
 
-/** @throws BufferError when it is not there, or not as it was stored */
+/** @throws BufferError if the experience is missing or damaged */
 function readRow(sql: Statements, id: number): Experience {
   const row = sql.read.get(id);
   if (!row) throw damagedStore(`Experience ${id} is missing`);
   return readStored(row);
 }
 
-/** Reads while another process may write. */
+/** Reads a consistent snapshot, while another process may write. */
 function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
   database.exec('BEGIN');
   try {
@@ -236,7 +242,7 @@ function atOneMoment<T>(database: DatabaseSync, read: () => T): T {
   }
 }
 
-/** @param what for messages: what the transaction does */
+/** @param what describes the transaction, for messages */
 function transaction<T>(database: DatabaseSync, what: string, work: () => T): T {
   try {
     return inTransaction(database, work);

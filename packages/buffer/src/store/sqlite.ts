@@ -1,4 +1,4 @@
-/** An experience store in one SQLite file: what has been stored survives a SIGKILL and a power cut. */
+/** An experience store in one SQLite file: stored experiences survive a SIGKILL and a power failure. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -15,37 +15,38 @@ import { stateTable } from './state-table.js';
 
 export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'follow'> {
   /**
-   * The database file; it and its folder are created when missing. SQLite keeps `-wal`, `-shm` and
-   * our `.lock` next to it.
+   * Database file; created, with its folder, if it is missing. SQLite's `-wal` and `-shm` and our
+   * `.lock` file are next to it.
    */
   readonly path: string;
   /**
-   * Also takes what a writer in another process adds, see {@link sqliteExperienceWriter}, and is
-   * finished when that writer has ended; if there has never been one, at once.
+   * Also takes experiences that a writer in another process adds (see {@link
+   * sqliteExperienceWriter}), and finishes when that writer has ended; at once if there has never
+   * been one.
    * @default no other process adds rows
    */
   readonly followWriter?: FollowOptions;
-  /** @default none: the store may be any run's */
+  /** @default the store may belong to any run */
   readonly owner?: StoreOwner;
-  /** Told that a store of an earlier version holds experiences that cannot be checked. */
+  /** Called with a text if a store of an earlier version contains experiences that cannot be verified. */
   readonly onNotice?: (text: string) => void;
 }
 
 export interface FollowOptions {
   readonly clock: Clock;
-  /** Time between two checks for new rows. @default 500 */
+  /** Milliseconds between two checks for new rows. @default 500 */
   readonly everyMs?: number;
-  /** How long a writer may be away, or late, before it counts as ended. @default 60_000 */
+  /** Milliseconds for which a writer may be away, or late, before it counts as ended. @default 60_000 */
   readonly graceMs?: number;
-  /** Called when a writer has been away for too long. */
+  /** Called when a writer has been away longer than `graceMs`. */
   readonly onGone?: () => void;
 }
 
 /**
- * Opens or creates the store. One process may have it open at a time; the lock is the operating
- * system's, so that a killed process leaves none behind.
- * @throws BufferError when another process has it open, or the file is damaged, foreign or from a
- * newer version
+ * Opens or creates the store. One process at a time may have it open; the lock is the operating
+ * system's, so a killed process leaves no lock.
+ * @throws BufferError if another process has it open, or if the file is damaged, belongs to another
+ * program or is from a newer version
  */
 export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): ExperienceStore {
   const { path, followWriter, onNotice, owner } = options;
@@ -54,13 +55,13 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
 }
 
 interface OpenRowsOptions extends Omit<SqliteRowsOptions, 'path' | 'release'> {
-  /** Name of the lock beside the file. @default that of the owner */
+  /** Suffix of the lock file. @default the owner's lock */
   readonly suffix?: string;
   readonly owner?: StoreOwner | undefined;
 }
 
 /**
- * The rows of a store; the file is created when missing.
+ * Rows of a store, whose file is created if it is missing.
  * @throws BufferError as {@link sqliteExperienceStore}
  */
 export function openSqliteRows(
@@ -88,8 +89,8 @@ export function openSqliteRows(
 export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | 'close'>;
 
 /**
- * Opens or creates the store for adding only; its owner may have it open at the same time, and
- * receives what is added when it follows. One writer per store.
+ * Opens or creates the store for adding only. Its owner may have it open at the same time, and
+ * receives the additions if it follows. One writer per store.
  * @throws BufferError as {@link sqliteExperienceStore}
  */
 export function sqliteExperienceWriter({
@@ -110,13 +111,16 @@ function claim(database: DatabaseSync, path: string, owner: StoreOwner): void {
 }
 
 const writerLock = 'writer.lock';
-/** Checking a lock takes it for a moment. */
+/**
+ * Milliseconds to wait for a lock: a process that only checks whether it is held also takes it for
+ * a moment.
+ */
 const lockWaitMs = 200;
 
-/** True if a writer has ever opened the store: it may come back, as a server that is restarted. */
+/** True if a writer has ever opened the store: it may return, like a server that is restarted. */
 export const hasHadWriter = (path: string): boolean => existsSync(`${path}.${writerLock}`);
 
-/** A writer has ended when it has been away for `graceMs`, or there has never been one. */
+/** A writer counts as ended if it has been away for `graceMs`, or if there has never been one. */
 function followOf(
   path: string,
   { clock, everyMs = 500, graceMs = 60_000, onGone }: FollowOptions,
@@ -172,7 +176,7 @@ function openDatabase(path: string): DatabaseSync {
   }
 }
 
-/** Holds an exclusive lock on an empty database next to the store; returns a function to unlock. */
+/** Holds an exclusive lock on an empty database next to the store. @returns function that releases it */
 function lock(path: string, suffix = 'lock'): () => void {
   const holder = connect(`${path}.${suffix}`);
   try {

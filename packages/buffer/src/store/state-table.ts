@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { assertChecksum, stateChecksum } from './checksum.js';
 
 export interface StateTable {
-  /** @throws BufferError when the text is not as it was stored */
+  /** @throws BufferError if the text is damaged */
   get(name: string): string | undefined;
   set(name: string, json: string): void;
 }

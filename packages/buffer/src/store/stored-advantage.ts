@@ -1,9 +1,9 @@
-/** The advantages of one experience in a store: a number, or one per token where they differ. */
+/** Advantages of one experience in a store: a single number, or one per token if they differ. */
 
 interface StoredAdvantage {
-  /** Over the tokens that were trained on; null where there are none. */
+  /** Mean over the trained tokens; null if there are none. */
   readonly mean: number | null;
-  /** Present where tokens have different ones. */
+  /** Advantage of each token, if they differ. */
   readonly tokens?: Uint8Array;
 }
 
@@ -19,7 +19,7 @@ export function storedAdvantage(advantages: Float32Array | undefined): StoredAdv
   return { mean, tokens: new Uint8Array(buffer, byteOffset, byteLength) };
 }
 
-/** One per response token, NaN where it was not trained on. */
+/** One advantage per response token, NaN where it was not trained on. */
 export function readTokenAdvantages(bytes: Uint8Array): Float32Array {
   // A copy: the bytes may begin at any offset.
   return new Float32Array(new Uint8Array(bytes).buffer);

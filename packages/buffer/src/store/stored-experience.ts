@@ -1,14 +1,14 @@
-/** An experience as a row of a store, checked when it is read. */
+/** Reads an experience from a row of a store, and verifies it. */
 import type { Experience } from '@trinity-rft/core';
 import { decodeExperience } from '@trinity-rft/core/store';
 import { assertChecksum, damagedStore, experienceChecksum } from './checksum.js';
 
 /** Columns that {@link readStored} needs. */
 export const storedColumns = 'id, uid, policy_version, bytes, checksum';
-/** Columns of a store of version 1, opened for reading only. */
+/** Columns of a store of version 1, which is only opened for reading. */
 export const storedColumnsOfVersion1 = 'id, uid, policy_version, bytes, NULL AS checksum';
 
-/** @throws BufferError when it is not as it was stored */
+/** @throws BufferError if the row is damaged */
 export function readStored(row: Readonly<Record<string, unknown>>): Experience {
   const id = Number(row['id']);
   const bytes = row['bytes'] as Uint8Array;

@@ -1,7 +1,7 @@
-/** Checks all rows of a data set before anything starts. */
+/** Checks all rows of a data set before anything is started. */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 
-/** Rows that the message describes. */
+/** Most rows that the message describes. */
 const maxListed = 3;
 
 /**

@@ -19,21 +19,21 @@ export interface FileExperienceSourceOptions extends Omit<TaskOrderOptions, keyo
   readonly selectorType?: PlainSelectorType;
   readonly rows: readonly RawTask[];
   /**
-   * Tokenizes a row, which may make several experiences: they stay together, in this order. `row`
-   * is its number.
-   * @throws TaskError when the row cannot be used
+   * Tokenizes a row, which may give several experiences: they stay together, in this order.
+   * @param row row number
+   * @throws TaskError if the row cannot be used
    */
   readonly toExperiences: (
     rawTask: RawTask,
     row: number,
   ) => readonly Experience[] | Promise<readonly Experience[]>;
-  /** Rows per train step; every take asks for as many. */
+  /** Rows per train step; each take must ask for this number. */
   readonly batchSize: number;
 }
 
 /**
  * Train step n reads batch n - 1: the position in the data is the number of the last acknowledged
- * step, so a checkpoint's step is all that a resumed run needs. The last batch may be smaller.
+ * step, so a resumed run needs only the checkpoint's step. The last batch may be smaller.
  */
 export function fileExperienceSource(options: FileExperienceSourceOptions): ExperienceSource {
   const { name, rows, batchSize, totalEpochs = 1 } = options;
@@ -68,14 +68,14 @@ interface SourceState extends Pick<
   FileExperienceSourceOptions,
   'name' | 'rows' | 'toExperiences' | 'batchSize'
 > {
-  /** Rows to read in all, of all epochs. */
+  /** Total number of rows to read over all epochs. */
   readonly end: number;
   readonly order: RowOrder;
-  /** From 0. */
+  /** Index of the next batch, from 0. */
   nextBatch: number;
-  /** Returned batches, ascending; they come before `nextBatch`. */
+  /** Batches that were returned, ascending; they are read before `nextBatch`. */
   released: number[];
-  /** A rollback voids the leases from before it. */
+  /** Number of rollbacks: each invalidates the leases from before it. */
   rollbacks: number;
   closed: boolean;
 }
@@ -108,7 +108,7 @@ function putBack(source: SourceState, batch: number): void {
   source.released = [...source.released, batch].sort((a, b) => a - b);
 }
 
-/** The experiences of each row of the batch. */
+/** Reads the experiences of each row of the batch. */
 function readBatch(
   source: SourceState,
   batch: number,

@@ -1,4 +1,4 @@
-/** Pairs to compare in a database, where people choose for as long as they like. */
+/** Pairs to compare, stored in a database, where people can choose at any time. */
 import { TaskError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { inPostgres } from '../tasks/postgres-client.js';
@@ -6,23 +6,24 @@ import { readSqlRows } from '../tasks/sql-rows.js';
 import type { AnswerPair } from './preference-pairs.js';
 
 export interface PairTable {
-  /** `sqlite:///file.db` or `postgresql://user:password@host/database`. */
+  /** Address: `sqlite:///file.db` or `postgresql://user:password@host/database`. */
   readonly url: string;
-  /** Columns `id`, `prompt`, `answer1`, `answer2` and `preferred`: 1, 2 or null. */
+  /** Table with the columns `id`, `prompt`, `answer1`, `answer2` and `preferred`: 1, 2 or null. */
   readonly table: string;
 }
 
-/** The address of a database, and no file. */
+/** True for the address of a database, false for a file. */
 export const isDatabase = (text: string): boolean => /^(?:sqlite|postgres(?:ql)?):\/\//.test(text);
 
-/** The rows, for `chosenRows`. @throws TaskError when they cannot be read */
+/** Rows of the table, for `chosenRows`. @throws TaskError if they cannot be read */
 export const readPairTable = ({ url, table }: PairTable): Promise<readonly unknown[]> =>
   readSqlRows({ name: table, path: url, table });
 
 /**
- * Adds pairs to the table, which is created if it is not there. What is there stays, and with it what
- * has been chosen. Returns how many were added.
- * @throws TaskError when it cannot be written
+ * Adds pairs to the table, which is created if it does not exist. Existing pairs, and choices made
+ * for them, are kept.
+ * @returns number of pairs added
+ * @throws TaskError if the table cannot be written
  */
 export async function writePairTable(
   { url, table }: PairTable,

@@ -1,18 +1,21 @@
-/** Preferences of people: two stored answers to a task to compare, and the rows for DPO that follow. */
+/**
+ * Human preferences: pairs of stored answers to the same task to compare, and the rows for DPO that
+ * result.
+ */
 import { type Experience, type RawTask, TaskError, uid } from '@trinity-rft/core';
 
 /** Two answers to compare. A person sets `preferred`. */
 export interface AnswerPair {
-  /** Names of the two experiences. */
+  /** Uids of the two experiences. */
   readonly id: string;
   readonly prompt: string;
   readonly answer1: string;
   readonly answer2: string;
-  /** 1, 2, or null: not decided, or neither. */
+  /** 1, 2, or null if undecided or neither is preferred. */
   readonly preferred: 1 | 2 | null;
 }
 
-/** A row of preference data; the keys are the defaults of `format`. */
+/** A row of preference data, with the keys that `format` has by default. */
 export interface ChosenRow {
   readonly prompt: string;
   readonly chosen: string;
@@ -20,7 +23,7 @@ export interface ChosenRow {
 }
 
 export interface AnswerPairsOptions {
-  /** The rows of the task set that was explored. */
+  /** Rows of the task set that was explored. */
   readonly rows: readonly RawTask[];
   readonly promptKey: string;
   /** @default all task sets */
@@ -28,8 +31,9 @@ export interface AnswerPairsOptions {
 }
 
 /**
- * For each explored task the answers of the highest and the lowest reward, if their texts differ; which
- * of them comes first says nothing about the rewards. Answers of several calls are left out.
+ * For each explored task, the answers with the highest and the lowest reward, if their texts
+ * differ, in an order that does not reveal the rewards. Answers that took several calls are left
+ * out.
  */
 export function answerPairs(
   experiences: Iterable<Experience>,
@@ -71,9 +75,9 @@ function pairOf(
 
 /**
  * Rows for DPO from decided pairs: lines of {@link AnswerPair}, or items of a JSON export of Label
- * Studio (`data` is the pair; `Pairwise` selects left or right, `Choices` names answer1 or answer2).
- * Pairs without a decision make none.
- * @throws TaskError naming the item that is neither
+ * Studio (`data` is the pair; `Pairwise` selects left or right, `Choices` names answer1 or
+ * answer2). Undecided pairs give no rows.
+ * @throws TaskError naming an item that has neither form
  */
 export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {
   return items.flatMap((item, index) => {
@@ -118,7 +122,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 const selections: Readonly<Record<string, 1 | 2>> = { left: 1, right: 2, answer1: 1, answer2: 2 };
 
-/** Selection of the last annotation that was not cancelled. */
+/** Choice in the last annotation that was not cancelled. */
 function selectedIn(item: Fields): 1 | 2 | null {
   const annotation = listOf(item['annotations'])
     .map(fieldsOf)

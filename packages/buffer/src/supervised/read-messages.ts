@@ -1,11 +1,11 @@
-/** Turns a list of unknown values into chat messages, or says which one is not a message. */
+/** Converts a list of unknown values to chat messages, or reports which one is not a message. */
 import type { ChatMessage, ToolCall, TaskError } from '@trinity-rft/core';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
 /**
- * Tables have null for a field that a message lacks: such fields are left out.
- * @param errorOf makes the error to throw
+ * Drops fields that are null, which is how tables represent fields that a message lacks.
+ * @param errorOf creates the error to throw
  */
 export function readMessages(
   value: unknown,
@@ -45,7 +45,7 @@ export function readMessages(
   });
 }
 
-/** Is any message left to train on? Without a weight, a message of the assistant is. */
+/** True if any message is trained on: an assistant message, unless its weight is 0. */
 export const hasWeight = (messages: readonly ChatMessage[]): boolean =>
   messages.some(({ role, weight }) => role === 'assistant' && weight !== 0);
 

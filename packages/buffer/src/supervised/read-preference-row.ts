@@ -19,7 +19,7 @@ export interface PreferenceFormat extends SupervisedFormat {
   readonly rejectedKey: string;
 }
 
-/** The two answers continue the prompt; each ends with the assistant. */
+/** Both answers continue the prompt, and end with an assistant message. */
 export interface PreferenceRow {
   readonly prompt: readonly ChatMessage[];
   readonly chosen: readonly ChatMessage[];
@@ -29,11 +29,11 @@ export interface PreferenceRow {
 
 /**
  * An answer is a text, a message, or a list of messages. The prompt is a list under `messagesKey`
- * (where `message` is missing, `messages` is read), or a text or list under `promptKey`; where the
- * answers are whole conversations, it is what they have in common. `promptType: plaintext`
- * takes texts only.
- * @param row what to call the row in messages
- * @throws TaskError naming the row, the key and what was found
+ * (if `message` is missing, `messages` is read), or a text or list under `promptKey`; if the
+ * answers are whole conversations, it is their common beginning. `promptType: plaintext` accepts
+ * texts only.
+ * @param row name of the row in error messages
+ * @throws TaskError naming the row, the key and the value found
  */
 export function readPreferenceRow(
   rawTask: RawTask,
@@ -105,7 +105,7 @@ const emptyAnswer = (key: string, row: number | string) =>
     'Give an answer to prefer over the other, or remove the row',
   );
 
-/** Text that is JSON of messages is read as these; any other text is the answer itself. */
+/** Reads text that is JSON of messages as messages; any other text is the answer itself. */
 function messagesInText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -117,14 +117,17 @@ function messagesInText(value: unknown): unknown {
   }
 }
 
-/** A whole conversation does not start with the assistant. */
+/** True for a whole conversation, which does not start with an assistant message. */
 const isWhole = (messages: readonly ChatMessage[]): boolean => messages[0]?.role !== 'assistant';
 
-/** One message as text; its weight only matters in the answer. */
+/** A message as text, to compare it; its weight only matters in the answer. */
 const textOf = (message: ChatMessage | undefined): string =>
   JSON.stringify({ ...message, weight: undefined });
 
-/** Both conversations share their beginning, up to the first answer that differs. */
+/**
+ * Splits two conversations into their common beginning and the answers, up to the first message
+ * that differs.
+ */
 function splitWhole(
   { chosen, rejected }: Answers,
   { chosenKey, rejectedKey }: PreferenceFormat,

@@ -1,4 +1,4 @@
-/** Reads the conversation of one row of supervised data, in any of the usual layouts. */
+/** Reads the conversation of one row of supervised data, in any common layout. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import type { FormatArgs } from '@trinity-rft/core/internal';
 import { hasWeight, readMessages } from './read-messages.js';
@@ -17,7 +17,7 @@ export interface SupervisedFormat extends FormatArgs {
   /**
    * `messages`: a list under `messagesKey`; `plaintext`: two texts under `promptKey` and
    * `responseKey`.
-   * @default whichever the row has
+   * @default whichever of the two the row has
    */
   readonly promptType?: 'messages' | 'plaintext';
 }
@@ -29,10 +29,10 @@ export interface SupervisedRow {
 }
 
 /**
- * Messages and tools may be lists, or JSON text of lists. Where the default key `message` is missing,
- * `messages` is read: most data sets call it so.
- * @param row what to call the row in messages: its number, or the set's name and number
- * @throws TaskError naming the row, the key and what was found
+ * Messages and tools may be lists, or JSON text of lists. If the default key `message` is missing,
+ * `messages` is read, the name that most data sets use.
+ * @param row name of the row in error messages: its number, or the set's name and number
+ * @throws TaskError naming the row, the key and the value found
  */
 export function readSupervisedRow(
   rawTask: RawTask,

@@ -1,4 +1,4 @@
-/** Shared by the readers of supervised rows: keys, JSON text, tools, system prompts, and errors. */
+/** Code that the readers of supervised rows share: keys, JSON text, tools, system prompts, and errors. */
 import { type RawTask, type ToolDefinition, TaskError } from '@trinity-rft/core';
 import type { FormatArgs } from '@trinity-rft/core/internal';
 import { parseJsonExactly } from '@trinity-rft/core/support';
@@ -78,14 +78,14 @@ export function rowError(
   });
 }
 
-/** A text that is required. @param fix what to do when it is missing */
+/** A required text. @param fix remedy if it is missing */
 export function readText(rawTask: RawTask, key: string, row: number | string, fix: string): string {
   const value = rawTask[key];
   if (typeof value === 'string') return value;
   throw rowError(row, key, `expected text, found ${describe(value)}`, fix);
 }
 
-/** The system prompt of the row, else that of the format. */
+/** The system prompt of the row, or else that of the format. */
 export function systemMessage(
   rawTask: RawTask,
   { systemPromptKey, systemPrompt }: FormatArgs,

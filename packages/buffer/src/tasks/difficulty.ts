@@ -1,32 +1,32 @@
 /**
- * How likely the model is to solve each task: BOTS, Bayesian online task selection
- * (arXiv:2510.26374), as in Trinity-RFT. Each task has a Beta distribution of its pass rate. What was
- * observed updates the tasks that were explored; how able the model has become, measured between the
- * pass rates of a weak and a strong reference model, updates all.
+ * Estimates how likely the model is to solve each task: BOTS, Bayesian online task selection
+ * (arXiv:2510.26374), as in Trinity-RFT. Each task has a Beta distribution for its pass rate.
+ * Observed pass rates update the tasks that were explored. The ability of the model, measured
+ * between the pass rates of a weak and a strong reference model, updates all tasks.
  */
 import { createRandom, deriveSeed, mean } from '@trinity-rft/core';
 import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
 import { sampleBeta } from './sample-beta.js';
 
 export interface DifficultyArgs {
-  /** Runs that an observation counts as. @default 16 */
+  /** Number of runs that an observation counts as. @default 16 */
   readonly m: number;
-  /** Share of the past that an update forgets. @default 0.2 */
+  /** Share of the past that each update forgets. @default 0.2 */
   readonly lamb: number;
-  /** Weight of what the ability of the model says, against what was observed. @default 0.2 */
+  /** Weight of the estimate from the model's ability, relative to the observation. @default 0.2 */
   readonly rho: number;
-  /** Halves rho when that was wrong by 0.25 or more. @default false */
+  /** True if rho is halved when the estimate from the ability was off by 0.25 or more. @default false */
   readonly adaptiveRho: boolean;
-  /** Tasks whose pass rate is near it come first. @default 1 */
+  /** Pass rate to aim for: tasks near it come first. @default 1 */
   readonly targetReward: number;
-  /** Temperature of the choice; 0 = the nearest ones. @default 1 */
+  /** Temperature of the selection; 0 = always the nearest tasks. @default 1 */
   readonly tau: number;
-  /** Draws pass rates from their distributions instead of using the means. @default false */
+  /** True if pass rates are drawn from their distributions; false for the means. @default false */
   readonly doSample: boolean;
 }
 
 export interface DifficultySelector {
-  /** The rows of the `count` positions from `cursor` on; distinct as long as there are enough. */
+  /** Rows for `count` positions, starting at `cursor`; distinct as long as there are enough rows. */
   select(cursor: number, count: number): readonly number[];
   feedback(feedback: readonly RowFeedback[]): void;
   state(): JsonState;
@@ -36,13 +36,13 @@ export interface DifficultySelector {
 interface Estimate {
   readonly alphas: Float64Array;
   readonly betas: Float64Array;
-  /** 0 = as the weak reference, 1 = as the strong one. Undefined before the first observation. */
+  /** 0 = like the weak reference, 1 = like the strong one. Undefined before the first observation. */
   ability: number | undefined;
   rho: number;
 }
 
 export interface DifficultyOptions {
-  /** Pass rates of the weak and the strong reference, per row. */
+  /** Pass rates of the weak and the strong reference model, per row. */
   readonly features: readonly (readonly [weak: number, strong: number])[];
   readonly args: DifficultyArgs;
   readonly seed: number;
@@ -88,7 +88,7 @@ export function difficultySelector({
   };
 }
 
-/** score = -|target - p|, where p is the mean of Beta(alpha, beta), or drawn from it. */
+/** score = -|target - p|, where p is the mean of Beta(alpha, beta), or a sample of it. */
 function scoresOf(
   { alphas, betas }: Estimate,
   { targetReward, doSample }: DifficultyArgs,
@@ -102,8 +102,8 @@ function scoresOf(
 }
 
 /**
- * All rows, in the order of drawing without replacement from softmax(score / tau): the largest of
- * score / tau + Gumbel noise come first.
+ * All rows, in the order of sampling without replacement from softmax(score / tau): sorted by score
+ * / tau + Gumbel noise, largest first.
  */
 function chooseAll(
   scores: Float64Array,
@@ -115,15 +115,16 @@ function chooseAll(
   return Array.from(keys, (_, row) => row).sort((a, b) => (keys[b] ?? 0) - (keys[a] ?? 0) || a - b);
 }
 
-/** In (0, 1). */
+/** A number in (0, 1), both ends excluded. */
 const uniform = (random: ReturnType<typeof createRandom>): number =>
   random.next() || Number.MIN_VALUE;
 
 const abilityDiscount = 0.9;
 
 /**
- * alpha <- (1 - lamb) alpha + lamb + (1 - rho) m s + rho m p, beta likewise with 1 - s and 1 - p: s is
- * what was observed, 0 successes and failures where nothing was; p = weak + ability (strong - weak).
+ * alpha <- (1 - lamb) alpha + lamb + (1 - rho) m s + rho m p; beta likewise with 1 - s and 1 - p.
+ * Here s is the observed pass rate (without an observation, its terms are 0 in both), and p = weak
+ * + ability (strong - weak).
  */
 function update(
   estimate: Estimate,
@@ -158,7 +159,7 @@ function update(
   }
 }
 
-/** Exact: a resumed run continues with the same bits. */
+/** Encodes exactly, so that a resumed run continues with the same bits. */
 const encode = (values: Float64Array): string => Buffer.from(values.buffer).toString('base64');
 
 function decode(text: unknown, size: number): Float64Array {

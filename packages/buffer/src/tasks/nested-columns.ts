@@ -1,7 +1,7 @@
-/** Columns inside of columns: `reward_model.ground_truth`. */
+/** Columns inside other columns: `reward_model.ground_truth`. */
 import type { RawTask } from '@trinity-rft/core';
 
-/** The rows, each also with what its nested columns hold, under the whole name. */
+/** Adds the values of nested columns to each row, under their full names. */
 export function withNestedColumns(
   rows: readonly RawTask[],
   names: readonly (string | undefined)[],

@@ -1,5 +1,5 @@
 /**
- * Opens a task set by its path: a file, a folder in Hugging Face `datasets` layout, or a dataset of
+ * Opens a task set by its path: a file, a folder in Hugging Face `datasets` layout, or a dataset on
  * the hub.
  */
 import { stat } from 'node:fs/promises';
@@ -27,36 +27,36 @@ import { readSqlRows, type SqlRowsOptions } from './sql-rows.js';
 import { createTaskSource, type TaskOrderOptions } from './task-source.js';
 
 export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'> {
-  /** For messages. */
+  /** Name for messages. */
   readonly name: string;
-  /** `sql`: `path` is a database: `sqlite:///file.db` or `postgresql://...`. @default "file" */
+  /** `sql` if `path` is a database: `sqlite:///file.db` or `postgresql://...`. @default "file" */
   readonly storageType?: 'file' | 'sql';
   /**
    * A file (.jsonl, .json, .parquet, also .gz), a folder, or a hub id (`openai/gsm8k`). Local files
-   * and folders win.
+   * and folders take precedence.
    */
   readonly path: string;
   /**
-   * Same as in `datasets.load_dataset`: `train`, `test[:100]`, `train+test`. A single file is all of any
+   * Same as in `datasets.load_dataset`: `train`, `test[:100]`, `train+test`. A single file counts as any
    * split.
    * @default "train"
    */
   readonly split?: string;
-  /** Columns that may be inside of others, as `reward_model.ground_truth`. @default none */
+  /** Columns that may be nested in others, such as `reward_model.ground_truth`. @default no columns */
   readonly columns?: readonly (string | undefined)[];
   /** Same as in `datasets.load_dataset`: a name in the README, or a folder. */
   readonly subsetName?: string;
-  /** Where hub datasets are kept. @default the cache of `huggingface_hub` */
+  /** Cache folder for hub datasets. @default the cache of `huggingface_hub` */
   readonly cacheDirectory?: string;
   readonly signal?: AbortSignal;
   /**
-   * Where HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and the cache folders are looked up.
+   * Environment with HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and the cache folders.
    * @default process.env
    */
   readonly environment?: Environment;
-  /** Longest time without progress of a download. @default 60000 */
+  /** Most milliseconds without progress of a download. @default 60000 */
   readonly stallMs?: number;
-  /** Takes lines about what is downloaded and waited for. @default standard error */
+  /** Receives log lines about downloads and waits. @default standard error */
   readonly report?: (line: string) => void;
   /** @default the system clock */
   readonly clock?: Clock;
@@ -66,7 +66,7 @@ export interface TaskSourceOptions extends TaskRowsOptions, TaskOrderOptions {}
 
 /**
  * Reads the whole set, so that nothing starts with a broken file, and keeps its rows in memory.
- * @throws TaskError that names the file and the place; CancelledError
+ * @throws TaskError that names the file and the place in it; CancelledError
  */
 export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSource> {
   return createTaskSource(await readTaskRows(options), options);
@@ -74,7 +74,7 @@ export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSo
 
 /**
  * All rows of a task set, in the order of its files.
- * @throws TaskError, also when there are none; CancelledError
+ * @throws TaskError, also if there are no rows; CancelledError
  */
 export async function readTaskRows(options: TaskRowsOptions): Promise<readonly RawTask[]> {
   const { name, path, signal, columns = [] } = options;
@@ -151,7 +151,7 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
   });
 }
 
-/** `owner/name`, and not the name of a data file. */
+/** True for `owner/name`, unless it is the name of a data file. */
 const isHubId = (path: string): boolean =>
   /^\w[\w.-]*\/\w[\w.-]*$/.test(path) && !/\.(?:jsonl?|ndjson|parquet|csv|gz)$/i.test(path);
 

@@ -1,8 +1,8 @@
-/** A connection to a PostgreSQL that holds tasks or pairs. */
+/** A connection to a PostgreSQL database that holds tasks or pairs. */
 import type { Client } from 'pg';
 import { parseJsonExactly } from '@trinity-rft/core/support';
 
-/** Parsers of the types that `pg` returns as texts or rounds: int8, numeric, json and jsonb. */
+/** Parses types that `pg` returns as text or rounds: int8, numeric, json and jsonb. */
 const exactly = (text: string): unknown =>
   /^-?(?:NaN|Infinity)$/.test(text) ? text : parseJsonExactly(text);
 const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map(
@@ -10,7 +10,7 @@ const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map(
 );
 const timeoutMs = 60_000;
 
-/** Runs `work` over a connection that is closed afterwards, with a deadline for connecting and for each query. */
+/** Runs `work` with a connection that is closed afterwards; connecting and each query have a deadline. */
 export async function inPostgres<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg');
   const client = new pg.Client({

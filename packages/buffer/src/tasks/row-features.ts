@@ -1,9 +1,9 @@
-/** Numbers of rows that a selector orders by. */
+/** Numeric columns by which a selector orders rows. */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 
 /**
- * The values of `keys`, per row.
- * @throws TaskError naming the row and the key without a finite number
+ * Values of `keys`, per row.
+ * @throws TaskError naming a row and a key without a finite number
  */
 export function rowFeatures(
   rows: readonly RawTask[],

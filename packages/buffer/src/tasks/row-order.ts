@@ -1,20 +1,20 @@
 /**
- * The order of the rows of a task set, as a function of selector type, seed and position: a resumed
- * run needs the position only.
+ * Order of the rows of a task set, as a function of selector type, seed and position, so that a
+ * resumed run needs only the position.
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 
-/** Orders that know only how many rows there are. */
+/** Orders that depend only on the number of rows. */
 export type PlainSelectorType = 'sequential' | 'shuffle' | 'random';
 
 /**
- * Row numbers of the `count` positions from `cursor` on. Positions count rows handed out since the
- * beginning of the run.
+ * Row numbers for `count` positions, starting at `cursor`. Positions count the rows returned since
+ * the beginning of the run.
  */
 export type RowOrder = (cursor: number, count: number) => readonly number[];
 
 /**
- * - `sequential`: as in the file, again and again.
+ * - `sequential`: file order, repeated.
  * - `shuffle`: a permutation per epoch, from (seed, name, epoch); every row once per epoch.
  * - `random`: each batch drawn without replacement, from (seed, name, position of the batch);
  * batches are independent.
@@ -50,8 +50,8 @@ const orders: Readonly<Record<PlainSelectorType, (size: number, streamOf: Stream
   };
 
 /**
- * The `count` items of the positions from `cursor` on, where every epoch has `size` items in a
- * new order. Keeps the order of one epoch in memory.
+ * Items for `count` positions, starting at `cursor`, where every epoch has `size` items in a new
+ * order. Keeps the order of one epoch in memory.
  */
 export function epochByEpoch<T>(
   size: number,
@@ -71,7 +71,7 @@ export function epochByEpoch<T>(
   };
 }
 
-/** `count` distinct row numbers in random order: Fisher-Yates on a table of its changes. */
+/** `count` distinct row numbers in random order: Fisher-Yates on a sparse table of swaps. */
 function drawDistinct(
   size: number,
   count: number,

@@ -1,4 +1,4 @@
-/** Draws from a Beta distribution. */
+/** Samples a Beta distribution. */
 import type { Random } from '@trinity-rft/core';
 
 /** Beta(alpha, beta) = X / (X + Y) with X ~ Gamma(alpha), Y ~ Gamma(beta). */

@@ -1,19 +1,19 @@
-/** Draws each batch from several task sets, in proportion to their sizes, with one state. */
+/** Draws each batch from several task sets, in proportion to their sizes, with a common state. */
 import { BufferError, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
 import { epochByEpoch } from './row-order.js';
 import { checkedCursor } from './task-source.js';
 
 interface ScheduledRow extends TaskRow {
-  /** Name of the task set that the row is from. */
+  /** Name of the task set that the row belongs to. */
   readonly taskset: string;
 }
 
-/** A task source whose rows say which set they are from. */
+/** A task source whose rows name their task set. */
 export interface TasksetScheduler extends TaskSource {
-  /** Batches until the end; Infinity when nothing bounds them. */
+  /** Total number of batches; Infinity if there is no limit. */
   readonly totalSteps: number;
-  /** @param count @default the batch size */
+  /** @param count number of rows. @default the batch size */
   next(count?: number): Promise<readonly ScheduledRow[]>;
 }
 
@@ -22,18 +22,18 @@ export interface TasksetSchedulerOptions {
   readonly batchSize: number;
   /** Root seed of the run. @default 42 */
   readonly seed?: number;
-  /** Passes over all rows of all sets. A batch that would not be full is left out. @default 1 */
+  /** Passes over all rows of all sets; an incomplete last batch is left out. @default 1 */
   readonly totalEpochs?: number;
-  /** Batches in all; wins over `totalEpochs`. */
+  /** Total number of batches; takes precedence over `totalEpochs`. */
   readonly totalSteps?: number;
 }
 
 /**
- * The original's order: a list with each set as often as it has rows, shuffled per epoch from (seed,
- * epoch); a batch is the next part of the list, and each set gives its own next rows. A single set
- * keeps its own order.
- * @param sources opened without an end of their own (`totalEpochs: Infinity`), with distinct names
- * @throws BufferError for repeated names, or none
+ * Uses Trinity-RFT's order: a list that contains each set as often as it has rows, shuffled per
+ * epoch from (seed, epoch). A batch is the next part of the list, and each set supplies its own
+ * next rows. A single set keeps its own order.
+ * @param sources opened without an end (`totalEpochs: Infinity`), with distinct names
+ * @throws BufferError if names are repeated or there are no sources
  */
 export function createTasksetScheduler(
   sources: readonly TaskSource[],
@@ -80,7 +80,7 @@ export function createTasksetScheduler(
   };
 }
 
-/** One read per set and batch; the rows come in the order of `sets`. */
+/** Reads once per set and batch; the rows are in the order of `sets`. */
 async function drawRows(
   sources: readonly TaskSource[],
   sets: readonly TaskSource[],

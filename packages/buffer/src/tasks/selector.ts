@@ -1,4 +1,4 @@
-/** Order of the rows of a task set: by position alone, by columns of the rows, or by results. */
+/** Order of the rows of a task set: by position only, by columns of the rows, or by results. */
 import type { RawTask } from '@trinity-rft/core';
 import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
 import { difficultySelector, type DifficultyArgs } from './difficulty.js';
@@ -11,16 +11,16 @@ export interface SelectorOptions {
   /** @default "sequential" */
   readonly selectorType?: SelectorType;
   /**
-   * Columns with a number in every row. `offline_easy2hard`: higher is easier, the first counts most.
-   * `difficulty_based`: the pass rates of a weak and of a strong model.
-   * @default none
+   * Columns that have a number in every row. `offline_easy2hard`: higher is easier, and earlier
+   * columns take precedence. `difficulty_based`: pass rates of a weak and of a strong model.
+   * @default empty
    */
   readonly featureKeys?: readonly string[];
-  /** Selector args of `difficulty_based`. */
+  /** Arguments of `difficulty_based`. */
   readonly selectorArgs?: Partial<DifficultyArgs>;
 }
 
-/** Order of rows; a selector without `state` depends on the position alone. */
+/** Order of rows; without `state` it depends on the position only. */
 export interface RowSelector {
   select(cursor: number, count: number): readonly number[];
   feedback?(feedback: readonly RowFeedback[]): void;
@@ -38,7 +38,7 @@ const difficultyDefaults: DifficultyArgs = {
   doSample: false,
 };
 
-/** @throws TaskError for rows without the features */
+/** @throws TaskError if rows lack the features */
 export function createSelector(
   rows: readonly RawTask[],
   options: SelectorOptions & { readonly seed: number; readonly name: string },
@@ -62,7 +62,7 @@ export function createSelector(
   return { select: rowOrder(selectorType, rows.length, seed, name) };
 }
 
-/** Highest features first; of equals, as in Trinity-RFT, the later row. */
+/** Highest features first; for equal ones, the later row first, as in Trinity-RFT. */
 function easyToHard(features: readonly (readonly number[])[]): readonly number[] {
   const compare = (a: readonly number[], b: readonly number[]): number => {
     const differs = a.findIndex((value, i) => value !== b[i]);

@@ -1,4 +1,4 @@
-/** Tasks in a database: a table, or what a query selects, from SQLite or PostgreSQL. */
+/** Tasks in a database: a table or the result of a query, from SQLite or PostgreSQL. */
 import { existsSync } from 'node:fs';
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { parseJsonExactly, redactText } from '@trinity-rft/core/support';
@@ -6,20 +6,20 @@ import { plainValue } from '../files/plain-value.js';
 import { inPostgres } from './postgres-client.js';
 
 export interface SqlRowsOptions {
-  /** Name of the task set; for messages, and the table if there is neither `table` nor `query`. */
+  /** Name of the task set, for messages; also the table's name if there is neither `table` nor `query`. */
   readonly name: string;
-  /** A file of SQLite, also as `sqlite:///file.db`, or `postgresql://user:password@host/database`. */
+  /** An SQLite file, also as `sqlite:///file.db`, or `postgresql://user:password@host/database`. */
   readonly path: string;
-  /** Its rows come by their column `id`. */
+  /** Table whose rows are read in the order of their column `id`. */
   readonly table?: string;
-  /** Instead of a table; it must order its rows. */
+  /** Query to use instead of a table; it must order its rows. */
   readonly query?: string;
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Columns become keys; where there is a column `raw_task`, as in Trinity-RFT, its JSON is the row.
+ * Columns become keys. If there is a column `raw_task`, as in Trinity-RFT, its JSON is the row.
  * @throws TaskError
  */
 export async function readSqlRows(options: SqlRowsOptions): Promise<readonly RawTask[]> {

@@ -1,23 +1,23 @@
-/** A task source over rows in memory: an order, an end, and one cursor. */
+/** A task source over rows in memory, with an order, an end, and one cursor. */
 import { type RawTask, BufferError } from '@trinity-rft/core';
 import type { TaskSource, JsonState, TaskRow } from '@trinity-rft/core/store';
 import { createSelector, type SelectorOptions } from './selector.js';
 
 export interface TaskOrderOptions extends SelectorOptions {
-  /** Part of the order's seed: two sets of one size come in different orders. */
+  /** Part of the order's seed, so that two sets of the same size are ordered differently. */
   readonly name: string;
   /** Root seed of the run. @default 42 */
   readonly seed?: number;
   /** Passes over the rows; may be a fraction, or Infinity. @default 1 */
   readonly totalEpochs?: number;
-  /** Number of rows to hand out in all; wins over `totalEpochs`. */
+  /** Total number of rows to return; takes precedence over `totalEpochs`. */
   readonly totalRows?: number;
 }
 
 /**
- * A task source over rows that are already there. `state()` is `{ cursor, size }`: rows handed out,
- * rows in the set, and what its selector has learned from results.
- * @throws TaskError when rows lack what the selector orders by
+ * A task source over rows in memory. `state()` is `{ cursor, size }` (rows returned, rows in the
+ * set) and what the selector has learned from results.
+ * @throws TaskError if rows lack the features that the selector orders by
  */
 export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOptions): TaskSource {
   const { name, seed = 42, totalEpochs = 1 } = options;
@@ -57,8 +57,8 @@ export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOpt
 }
 
 /**
- * The cursor of a state of this set.
- * @throws BufferError when the state is another set's, or none
+ * Cursor of a state of this set.
+ * @throws BufferError if the state is invalid or belongs to another set
  */
 export function checkedCursor(state: JsonState, name: string, size: number): number {
   const { cursor, size: savedSize = size } = state;

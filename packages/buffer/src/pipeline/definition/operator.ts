@@ -1,53 +1,56 @@
-/** Operators of the task pipeline: what one sees and says, and how a plugin declares one. */
+/** Operators of the task pipeline: their input and output, and their declaration in plugins. */
 import type { ArgSpec, ArgValues, ChatMessage, ChatOptions, RawTask } from '@trinity-rft/core';
 import { checkName } from '@trinity-rft/core/support';
 
-/** Verdict of an operator on a task; undefined: unchanged. */
+/** Verdict of an operator on a task; undefined leaves the task unchanged. */
 export type TaskVerdict =
   | {
-      /** Why it is left out: the same words for all tasks of one kind, which are counted by them. */
+      /**
+       * Reason for leaving the task out. Use the same words for all tasks of a kind: they are
+       * counted by reason.
+       */
       readonly drop: string;
-      /** More about this task. */
+      /** Details about this task. */
       readonly details?: string;
     }
   | {
-      /** Columns that are added to its row, or replaced. */
+      /** Columns to add to the row, or to replace. */
       readonly set: Readonly<Record<string, unknown>>;
     }
   | undefined;
 
 interface TaskOperatorContext {
-  /** Columns with the texts of a task: `target_fields`, else prompt and response of its format. */
+  /** Columns with the texts of a task: `target_fields`, or else prompt and response of its format. */
   readonly fields: readonly string[];
   /**
-   * Asks the auxiliary model that the operator's arguments name. An answer is stored with the run: the
-   * same question is not asked again when the run is interrupted.
-   * @throws ModelError, which leaves the task out if it is not caught
+   * Asks the auxiliary model that the operator's arguments name. Answers are stored with the run,
+   * so that a resumed run does not ask the same question again.
+   * @throws ModelError; if it is not caught, the task is left out
    */
   readonly ask: (messages: readonly ChatMessage[], options?: AskOptions) => Promise<string>;
 }
 
 export type AskOptions = Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
 
-/** Judges one task; called in the order of the rows. */
+/** Judges one task; called in row order. */
 export type TaskFunction = (
   rawTask: RawTask,
   context: TaskOperatorContext,
 ) => TaskVerdict | Promise<TaskVerdict>;
 
-/** A function of one task, or the order of all. */
+/** A function that judges single tasks, or an order of all tasks. */
 type TaskOperator =
   | TaskFunction
   | {
-      /** Below 0: `a` comes first. Tasks that compare as 0 stay in their order. */
+      /** Negative if `a` comes first. Tasks that compare as 0 keep their order. */
       readonly compare: (a: RawTask, b: RawTask) => number;
     };
 
-/** Facts that a configuration is checked against. */
+/** Facts that are checked against the configuration. */
 interface TaskOperatorFacts {
-  /** The argument that names the auxiliary model. @default it asks none */
+  /** Name of the argument that selects the auxiliary model. @default the operator asks no model */
   readonly auxiliaryModel?: string;
-  /** Columns that it adds to each task. @default none */
+  /** Columns that the operator adds to each task. @default no columns */
   readonly adds?: readonly string[];
 }
 
@@ -62,7 +65,7 @@ export interface TaskOperatorDefinition extends TaskOperatorFacts {
 export interface TaskOperatorOptions<S extends ArgSpec> extends TaskOperatorFacts {
   /** Name in `data_processor.task_pipeline.operators`. */
   readonly name: string;
-  /** @default none */
+  /** @default no arguments */
   readonly args?: S;
   /** Called once per task set. */
   readonly create: (args: ArgValues<S>) => TaskOperator;

@@ -1,4 +1,4 @@
-/** Leaves out tasks whose text an earlier task has. */
+/** Removes tasks with the same text as an earlier task. */
 import { hash } from 'node:crypto';
 import { booleanArg } from '@trinity-rft/core';
 import { defineTaskOperator } from '../definition/operator.js';

@@ -1,11 +1,11 @@
-/** Filters by the columns of a task. */
+/** Filters tasks by their columns. */
 import { ConfigError, listArg, numberArg, stringArg } from '@trinity-rft/core';
 import { defineTaskOperator } from '../definition/operator.js';
 import { hasValue, isText } from './texts.js';
 
 const fieldKey = stringArg('The column.');
 
-/** @throws ConfigError when there is none */
+/** @throws ConfigError if the column is not set */
 export function columnOf(operator: string, field: string | undefined): string {
   if (field !== undefined && field !== '') return field;
   throw new ConfigError(`${operator} needs field_key: the column that it looks at.`, {

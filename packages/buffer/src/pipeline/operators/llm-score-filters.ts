@@ -1,4 +1,4 @@
-/** Scores from an auxiliary model: how difficult a task is, or how good. */
+/** Scores the difficulty or quality of tasks with an auxiliary model. */
 import { listArg, numberArg, stringArg, type ChatMessage, type RawTask } from '@trinity-rft/core';
 import { defineTaskOperator, type TaskOperatorDefinition } from '../definition/operator.js';
 import { isText } from './texts.js';
@@ -16,7 +16,7 @@ ${form}`;
 
 interface ScoreFilter {
   readonly name: string;
-  /** The column for the score, above 0 up to 1. */
+  /** Column for the score, which is above 0 and at most 1. */
   readonly column: string;
   readonly prompt: string;
 }
@@ -72,7 +72,7 @@ const describe = (rawTask: RawTask, keys: readonly string[], names: readonly str
     })
     .join('\n\n');
 
-/** The last score of the answer over the largest one; undefined if it has none within the scale. */
+/** The last score in the answer, divided by the largest one; undefined if there is none on the scale. */
 function readScore(answer: string): number | undefined {
   const last = [...answer.matchAll(/"score"\s*:\s*"?(\d+(?:\.\d+)?)"?/g)].at(-1)?.[1];
   const score = Number(last);

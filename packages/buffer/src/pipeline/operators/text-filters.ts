@@ -1,9 +1,9 @@
-/** Filters by the text of a task, in any language. */
+/** Filters tasks by their text, in any language. */
 import { numberArg } from '@trinity-rft/core';
 import { defineTaskOperator } from '../definition/operator.js';
 import { textOf } from './texts.js';
 
-/** Characters as people count them: code points. */
+/** Counts characters as people do: as code points. */
 export const textLengthFilter = defineTaskOperator({
   name: 'text_length_filter',
   args: {
@@ -22,7 +22,7 @@ export const textLengthFilter = defineTaskOperator({
     },
 });
 
-/** Letters and digits of any script, over all characters. */
+/** Share of letters and digits, of any script, among all characters. */
 export const alphanumericFilter = defineTaskOperator({
   name: 'alphanumeric_filter',
   args: {
@@ -44,7 +44,7 @@ export const alphanumericFilter = defineTaskOperator({
     },
 });
 
-/** Repetitions: the share of sequences of `n` characters that have occurred before in the text. */
+/** Repetitions: share of sequences of `n` characters that occurred earlier in the text. */
 export const repetitionFilter = defineTaskOperator({
   name: 'repetition_filter',
   args: {

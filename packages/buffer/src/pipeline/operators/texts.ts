@@ -1,7 +1,7 @@
-/** Texts that text operators read. */
+/** Texts for text operators. */
 import type { RawTask } from '@trinity-rft/core';
 
-/** The texts under the given columns, joined by line breaks; what is no text counts as its JSON. */
+/** Texts in the given columns, joined by line breaks; values that are not texts are converted to JSON. */
 export const textOf = (rawTask: RawTask, fields: readonly string[]): string =>
   fields
     .map((field) => rawTask[field])
@@ -9,7 +9,7 @@ export const textOf = (rawTask: RawTask, fields: readonly string[]): string =>
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join('\n');
 
-/** A task has something there. */
+/** True unless the value is missing or blank. */
 export const hasValue = (value: unknown): boolean =>
   value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
 

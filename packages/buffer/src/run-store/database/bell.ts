@@ -1,14 +1,14 @@
-/** How a process that has committed something wakes those that wait for it. */
+/** Wake-up signal: processes that commit something use it to wake processes that wait. */
 
 export interface Bell {
-  /** Something was committed. */
+  /** Signals that something was committed. */
   readonly ring: () => void;
-  /** Calls back after rings, this process's own included. @returns a function that ends it */
+  /** Calls `callback` after each signal, also of this process. @returns function that stops listening */
   readonly listen: (callback: () => void) => () => void;
   readonly close: () => void;
 }
 
-/** Within one process. */
+/** A signal within one process. */
 export function localBell(): Bell {
   const listeners = new Set<() => void>();
   return {

@@ -1,4 +1,4 @@
-/** Checksums of what is stored: a changed bit must not train other weights. */
+/** Checksums of stored rows: a changed bit must not end up in the weights. */
 import { crc32 } from 'node:zlib';
 import { BufferError } from '@trinity-rft/core';
 import type { TrainRecord } from '@trinity-rft/core/store';
@@ -25,7 +25,7 @@ export const recordChecksum = ({ trainStep, trained, kept = [], discarded }: Tra
     JSON.stringify([trainStep, trained, kept, discarded.map((each) => [each.uid, each.reason])]),
   );
 
-/** @throws BufferError when they differ */
+/** @throws BufferError if the checksums differ */
 export function assertChecksum(stored: number | null, actual: number, what: string): void {
   if (Number(stored) !== actual)
     throw damaged(`${what} has been changed since it was stored: it differs from its checksum`);

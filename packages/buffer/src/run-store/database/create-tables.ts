@@ -163,5 +163,5 @@ async function createIndices(database: Kysely<Tables>): Promise<void> {
   await index('use_uid').on('use').columns(['run', 'uid']).execute();
 }
 
-/** Kind of database: types differ between them. */
+/** Kind of database; column types differ between the two. */
 export type Kind = 'sqlite' | 'postgres';

@@ -1,8 +1,11 @@
-/** Between the processes of a machine: a file next to the database whose times are watched. */
+/**
+ * A signal between the processes of a machine: a file next to the database whose modification time
+ * is watched.
+ */
 import { utimesSync, watch, writeFileSync } from 'node:fs';
 import { localBell, type Bell } from './bell.js';
 
-/** @param path of the file; it is created when missing */
+/** @param path path of the watched file, which is created if it is missing */
 export function fileBell(path: string): Bell {
   const local = localBell();
   writeFileSync(path, '', { flag: 'a' });

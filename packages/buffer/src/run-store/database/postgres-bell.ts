@@ -1,4 +1,4 @@
-/** LISTEN and NOTIFY, on a connection of its own that is made again when it is lost. */
+/** A signal through LISTEN and NOTIFY, on a separate connection that is restored after it is lost. */
 import { type Clock, sleep } from '@trinity-rft/core';
 import type { Client } from 'pg';
 import { localBell } from './bell.js';
@@ -9,7 +9,7 @@ export interface PostgresBell {
 }
 
 const longestPauseMs = 2000;
-/** A connection may be dead without a word: it is asked now and then. */
+/** Interval of a test query: a connection may be dead without any notice. */
 const askEveryMs = 10_000;
 
 export function postgresBell(
@@ -48,7 +48,7 @@ async function keepListening(connect: () => Promise<Client>, listening: Listenin
   }
 }
 
-/** Resolves when the connection is lost, or at the end. @returns whether it has listened */
+/** Resolves when the connection is lost, or at the end. @returns true if it had been listening */
 async function listenOnce(client: Client, { clock, ring, ended }: Listening): Promise<boolean> {
   const lost = new AbortController();
   const lose = (): void => lost.abort();
@@ -75,7 +75,7 @@ async function listenOnce(client: Client, { clock, ring, ended }: Listening): Pr
   }
 }
 
-/** @throws when the signal aborts first */
+/** @throws the signal's reason if it aborts first */
 function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const aborted = new Promise<never>((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason as Error);

@@ -1,19 +1,19 @@
-/** Errors of PostgreSQL and its client, with what to do. */
+/** Errors of PostgreSQL and its client, with a remedy. */
 import { describeError, BufferError } from '@trinity-rft/core';
 
-/** For messages: everything but the password. */
+/** Address of the database for messages, without the password. */
 export interface PostgresPlace {
   readonly server: string;
   readonly database: string;
   readonly user: string;
-  /** Begins a sentence. */
+  /** Text for the beginning of a sentence. */
   readonly text: string;
 }
 
-/** The call may succeed when it is made again. */
+/** An error after which the same call may succeed. */
 export class PassingError extends BufferError {
   override readonly retryable = true;
-  /** False: another transaction was in the way, and the server is well. */
+  /** True if the server cannot be reached; false if another transaction was in the way. */
   readonly isUnreachable: boolean;
 
   constructor(message: string, isUnreachable: boolean, cause: unknown) {
@@ -31,7 +31,7 @@ interface Reported {
   readonly severity?: string;
 }
 
-/** True if the connection is of no use any more. */
+/** True if the connection cannot be used any more. */
 export function isLostConnection(error: unknown): boolean {
   const { code = '', severity } = error as Reported;
   if (severity !== undefined) return severity === 'FATAL' || unreachable.test(code);
@@ -39,7 +39,7 @@ export function isLostConnection(error: unknown): boolean {
   return error instanceof Error && !isMistake(error);
 }
 
-/** A bug of ours rather than a lost connection. */
+/** True for a bug in our code rather than a lost connection. */
 const isMistake = (error: Error): boolean =>
   error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 
@@ -66,7 +66,7 @@ type Refusal = (place: PostgresPlace) => string;
 const wrongPassword: Refusal = ({ server, database, user }) =>
   `PostgreSQL at ${server} does not let user ${user} into database ${database}: wrong password, or this user may not connect from here. Correct the address (experience_buffer.path) or PGPASSWORD, or the server's pg_hba.conf.`;
 
-/** The client's own: it has none to send. */
+/** True for the client's own error if it has no password to send. */
 const isWithoutPassword = (cause: unknown): boolean =>
   cause instanceof Error && /client password must be a (?:non-empty )?string/.test(cause.message);
 
@@ -76,7 +76,7 @@ const noPassword: Refusal = ({ server, database, user }) =>
 const noRights: Refusal = ({ server, database, user }) =>
   `In PostgreSQL at ${server}, user ${user} may not create or use the schema trinity of database ${database}. Run there once: GRANT CREATE ON DATABASE ${database} TO ${user}.`;
 
-/** Refusals by SQLSTATE, for which a retry would not help. */
+/** Refusals by SQLSTATE for which retries would not help. */
 const refusals: Readonly<Record<string, Refusal>> = {
   '28P01': wrongPassword,
   '28000': wrongPassword,

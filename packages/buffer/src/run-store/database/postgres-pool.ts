@@ -1,4 +1,4 @@
-/** Connections to PostgreSQL. A connection of which an answer was lost is not used again. */
+/** Connections to PostgreSQL. A connection is discarded if a response on it was lost. */
 import { sleep, systemClock, type Clock } from '@trinity-rft/core';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
@@ -7,7 +7,7 @@ import { isLostConnection, type PostgresPlace } from './postgres-errors.js';
 export interface Connections {
   readonly pool: PostgresPool;
   readonly place: PostgresPlace;
-  /** A connection beside the pool. */
+  /** Opens a connection outside the pool. */
   readonly connect: () => Promise<Client>;
 }
 
@@ -54,7 +54,7 @@ export async function connectPool(options: PostgresOptions): Promise<Connections
   };
 }
 
-/** A server that cannot be reached must not keep a process from ending. */
+/** Most milliseconds for closing: an unreachable server must not keep a process from ending. */
 const endWithinMs = 2000;
 
 async function endOf(pool: Pool): Promise<void> {
@@ -93,19 +93,22 @@ function wrap(client: PoolClient): PostgresPoolClient {
 }
 
 export interface PostgresOptions {
-  /** `postgresql://user:password@host:port/database`; what it leaves out comes from `PG*` variables. */
+  /** `postgresql://user:password@host:port/database`; missing parts are read from `PG*` variables. */
   readonly url: string;
-  /** How long a call tries again while the server cannot be reached. @default 60_000 */
+  /** Milliseconds for which a call is retried while the server cannot be reached. @default 60_000 */
   readonly patienceMs?: number;
-  /** For those who only look: nothing is created or changed. @default false */
+  /** True for read-only access: nothing is created or changed. @default false */
   readonly isReader?: boolean;
-  /** How long an answer of the server may take. @default 30_000 */
+  /** Most milliseconds for a response of the server. @default 30_000 */
   readonly answerMs?: number;
-  /** Connections of this process, beside one that listens. @default 8 */
+  /** Number of connections of this process, in addition to the one that listens. @default 8 */
   readonly maxConnections?: number;
-  /** Told when the server cannot be reached, and when it can again. */
+  /** Called with a text when the server cannot be reached, and when it can be reached again. */
   readonly onNotice?: (text: string) => void;
-  /** The process is to stop: a database that cannot be had is not tried again. @default never */
+  /**
+   * Aborted when the process is to stop: an unreachable database is then not retried.
+   * @default no signal
+   */
   readonly stop?: AbortSignal;
   readonly clock?: Pick<Clock, 'after'>;
 }

@@ -1,4 +1,4 @@
-/** Run stores in PostgreSQL, for the processes of several machines. */
+/** Run stores in PostgreSQL, for processes on several machines. */
 import { TrinityError, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import { postgresBell } from './postgres-bell.js';
@@ -10,7 +10,7 @@ import { assertSchema, migrate } from './schema.js';
 import type { Tables } from './tables.js';
 import type { PostgresOptions } from './postgres-pool.js';
 
-/** @throws BufferError naming server, database and what to do; never the password */
+/** @throws BufferError naming server, database and remedy, but not the password */
 export async function postgresDatabase(options: PostgresOptions): Promise<RunDatabase> {
   const { patienceMs = 60_000, clock = systemClock, onNotice = () => undefined } = options;
   const { pool, place, connect } = await connectPool(options);
@@ -61,7 +61,7 @@ export async function postgresDatabase(options: PostgresOptions): Promise<RunDat
 
 type Transact = <T>(what: string, transaction: Work<T>) => Promise<T>;
 
-/** A connection that was cut must not keep its locks for long. */
+/** Timeouts, so that an interrupted connection does not keep its locks for long. */
 const sessionSettings = `
   SET search_path TO trinity;
   SET idle_in_transaction_session_timeout = 30000;
@@ -103,7 +103,7 @@ async function rollingBack<T>(database: Kysely<Tables>, work: () => Promise<T>):
   }
 }
 
-/** "TRXR": lock of migrations. */
+/** "TRXR": id of the lock for migrations. */
 const migrationLock = 0x54525852;
 
 const prepareTables = (place: PostgresPlace): Work<void> =>

@@ -1,4 +1,4 @@
-/** Tries again while a server cannot be reached, for a bounded time. */
+/** Retries while a server cannot be reached, for a limited time. */
 import { describeError, type Clock, BufferError, CancelledError, sleep } from '@trinity-rft/core';
 import { PassingError, type PostgresPlace } from './postgres-errors.js';
 
@@ -7,13 +7,13 @@ export interface ReconnectOptions {
   readonly patienceMs: number;
   readonly clock: Pick<Clock, 'after'>;
   readonly onNotice: (text: string) => void;
-  /** The process is to stop: a server that cannot be reached is not tried again. @default never */
+  /** Aborted when the process is to stop: an unreachable server is then not retried. @default no signal */
   readonly stop?: AbortSignal;
 }
 
 export interface Again {
   <T>(work: () => Promise<T>): Promise<T>;
-  /** No call tries again. */
+  /** Stops all retries. */
   end(): void;
 }
 

@@ -1,25 +1,26 @@
-/** A database that holds run stores: transactions, the clock of leases, and the bell. */
+/** A database that holds run stores: transactions, the clock of leases, and the wake-up signal. */
 import type { Kysely, RawBuilder } from 'kysely';
 import type { Kind } from './create-tables.js';
 import type { Tables } from './tables.js';
 
 export interface RunDatabase {
   readonly kind: Kind;
-  /** For messages: without a password. */
+  /** Address for messages, without a password. */
   readonly place: string;
   /**
-   * One transaction, durable once it resolves. The work may be done more than once, when a
-   * connection is lost or two transactions meet; it must then end in the same.
+   * Runs `work` in one transaction, which is durable once the promise resolves. `work` may run
+   * several times, if a connection is lost or transactions conflict; it must then have the same
+   * result.
    * @param what completes "could not ..."
    */
   readonly write: <T>(what: string, work: Work<T>, options?: WriteOptions<T>) => Promise<T>;
-  /** Reads everything as of one moment. */
+  /** Runs `work` on one consistent snapshot. */
   readonly read: <T>(what: string, work: Work<T>) => Promise<T>;
-  /** The clock of leases, in milliseconds; it does not jump. */
+  /** Time of the lease clock in milliseconds; it does not jump. */
   readonly now: () => RawBuilder<number>;
-  /** Bytes on disk. */
+  /** Size on disk in bytes. */
   readonly sizeBytes: (database: Kysely<Tables>) => Promise<number>;
-  /** Calls back once something may have been committed. @returns a function that ends it */
+  /** Calls `callback` when something may have been committed. @returns function that stops listening */
   readonly listen: (callback: () => void) => () => void;
   readonly close: () => Promise<void>;
 }
@@ -27,8 +28,8 @@ export interface RunDatabase {
 export type Work<T> = (database: Kysely<Tables>) => Promise<T>;
 
 export interface WriteOptions<T> {
-  /** False: a power cut, not a SIGKILL, may undo it. @default true */
+  /** False if a power failure (but not a SIGKILL) may undo the transaction. @default true */
   readonly isDurable?: boolean;
-  /** True if others have something to look at. @default always */
+  /** True if waiting processes must be woken. @default always true */
   readonly rings?: (result: T) => boolean;
 }

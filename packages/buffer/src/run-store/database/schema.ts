@@ -1,4 +1,4 @@
-/** The schema of a run store, and its versions. */
+/** The schema of a run store, and its migrations. */
 import { BufferError } from '@trinity-rft/core';
 import { sql, type Kysely } from 'kysely';
 import { feedChecksum } from './checksums.js';
@@ -6,12 +6,12 @@ import { createTables } from './create-tables.js';
 import type { Tables } from './tables.js';
 import type { Kind } from './create-tables.js';
 
-/** Increased when programs that know the old tables cannot use the new ones. */
+/** Increased when programs that know the old tables cannot work with the new ones. */
 const schemaVersion = 3;
-/** Additions of later versions are not needed to read a run. */
+/** Oldest version that can be read: additions of later versions are not needed for reading. */
 const oldestReadable = 1;
 
-/** In order; each leads from the version of its place to the next one. */
+/** The migration at index i leads from version i to version i + 1. */
 const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<void>)[] = [
   createTables,
   async (database) => {
@@ -33,10 +33,10 @@ const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<vo
 ];
 
 /**
- * Creates the tables, or brings those of an earlier version up to date, within the caller's
- * transaction, in which no other process migrates.
+ * Creates the tables, or migrates those of an earlier version, within the caller's transaction,
+ * which must exclude migrations by other processes.
  * @param place for messages
- * @throws BufferError when the tables are from a newer version
+ * @throws BufferError if the tables are from a newer version
  */
 export async function migrate(database: Kysely<Tables>, kind: Kind, place: string): Promise<void> {
   await sql`CREATE TABLE IF NOT EXISTS schema_version (version integer NOT NULL)`.execute(database);
@@ -52,8 +52,8 @@ export async function migrate(database: Kysely<Tables>, kind: Kind, place: strin
 }
 
 /**
- * For readers: changes nothing, and waits for no writer.
- * @throws BufferError when there are no tables yet, or other ones than this program knows
+ * Checks the schema for readers: changes nothing, and does not wait for writers.
+ * @throws BufferError if there are no tables yet, or if this program does not know them
  */
 export async function assertSchema(
   database: Kysely<Tables>,
@@ -70,7 +70,7 @@ export async function assertSchema(
   if (version < oldestReadable) throw missingError(place);
 }
 
-/** A row when there are tables. */
+/** Queries that return a row if the tables exist. */
 const found = {
   sqlite: sql`SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'`,
   postgres: sql`SELECT 1 FROM pg_tables WHERE schemaname = 'trinity' AND tablename = 'schema_version'`,

@@ -1,8 +1,8 @@
-/** `node:sqlite` as kysely's SQLite dialect expects a database. */
+/** Adapts `node:sqlite` to the interface that kysely's SQLite dialect expects. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
 
-/** Statements kept ready; the rest are lists of differing lengths. */
+/** Number of statements that stay prepared. The others are mostly lists of varying length. */
 const keptStatements = 128;
 
 export function sqliteAdapter(database: DatabaseSync): SqliteDatabase {

@@ -1,6 +1,6 @@
 /**
- * Transactions of one SQLite connection. Those that are asked for while another one runs share the
- * next commit, and with it one flush of the disk.
+ * Transactions of one SQLite connection. Transactions that are requested while another one runs
+ * share the next commit, and with it one flush to disk.
  */
 import { TrinityError, BufferError, CancelledError, sleep, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, type Kysely } from 'kysely';
@@ -15,27 +15,27 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** Transactions that share a commit at most. */
+/** Most transactions that share a commit. */
 const largestGroup = 64;
 /** Lock time after which a warning is logged: other processes write for milliseconds. */
 const noticeMs = 5000;
 
 export interface TransactionOptions {
-  /** For messages. */
+  /** Address for messages. */
   readonly place: string;
-  /** Called before a transaction that writes. */
+  /** Called before each group of write transactions; throws if the database file is gone. */
   readonly assertThere: () => void;
   readonly ring: () => void;
-  /** How long other processes may keep the database, in milliseconds. @default 300_000 */
+  /** Milliseconds for which other processes may hold the database. @default 300_000 */
   readonly patienceMs?: number;
-  /** Told when another process has kept the database for long, and when it is free again. */
+  /** Called with a text when another process has held the database for long, and when it is free again. */
   readonly onNotice?: (text: string) => void;
-  /** The process is to stop: a database that cannot be had is not tried again. @default never */
+  /** Aborted when the process is to stop: a locked database is then not retried. @default no signal */
   readonly stop?: AbortSignal;
 }
 
 interface SqliteTransactions extends Pick<RunDatabase, 'write' | 'read'> {
-  /** Resolves when every transaction has ended. */
+  /** Resolves when all transactions have ended. */
   readonly idle: () => Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export function sqliteTransactions(
   };
 }
 
-/** What is to be done after the commit. */
+/** Outcome of a job, reported after the commit. */
 interface Settled {
   readonly rings: boolean;
   readonly settle: () => void;
@@ -121,7 +121,7 @@ async function runGroup(
   for (const { settle } of settled) settle();
 }
 
-/** @throws when the whole transaction is lost */
+/** @throws if the whole transaction is lost */
 async function runJob(connection: Kysely<Tables>, job: Job, place: string): Promise<Settled> {
   await run(connection, 'SAVEPOINT job');
   try {
@@ -137,7 +137,7 @@ async function runJob(connection: Kysely<Tables>, job: Job, place: string): Prom
   }
 }
 
-/** Waits for other processes without blocking this one. */
+/** Begins a transaction, and waits for other processes without blocking this one. */
 async function begin(
   connection: Kysely<Tables>,
   statement: string,

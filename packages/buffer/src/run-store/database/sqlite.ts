@@ -1,4 +1,4 @@
-/** Run stores in SQLite: one file, shared by the processes of one machine. */
+/** Run stores in SQLite: one file, shared by processes of one machine. */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -14,13 +14,13 @@ import type { Tables } from './tables.js';
 
 export interface SqliteOptions {
   readonly path: string;
-  /** For those who only look: nothing is created, changed or waited for. @default false */
+  /** True for read-only access: nothing is created, changed or waited for. @default false */
   readonly isReader?: boolean;
-  /** How long other processes may keep the database. @default 300_000 */
+  /** Milliseconds for which other processes may hold the database. @default 300_000 */
   readonly patienceMs?: number;
-  /** Told when another process has kept the database for long, and when it is free again. */
+  /** Called with a text when another process has held the database for long, and when it is free again. */
   readonly onNotice?: (text: string) => void;
-  /** The process is to stop: a database that cannot be had is not tried again. @default never */
+  /** Aborted when the process is to stop: a locked database is then not retried. @default no signal */
   readonly stop?: AbortSignal;
   /** Milliseconds on a clock that all processes share. @default the system's monotonic clock */
   readonly leaseClock?: () => number;
@@ -29,7 +29,10 @@ export interface SqliteOptions {
 /** "TRXR" in the file header: distinguishes our files from other databases. */
 const applicationId = 0x54525852;
 
-/** @throws BufferError when it cannot be opened, is foreign, or from a newer version */
+/**
+ * @throws BufferError if the file cannot be opened, belongs to another program, or is from a newer
+ * version
+ */
 export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabase> {
   const { path, leaseClock = monotonicClock, isReader = false, ...waiting } = options;
   const place = `The run store ${path}`;
@@ -57,7 +60,7 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
   }
 }
 
-/** In memory, for processes that a test or a simulation plays within this one. */
+/** A database in memory, for processes that a test or simulation runs within this one. */
 export async function memoryDatabase(leaseClock: () => number): Promise<RunDatabase> {
   const place = 'The run store in memory';
   return prepared(connect(':memory:'), {
@@ -68,7 +71,7 @@ export async function memoryDatabase(leaseClock: () => number): Promise<RunDatab
   });
 }
 
-/** `process.hrtime`: the same for all processes of a machine, and only a restart sets it back. */
+/** `process.hrtime`: equal for all processes of a machine; only a restart of the machine resets it. */
 const monotonicClock = (): number => Number(process.hrtime.bigint() / 1000n) / 1000;
 
 interface Parts extends Omit<SqliteOptions, 'path'> {
@@ -134,7 +137,7 @@ function claim(database: DatabaseSync): void {
   if (isEmpty(database)) database.exec(`PRAGMA application_id = ${applicationId}`);
 }
 
-/** Notices when the file has been removed or replaced: what is written then goes nowhere. */
+/** Detects that the file has been removed or replaced, so that writes would be lost. */
 function guard(path: string, place: string): () => void {
   const opened = identityOf(path);
   return () => {

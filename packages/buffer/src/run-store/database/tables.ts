@@ -16,23 +16,23 @@ export interface Tables {
   file: FileRow;
 }
 
-/** What is counted here would else be counted over all rows, or over rows that are gone. */
+/** Counters are stored here because counting all rows would be slow, and some rows have been deleted. */
 interface RunRow {
   id: Generated<number>;
   name: string;
-  /** Checksum and JSON; null: made by an earlier version, or by a process that claims none. */
+  /** Checksum and JSON; null if an earlier version, or a process without a claim, created the run. */
   identity: Generated<string | null>;
   /** Epoch of the last join. */
   epoch: Generated<number>;
   planned_step: Generated<number>;
-  /** Epoch of the member that has planned it. */
+  /** Epoch of the member that planned the last step. */
   planner: Generated<number>;
   feed: string | null;
   feed_checksum: number | null;
   is_last: Generated<number>;
   /** Id of the last batch. */
   batches: Generated<number>;
-  /** Place of the batch that became complete last. */
+  /** Place of the batch that was completed last. */
   completed: Generated<number>;
   end_step: number | null;
   pruned_step: Generated<number>;
@@ -45,36 +45,36 @@ export interface MemberRow {
   run: number;
   name: string;
   role: string;
-  /** Negative once the member has left or was replaced: nothing is written with it any more. */
+  /** Negative once the member has left or was replaced: writes with it are then refused. */
   epoch: number;
-  /** Distinguishes a join that is repeated, its answer being lost, from that of another process. */
+  /** Distinguishes the repetition of a join, whose response was lost, from a join of another process. */
   token: string;
   host: string;
   pid: number;
   beat_at: number;
   state: string;
   delivery: string | null;
-  /** Agreement as JSON; null: none. */
+  /** Agreement as JSON; null if there is none. */
   agreement: string | null;
-  /** How many of its calls have leased something. */
+  /** Number of its calls that leased tasks. */
   lease_calls: number;
 }
 
 export interface BatchRow {
   run: number;
-  /** Rises with the explore step. */
+  /** Increases with the explore step. */
   id: number;
   name: string;
   step: number;
   is_eval: number;
   version: number | null;
-  /** Tasks without a result. */
+  /** Number of tasks without a result. */
   open: number;
-  /** 1: it does not wait for tasks that have none. */
+  /** 1 if the batch does not wait for unfinished tasks. */
   is_cut: Generated<number>;
   completed: number | null;
   is_pruned: Generated<number>;
-  /** Checksum of its plan and tasks, which never change; null: planned by an earlier version. */
+  /** Checksum of its plan and tasks, which never change; null if an earlier version planned it. */
   checksum: number | null;
 }
 
@@ -88,9 +88,9 @@ export interface TaskTableRow {
   taskset: string;
   row_number: number;
   state: Generated<number>;
-  /** Epoch of the member that works on it or has done it. */
+  /** Epoch of the member that works on the task or has finished it. */
   owner: number | null;
-  /** Index of that member's call that leased it, from 0, not counting those that leased nothing. */
+  /** Index of the member's call that leased the task, from 0, counting only calls that leased tasks. */
   lease_call: number | null;
   explorer: string | null;
   outcome: string | null;
@@ -98,7 +98,7 @@ export interface TaskTableRow {
   done_at: number | null;
 }
 
-/** A result that arrived after the task was leased to another worker. */
+/** A result that arrived after the task was leased to another explorer. */
 interface LateRow {
   run: number;
   batch: number;
@@ -117,12 +117,12 @@ export interface ExperienceRow {
   checksum: number;
 }
 
-/** A run of which the reward is to come. */
+/** A run whose reward has not arrived yet. */
 interface AwaitedRow {
   run: number;
   run_key: string;
   batch: number;
-  /** Milliseconds since the epoch: days may pass, and machines restart. */
+  /** Milliseconds since the epoch, because days may pass and machines may restart. */
   since: number;
 }
 
@@ -130,7 +130,7 @@ interface RewardRow {
   run: number;
   run_key: string;
   batch: number;
-  /** Null: it was given up. */
+  /** Null if the wait for the reward was given up. */
   value: number | null;
   checksum: number;
 }
@@ -148,16 +148,16 @@ export interface UseRow {
   train_step: number;
   place: number;
   uid: string;
-  /** Why it was discarded; null: it was trained on. */
+  /** Reason for which it was discarded; null if it was trained on. */
   reason: string | null;
-  /** 1: it may be used again. */
+  /** 1 if it may be used again. */
   is_kept: number;
 }
 
 export interface WeightsRow {
   run: number;
   version: number;
-  /** -1: none. */
+  /** -1 if there is none. */
   boundary: number;
   explored_up_to: number;
   location: string;

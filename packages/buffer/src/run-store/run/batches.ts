@@ -1,4 +1,4 @@
-/** Batches that are complete, and what is in them. */
+/** Complete batches, and their contents. */
 import { type Experience, BufferError } from '@trinity-rft/core';
 import {
   decodeExperience,

@@ -1,4 +1,4 @@
-/** When a batch is complete, and its place among those that are. */
+/** Determines when a batch is complete, and its place among the complete ones. */
 import type { Connection, RunContext } from './context.js';
 
 export interface BatchCounts {
@@ -6,7 +6,7 @@ export interface BatchCounts {
   readonly open: number;
 }
 
-/** Changes what a batch waits for. */
+/** Changes the number of tasks that a batch waits for. */
 export async function countDown(
   context: RunContext,
   db: Connection,
@@ -22,10 +22,7 @@ export async function countDown(
   await completeIfDone(context, db, counts);
 }
 
-/**
- * The counter of the run is locked until the transaction ends, so that places become visible in
- * their order.
- */
+/** Locks the counter of the run until the transaction ends, so that places become visible in order. */
 export async function completeIfDone(
   { run }: RunContext,
   db: Connection,

@@ -1,4 +1,7 @@
-/** Counts and plans that follow from other rows: where they do not, something else has changed the store. */
+/**
+ * Checks counts and plans that follow from other rows: if they do not match, another program has
+ * changed the store.
+ */
 import type { BufferError } from '@trinity-rft/core';
 import { sql } from 'kysely';
 import { taskState, type BatchRow, type TaskTableRow } from '../database/tables.js';
@@ -11,14 +14,14 @@ type PlannedTask = Pick<TaskTableRow, 'task' | 'taskset' | 'row_number'>;
 /** Columns of a batch that {@link assertPlanned} reads, and its id. */
 export const planColumns = ['id', 'name', 'step', 'is_eval', 'version', 'checksum'] as const;
 
-/** Everything about a batch that never changes. @param tasks in their order */
+/** Checksum of all facts about a batch that never change. @param tasks in their order */
 export const planChecksum = (batch: Plan, tasks: readonly PlannedTask[]): number =>
   textChecksum(
     ...[batch.name, batch.step, batch.is_eval, String(batch.version)],
     ...tasks.flatMap(({ task, taskset, row_number: row }) => [task, taskset, row]),
   );
 
-/** @throws BufferError when the batch or one of its tasks is not as it was planned */
+/** @throws BufferError if the batch or one of its tasks differs from its plan */
 export function assertPlanned(
   batch: Plan & Pick<BatchRow, 'checksum'>,
   tasks: readonly PlannedTask[],
@@ -35,14 +38,13 @@ interface Counts {
   readonly completed: number;
   readonly last_completed: number;
   readonly all_completed: number;
-  /** Names of a batch whose tasks are miscounted, and of one that is complete too early or not. */
+  /** Names of a batch whose tasks are miscounted, and of one whose completion is wrong. */
   readonly miscounted: string | null;
   readonly misplaced: string | null;
 }
 
 /**
- * Compares the counters of the run with its rows, and the batches that are not complete with their
- * plan.
+ * Compares the counters of the run with its rows, and incomplete batches with their plans.
  * @throws BufferError naming what differs
  */
 export async function assertConsistent(context: RunContext, db: Connection): Promise<void> {

@@ -1,4 +1,4 @@
-/** Shared by the parts of a run store: the database, the run in it, and the check of a member. */
+/** Context that the parts of a run store share: the database, its run, and the check of a member. */
 import { BufferError } from '@trinity-rft/core';
 import type { Agreement, MemberRole, Membership } from '@trinity-rft/core/store';
 import { sql, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kysely';
@@ -9,17 +9,17 @@ export interface RunContext {
   readonly database: RunDatabase;
   /** ID of the run in the database. */
   readonly run: number;
-  /** A member that has not beaten for so long counts as gone. */
+  /** Milliseconds without a heartbeat after which a member counts as gone. */
   readonly leaseMs: number;
-  /** Milliseconds since the epoch. */
+  /** Time in milliseconds since the epoch. */
   readonly calendar: () => number;
-  /** @default none: the identity of the run is not looked at */
+  /** @default the identity of the run is not checked */
   readonly claim?: RunClaim;
 }
 
 export type Connection = Kysely<Tables>;
 
-/** @throws BufferError when a newer membership of that name has begun, or this one has ended */
+/** @throws BufferError if a newer membership of that name has begun, or if this one has ended */
 export async function assertMember(
   { database, run }: RunContext,
   connection: Connection,
@@ -42,37 +42,37 @@ export const fencedError = ({ role, name, epoch }: Membership): BufferError =>
     { code: 'MEMBER_FENCED', details: { name, epoch } },
   );
 
-/** True where the member of that row is at work: it has not left, and its last beat is recent. */
+/** SQL that is true if the member has not left and its last heartbeat is recent. */
 export const isAlive = ({ database, leaseMs }: RunContext): RawBuilder<boolean> =>
   // A beat in the future is of before a restart of the machine, or the server's clock was set back.
   sql<boolean>`(epoch > 0 AND abs(${database.now()} - beat_at) < ${leaseMs})`;
 
-/** Locks the rows that it reads until the transaction ends. SQLite has one writer anyway. */
+/** Locks the rows that the query reads until the transaction ends. SQLite has only one writer anyway. */
 export const locked = <DB, TB extends keyof DB, O>(
   { database }: RunContext,
   query: SelectQueryBuilder<DB, TB, O>,
 ): SelectQueryBuilder<DB, TB, O> => (database.kind === 'postgres' ? query.forUpdate() : query);
 
-/** Rows per statement: databases bound the number of parameters. */
+/** Splits rows for several statements, because databases limit the number of parameters. */
 export function* chunksOf<T>(rows: readonly T[], size = 1000): Generator<readonly T[]> {
   for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
 
-/** The run that a process expects under the name of the run. */
+/** Identifies the run that a process expects under the run's name. */
 export interface RunClaim {
   readonly role: MemberRole;
-  /** Kept in the run's folder. */
+  /** Id that is stored in the run's folder. */
   readonly id: string;
   readonly host: string;
-  /** The run's folder, absolute. */
+  /** Absolute path of the run's folder. */
   readonly folder: string;
-  /** The store, absolute: a copy of it is another store. */
+  /** Absolute address of the store; a copy of the store is a different one. */
   readonly place: string;
   readonly settings: Agreement;
-  /** The folder holds steps of the run. */
+  /** True if the folder contains steps of the run. */
   readonly hasBegun: boolean;
   /** True if `folder` holds the run `id` on this machine. */
   readonly isAt: (folder: string, id: string) => boolean;
-  /** Sets an earlier run of the name aside. @default false: a claim on it is refused */
+  /** True if an earlier run of the name is set aside. @default false: the claim is then refused */
   readonly startsOver?: boolean;
 }

@@ -1,4 +1,4 @@
-/** Identity of a run in a store that processes share: the same in the store and in the run's folder. */
+/** Identity of a run in a shared store: it must be the same in the store and in the run's folder. */
 import { ConfigError } from '@trinity-rft/core';
 import type { Agreement, MemberInfo } from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from '../database/checksums.js';
@@ -16,8 +16,8 @@ interface Row {
 }
 
 /**
- * A run without an identity adopts the claim's.
- * @throws ConfigError when the run of that name is another one
+ * Checks a claim; a run without an identity adopts the claim's.
+ * @throws ConfigError if the run of that name is a different one
  */
 export async function admit(
   context: RunContext,
@@ -40,7 +40,10 @@ export async function admit(
   return problem === undefined ? 'admitted' : setAsideOr(context, db, { claim, members, problem });
 }
 
-/** Settings that bind processes while none is alive; undefined while nothing has been planned. */
+/**
+ * Settings that new processes must share even if no process is alive; undefined if nothing has been
+ * planned yet.
+ */
 export async function settingsOfRun(
   context: RunContext,
   db: Connection,
@@ -49,7 +52,7 @@ export async function settingsOfRun(
   return row.planned_step === 0 ? undefined : identityOf(row);
 }
 
-/** The trainer, and until there is one an explorer, determines folder and settings. */
+/** Records folder and settings of the trainer, or of an explorer as long as there is no trainer. */
 export async function confirm(
   context: RunContext,
   db: Connection,
@@ -69,7 +72,7 @@ const rowOf = (context: RunContext, db: Connection): Promise<Row> =>
     db.selectFrom('run').select(['name', 'identity', 'planned_step']).where('id', '=', context.run),
   ).executeTakeFirstOrThrow();
 
-/** @throws BufferError when it is not as it was stored */
+/** @throws BufferError if the identity is damaged */
 function identityOf({ name, identity }: Row): Identity | undefined {
   if (identity === null) return undefined;
   const [checksum, json = ''] = /^(\d+) (.*)$/s.exec(identity)?.slice(1) ?? [];
@@ -87,7 +90,7 @@ async function write({ run }: RunContext, db: Connection, claim: RunClaim): Prom
     .execute();
 }
 
-/** Why the claim is not one on that run; undefined if it is. */
+/** Reason why the claim is for another run; undefined if it is for this one. */
 function mismatch(name: string, known: Identity, claim: RunClaim): string | undefined {
   const isHere = known.host === claim.host;
   const made = `The run "${name}" in ${claim.place} was started by ${known.role === 'trainer' ? 'a trainer' : 'an explorer'} in ${known.folder} on ${known.host}`;
@@ -110,7 +113,10 @@ function mismatch(name: string, known: Identity, claim: RunClaim): string | unde
   return `${made}, and ${here}.${differences(known.settings, claim.settings)}`;
 }
 
-/** A store of an earlier version: a trainer whose folder is empty cannot have made its steps. */
+/**
+ * Problem of a store of an earlier version, which has no identity: a trainer whose folder is empty
+ * cannot have made its steps.
+ */
 async function strangersSteps(
   { run }: RunContext,
   db: Connection,
@@ -136,7 +142,7 @@ function differences(known: Agreement, own: Agreement): string {
   return values.length === 0 ? '' : ` The settings differ too: ${values.join('; ')}.`;
 }
 
-/** Keys of which the two do not agree. */
+/** Keys with different values. */
 export const differing = (one: Agreement, other: Agreement): readonly string[] =>
   [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(
     (key) => one[key] !== other[key],
@@ -159,7 +165,10 @@ interface Refused {
   readonly problem: string;
 }
 
-/** The earlier run keeps its rows under another name, which `--new-run` asks for. */
+/**
+ * Sets the earlier run aside by renaming it, if `--new-run` is given; its rows are kept. Refuses
+ * the claim otherwise.
+ */
 async function setAsideOr(
   { run }: RunContext,
   db: Connection,

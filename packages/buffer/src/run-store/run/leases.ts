@@ -1,4 +1,4 @@
-/** Leases: which worker has which task. */
+/** Leases: which explorer holds which task. */
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState, type TaskTableRow } from '../database/tables.js';
@@ -6,7 +6,7 @@ import { assertMember, fencedError, isAlive, type Connection, type RunContext } 
 
 export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'> {
   const { database } = context;
-  /** The calls of each membership that leased something. A call that gets nothing keeps its number. */
+  /** Number of calls of each membership that leased tasks. A call that gets none does not count. */
   const answered = new Map<number, number>();
   return {
     lease: async (member, request) => {
@@ -35,13 +35,13 @@ export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'
   };
 }
 
-/** The id of a batch of that name. */
+/** Query for the id of the batch with that name. */
 const batchId = ({ run }: RunContext, db: Connection, name: string) =>
   db.selectFrom('batch').select('id').where('run', '=', run).where('name', '=', name);
 
 interface Lease {
   readonly member: Membership;
-  /** How many calls of this membership leased something before. */
+  /** Number of earlier calls of this membership that leased tasks. */
   readonly call: number;
 }
 
@@ -50,7 +50,10 @@ interface Take extends Lease {
   readonly maxStep: number;
 }
 
-/** A call may arrive more than once, and late: one that has leased tasks leases no others. */
+/**
+ * Leases tasks once, because a call may arrive repeatedly and late: a repeated call gets the same
+ * tasks.
+ */
 async function lease(
   context: RunContext,
   db: Connection,
@@ -69,7 +72,7 @@ async function lease(
   return tasks;
 }
 
-/** Locks the member until the transaction ends, so that copies of a call come one after another. */
+/** Locks the member until the transaction ends, so that copies of a call are handled one by one. */
 async function answeredCalls(
   { database, run }: RunContext,
   db: Connection,
@@ -86,7 +89,7 @@ async function answeredCalls(
   return row.lease_calls;
 }
 
-/** Largest integer of a column; either bound may be infinite. */
+/** Largest integer of a column; stands for infinite limits. */
 const largestInteger = 2 ** 31 - 1;
 
 async function take(
@@ -126,7 +129,10 @@ async function take(
   return (await describe(context, db, taken)).map(withoutRow);
 }
 
-/** Other members that are silent and hold tasks. What they hold stays theirs until another worker takes it. */
+/**
+ * Other members that are silent and hold tasks. The tasks remain theirs until another explorer
+ * leases them.
+ */
 async function silentHolders(
   context: RunContext,
   db: Connection,
@@ -153,7 +159,7 @@ async function silentHolders(
   return rows.map((row) => row.epoch);
 }
 
-/** What is left of the tasks that the call has leased. */
+/** Tasks that the call has leased and that are still held. */
 async function leasedBy(
   context: RunContext,
   db: Connection,
@@ -181,7 +187,7 @@ export const taskColumns = ['task.batch', 'task.task', 'task.taskset', 'task.row
 
 type DescribedRow = Pick<TaskTableRow, 'batch' | 'task' | 'taskset' | 'row_number'>;
 
-/** Rows as tasks, oldest first. */
+/** Converts rows to tasks, oldest first. */
 export async function describe<R extends DescribedRow>(
   { run }: RunContext,
   db: Connection,

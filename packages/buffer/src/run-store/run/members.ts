@@ -106,7 +106,7 @@ const seat = ({ role, name, host, pid }: MemberInfo, epoch: number): Membership 
   epoch,
 });
 
-/** @throws BufferError naming what differs from the live member that came first */
+/** @throws BufferError naming a setting that differs from that of the live member that joined first */
 async function assertAgrees(context: RunContext, db: Connection, info: MemberInfo): Promise<void> {
   const { agreement } = info;
   if (agreement === undefined) return;
@@ -127,7 +127,10 @@ async function assertAgrees(context: RunContext, db: Connection, info: MemberInf
     throw differsError(info, { key, own: agreement[key], other: other[key], whose, ...first });
 }
 
-/** No process is alive. A trainer compares its settings with those of its own folder. */
+/**
+ * Compares settings with those of the run while no process is alive. A trainer does not, because it
+ * compares them with those of its own folder.
+ */
 async function assertAgreesWithRun(
   context: RunContext,
   db: Connection,
@@ -150,7 +153,7 @@ interface Difference {
   readonly own: string | undefined;
   readonly other: string | undefined;
   readonly whose: string;
-  /** Name of the worker that has, or determines, the other value. */
+  /** Name of the member that has or determines the other value. */
   readonly name: string | undefined;
 }
 
@@ -164,7 +167,7 @@ function differsError(
   );
 }
 
-/** @throws BufferError when this join was answered late, and its membership has ended since */
+/** @throws BufferError if the membership of this join ended before its response arrived */
 function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
   if (epoch > 0) return seat(info, epoch);
   throw fencedError({ ...info, epoch: -epoch });
@@ -172,7 +175,7 @@ function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
 
 type Rival = MemberRow & { readonly alive: boolean | number };
 
-/** Those whose place it would take: of its name, and for a trainer all trainers. */
+/** Members whose place the join would take: those of the same name, and for a trainer all trainers. */
 const rivalsOf = (context: RunContext, db: Connection, info: MemberInfo): Promise<Rival[]> =>
   db
     .selectFrom('member')
@@ -197,7 +200,7 @@ const find = (
     .where('name', '=', name)
     .executeTakeFirst();
 
-/** From now on the membership is refused, and its tasks are open. */
+/** Ends a membership: its calls are refused from now on, and its tasks become open. */
 async function end({ run }: RunContext, db: Connection, { epoch }: MemberRow): Promise<void> {
   await db
     .updateTable('member')

@@ -1,4 +1,4 @@
-/** Tasks that there are: explore steps, planned one after another. */
+/** Plans explore steps, one after the other. */
 import type {
   ExplorePlan,
   JsonState,

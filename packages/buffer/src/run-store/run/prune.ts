@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { chunksOf, type Connection, type RunContext } from './context.js';
 import { countGone, type Gone } from './gone.js';
 
-/** Experiences of complete batches that train steps up to `trainStep` have used up wholly. */
+/** Deletes experiences of complete batches that train steps up to `trainStep` have fully used up. */
 export async function prune(context: RunContext, db: Connection, trainStep: number): Promise<void> {
   const { run } = context;
   for (const batch of await usedUpBatches(context, db, trainStep)) await empty(context, db, batch);

@@ -1,4 +1,4 @@
-/** Outcome of tasks: their results, and rewards that come later. */
+/** Stores outcomes of tasks: their results, and which runs await rewards. */
 import { type Experience, BufferError, uid } from '@trinity-rft/core';
 import {
   encodeExperience,
@@ -13,7 +13,7 @@ import { countDown, type BatchCounts } from './completion.js';
 import { assertMember, chunksOf, type Connection, type RunContext } from './context.js';
 import { together } from './together.js';
 
-/** Result of a task that an explorer has to store. */
+/** A result that an explorer reports. */
 interface Done {
   readonly member: Membership;
   readonly task: LeasedTask;
@@ -24,7 +24,7 @@ interface Done {
 
 type Answer = 'stored' | 'late';
 
-/** Results of one process that are stored at once, at most. */
+/** Most results of one process that are stored in one transaction. */
 const most = 64;
 
 export function results(context: RunContext): Pick<RunStore, 'complete'> {
@@ -74,7 +74,7 @@ async function storeAll(
 }
 
 type Placed = Done & {
-  /** Its id. */
+  /** Id of the batch. */
   readonly batch: number;
 };
 
@@ -96,9 +96,9 @@ async function batchIds(
 }
 
 /**
- * Gives the tasks their outcome that are the member's, or open: those were taken from it when it was
- * silent, and no worker has begun them since.
- * @returns their keys
+ * Marks tasks as done that are leased to the member or open. An open one was taken from it while it
+ * was silent, and no other explorer has begun it since.
+ * @returns keys of these tasks
  */
 async function markDone(
   { run, database }: RunContext,
@@ -124,7 +124,7 @@ async function markDone(
   return rows.map(({ batch, task }) => keyOf(batch, task));
 }
 
-/** In the order of batches, so that two transactions do not wait for each other. */
+/** Sorted by batch, so that two transactions do not deadlock. */
 function countsOf(stored: readonly Placed[]): readonly BatchCounts[] {
   const counts = new Map<number, BatchCounts>();
   for (const { batch: id } of stored) counts.set(id, { id, open: (counts.get(id)?.open ?? 0) - 1 });
@@ -173,7 +173,7 @@ function encode(experiences: readonly Experience[]): readonly Encoded[] {
   });
 }
 
-/** @throws BufferError when a uid is stored already */
+/** @throws BufferError if a uid is already stored */
 async function insertExperiences(
   { run }: RunContext,
   db: Connection,

@@ -1,4 +1,4 @@
-/** Rewards that come minutes or days after their runs. */
+/** Rewards that arrive minutes or days after their runs. */
 import { BufferError } from '@trinity-rft/core';
 import type { RewardReceipt, RunStore } from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from '../database/checksums.js';
@@ -60,7 +60,7 @@ async function rewardsIn(
   });
 }
 
-/** @param value null: it is given up */
+/** @param value null if the wait for the reward is given up */
 async function settle(
   context: RunContext,
   db: Connection,

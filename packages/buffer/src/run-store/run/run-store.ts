@@ -20,19 +20,20 @@ import { weights } from './weights.js';
 const defaultLeaseMs = 15_000;
 
 export interface RunStoreOptions {
-  /** Name of the run: unique in the database, which may hold many. */
+  /** Name of the run: unique in the database, which may contain many runs. */
   readonly run: string;
-  /** A member that has not beaten for so long counts as gone. @default 15_000 */
+  /** Milliseconds without a heartbeat after which a member counts as gone. @default 15_000 */
   readonly leaseMs?: number;
-  /** For waits, and for the age of rewards that are to come. @default the system's */
+  /** Clock for waits and for the age of pending rewards. @default the system clock */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
-  /** @default none: any run of that name is the right one */
+  /** @default any run of that name is accepted */
   readonly claim?: RunClaim;
 }
 
 /**
- * @param close called when the store is closed. @default leaves the database open
- * @throws ConfigError when the run of that name is not the one that is claimed
+ * @param close called when the store is closed.
+ * @default the database stays open
+ * @throws ConfigError if the run of that name is not the claimed one
  */
 export async function runStore(
   database: RunDatabase,
@@ -67,9 +68,7 @@ export async function runStore(
   };
 }
 
-/**
- * A run as those see it who only look; undefined when the database does not know it.
- */
+/** Read-only view of a run; undefined if the database does not contain it. */
 export async function runView(
   database: RunDatabase,
   { run: name, leaseMs = defaultLeaseMs, clock = systemClock }: RunStoreOptions,
@@ -85,7 +84,7 @@ async function knownRun(db: Connection, name: string): Promise<number | undefine
   return row?.id;
 }
 
-/** Id of the run, which is created if there is none. */
+/** Id of the run, which is created if it does not exist. */
 const claimedRun = (context: Omit<RunContext, 'run'>, name: string): Promise<number> =>
   context.database.write(
     'find the run',

@@ -1,4 +1,4 @@
-/** Calls that come while another one is at work are done together with the next. */
+/** Batches calls: those that arrive while another one is running are combined into the next. */
 
 interface Call<T, R> {
   readonly item: T;
@@ -7,13 +7,13 @@ interface Call<T, R> {
 }
 
 export interface TogetherOptions<T, R> {
-  /** Does all or nothing. One result per item. */
+  /** Handles all items or none. Returns one result per item. */
   readonly work: (items: readonly T[]) => Promise<readonly R[]>;
-  /** Items at once, at most. */
+  /** Most items that are handled together. */
   readonly most: number;
 }
 
-/** Where items fail together, each is tried on its own, so that a fault is that of its own call. */
+/** If items fail together, each is tried separately, so that an error only affects its own call. */
 export function together<T, R>({ work, most }: TogetherOptions<T, R>): (item: T) => Promise<R> {
   const queue: Call<T, R>[] = [];
   let isAtWork = false;

@@ -44,7 +44,7 @@ export function trainSteps(
   };
 }
 
-/** @throws BufferError when that step was recorded with something else */
+/** @throws BufferError if that step was recorded differently */
 async function isRecorded(
   { run }: RunContext,
   db: Connection,
@@ -67,7 +67,7 @@ const otherRecord = (trainStep: number): BufferError =>
     { code: 'STORE_OTHER_RECORD' },
   );
 
-/** Steps follow one another. */
+/** Checks that steps follow one another without gaps. */
 function assertNext({ trainStep }: TrainRecord, last: number): void {
   if (trainStep === last + 1) return;
   throw new BufferError(
@@ -76,7 +76,7 @@ function assertNext({ trainStep }: TrainRecord, last: number): void {
   );
 }
 
-/** Locks the run until the transaction ends. 0: none. */
+/** Last recorded train step, 0 if there is none. Locks the run until the transaction ends. */
 async function lastTrainStep(context: RunContext, db: Connection): Promise<number> {
   const { run } = context;
   const row = await locked(

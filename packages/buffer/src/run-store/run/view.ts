@@ -1,4 +1,4 @@
-/** How far a run is, at one moment. */
+/** Progress of a run at one moment. */
 import type {
   Delivery,
   LeasedTask,
@@ -86,7 +86,7 @@ async function taskCounts({ run }: RunContext, db: Connection): Promise<RunView[
   return { open: of(taskState.open), leased: of(taskState.leased), done: of(taskState.done) };
 }
 
-/** A time in the future is of before a restart of the machine. */
+/** Ignores times in the future: they are from before a restart of the machine. */
 async function lastMinute(
   { run, database }: RunContext,
   db: Connection,
@@ -151,7 +151,7 @@ async function experienceCounts(
   };
 }
 
-/** Oldest version of those that no train step has used up. */
+/** Oldest policy version among experiences that no train step has used up. */
 async function oldestVersion({ run }: RunContext, db: Connection): Promise<number | undefined> {
   const { rows } = await sql<{ oldest: number | null }>`
     SELECT min(policy_version) AS oldest FROM experience

@@ -1,4 +1,4 @@
-/** Waits for others: {@link RunStore.changed}. */
+/** Implements {@link RunStore.changed}. */
 import { type Clock, sleep } from '@trinity-rft/core';
 import type { RunStore } from '@trinity-rft/core/store';
 import type { RunDatabase } from '../database/run-database.js';
@@ -8,7 +8,7 @@ export interface Waiting extends Pick<RunStore, 'changed'> {
 }
 
 export function waiting(database: RunDatabase, clock: Pick<Clock, 'after'>): Waiting {
-  /** Something was committed since the last wait ended. */
+  /** True if something was committed since the last wait ended. */
   let isNews = false;
   const waiters = new Set<() => void>();
   const wakeAll = (): void => {

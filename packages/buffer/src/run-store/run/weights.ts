@@ -1,4 +1,4 @@
-/** Weights that the trainer has published, and files of them that travel through the store. */
+/** Weights that the trainer has published, and weight files that are transferred through the store. */
 import { crc32 } from 'node:zlib';
 import { BufferError } from '@trinity-rft/core';
 import type {
@@ -11,7 +11,7 @@ import type { WeightsRow } from '../database/tables.js';
 import { assertChecksum } from '../database/checksums.js';
 import { assertMember, type Connection, type RunContext } from './context.js';
 
-/** Bytes per row: databases hold rows in memory. */
+/** Bytes per row, because databases hold whole rows in memory. */
 const chunkBytes = 4 << 20;
 const noBoundary = -1;
 
@@ -106,7 +106,7 @@ const otherWeights = ({ version, digest }: PublishedWeights, other: string): Buf
     { code: 'STORE_OTHER_WEIGHTS' },
   );
 
-/** @param boundary those of that meeting point only */
+/** @param boundary restricts the search to that synchronization point */
 export async function newest(
   { run }: RunContext,
   db: Connection,
