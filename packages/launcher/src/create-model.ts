@@ -10,12 +10,12 @@ import {
 import { createModelFolder, type NewModelConfig } from '@trinity-rft/engine-onnx';
 
 export interface CreateModelOptions {
-  /** Is created. */
+  /** Folder to create. */
   readonly directory: string;
   /**
-   * The files of a tokenizer, or the characters and words of a new one, which ends turns with
-   * `<|im_end|>` and has the minimal chat template unless it is given others. Vocabulary size and end
-   * tokens follow from it.
+   * The files of a tokenizer, or the characters and words of a new one. A new one ends turns with
+   * `<|im_end|>`, and has the minimal chat template unless it gets another. Vocabulary size and end
+   * tokens follow from the tokenizer.
    */
   readonly tokenizer: TokenizerFiles | NewTokenizer;
   /** @default 64 wide, 2 layers, 4 heads, 64 positions: 0.1 million weights */

@@ -1,4 +1,4 @@
-/** The files in the folder of a run: their names, what they hold, and their readers. */
+/** The files in the folder of a run: their names, contents and readers. */
 export { answersFile } from './assembly/data/evaluation-answers.js';
 export { lateRewardsBeside } from './assembly/data/late-rewards.js';
 export type { Settings } from './assembly/settings.js';

@@ -2,7 +2,7 @@
 import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 
-/** The terminal of this process. Commands in texts are written as the user can type them. */
+/** The terminal of this process. Commands in texts are shown as the user can type them. */
 export function standardTerminal(): Terminal {
   const { stdout, env } = process;
   const command = ownCommand(env);

@@ -4,7 +4,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { Algorithm } from '@trinity-rft/core/internal';
 
 /**
- * Built from the tables; opens nothing.
+ * Creates the algorithm from the tables; opens no files or engines.
  * @throws ConfigError for parts that do not go together
  */
 export function algorithmOf(

@@ -1,4 +1,4 @@
-/** `explorer.env_vars`: workflows run in this process, so its environment is theirs. */
+/** `explorer.env_vars`: environment variables for workflows, which run in this process. */
 
 /** Sets the variables. Returns a function that restores the old values. */
 export function setEnvironment(variables: Readonly<Record<string, string>>): () => void {

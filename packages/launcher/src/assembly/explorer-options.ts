@@ -15,10 +15,10 @@ import { answerWriter } from './data/evaluation-answers.js';
 import { previewWriter } from './data/rollout-preview.js';
 import type { StageTasks } from './data/tasks.js';
 
-/** Where runs are made, and with which weights. */
+/** The place where runs are made, and the weights that they use. */
 export type RunSide = Pick<ExplorerOptions, 'createModel' | 'policyVersion' | 'runTasks'>;
 
-/** Runs of this process, with its own sampler. */
+/** Makes runs in this process, with its own sampler. */
 export const runsHere = (stage: StageConfig, runtime: Runtime, parts: ModelParts): RunSide => ({
   createModel: modelFactory(stage, runtime, parts),
   policyVersion: () => parts.sampler.policyVersion,

@@ -29,9 +29,9 @@ export interface StageMonitor {
   openServices(stop: AbortSignal): Promise<void>;
   /** Metrics from the resume point on. Later records are deleted: their steps will be repeated. */
   openSink(resume: ResumePoint): MetricSink;
-  /** Shown while no step ends. */
+  /** Shows progress while a step is still running. */
   readonly onProgress: (progress: ExploreProgress) => void;
-  /** To estimate the remaining time. */
+  /** Sets the number of steps, from which the remaining time is estimated. */
   expectSteps(total: number | undefined): void;
   close(outcome: RunOutcome): Promise<void>;
 }
@@ -102,7 +102,7 @@ export function openMonitor(
   };
 }
 
-/** In progress when all runs of a step have ended. */
+/** Text of the progress line once all runs of a step have ended. */
 const afterRuns = ({ mode }: StageConfig): string =>
   mode === 'bench' ? 'loading the next weights' : 'training';
 
@@ -143,7 +143,7 @@ function servicesOf(
   );
 }
 
-/** Steps that will be repeated are shown again. */
+/** Deletes previews of steps that will be repeated, which show them again. */
 function trimPreviews(
   directory: string,
   { explorer, trainer, hadEnded }: ResumePoint,

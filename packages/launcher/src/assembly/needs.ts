@@ -1,4 +1,4 @@
-/** Verifies the needs that the parts of a stage declare: {@link Needs} of core. */
+/** Checks what the parts of a stage declare that they need: {@link Needs} of core. */
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -44,7 +44,7 @@ export async function unmetNeeds(context: NeedsContext): Promise<readonly UnmetN
   return unmet;
 }
 
-/** @throws ConfigError with all of them */
+/** @throws ConfigError that lists all missing needs */
 export async function assertNeeds(context: NeedsContext): Promise<void> {
   const unmet = await unmetNeeds(context);
   if (unmet.length === 0) return;
@@ -104,7 +104,7 @@ const missingVariables = ({ env: names = [] }: Needs, env: Environment): readonl
       (name) => `the environment variable ${name}, which is not set. Set it, or choose another.`,
     );
 
-/** Where the parts of a run import from: our environments, and the project. */
+/** Modules from which the parts of a run import: our package of environments, and the project. */
 const importers = (): readonly string[] => [
   createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json'),
   path.resolve('package.json'),

@@ -2,13 +2,16 @@
 import type { StageConfig } from '@trinity-rft/config';
 import { redact } from '@trinity-rft/config/internal';
 
-/** Keys below them are the user's own. */
+/** Matches the end of a key below which names are the user's own. */
 const freeKeys = /(?<=\.(?:envVars|workflowArgs|rewardFnArgs)\.).*$/;
 
-/** Text, number, flag or a list of these, by the path of its key: `buffer.batch_size`. */
+/**
+ * Values by the path of their key, such as `buffer.batch_size`: a text, number, flag or a list of
+ * these.
+ */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** They follow from other settings, or from the place of the run's folder. */
+/** Settings that follow from other settings, or from the place of the run's folder. */
 const derived: readonly RegExp[] = [
   /^(?:stage_index|project|group|name|job_directory)$/,
   /^(?:monitor|log)\.directory$/,
@@ -19,7 +22,7 @@ const derived: readonly RegExp[] = [
   /^sampler\.tolerance$/,
 ];
 
-/** Where the resolved configuration has another name or place than the YAML. */
+/** Settings whose name or place in the resolved configuration differs from the YAML. */
 const renamed: readonly (readonly [resolved: RegExp, key: string])[] = [
   [/^engine$/, 'trainer.trainer_type'],
   [/^sampler\.name$/, 'explorer.rollout_model.engine_type'],
@@ -76,7 +79,10 @@ function nameOf(key: string): string {
   return (found ? snake.replace(found[0], found[1]) : snake) + free;
 }
 
-/** Times are resolved to milliseconds and sizes to bytes; what is the user's own stays. */
+/**
+ * Converts a time from milliseconds, or a size from bytes, to the unit of the YAML key; values
+ * below the user's own keys stay.
+ */
 function inUnitOfFile(key: string, value: unknown): readonly [string, unknown] {
   if (typeof value !== 'number' || /\.(?:env_vars|\w+_args)\./.test(key)) return [key, value];
   if (key.endsWith('_ms')) return [key.slice(0, -'_ms'.length), value / 1000];

@@ -12,7 +12,7 @@ export interface TrainerParts {
   readonly critic: ValueEngine | undefined;
   readonly algorithm: Algorithm;
   readonly sampling: Pick<Sampling, 'source'> & Partial<Pick<Sampling, 'filter'>>;
-  /** From the checkpoint that the stage continues from. */
+  /** Trainer state of the checkpoint from which the stage continues. */
   readonly state: TrainerState;
   /** If known; it ends the training only if `trainer.total_steps` or supervised data set it. */
   readonly totalSteps: number | undefined;
@@ -46,10 +46,11 @@ export function trainerOptions(
 }
 
 /**
- * In the fixed style, a stage can only continue from a checkpoint that is not past the explorer's
- * version, and the trainer may be past that by the train steps of a whole interval and the offset. So
- * enough checkpoints to reach back are kept until the stage ends, even if `max_checkpoints_to_keep` is
- * smaller; where their number depends on calls, more train steps may have to be repeated.
+ * Number of checkpoints to keep. In the fixed style, a stage can only continue from a checkpoint
+ * that is not newer than the explorer's weights, and the trainer may be ahead of them by the train
+ * steps of a whole interval and the offset. So enough checkpoints to reach back are kept until the
+ * stage ends, even if `max_checkpoints_to_keep` is smaller. If the number of train steps depends on
+ * calls, more of them may have to be repeated.
  */
 function checkpointsNeeded({
   mode,

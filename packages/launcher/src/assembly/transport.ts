@@ -1,4 +1,4 @@
-/** How weights get from the trainer to the sampler, by sync method. */
+/** Moves weights from the trainer to the sampler, by sync method. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core/engine';
@@ -12,8 +12,8 @@ export interface StageTransport extends WeightTransport {
 }
 
 /**
- * `memory` switches arrays inside the engine, `checkpoint` uses a model folder under `sync/`, as an
- * engine that samples elsewhere does by itself.
+ * `memory` switches arrays inside the engine; `checkpoint` writes a model folder under `sync/`. An
+ * engine that samples in another program writes such a folder by itself.
  */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
   return stage.synchronizer.syncMethod === 'memory' || stage.sampler !== undefined

@@ -1,4 +1,4 @@
-/** Resources that have to be closed. */
+/** Resources that must be closed. */
 
 export interface Closable {
   close(): Promise<void>;
@@ -13,11 +13,11 @@ export function disposable<T extends Closable>(resource: T): T & AsyncDisposable
 export interface ResourceStack extends Closable {
   /** Closes `resource` with the stack. */
   use<T extends Closable>(resource: T): T;
-  /** In reverse order; rejects with the first error once all are closed. */
+  /** Closes the resources in reverse order; rejects with the first error once all are closed. */
   close(): Promise<void>;
 }
 
-/** Calls `open`. If it throws, what it has put on the stack is closed. */
+/** Calls `open`. If it throws, closes what is already on the stack. */
 export async function openTogether<T>(open: (stack: ResourceStack) => Promise<T>): Promise<T> {
   const resources: Closable[] = [];
   const stack: ResourceStack = {

@@ -23,9 +23,9 @@ export interface TaskParts {
   readonly rewardFns: Registry<RewardDefinition>;
 }
 
-/** Parts that a configuration may name: the built-in parts, those of plugins and those of programs. */
+/** Parts that a configuration may name: built-in parts, and those that plugins and programs add. */
 export interface Extensions extends TaskParts {
-  /** Opened by the workflows that play them, closed at the end of the run. */
+  /** Environments, opened by the workflows that play them and closed at the end of the run. */
   readonly environments: Environments;
   readonly taskOperators: TaskOperatorTable;
   readonly algorithms: AlgorithmTables;
@@ -37,18 +37,21 @@ export interface Extensions extends TaskParts {
   readonly pluginFiles: readonly string[];
 }
 
-/** Options of a run from its caller, for the modes of all its stages. */
+/** Options of a run that its caller sets for all stages. */
 export interface ModeOptions {
   readonly extensions: Extensions;
   /** Interrupts the run: finish the step, save, stop. */
   readonly signal: AbortSignal;
-  /** Sets an earlier run of this name aside in the store that processes share. @default false */
+  /**
+   * Replaces an earlier run of this name in the store that processes share; that run is kept under
+   * another name. @default false
+   */
   readonly newRun?: boolean;
-  /** An explorer that no trainer joins for so long explores alone. @default it waits for one */
+  /** Time in ms that an explorer waits for a trainer before it explores alone. @default no limit */
   readonly aloneAfterMs?: number;
-  /** Mode `serve`. */
+  /** Options of stages in mode `serve`. */
   readonly serve?: ServeOptions;
-  /** Mode `bench`. */
+  /** Options of stages in mode `bench`. */
   readonly evaluation?: EvaluationOptions;
 }
 
@@ -56,58 +59,64 @@ export interface StageContext extends ModeOptions {
   readonly stage: StageConfig;
   /** Model folder that the stage starts from. */
   readonly startModel: string;
-  /** An earlier process completed the stage, which may have become longer since. */
+  /** True if an earlier process completed the stage, which may have become longer since. */
   readonly endedBefore: boolean;
-  /** An earlier process has begun with the steps of the stage. */
+  /** True if an earlier process has begun with the steps of the stage. */
   readonly hasBegun: boolean;
   readonly runtime: Runtime;
   /** Opens the metric files, once it is known at which step the stage continues. */
   readonly openSink: (resume: ResumePoint) => MetricSink;
   /** Shows on the console what is in progress. */
   readonly onProgress: (progress: ExploreProgress) => void;
-  /** Says something on the console and in the log. */
+  /** Writes a line to the console and the log. */
   readonly say: (line: string) => void;
   /** Called with the number of train steps as soon as it is known. */
   readonly expectSteps: (total: number | undefined) => void;
-  /** Lets `trinity status` see what explorer and trainer wait for. @default nothing sees it */
+  /** Lets `trinity status` see what explorer and trainer wait for. @default no status */
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
-  /** Lets it see that runs wait for their environment. @default only the log says it */
+  /** Lets `trinity status` see that runs wait for their environment. @default only in the log */
   readonly onPause?: OnPause;
-  /** Lets rewards come by the id of a run alone. @default they need the key of the run */
+  /**
+   * Key with which a client may reward any run by its id. @default each reward needs the key of its
+   * run
+   */
   readonly rewardKey?: string | undefined;
 }
 
-/** Options of mode `bench` from its caller. */
+/** Options of mode `bench` that the caller sets. */
 export interface EvaluationOptions {
   /**
    * `base` (the weights before training), `last`, `best`, or numbers of train steps.
    * @default those that `eval_on_startup` and `bench_on_latest_checkpoint` name
    */
   readonly checkpoints: readonly string[];
-  /** Folder or GGUF file that takes the place of the model; then it alone is `base`. @default that of the run */
+  /**
+   * Folder or GGUF file that replaces the model; then it is the only checkpoint, `base`. @default
+   * the model of the run
+   */
   readonly model?: string | undefined;
-  /** Called for each evaluated checkpoint, by rising step. */
+  /** Called for each evaluated checkpoint, in ascending order of train steps. */
   readonly onCheckpoint: (checkpoint: EvaluatedCheckpoint) => void;
 }
 
 export interface EvaluatedCheckpoint {
-  /** Train step; 0: the weights before training. */
+  /** Train step; 0 is the weights before training. */
   readonly step: number;
-  /** Folder; undefined: the weights before training. */
+  /** Folder of the checkpoint; undefined for the weights before training. */
   readonly directory: string | undefined;
   readonly isLast: boolean;
   readonly sets: readonly EvaluatedSet[];
 }
 
-/** Options of mode `serve` from its caller. */
+/** Options of mode `serve` that the caller sets. */
 export interface ServeOptions {
   /** @default `explorer.listen_address` */
   readonly host?: string;
-  /** 0 = any free port. @default `explorer.proxy_port` */
+  /** 0 picks any free port. @default `explorer.proxy_port` */
   readonly port?: number;
   /** The key that clients have to send. @default a random one */
   readonly apiKey?: string;
-  /** False: another process trains, in mode `train`. @default true */
+  /** False if another process trains, in mode `train`. @default true */
   readonly train?: boolean;
   /** How long to wait at the end for requests in progress, in ms. @default 30_000 */
   readonly drainMs?: number;
@@ -118,7 +127,7 @@ export interface ServeOptions {
 export interface ServeAddress {
   /** `http://HOST:PORT` */
   readonly url: string;
-  /** A secret: for the person or program that started the server, never for a log. */
+  /** A secret for the person or program that started the server; must not be logged. */
   readonly apiKey: string;
   /** The served model as a line of text: run, train step, checkpoint, evaluation. */
   readonly model: string;
@@ -126,7 +135,7 @@ export interface ServeAddress {
 
 export interface StageResult {
   readonly interrupted: boolean;
-  /** An earlier process completed the stage, and nothing was left to do. */
+  /** True if an earlier process completed the stage and nothing was left to do. */
   readonly doneBefore: boolean;
   /** The last train step of the stage; a train step may update the weights several times. */
   readonly trainStep: number;

@@ -16,7 +16,7 @@ import { externalSampler } from '../assembly/models/external-model.js';
 import { disposable, type Closable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 
-/** The model itself counts as the checkpoint of step 0. Metrics are named `bench/<set>/...`. */
+/** Evaluates the model itself as the checkpoint of step 0. Metrics are named `bench/<set>/...`. */
 export async function runBench(context: StageContext): Promise<StageResult> {
   const { stage, startModel, extensions, runtime, signal, onProgress, onPause } = context;
   const { engines } = extensions;
@@ -75,7 +75,7 @@ const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
   exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }),
 };
 
-/** What is evaluated. */
+/** The parts of an evaluation. */
 interface Benched extends Closable {
   readonly sampler: Sampler;
   readonly targets: readonly BenchTarget[];
@@ -107,10 +107,10 @@ async function openBenched(context: StageContext, format: ChatFormat): Promise<B
 }
 
 interface BenchTarget {
-  /** Undefined: the weights that the engine was opened with. */
+  /** Undefined for the weights that the engine was opened with. */
   readonly checkpoint: Checkpoint | undefined;
   readonly step: number;
-  /** The newest checkpoint. */
+  /** True for the newest checkpoint. */
   readonly isLast: boolean;
 }
 
@@ -132,8 +132,8 @@ async function benchTargets(
 }
 
 /**
- * Checkpoints by rising step. To find the best checkpoint, all of them are evaluated.
- * @throws ConfigError for a name that is none, and for a checkpoint that is not there
+ * Checkpoints in ascending order of steps. To find the best checkpoint, all of them are evaluated.
+ * @throws ConfigError for an invalid name, and for a checkpoint that does not exist
  */
 function namedTargets(
   names: readonly string[],

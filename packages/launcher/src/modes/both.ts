@@ -19,7 +19,7 @@ import { superviseBoth } from './both/supervise.js';
 export const runBoth = async (context: StageContext): Promise<StageResult> =>
   runLoop({ ...context, stage: await withMadeTasks(context, context.hasBegun) });
 
-/** Explores, here or elsewhere, and trains; then evaluates the final weights. */
+/** Explores, here or in other processes, and trains; then evaluates the final weights. */
 export async function runLoop(context: StageContext, elsewhere?: Elsewhere): Promise<StageResult> {
   const { stage, startModel, extensions, hasBegun, runtime, signal } = context;
   const format = await openChatFormat(stage, startModel);
@@ -31,7 +31,7 @@ export async function runLoop(context: StageContext, elsewhere?: Elsewhere): Pro
   return await loopOver(context, data, () => openParts(context, data, elsewhere?.openExploreSide));
 }
 
-/** @param open what is not needed where the stage has ended before */
+/** @param open opens the parts that are only needed if the stage has not ended */
 export async function loopOver(
   context: StageContext,
   { tasks, store }: DataParts,
@@ -68,7 +68,7 @@ export async function loopOver(
   };
 }
 
-/** @throws BufferError: a stage without a single train step has not done what it is for */
+/** @throws BufferError if the stage has made no train step at all */
 function assertTrained({ step }: TrainerResult): void {
   if (step > 0) return;
   throw new BufferError(
@@ -86,7 +86,7 @@ interface FinalEvaluation {
   readonly sink: MetricSink;
 }
 
-/** Evaluates the final weights, which no evaluation during the run has seen. */
+/** Evaluates the final weights, which no evaluation during the run used. */
 async function evaluateAtEnd({
   evaluator,
   transport,

@@ -71,7 +71,7 @@ interface Side extends Closable {
   readonly failed: AbortSignal;
 }
 
-/** The engine that samples, and what agents call. */
+/** Opens the engine that samples, and the endpoint and models that agents call. */
 function openSide(context: StageContext, store: RunStore): Promise<Side> {
   const { stage, startModel, extensions, runtime, rewardKey, signal } = context;
   const { engines } = extensions;
@@ -92,7 +92,7 @@ function openSide(context: StageContext, store: RunStore): Promise<Side> {
   });
 }
 
-/** Counts as many tasks as an explore step has as one, for the warm-up of the time limit. */
+/** Records tasks in batches of the size of an explore step, for the warm-up of the time limit. */
 function inBatches(limits: TimeLimits, batchSize: number): (outcome: TaskOutcome) => TaskOutcome {
   let batch: TaskOutcome[] = [];
   return (outcome) => {

@@ -28,7 +28,7 @@ import { resumeTraining, trainHere } from './serve/train-here.js';
 
 /**
  * Serves until it is interrupted. Then it answers the requests in progress, finishes the train step
- * and saves it.
+ * and saves a checkpoint.
  */
 export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, startModel, extensions, runtime, signal, serve: { train = true } = {} } = context;
@@ -108,8 +108,8 @@ const lastExploreStep = async (store: Pick<ExperienceStore, 'explorerState'>): P
   ((await store.explorerState()) as ExplorerState | undefined)?.step ?? 0;
 
 /**
- * Rated calls are deleted once the experience store has them.
- * @throws BufferError when it has fewer commits than the calls
+ * Checks that no rated call is lost: calls are deleted once the experience store has them.
+ * @throws BufferError when the experience store has fewer commits than were made
  */
 async function assertNoneLost(
   store: Pick<ExperienceStore, 'explorerState'>,
@@ -123,7 +123,7 @@ async function assertNoneLost(
   );
 }
 
-/** A commit turns what clients have rated into experiences of the store. */
+/** Creates a commit, which turns calls that clients have rated into experiences of the store. */
 function commitInto(
   store: Pick<ExperienceStore, 'put' | 'explorerState'>,
   sink: MetricSink,

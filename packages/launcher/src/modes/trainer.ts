@@ -1,4 +1,7 @@
-/** Mode `train` beside explorers: plans the tasks, and trains on what explorers make of them. */
+/**
+ * Mode `train` beside explorers: plans the tasks, and trains on the experiences that explorers
+ * make.
+ */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger } from '@trinity-rft/core';
 import { withMadeTasks } from '../assembly/task-pipeline/make-tasks.js';
@@ -29,7 +32,10 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
   });
 }
 
-/** Evaluations need an explorer, and none is to come where every step is explored. */
+/**
+ * The stage of a trainer that joins after an explorer explored alone. Removes evaluations if every
+ * step is explored, because no explorer will make them.
+ */
 function afterExplorer(
   stage: StageConfig,
   { step, isLast }: { readonly step: number; readonly isLast: boolean },

@@ -1,7 +1,7 @@
 /**
  * Parts of the outer ring that the composition root uses. No other file of the core ring imports it
- * (`pnpm structure`): a part of the outer ring can change, or go, without a change to how training
- * works.
+ * (checked by `pnpm structure`): a part of the outer ring can change or be removed without a change
+ * to training.
  */
 export { sglangSampler, vllmSampler } from '@trinity-rft/engine-vllm';
 export type { EnvironmentDefinition, SplitName } from '@trinity-rft/environment';

@@ -1,4 +1,4 @@
-/** Where a plugin lies: a directory of modules, one module, or an npm package. */
+/** Finds a plugin: a directory of modules, one module, or an npm package. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -6,19 +6,19 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError } from '@trinity-rft/core';
 import type { Jiti } from 'jiti';
 
-/** A plugin and the modules whose exports it consists of. */
+/** A plugin, and the modules that make it up. */
 export interface FoundPlugin {
   /** Name in messages. */
   readonly title: string;
   readonly files: readonly string[];
-  /** Modules of a directory that are not loaded by themselves. @default none */
+  /** Modules of a directory that are only loaded if others import them. @default no modules */
   readonly helpers?: readonly string[];
 }
 
 interface PluginPlaces {
   /** Finds the entry of an npm package. */
   readonly jiti: Jiti;
-  /** Relative paths start here, and packages are looked for in its `node_modules` first. */
+  /** Relative paths start here, and packages are looked up in its `node_modules` first. */
   readonly cwd: string;
   /** Folders whose `node_modules` may hold the package as well. */
   readonly projects: readonly string[];
@@ -46,8 +46,8 @@ export async function findPluginDirectory(directory: string): Promise<FoundPlugi
 }
 
 /**
- * A plugin by path or by the name of a package. A directory that is itself a package counts as its
- * entry; a path goes before a package of the same name.
+ * A plugin by path or package name. A directory that is itself a package counts as its entry; a
+ * path takes precedence over a package of the same name.
  * @throws ConfigError when there is neither
  */
 export async function findPlugin(plugin: string, places: PluginPlaces): Promise<FoundPlugin> {
@@ -69,7 +69,7 @@ export async function findPlugin(plugin: string, places: PluginPlaces): Promise<
 
 const isPath = (plugin: string): boolean => /^[./\\~]|^[A-Za-z]:/.test(plugin);
 
-/** The entry of the package in a directory; undefined when it has none that exists. */
+/** The entry of the package in a directory; undefined if it has none or the file does not exist. */
 function entryOf(directory: string, jiti: Jiti): string | undefined {
   const manifestFile = path.join(directory, 'package.json');
   if (!existsSync(manifestFile)) return undefined;

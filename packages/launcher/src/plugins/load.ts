@@ -21,19 +21,19 @@ export interface Plugins {
   /** Algorithms and their parts. */
   readonly algorithms: readonly Definition[];
   readonly taskOperators: readonly TaskOperatorDefinition[];
-  /** The modules that were loaded, and what they may import from beside them. */
+  /** The modules that were loaded, and the files beside them that they may import. */
   readonly files: readonly string[];
 }
 
 export interface PluginOptions {
   /**
    * npm packages, directories or modules that export workflows, reward functions and algorithms.
-   * @default none
+   * @default no plugins
    */
   readonly plugins?: readonly string[];
-  /** Directories of which every module is loaded. @default none */
+  /** Directories whose modules are all loaded. @default no directories */
   readonly pluginDirs?: readonly string[];
-  /** Scorers as `FILE#EXPORT`: a reward function of that name is made of each. @default none */
+  /** Scorers as `FILE#EXPORT`: each becomes a reward function of that name. @default no scorers */
   readonly scorers?: readonly string[];
   /** @default the working directory of the process */
   readonly cwd?: string;
@@ -48,13 +48,14 @@ const algorithmKinds = {
 
 /**
  * Loads the entry of each package and every module at the top level of each directory, and collects
- * the exports that `defineWorkflow`, `defineReward`, `defineEnvironment`, `defineTaskOperator`, `defineAlgorithm` or a
- * function for its parts created. TypeScript needs no build; modules may import each other and packages. In a directory,
- * files whose name begins with `_` or `.`, tests and declarations are skipped. Engines cannot be
- * plugins: a program passes them in `ExtensionOptions.engines`.
+ * the exports that `defineWorkflow`, `defineReward`, `defineEnvironment`, `defineTaskOperator`,
+ * `defineAlgorithm` or a function for its parts created. TypeScript needs no build; modules may
+ * import each other and packages. In a directory, files whose name begins with `_` or `.`, tests
+ * and declarations are skipped. Engines cannot be plugins: a program passes them in
+ * `ExtensionOptions.engines`.
  * @param projects folders whose `node_modules` may hold the packages, besides that of `cwd`
- * @throws ConfigError naming the plugin that is missing, cannot be loaded or defines nothing, or the
- * two files that use one name
+ * @throws ConfigError naming the plugin that is missing, cannot be loaded or defines nothing, or
+ * the two files that use one name
  */
 export async function loadPlugins(
   { plugins = [], pluginDirs = [], scorers = [], cwd = process.cwd() }: PluginOptions,
@@ -66,7 +67,10 @@ export async function loadPlugins(
     ...(await Promise.all([...directories].map(findPluginDirectory))),
     ...(await Promise.all(plugins.map((each) => findPlugin(each, { jiti, cwd, projects })))),
   ];
-  /** Each with the file that exports it first: several modules may export one definition. */
+  /**
+   * Definitions with the file that exports each of them first: several modules may export the same
+   * one.
+   */
   const definitions = new Map<unknown, string>();
   for (const plugin of found)
     for (const [value, file] of await definitionsOf(jiti, plugin))
@@ -96,7 +100,7 @@ export async function loadPlugins(
   };
 }
 
-/** @throws ConfigError when there is no such file, or its export is no scorer */
+/** @throws ConfigError if the file does not exist, or its export is not a scorer */
 async function loadScorer(
   jiti: Jiti,
   name: string,
@@ -125,7 +129,7 @@ async function loadScorer(
   }
 }
 
-/** @throws ConfigError when it has none */
+/** @throws ConfigError if the module defines nothing */
 async function definitionsOf(
   jiti: Jiti,
   { title, files }: FoundPlugin,

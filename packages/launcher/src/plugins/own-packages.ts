@@ -1,4 +1,4 @@
-/** The packages of this program as plugins see them. */
+/** The packages of this program, as plugins import them. */
 import { createRequire } from 'node:module';
 import * as algorithm from '@trinity-rft/algorithm';
 import * as core from '@trinity-rft/core';
@@ -19,7 +19,7 @@ const loaded: Readonly<Record<string, Exports>> = {
   '@trinity-rft/workflow/reward': reward,
 };
 
-/** The rest of what a project may import, loaded when a plugin does. */
+/** Other packages that a project may import, loaded when a plugin imports them. */
 const others = [
   'buffer',
   'chat',
@@ -58,8 +58,8 @@ export function ownPackages(): Record<string, Exports> {
 }
 
 /**
- * The exports of a package; one that is missing is an error that says where it is. Otherwise it
- * would be undefined, and the error that of calling it.
+ * The exports of a package. Reading a name that it does not export throws an error that says which
+ * package has that name, instead of giving undefined.
  */
 function explained(name: string, exports: Exports): Exports {
   const isMissing = (key: string | symbol): key is string =>
@@ -77,7 +77,7 @@ function explained(name: string, exports: Exports): Exports {
   );
 }
 
-/** Keys that loaders read of every module. */
+/** Keys that loaders read from every module. */
 const asksWhatItIs = new Set([
   'default',
   'then',

@@ -1,7 +1,7 @@
 /**
- * Checks what a configuration names on disk, as far as that is possible without starting: rows of
- * data, and models with their tokenizers. `trinity config check`, `trinity config plan` and a run
- * share it.
+ * Checks what a configuration names on disk, as far as possible without starting: rows of data, and
+ * models with their tokenizers. Used by `trinity config check`, `trinity config plan` and every
+ * run.
  */
 import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
@@ -51,11 +51,13 @@ import type { Extensions } from '../context/stage-context.js';
 export type Checkable = Pick<LoadedConfig, 'config'> & Partial<Pick<LoadedConfig, 'problemAt'>>;
 
 export interface CheckOptions {
-  /** The stages that are checked begin with this one. @default 0 */
+  /** First stage to check. @default 0 */
   readonly from?: number;
-  /** Begins the first generated task of an environment, to see how long it is. @default false */
+  /**
+   * True to begin the first generated task of an environment, to measure its prompt. @default false
+   */
   readonly beginTasks?: boolean;
-  /** Has the keys of services. @default the environment of the process */
+  /** Environment variables, with the keys of services. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
@@ -63,13 +65,13 @@ export interface CheckOptions {
 export interface CheckedFiles {
   /** One line each, with the place in the file. */
   readonly warnings: readonly string[];
-  /** The same for programs. */
+  /** The warnings as data for programs. */
   readonly warningProblems: readonly ConfigProblem[];
   /** For each stage from the first one on: rows by the name of their task set or data set. */
   readonly rows: readonly Readonly<Record<string, number>>[];
-  /** For each of these stages: what its task pipeline does. */
+  /** For each of these stages: the effect of its task pipeline. */
   readonly pipelines: readonly (readonly PipelinePlan[])[];
-  /** For each of these stages: who grades the answers of a task set, where there is a choice. */
+  /** For each of these stages: the grader of each task set that has a choice of graders. */
   readonly graders: readonly (readonly GraderPlan[])[];
   /** For each of these stages: digests of rows, by the key of the setting that names them. */
   readonly digests: readonly Readonly<Record<string, string>>[];
@@ -126,7 +128,7 @@ export async function checkFiles(
 
 type KeyPath = readonly (string | number)[];
 
-/** For configurations that were not read from a file. */
+/** Place of a problem in a configuration that was not read from a file. */
 export const inNoFile: ProblemAt = (_stage, key, message) => ({
   file: 'configuration',
   line: 0,
@@ -137,7 +139,7 @@ export const inNoFile: ProblemAt = (_stage, key, message) => ({
 
 interface Check {
   readonly hasBegun: boolean;
-  /** Where what its task pipeline does is added. */
+  /** Plans of task pipelines; the check adds its own. */
   readonly pipelines: PipelinePlan[];
   /** Digests of rows, by the key of the setting that names them. */
   readonly digests: Record<string, string>;
@@ -148,7 +150,7 @@ interface Check {
   readonly warn: (key: KeyPath, message: string) => void;
 }
 
-/** `buffer.explorer_input.tasksets[0].path` */
+/** Key as text, such as `buffer.explorer_input.tasksets[0].path`. */
 const nameOf = (key: KeyPath): string =>
   key
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
@@ -161,7 +163,10 @@ function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): 
   digests[nameOf(key)] = digest.digest('hex');
 }
 
-/** Reports what the user can fix at `key`; other errors are not about the configuration. */
+/**
+ * Reports errors that the user can fix at `key`; rethrows errors that are not about the
+ * configuration.
+ */
 async function attempt<T>(
   { report }: Check,
   key: KeyPath,
@@ -179,7 +184,7 @@ async function attempt<T>(
   }
 }
 
-/** Says which folder an error is about, where the error itself does not. */
+/** Adds the folder to the message of an error that does not name it. */
 async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -219,7 +224,7 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
   return counts;
 }
 
-/** Checks that the workflow can play the rows: they may be those of another world. */
+/** Checks that the workflow can play the rows, which may be made for another environment. */
 async function checkFirstRow(
   check: Check,
   place: KeyPath,
@@ -235,7 +240,7 @@ async function checkFirstRow(
   );
 }
 
-/** A prompt that is too long fails each run of its task. */
+/** Warns of prompts that are too long: every run of such a task would fail. */
 async function measurePrompts({ stage, extensions, signal, warn }: Check): Promise<void> {
   if (!isThere(stage.model.modelPath)) return;
   for (const taskset of stage.buffer.explorerInput.tasksets) {
@@ -260,7 +265,7 @@ function* gradersOf({ stage, extensions, warn }: Check): Generator<GraderPlan> {
   }
 }
 
-/** The task set as its pipeline makes it, as far as that is known without asking a model. */
+/** The task set as its pipeline makes it, as far as this is known without calling a model. */
 async function readToLearn(
   { stage, extensions, signal, pipelines, hasBegun }: Check,
   taskset: TasksetConfig,
@@ -287,7 +292,7 @@ async function readToLearn(
   return { ...checkTasks(rows, taskset, extensions), rows };
 }
 
-/** `counts`: tasks of each set, undefined for one that could not be read. */
+/** @param counts number of tasks of each set; undefined for a set that could not be read */
 function checkSteps({ stage, report }: Check, counts: readonly (number | undefined)[]): void {
   const { batchSize, totalEpochs, totalSteps } = stage.buffer;
   const tasks = counts.reduce<number>((sum, count) => sum + (count ?? Number.NaN), 0);
@@ -298,7 +303,7 @@ function checkSteps({ stage, report }: Check, counts: readonly (number | undefin
     );
 }
 
-/** Supervised data, and the answers of experts. */
+/** Checks supervised data and the answers of experts; returns their numbers of rows. */
 async function checkRows(check: Check): Promise<Readonly<Record<string, number>>> {
   const { stage, signal } = check;
   const input = ['buffer', 'trainer_input'];
@@ -312,7 +317,7 @@ async function checkRows(check: Check): Promise<Readonly<Record<string, number>>
   return rows ? { [stage.buffer.trainerInput.experienceBuffer.name]: rows.length } : {};
 }
 
-/** Stored experiences are trained on once, so their number bounds the steps. */
+/** Checks that there are enough stored experiences for the steps: each is trained on once. */
 function checkStored({ stage, warn }: Check): void {
   const { trainerInput, totalSteps, trainBatchSize } = stage.buffer;
   const { experienceBuffer } = trainerInput;
@@ -333,7 +338,10 @@ function checkStored({ stage, warn }: Check): void {
     );
 }
 
-/** A model that a stage takes over from the one before was checked there. */
+/**
+ * Checks the models, except one that the stage takes over from the stage before, which was checked
+ * there.
+ */
 async function checkModels(check: Check): Promise<void> {
   const { model, engine, explorer } = check.stage;
   if (!model.fromPreviousStage) {
@@ -380,5 +388,5 @@ async function checkModel(
   );
 }
 
-/** A folder or a file, not an id of the hub. */
+/** True for a folder or file on this disk, as opposed to a hub id. */
 const isThere = (path: string): boolean => diskAt('.').kind(path) !== undefined;

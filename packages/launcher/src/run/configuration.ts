@@ -1,5 +1,5 @@
 /**
- * A configuration together with what it may name. Plugins are loaded first, because the
+ * Reads a configuration and the plugins that it names. Plugins are loaded first, because the
  * configuration is checked against what they define.
  */
 import path from 'node:path';
@@ -25,7 +25,7 @@ import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
 import { loadPlugins, type PluginOptions } from '../plugins/load.js';
 
-/** Names that a program adds to those that a configuration may use. */
+/** Parts that a program adds to those that a configuration may use. */
 export interface ExtensionOptions extends PluginOptions {
   /** More workflows and reward functions. */
   readonly workflows?: readonly WorkflowDefinition[];
@@ -39,21 +39,20 @@ export interface ExtensionOptions extends PluginOptions {
   /** Consumers of metrics, beside those of the configuration. */
   readonly monitors?: readonly Monitor[];
   /**
-   * Keeps experiences, instead of SQLite. It is given the path of the experience buffer, throws when
-   * another process has that store open, and is closed with the run. The studio and other readers
-   * of a run know SQLite only.
+   * Opens the storage for experiences, instead of SQLite, at the path of the experience buffer. It
+   * throws when another process has that store open, and is closed with the run. The studio and
+   * other readers of a run only support SQLite.
    */
   readonly openRows?: (path: string) => RowDriver;
 }
 
 export interface ConfigurationOptions
   extends ExtensionOptions, Pick<LoadConfigOptions, 'overrides' | 'overridesName' | 'text'> {
-  /** YAML file. */
+  /** Path of the YAML file. */
   readonly configPath: string;
   /**
-   * True if workflows and reward functions that the file names must be known. Commands that only
-   * read what a run left behind do not need them, nor the plugins that define them.
-   * @default true
+   * True if the workflows and reward functions that the file names must exist. Commands that only
+   * read what a run left behind need neither them nor the plugins that define them. @default true
    */
   readonly checkNames?: boolean;
   /** @default the environment of the process */
@@ -105,7 +104,7 @@ export async function loadExtensions(
 }
 
 /**
- * Loads the plugins of the options and of the file, then the file.
+ * Loads the plugins that the options and the file name, then the file.
  * @throws ConfigError for plugins, and with every problem of the file
  */
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
@@ -138,7 +137,7 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
   return { ...extensions, loaded };
 }
 
-/** `20260701093000`, in UTC. */
+/** Current time in UTC, such as `20260701093000`. */
 export function timestamp(clock: Clock): string {
   return new Date(clock.now()).toISOString().replaceAll(/\D/g, '').slice(0, 14);
 }

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { replaceFile, tryJson } from '@trinity-rft/core/support';
 
-/** Below the folder of the run. */
+/** Name of the file in the folder of the run. */
 const endFile = 'end.json';
 
 export interface RunEnd {
   readonly how: 'finished' | 'interrupted' | 'failed';
-  /** Cause of the interruption: `SIGTERM`. */
+  /** Cause of an interruption, such as `SIGTERM`. */
   readonly by?: string;
   readonly trainStep?: number;
   /** Milliseconds since the epoch. */
@@ -19,7 +19,10 @@ export interface RunEnd {
 export const forgetEnd = (directory: string): Promise<void> =>
   rm(path.join(directory, endFile), { force: true });
 
-/** Does not reject: how the work itself ended is more important than this file. */
+/**
+ * Writes how the run ended. Never rejects: the outcome of the work itself is more important than
+ * this file.
+ */
 export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
   const isThere = await stat(directory).catch(() => undefined);
   if (isThere === undefined) return;
@@ -28,20 +31,20 @@ export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
   );
 }
 
-/** Undefined: a process makes it, none ever did, or the last one was killed. */
+/** Undefined if a process is making the run, none ever did, or the last one was killed. */
 export async function readEnd(directory: string): Promise<RunEnd | undefined> {
   const text = await readFile(path.join(directory, endFile), 'utf8').catch(() => undefined);
   return tryJson(text) as RunEnd | undefined;
 }
 
-/** Cause of an abort: the name of the process's own signal, or why a program stopped the run. */
+/** Cause of an abort: the signal that the process received, or the reason that a program gave. */
 export const interruptOf = ({ aborted, reason }: AbortSignal): string | undefined => {
   if (!aborted) return undefined;
   const text = describeError(reason);
   return /^The process received (\w+)\.$/.exec(text)?.[1] ?? text;
 };
 
-/** `was stopped by SIGTERM after train step 12, on 2026-11-23 at 15:40:24`. */
+/** Text such as `was stopped by SIGTERM after train step 12, on 2026-11-23 at 15:40:24`. */
 export function describeEnd({ how, by, trainStep, at }: RunEnd): string {
   const verb = { finished: 'finished', interrupted: 'was stopped', failed: 'failed' }[how];
   const cause = by === undefined ? '' : ` by ${by}`;
@@ -49,7 +52,7 @@ export function describeEnd({ how, by, trainStep, at }: RunEnd): string {
   return `${verb}${cause}${step}, on ${timeOf(at)}`;
 }
 
-/** Local time. */
+/** Time as text, in local time. */
 const timeOf = (at: number): string => {
   const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19).replace('T', ' at ');

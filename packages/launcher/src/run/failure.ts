@@ -1,4 +1,4 @@
-/** Files of a failed run, and errors that no code handles. */
+/** Files of a failed run, and the handling of errors that no other code handles. */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, CancelledError } from '@trinity-rft/core';
@@ -40,7 +40,10 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
   );
 }
 
-/** The messages of the newest {@link writeFailure} of a run or of one of its stages, if there is one. */
+/**
+ * The messages of the newest {@link writeFailure} of a run or one of its stages; undefined if there
+ * is none.
+ */
 export async function readFailure(jobDirectory: string): Promise<string | undefined> {
   const inside = await readdir(jobDirectory).catch(() => []);
   const stages = inside.filter((name) => name !== evaluationsName);
@@ -54,7 +57,7 @@ export async function readFailure(jobDirectory: string): Promise<string | undefi
   return newest && messagesIn(await readFile(newest.file, 'utf8'));
 }
 
-/** Excludes the places in the code. */
+/** Removes the stack frames and keeps the messages. */
 const messagesIn = (stacks: string): string =>
   stacks
     .split('\n')
@@ -66,8 +69,9 @@ const mostCauses = 8;
 const longestStack = 20_000;
 
 /**
- * Only stacks: other fields of a client library's errors hold requests, with the keys in them.
- * Causes may be circular, so they are cut off at {@link mostCauses}.
+ * Stacks of an error and its causes. Other fields are left out: those of a client library's errors
+ * hold requests, with their API keys. Causes may be circular, so they are cut off at {@link
+ * mostCauses}.
  */
 export function stacksOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return describeError(error);
@@ -77,7 +81,7 @@ export function stacksOf(error: unknown, depth = 0): string {
   return `${stack}\n  [cause]: ${stacksOf(cause, depth + 1).replaceAll('\n', '\n  ')}`;
 }
 
-/** Per run. Messages that contain times or ids all differ, so their number needs a limit. */
+/** Maximum number of reports per run: messages that contain times or ids all differ. */
 const mostReports = 100;
 
 const strayErrors = {
@@ -87,8 +91,8 @@ const strayErrors = {
 
 /**
  * Reports unhandled rejections and uncaught exceptions, once per message, instead of letting them
- * end the process: a user's agent may leave a promise or a timer behind. The attempt that it
- * belongs to ends with its own result or its deadline.
+ * end the process: a user's agent may leave a promise or a timer behind. The attempt that caused
+ * them still ends with its own result or at its deadline.
  */
 export function catchStrayErrors(report: (line: string) => void): { stop(): void } {
   const seen = new Set<string>();

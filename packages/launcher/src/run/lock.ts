@@ -1,4 +1,4 @@
-/** One process per run directory. */
+/** Allows one process per run directory. */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,11 +9,11 @@ import { ConfigError, describeError } from '@trinity-rft/core';
 const busy = 5;
 
 /**
- * Locks the run directory, which is created if it does not exist, and returns its release. It is a
- * lock of the operating system on the empty database `<role>.lock`, so it is released however the
- * process ends, and a new process with the same id does not inherit it. `<role>.pid` next to it is
- * only for messages. A server without a trainer has a separate lock (`serve`), since another
- * process trains in the same directory.
+ * Locks the run directory, which is created if it does not exist, and returns a function that
+ * releases it. The lock is an operating system lock on the empty database `<role>.lock`, so it is
+ * released however the process ends, and a new process with the same id does not inherit it.
+ * `<role>.pid` next to it is only for messages. A server without a trainer has a separate lock
+ * (`serve`), since another process trains in the same directory.
  * @throws ConfigError naming the process that holds the lock, or the folder that cannot be written
  */
 export async function lockRun(
@@ -43,7 +43,7 @@ export async function lockRun(
   };
 }
 
-/** The process that holds a run directory now, on this machine. */
+/** The process on this machine that holds a run directory now. */
 export async function lockHolder(
   jobDirectory: string,
   role: 'run' | 'serve' = 'run',

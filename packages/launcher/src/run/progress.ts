@@ -1,4 +1,4 @@
-/** Stages of a run that are done: `stage_meta.json` in the run's directory. */
+/** Completed stages of a run: `stage_meta.json` in the run's directory. */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';

@@ -48,8 +48,8 @@ import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
 
 /**
- * `file`: plugins are looked for in the `node_modules` of its folder as well; `problemAt`: for the
- * places of what is wrong with files that it names.
+ * `file`: its folder is another place where plugins are looked up; `problemAt`: finds the line of a
+ * problem with a file that the configuration names.
  */
 type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
   Partial<Pick<LoadedConfig, 'file' | 'problemAt'>>;
@@ -57,11 +57,11 @@ type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
 export interface RunOptions
   extends ExtensionOptions, Pick<ConfigurationOptions, 'overrides' | 'overridesName'> {
   /**
-   * YAML file, or what `parseConfig` returned for another source. It must have been parsed with the
-   * same algorithms and engines.
+   * YAML file, or the result of `parseConfig` for another source, which must have been parsed with
+   * the same algorithms and engines.
    */
   readonly configPath: string | ParsedConfig;
-  /** Where progress is written. */
+  /** Terminal to which progress is written. */
   readonly terminal: Terminal;
   /**
    * Interrupts the run: it finishes the step in progress and writes a checkpoint, so that it can be
@@ -72,44 +72,44 @@ export interface RunOptions
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @default the system clock */
   readonly clock?: Clock;
-  /** For stages of mode `serve`. */
+  /** Options of stages in mode `serve`. */
   readonly serve?: ServeOptions;
   /**
-   * Starts over where a store that processes share holds an earlier run of this name, which is set
-   * aside. @default false: such a run is refused
+   * Starts over if a store that processes share holds an earlier run of this name, which is kept
+   * under another name. @default false, which refuses such a run
    */
   readonly newRun?: boolean;
   /**
-   * Explores without a trainer, in mode `explore`. @default after 30 s without one where the
-   * configuration itself says `mode: explore`; never where `overrides` say it
+   * Explores without a trainer, in mode `explore`. @default after 30 s without a trainer if the
+   * configuration itself says `mode: explore`; never if `overrides` say it
    */
   readonly alone?: boolean;
   /**
-   * Continues although the contents of files that the run reads have changed since it was last
-   * started. @default false: they are refused by name
+   * Continues even if the contents of files that the run reads have changed since it was last
+   * started. @default false, which refuses them by name
    */
   readonly acceptChangedFiles?: boolean;
-  /** For stages of mode `bench`. */
+  /** Options of stages in mode `bench`. */
   readonly evaluation?: EvaluationOptions;
 }
 
 export interface RunSummary {
   readonly interrupted: boolean;
-  /** An earlier process completed the run, and nothing was left to do. */
+  /** True if an earlier process completed the run and nothing was left to do. */
   readonly doneBefore: boolean;
   readonly jobDirectory: string;
   /** Last train step of the stage that ran last. */
   readonly trainStep: number;
   /** Folder of the last checkpoint; undefined when nothing was trained. */
   readonly checkpoint: string | undefined;
-  /** The last stage has evaluation sets. */
+  /** True if the last stage has evaluation sets. */
   readonly hasEvaluations: boolean;
 }
 
 /**
- * Runs, or resumes, what `configPath` describes. Until it resolves, uncaught errors of the process
- * are reported instead of ending it.
- * @throws ConfigError and TaskError for what the user can fix, other errors for the rest
+ * Starts or resumes the run that `configPath` describes. Until it resolves, uncaught errors of the
+ * process are reported instead of ending it.
+ * @throws ConfigError and TaskError for problems that the user can fix, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
   const { terminal, env = process.env, serve, evaluation } = options;
@@ -127,7 +127,10 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   }
 }
 
-/** Checks what the configuration names, then runs it under the lock of its folder. */
+/**
+ * Checks the files and parts that the configuration names, then runs it under the lock of its
+ * folder.
+ */
 async function runRead(
   options: RunOptions,
   read: ParsedConfig & { readonly extensions: Extensions },
@@ -180,7 +183,7 @@ async function readAll(
   return { ...(await loadExtensions(all, projects)), loaded: configPath };
 }
 
-/** Finds unknown names before anything starts. */
+/** Checks the names of workflows and reward functions before anything starts. */
 function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Extensions): void {
   for (const { taskset } of config.stages.flatMap(tasksetsOf)) {
     const { workflow, rewardFn, rewardFnArgs } = taskset;
@@ -189,7 +192,10 @@ function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Exte
   }
 }
 
-/** An interrupt ends the work early, with `otherwise`; the run then ends before it opens a model. */
+/**
+ * Resolves to `otherwise` if `signal` interrupts the work; the run then ends before it opens a
+ * model.
+ */
 async function unlessInterrupted<T>(
   signal: AbortSignal,
   otherwise: T,
@@ -203,7 +209,7 @@ async function unlessInterrupted<T>(
   }
 }
 
-/** @throws ConfigError where a run that no store shares would be continued */
+/** @throws ConfigError if the run would be continued although it uses no shared store */
 function assertStartsOver({ resume, jobDirectory, stages: [stage] }: ResolvedConfig): void {
   if (!resume || stage.part !== undefined) return;
   throw new ConfigError(
@@ -212,7 +218,7 @@ function assertStartsOver({ resume, jobDirectory, stages: [stage] }: ResolvedCon
   );
 }
 
-/** @throws ConfigError where no explorer would see that it is alone */
+/** @throws ConfigError if the run has no explorer that could explore alone */
 function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
   if (part === 'explore') return;
   throw new ConfigError(
@@ -221,7 +227,9 @@ function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
   );
 }
 
-/** A run starts no other processes: the command `trinity run` does. */
+/**
+ * Warnings that explorers are not started: only the command `trinity run` starts other processes.
+ */
 const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =>
   stages
     .filter(({ mode, part, cluster }) => mode === 'both' && !part && cluster.explorers > 0)
@@ -231,11 +239,14 @@ const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =
         `cluster.explorers ${explorers} has no effect here: this process explores and trains. The command "trinity run" starts explorers; a program starts them as runs of their own, with the overrides { mode: 'explore' } and { mode: 'train' }.`,
     );
 
-/** In ms. The other side of a run that a command line takes apart is started as well. */
+/**
+ * Time in ms that an explorer waits for a trainer. No limit if `overrides` set the mode, because
+ * then the trainer is started as well.
+ */
 const aloneAfter = ({ alone, overrides }: RunOptions): number =>
   alone ? 0 : overrides?.['mode'] === undefined ? 30_000 : Infinity;
 
-/** Inputs of the stages from `from` on. */
+/** Inputs of stage `from` and those after it. */
 interface Reads {
   readonly from: number;
   /** Undefined when the user interrupted the reading. */
@@ -245,7 +256,7 @@ interface Reads {
   readonly isAccepted: boolean;
 }
 
-/** @param loaded its `file` is absolute; undefined where it comes from no file */
+/** @param loaded its `file` is absolute; undefined if it comes from no file */
 async function runLocked(
   loaded: ParsedConfig,
   surroundings: StageSurroundings,
@@ -340,13 +351,16 @@ async function runStages(
   return { ...last, jobDirectory, hasEvaluations };
 }
 
-/** Restarts of an engine's server within this time count as one trouble, which ends the run at the third. */
+/**
+ * Time in ms within which restarts of an engine's server count together; the third one ends the
+ * run.
+ */
 const troubleMs = 10 * 60_000;
 const mostRestarts = 3;
 
 /**
- * Runs a stage, again where its engine says that its server was restarted: as another start of the command
- * would, from the last checkpoint.
+ * Runs a stage, and runs it again if its engine reports that its server was restarted: like another
+ * start of the command, it continues from the last checkpoint.
  */
 async function resuming(
   { terminal, clock, signal }: StageSurroundings,

@@ -9,7 +9,7 @@ export async function writeSource(jobDirectory: string, file: string): Promise<v
   await writeFile(path.join(jobDirectory, fileName), `${JSON.stringify({ file })}\n`);
 }
 
-/** Its absolute path; undefined for runs of programs, and where nothing was recorded. */
+/** Absolute path of the file; undefined for runs of programs, and if nothing was recorded. */
 export async function readSource(jobDirectory: string): Promise<string | undefined> {
   const text = await readFile(path.join(jobDirectory, fileName), 'utf8').catch(() => undefined);
   const file = (tryJson(text) as { readonly file?: unknown } | null | undefined)?.file;

@@ -1,4 +1,4 @@
-/** One stage: its log and monitor, its mode, and what it leaves behind when it fails. */
+/** Runs one stage: its log and monitor, its mode, and the files that it writes when it fails. */
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
@@ -37,7 +37,7 @@ interface StageOptions extends StageSurroundings {
   readonly hasBegun: boolean;
   /** Consequences of a changed configuration for the run, one line each. */
   readonly changes: readonly string[];
-  /** Called when the stage has been opened, and its first step comes next. */
+  /** Called when the stage has been opened and its first step follows. */
   readonly onStart: () => void;
 }
 
@@ -119,15 +119,18 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   }
 }
 
-/** A benchmark that fails is no failure of the run. */
+/**
+ * Folder for the files of a failure. A failed benchmark does not mean that the run failed, so it
+ * has its own.
+ */
 function failureFolder(stage: StageConfig): string {
   if (stage.mode === 'bench') return evaluationsFolder(stage.jobDirectory);
   return stage.part === 'explore' ? explorerFolder(stage) : stage.jobDirectory;
 }
 
 /**
- * Where a server alongside a trainer, and an explorer, keep what is theirs: the log and metrics of
- * the run belong to the process that trains.
+ * Folder for the log and metrics of a server beside a trainer, or of an explorer: those of the run
+ * belong to the process that trains.
  */
 function ownFolder(stage: StageConfig, serve: StageContext['serve']): string | undefined {
   if (stage.part === 'explore') return explorerFolder(stage);
@@ -140,7 +143,7 @@ const withOwnLogs = (stage: StageConfig, folder: string): StageConfig => ({
   monitor: { ...stage.monitor, directory: path.join(folder, 'monitor') },
 });
 
-/** The result of an interrupt while nothing trains: the newest checkpoint on disk. */
+/** The result of an interrupt before training has begun: the newest checkpoint on disk. */
 async function interrupted(jobDirectory: string): Promise<StageResult> {
   const newest = (await listCheckpoints(jobDirectory)).at(-1);
   return {

@@ -1,6 +1,6 @@
 /**
- * `status.json`: what a process that makes a run by itself says of its two halves, once a second.
- * Processes apart say it in the store that they share.
+ * `status.json`: the state of the explorer and the trainer of a process that makes a run alone,
+ * written once a second. Processes that share a run use their store instead.
  */
 import { rmSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -8,17 +8,17 @@ import path from 'node:path';
 import type { MemberRole, Wait } from '@trinity-rft/core/store';
 import { replaceFileSync } from '@trinity-rft/core/support';
 
-/** Below the folder of the run. */
+/** Name of the file in the folder of the run. */
 export const processFileName = 'status.json';
 const beatMs = 1000;
 
 export interface ProcessFile {
-  /** From now on this half of the process waits, until the returned function is called. */
+  /** Marks this half of the process as waiting until the returned function is called. */
   wait(role: MemberRole, wait: Pick<Wait, 'what' | 'on'>): () => void;
   close(): void;
 }
 
-/** How far the run is. */
+/** Progress of the run. */
 export interface ProcessProgress {
   readonly exploreStep: number;
   readonly trainStep: number;

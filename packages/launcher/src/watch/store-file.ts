@@ -1,19 +1,19 @@
 /**
- * `store.json`: where the processes of a run meet, when that is not the `run.db` in its folder. It holds
- * no password.
+ * `store.json`: the address of the store that the processes of a run share, if it is not the
+ * `run.db` in the run's folder. It holds no password.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { isSecretName, replaceFileSync } from '@trinity-rft/core/support';
 
 export interface StorePlace {
-  /** URL of a server without its password, or a path. */
+  /** Path, or URL of a server without its password. */
   readonly url: string;
-  /** Name of the run in it. */
+  /** Name of the run in the store. */
   readonly run: string;
 }
 
-/** Below the folder of the run. */
+/** Name of the file in the folder of the run. */
 const storeFileName = 'store.json';
 /** The database of a run whose processes are on one machine. */
 export const ownStoreName = 'run.db';
@@ -29,7 +29,7 @@ export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace):
   replaceFileSync(file, `${JSON.stringify(place)}\n`);
 }
 
-/** Undefined: the run has its store in its folder, or none. */
+/** Undefined if the run has its store in its folder, or no store. */
 export function readStorePlace(jobDirectory: string): StorePlace | undefined {
   try {
     const text = readFileSync(path.join(jobDirectory, storeFileName), 'utf8');

@@ -1,16 +1,16 @@
-/** State of a process's synchronizer, for its `status.json`. */
+/** Reports the state of a process's synchronizer in its `status.json`. */
 import type { OnPause } from '@trinity-rft/explorer/internal';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
 import { openProcessFile } from './process-file.js';
 
 export interface ProcessWatch {
-  /** The same, seen by this watch. */
+  /** Wraps a synchronizer so that its waits are reported. */
   readonly watch: (synchronizer: Synchronizer) => Synchronizer;
   readonly onPause: OnPause;
   close(): void;
 }
 
-/** For a process that explores and trains. */
+/** Opens `status.json` for a process that explores and trains. */
 export function watchProcess(jobDirectory: string): ProcessWatch {
   const progress = { exploreStep: 0, trainStep: 0, version: 0 };
   const file = openProcessFile(jobDirectory, () => progress);

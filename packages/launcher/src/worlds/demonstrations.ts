@@ -4,16 +4,19 @@ import { demonstrate, type Demonstration, type SplitName } from '../outer/outer.
 import { openWorld, type WorldOptions } from './open-world.js';
 
 export interface DemonstrationOptions extends WorldOptions {
-  /** @default 'train' */
+  /** Split of the generated tasks. @default 'train' */
   readonly split?: SplitName;
   readonly count: number;
-  /** Another seed gives other tasks. @default 0 */
+  /** Seed of the tasks. @default 0 */
   readonly seed?: number;
-  /** @default that of the environment, or 20 */
+  /** Maximum number of turns. @default that of the environment, or 20 */
   readonly maxTurns?: number;
 }
 
-/** One for each task, in order. @throws ConfigError when the environment has no solver */
+/**
+ * Yields one conversation per task, in order.
+ * @throws ConfigError when the environment has no solver
+ */
 export async function* solveTasks(options: DemonstrationOptions): AsyncGenerator<Demonstration> {
   const { name, split = 'train', count, seed = 0 } = options;
   const world = await openWorld(options);

@@ -1,4 +1,4 @@
-/** One environment by its name, outside of a run. */
+/** Opens one environment by its name, outside of a run. */
 import {
   ConfigError,
   type Logger,
@@ -16,17 +16,17 @@ import {
 } from '../outer/outer.js';
 import { loadExtensions, type ExtensionOptions } from '../run/configuration.js';
 
-/** Environment to open, and where it may come from. */
+/** Environment to open, and the plugins that may define it. */
 export interface WorldOptions extends Pick<
   ExtensionOptions,
   'plugins' | 'pluginDirs' | 'environments' | 'cwd'
 > {
   readonly name: string;
-  /** Its `environment_args`. @default none */
+  /** The environment's `environment_args`. @default no arguments */
   readonly args?: Readonly<Record<string, unknown>>;
-  /** How long it may take to answer, in milliseconds. @default 60_000 */
+  /** Time in ms that the environment may take for an answer. @default 60_000 */
   readonly timeoutMs?: number;
-  /** @default silent */
+  /** @default no logger */
   readonly logger?: Logger;
   readonly signal?: AbortSignal;
 }
@@ -34,14 +34,20 @@ export interface WorldOptions extends Pick<
 export interface OpenWorld {
   readonly definition: EnvironmentDefinition;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Generated tasks. @throws TaskError when the environment generates none, or not so many */
+  /**
+   * Generated tasks.
+   * @throws TaskError when the environment generates no tasks, or fewer than `count`
+   */
   tasks(split: SplitName, count: number, seed: number): readonly RawTask[];
   /** Begins an episode of a task. @throws EnvironmentError, TaskError */
   begin(row: RawTask): Promise<{ readonly episode: GuardedEpisode; readonly seed: number }>;
   close(): Promise<void>;
 }
 
-/** Every environment that a configuration could name, by name. @throws ConfigError for plugins */
+/**
+ * All environments that a configuration could name, by name.
+ * @throws ConfigError for plugins
+ */
 export async function listEnvironments(
   options: Omit<WorldOptions, 'name'>,
 ): Promise<readonly EnvironmentDefinition[]> {

@@ -1,4 +1,4 @@
-/** Do the rows of a task set have what its configuration names? */
+/** Checks that the rows of a task set have the columns that its configuration names. */
 import type { TasksetConfig } from '@trinity-rft/config';
 import { describeError, type RawTask, type Task } from '@trinity-rft/core';
 import { fieldOf } from '@trinity-rft/core/internal';
@@ -7,15 +7,15 @@ import { toTask } from '@trinity-rft/explorer';
 import type { TaskParts } from '../../context/stage-context.js';
 
 interface RowProblem {
-  /** Below the task set. */
+  /** Path of the configuration key, relative to the task set. */
   readonly key: readonly string[];
   readonly message: string;
 }
 
 export interface RowFindings {
-  /** Problems on which every run of the task set would fail. */
+  /** Problems that make every run of the task set fail. */
   readonly problems: readonly RowProblem[];
-  /** Problems on which some of them fail. */
+  /** Problems that make some of its runs fail. */
   readonly warnings: readonly RowProblem[];
 }
 
@@ -95,16 +95,19 @@ const hasValue = (value: unknown): boolean =>
   value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
 
 interface NamedKey {
-  /** In YAML. */
+  /** Name of the key in the YAML file. */
   readonly key: string;
   readonly name: string;
-  /** A task without it is lost. */
+  /** True if a task cannot run without a value in this column. */
   readonly needed: boolean;
-  /** Something else takes its place. */
+  /** True if a row may leave the column out: another setting replaces it. */
   readonly optional: boolean;
 }
 
-/** An unused default may be missing. */
+/**
+ * Columns to look for: those that the configuration names. A column with its default name counts
+ * only if the workflow needs it.
+ */
 function namedKeys(taskset: TasksetConfig, parts: TaskParts): readonly NamedKey[] {
   const { format } = taskset;
   const { prompt, truth } = neededBy(taskset, parts);

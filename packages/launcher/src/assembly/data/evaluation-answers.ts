@@ -5,7 +5,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { Logger } from '@trinity-rft/core';
 import type { OnEvaluated } from '@trinity-rft/explorer';
 
-/** Below the folder of a stage. */
+/** Folder of evaluations, relative to the folder of a stage. */
 export const evaluationsName = 'evaluations';
 
 export const evaluationsFolder = (directory: string): string =>

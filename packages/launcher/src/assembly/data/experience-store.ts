@@ -18,7 +18,10 @@ import type { Extensions } from '../../context/stage-context.js';
 import { isWithin, readRunId, runIdOf } from './run-id.js';
 import { reuseOf } from './reuse.js';
 
-/** Undefined where the database lies in the folder of the run, and goes where that goes. */
+/**
+ * Identity of the run that owns the database. Undefined if the database lies in the folder of the
+ * run, because it then moves with that folder.
+ */
 async function ownerOf(
   { jobDirectory, mode }: StageConfig,
   database: string,
@@ -30,7 +33,7 @@ async function ownerOf(
   return { id, folder: await realpath(jobDirectory), hasBegun, isAt };
 }
 
-/** For writing only: another process trains on it. */
+/** Opens the store for writing only, because another process trains on it. */
 export async function openExperienceWriter(
   stage: StageConfig,
   openRows: Extensions['openRows'],
@@ -47,7 +50,7 @@ export async function openExperienceWriter(
 }
 
 interface StoreOptions extends Pick<Extensions, 'openRows'> {
-  /** An earlier process has begun with the steps of the stage. @default false */
+  /** True if an earlier process has begun with the steps of the stage. @default false */
   readonly hasBegun?: boolean;
   /** Path of the database, instead of the one in the configuration. */
   readonly path?: string;

@@ -1,4 +1,4 @@
-/** Where runs wait for their rewards. */
+/** The file in which runs wait for their rewards. */
 import path from 'node:path';
 import { scoreRun } from '@trinity-rft/buffer/late-rewards';
 import type { StageConfig } from '@trinity-rft/config';
@@ -8,7 +8,7 @@ import type { ScoreRun } from '@trinity-rft/model';
 
 const fileName = 'late_rewards.db';
 
-/** Beside the experience store of a stage. */
+/** Path of the late rewards, beside the experience store of a stage. */
 export function lateRewardsFile({ buffer, jobDirectory }: StageConfig): string {
   const { experienceBuffer } = buffer.trainerInput;
   const store = experienceBuffer.storageType === 'file' ? undefined : experienceBuffer.path;
@@ -18,11 +18,14 @@ export function lateRewardsFile({ buffer, jobDirectory }: StageConfig): string {
   );
 }
 
-/** @param database the experience store */
+/**
+ * Path of the late rewards.
+ * @param database path of the experience store
+ */
 export const lateRewardsBeside = (database: string): string =>
   path.join(path.dirname(database), fileName);
 
-/** Stores rewards that come over HTTP. */
+/** Stores rewards that arrive over HTTP in the file of late rewards. */
 export function lateRewardScorer(stage: StageConfig): ScoreRun {
   const file = lateRewardsFile(stage);
   return (run, reward) => {
@@ -35,7 +38,7 @@ export function lateRewardScorer(stage: StageConfig): ScoreRun {
   };
 }
 
-/** Stores them where explorers and trainer meet. */
+/** Stores rewards in the store that explorers and trainer share. */
 export const scorerOf =
   (store: Pick<RunStore, 'reward'>): ScoreRun =>
   async (run, reward) => {
@@ -46,7 +49,7 @@ export const scorerOf =
     if (receipt !== 'stored') throw refusal(run, receipt);
   };
 
-/** For clients, which learn nothing about the files of the run. */
+/** Error for a client, which must not learn anything about the files of the run. */
 function refusal(run: string, reason: string, cause?: unknown): ModelError {
   const [status, why] = answers[reason] ?? unstored;
   const code = status === unstored[0] ? 'reward_not_stored' : `reward_${reason}`;

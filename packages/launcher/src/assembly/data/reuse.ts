@@ -4,7 +4,10 @@ import type { StageConfig } from '@trinity-rft/config';
 import { stalenessBoundOf } from '@trinity-rft/config/internal';
 import type { Runtime } from '@trinity-rft/core';
 
-/** Undefined: once, first in, first out. */
+/**
+ * Rule for training on an experience more than once. Undefined: each is used once, in the order of
+ * arrival.
+ */
 export function reuseOf(
   { mode, buffer, trainer, synchronizer, seed }: StageConfig,
   { clock }: Pick<Runtime, 'clock'>,

@@ -8,7 +8,7 @@ import { CheckpointError, systemClock } from '@trinity-rft/core';
 const fileName = 'run.id';
 const format = /^[\da-f-]{36}$/;
 
-/** Undefined where `folder` holds no run that has, or had, a store outside of it. */
+/** The id, or undefined if no run in `folder` ever had a store outside of it. */
 export function readRunId(folder: string): string | undefined {
   try {
     const text = readFileSync(path.join(folder, fileName), 'utf8').trim();
@@ -18,7 +18,7 @@ export function readRunId(folder: string): string | undefined {
   }
 }
 
-/** Made by the first process of the run that asks. */
+/** The id of the run, created by the first process that asks for it. */
 export async function runIdOf(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const file = path.join(folder, fileName);
@@ -37,7 +37,10 @@ export async function runIdOf(folder: string): Promise<string> {
   );
 }
 
-/** Another process has created the file in this moment and not written it yet. */
+/**
+ * Reads the file again after a moment: another process may have created it without having written
+ * it yet.
+ */
 async function again(folder: string): Promise<string | undefined> {
   await systemClock.sleep(200);
   return readRunId(folder);

@@ -12,7 +12,9 @@ import { fileWriter } from '@trinity-rft/monitor';
 import type { StageModel } from '../models/chat-format.js';
 import { byReward } from './rollout-preview.js';
 
-/** Writes after a batch was trained on. If that fails, it warns; the run continues. */
+/**
+ * Writes a preview of each batch after training on it. If that fails, it warns; the run continues.
+ */
 export function withPreview(
   source: ExperienceSource,
   { trainer, monitor, log }: StageConfig,
@@ -47,7 +49,10 @@ export function withPreview(
   };
 }
 
-/** The first answer or pair of a file or expert, and the best and the worst rollout. */
+/**
+ * The first example or pair that comes from a file or an expert, and the best and the worst
+ * rollout.
+ */
 function pick(experiences: readonly Experience[]): readonly Experience[] {
   const given = experiences.filter(({ policyVersion }) => policyVersion < 0);
   const scored = experiences

@@ -63,13 +63,15 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
 }
 
 /**
- * Members that an explore step makes, if a batch ends with it. With dynamic sampling all batches are
- * full: what an explore step made beyond one belongs to the next.
+ * Number of rows that one explore step makes, if a batch ends with an explore step. With dynamic
+ * sampling all batches are full: rows beyond a full batch belong to the next one.
  */
 const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
   explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;
 
-/** A batch of runs or tasks ends with its explore step, or with the last one that it reaches. */
+/**
+ * A batch of runs or tasks ends with its explore step, or with the last explore step that it needs.
+ */
 function batchOf(stage: StageConfig): TakeFilter {
   const { own, unit } = stage.buffer.trainBatch;
   const perExploreStep = endingBatch(stage);
@@ -79,7 +81,9 @@ function batchOf(stage: StageConfig): TakeFilter {
   };
 }
 
-/** Members of a train step, experts included; unlimited if it takes whole explore steps. */
+/**
+ * Number of rows in a train step, experts included; unlimited if a batch takes whole explore steps.
+ */
 export function batchCount(stage: StageConfig): number {
   const { size, own } = stage.buffer.trainBatch;
   const perExploreStep = endingBatch(stage);

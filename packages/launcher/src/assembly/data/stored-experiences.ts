@@ -28,7 +28,7 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
   }
 }
 
-/** A snapshot, even while another process has the database open. */
+/** Copies a snapshot of the database, even while another process has it open. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   await rm(to, { force: true });
   const sqlite = process.getBuiltinModule('node:sqlite');

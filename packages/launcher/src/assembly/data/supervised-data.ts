@@ -43,11 +43,11 @@ const readPlainText = (
 
 const readers = { sft: readSupervisedRow, dpo: readPreferenceRow, cpt: readPlainText } as const;
 
-/** For a pair: the chosen answer, then the rejected one. */
+/** Turns a row into experiences: one, or for a pair the chosen answer and then the rejected one. */
 export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[];
 
 /**
- * The rows, and how they become experiences.
+ * The rows, and the function that turns a row into experiences.
  * @throws TaskError also when a row has more tokens than the model has positions
  */
 export async function openRows(
@@ -75,7 +75,10 @@ export async function openRows(
   return { rows, toExperiences };
 }
 
-/** An estimate of what a chat template adds. A longer row is found when it is read. */
+/**
+ * Estimated bytes that a chat template adds. A row that is longer than estimated is found when it
+ * is read.
+ */
 const templateBytes = 256;
 
 const placeOf = ({ name, path }: SupervisedBufferConfig): string => `"${name}" (${path})`;

@@ -13,15 +13,18 @@ export interface StageTasks extends AsyncDisposable {
   readonly evalSets: readonly EvalSet[];
   /** Number of explore steps until the tasks are used up; with dynamic sampling, at most. */
   readonly exploreSteps: number;
-  /** Nothing is left to explore after that state. */
+  /** True if nothing is left to explore after that state. */
   readonly areUsedUp: (state: ExplorerState) => boolean;
-  /** A task that another process has planned. @throws TaskError when there is no such row here */
+  /**
+   * Finds a task that another process has planned.
+   * @throws TaskError if the task sets here have no such row
+   */
   taskAt(planned: LeasedTask): Promise<Task>;
 }
 
 interface PlacedTaskset {
   readonly taskset: TasksetConfig;
-  /** The key that names it. */
+  /** Path of the configuration key that names it. */
   readonly place: readonly (string | number)[];
 }
 
@@ -33,7 +36,10 @@ export function tasksetsOf({ buffer }: StageConfig): readonly PlacedTaskset[] {
   return [...placed('tasksets', tasksets), ...placed('eval_tasksets', evalTasksets)];
 }
 
-/** Reads every file now, so that a broken one is found before anything starts. @throws TaskError */
+/**
+ * Reads every file now, so that a broken file is found before anything starts.
+ * @throws TaskError
+ */
 export async function openTasks(
   stage: StageConfig,
   parts: TaskParts,
@@ -75,7 +81,7 @@ const nothingToExplore: OpenedFeed = {
   close: () => Promise.resolve(),
 };
 
-/** Keyed by the name of their set. */
+/** Rows by the name of their task set. */
 type TaskRows = ReadonlyMap<string, readonly RawTask[]>;
 
 function openFeed({ buffer, seed, explorer }: StageConfig, rows: TaskRows): OpenedFeed {
@@ -205,7 +211,10 @@ export async function readTaskset(
   return { ...checkTasks(rows, taskset, parts), rows };
 }
 
-/** @throws TaskError; CancelledError */
+/**
+ * Rows of a task set from its file, database or hub data set.
+ * @throws TaskError; CancelledError
+ */
 export function storedRows(
   taskset: TasksetConfig,
   signal: AbortSignal,
@@ -268,7 +277,7 @@ export function checkTasks(
 }
 
 /**
- * A row may name its own workflow and reward function.
+ * Checks the workflow and reward function that a row may name for itself.
  * @throws TaskError naming the row with an unknown name
  */
 function assertNamesKnown(

@@ -15,7 +15,7 @@ export interface TrainingData
   extends Pick<Sampling, 'source' | 'close'>, Partial<Pick<Sampling, 'filter'>> {
   /** Number of train steps until the data is used up, if known. */
   readonly totalSteps: number | undefined;
-  /** A server adds to it, so there may be more after its end. */
+  /** True if a server adds rows, so that more may follow after the end. */
   readonly mayGrow: boolean;
 }
 
@@ -59,7 +59,7 @@ export async function openTrainingData(
 }
 
 /**
- * Checks and returns the rows that the trainer of a stage will read; undefined where it reads no file.
+ * Checks and returns the rows that the trainer of a stage will read; undefined if it reads no file.
  * @throws TaskError
  */
 export async function checkTrainingData(
@@ -72,7 +72,10 @@ export async function checkTrainingData(
   return readSupervisedRows(experienceBuffer, algorithm.schema, signal);
 }
 
-/** Experiences of an earlier run, or of a server in another process until it ends. */
+/**
+ * Opens the experiences of an earlier run, or those that a server in another process stores until
+ * it ends.
+ */
 async function openStored(
   stage: StageConfig,
   model: StageModel,

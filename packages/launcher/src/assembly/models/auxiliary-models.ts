@@ -18,8 +18,8 @@ import { modelSettings, seedKeyOf } from './model-settings.js';
 
 export interface AuxiliaryModels {
   /**
-   * One model of each name for one attempt, in the order of the configuration. While one waits for
-   * its service, `waits` holds its name.
+   * Models for one attempt by name, in the order of the configuration. While a model waits for its
+   * service, `waits` holds its name.
    */
   models(key: AttemptKey, waits: Set<string>): ReadonlyMap<string, AgentModel>;
   /** Aborts with the engine's error once one of the models can no longer sample. */
@@ -68,7 +68,7 @@ export async function openAuxiliaryModels(
   }
 }
 
-/** One call may take as long as a whole attempt. */
+/** A single call may take as long as a whole attempt. */
 function remoteModel(
   { explorer: { maxTimeoutMs } }: StageConfig,
   { temperature, topP, maxResponseTokens, enableThinking }: AuxiliaryModelConfig,
@@ -101,8 +101,9 @@ interface EmbeddedParts {
 }
 
 /**
- * Samples from the weights it opens with, as version -1: nothing is ever published to it. Seeds derive
- * from (run seed, stage, model, batch, task, run, attempt, call), as those of the trained model do.
+ * Samples from the weights that the engine opens with, as version -1: nothing is ever published to
+ * it. Seeds derive from (run seed, stage, model, batch, task, run, attempt, call), like those of
+ * the trained model.
  */
 async function embeddedModel(
   model: AuxiliaryModelConfig,

@@ -7,7 +7,7 @@ import type { Runtime } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
-/** The model of a stage, to be opened, or to encode rows for. */
+/** Model of a stage: the input for opening it, or for encoding rows for it. */
 export interface StageModel {
   /** Folder that the stage starts from. */
   readonly startModel: string;
@@ -17,8 +17,8 @@ export interface StageModel {
 }
 
 /**
- * Tokenizer and template of the newest checkpoint: those with which its weights were trained, whatever
- * the model folder holds by now. Before there is one, those of the model.
+ * Tokenizer and template of the newest checkpoint, with which its weights were trained, even if the
+ * model folder has changed since. Before the first checkpoint, those of the model folder.
  * @throws ConfigError when the model's tokenizer or template cannot be used
  */
 export async function openChatFormat(stage: StageConfig, startModel: string): Promise<ChatFormat> {

@@ -1,6 +1,7 @@
 /**
- * One engine of two programs: one trains, another samples. Weights travel as folders, each with a
- * text and how the trainer scores it, by which the sampler proves that it uses them.
+ * One engine made of two programs: one trains, the other samples. Weights travel as folders, each
+ * with a text and the trainer's log-probabilities of it, by which the sampler proves that it uses
+ * those weights.
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,14 +11,14 @@ import type { DeliveryProbe } from '@trinity-rft/core/store';
 import { scoreProbe } from './probe.js';
 
 export interface CompositeOptions {
-  /** Its sampler is not used. */
+  /** Trains; its own sampler is not used. */
   readonly engine: Engine;
   readonly sampler: RemoteSampler;
-  /** The sampler takes adapters. */
+  /** True if the sampler takes adapters instead of whole models. */
   readonly adapters: boolean;
   /** Published weights are written here; both programs must see it under this path. */
   readonly folder: string;
-  /** The text of the proof. [at least 2] */
+  /** Tokens of the text that proves which weights are in use. [at least 2] */
   readonly probe: Int32Array;
 }
 
@@ -76,7 +77,10 @@ export async function compositeEngine(options: CompositeOptions): Promise<Engine
   };
 }
 
-/** Its methods may need their object. */
+/**
+ * Copies the trainer's methods: they are called on the engine's own object, on which they may
+ * depend.
+ */
 const trainerOf = ({ trainer }: Engine): TrainEngine => ({
   forward: (batch, options) => trainer.forward(batch, options),
   forwardBackward: trainer.forwardBackward?.bind(trainer),

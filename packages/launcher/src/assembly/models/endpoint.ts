@@ -10,10 +10,10 @@ import {
 import { ConfigError, type Runtime } from '@trinity-rft/core';
 
 /**
- * On any free port of the loopback interface.
- * @param score stores rewards that come after their runs; by default they are not accepted
- * @param rewardKey lets them come by the id of a run alone
- * @throws ModelError 503 when there is no port
+ * Opens the endpoint on any free port of the loopback interface.
+ * @param score stores rewards that arrive after their runs; by default they are not accepted
+ * @param rewardKey key with which a client may reward any run by its id
+ * @throws ModelError 503 when no port is free
  */
 export async function openEndpoint(
   runtime: Runtime,
@@ -31,7 +31,10 @@ export async function openEndpoint(
 
 const rewardKeyVariable = 'TRINITY_REWARD_KEY';
 
-/** The key with which every run may be scored. @throws ConfigError when it is no key */
+/**
+ * The key with which a client may reward every run.
+ * @throws ConfigError if the variable holds no valid key
+ */
 export function rewardKeyOf(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const key = env[rewardKeyVariable] || undefined;
   if (key === undefined || /^[\x21-\x7e]{16,512}$/.test(key)) return key;

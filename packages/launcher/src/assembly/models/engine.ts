@@ -12,8 +12,8 @@ import { openWithSampler, samplesElsewhere } from './samplers.js';
 
 export interface StageEngine extends Engine {
   /**
-   * Aborts with the engine's error once it can no longer sample. Runs then fail one by one, through
-   * no fault of their workflow.
+   * Aborts with the engine's error once the engine can no longer sample. Runs then fail one by one,
+   * through no fault of their workflow.
    */
   readonly failed: AbortSignal;
 }
@@ -87,7 +87,7 @@ export async function sampleFromStart({ trainer, sampler }: Engine): Promise<voi
   await sampler.adopt({ kind: 'published' }, 0);
 }
 
-/** The engine is dead, as `EngineFactory` in core defines. */
+/** Codes of errors after which the engine is dead, as `EngineFactory` in core defines them. */
 const fatalCodes: ReadonlySet<string> = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
 
 /** The same sampler, which aborts `failure` once the engine behind it has died. */
@@ -114,8 +114,8 @@ export function watchSampler(sampler: Sampler, failure: AbortController): Sample
 }
 
 /**
- * Work that ends with `engineFailed`: rejects with the engine's error, also where the work itself
- * only noticed that it was stopped.
+ * Runs `work`. Once `engineFailed` aborts, rejects with the engine's error, even if `work` only
+ * reported that it was stopped.
  */
 export async function unlessEngineFails<T>(
   engineFailed: AbortSignal,

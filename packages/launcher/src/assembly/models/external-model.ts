@@ -1,4 +1,4 @@
-/** A model behind an OpenAI-compatible API that answers in place of the trained one. */
+/** A model behind an OpenAI-compatible API that answers instead of the trained model. */
 import type { ExternalModelConfig, StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { ConfigError, InvariantError } from '@trinity-rft/core';
@@ -11,15 +11,15 @@ import { createRemoteModel } from '@trinity-rft/workflow';
 /** Services that limit how many calls they take refuse many at first. */
 const maxRetries = 8;
 
-/** Its answer to an attempt; undefined: the trained model makes it. */
+/** The external model for an attempt; undefined if the trained model answers. */
 export type ExternalAnswers = (
   key: Pick<AttemptKey, 'task' | 'signal'>,
   waits: Set<string>,
 ) => AgentModel | undefined;
 
 /**
- * Evaluations of mode both are made by the model that learns.
- * @throws ConfigError when the environment lacks its address
+ * In mode `both`, evaluations use the trained model instead.
+ * @throws ConfigError when the environment lacks the model's address
  */
 export function externalAnswers(
   { external, explorer, mode }: StageConfig,
@@ -61,7 +61,7 @@ const unused = (): Promise<never> =>
     }),
   );
 
-/** Where such a model does all of the work: no weights are loaded. */
+/** Sampler for a stage in which an external model gives all answers: no weights are loaded. */
 export function externalSampler({ model }: StageConfig): Sampler {
   return { maxModelLen: model.maxModelLen, policyVersion: 0, sample: unused, adopt: unused };
 }

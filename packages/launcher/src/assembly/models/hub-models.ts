@@ -1,6 +1,6 @@
 /**
- * Models that a configuration names by their hub id: which they are, and the configuration with
- * their paths in the cache instead.
+ * Models that a configuration names by their hub id: finds them, and replaces the ids by paths in
+ * the cache.
  */
 import path from 'node:path';
 import {
@@ -16,7 +16,7 @@ import type { ConfigProblem, ResolvedConfig, StageConfig } from '@trinity-rft/co
 import { configError } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 
-/** A hub id, and the key that names it. */
+/** A hub id, and the configuration key that names it. */
 interface NamedModel {
   readonly id: string;
   readonly stageIndex: number;
@@ -30,7 +30,7 @@ type ProblemAt = (
   message: string,
 ) => ConfigProblem;
 
-/** In the order of the stages; each id once. */
+/** In the order of the stages; each id appears once. */
 function hubModelsOf({ stages }: ResolvedConfig): readonly NamedModel[] {
   const named = stages.flatMap(modelsOf);
   return named.filter(({ id }, index) => named.findIndex((other) => other.id === id) === index);
@@ -49,11 +49,11 @@ function modelsOf({ stageIndex, model, algorithm, explorer }: StageConfig): Name
   return named.flatMap(({ key, id }) => (isId(id) ? [{ stageIndex, key, id }] : []));
 }
 
-/** Everything else is absolute. */
+/** True for a hub id: paths are absolute by now. */
 const isId = (model: string | undefined): model is string =>
   model !== undefined && !path.isAbsolute(model);
 
-/** Paths by hub ids take their places. Clients know the model by its id, as before. */
+/** Replaces hub ids by paths. Clients still see the model under its id. */
 function withModels<T extends ResolvedConfig>(config: T, paths: ReadonlyMap<string, string>): T {
   const [first, ...rest] = config.stages;
   const inStage = (stage: StageConfig): StageConfig => stageWithModels(stage, paths);
@@ -86,7 +86,7 @@ function stageWithModels(stage: StageConfig, paths: ReadonlyMap<string, string>)
   };
 }
 
-/** With those models that are in the cache. */
+/** The configuration with the paths of those models that are in the cache. */
 export function withCachedModels<T extends ResolvedConfig>(
   config: T,
   env: Environment = process.env,
@@ -100,7 +100,7 @@ export function withCachedModels<T extends ResolvedConfig>(
 }
 
 /**
- * With all models; those that are not in the cache are fetched.
+ * The configuration with the paths of all models; fetches those that are not in the cache.
  * @throws ConfigError at the key of a model that cannot be fetched; CancelledError
  */
 export async function withFetchedModels(
@@ -122,15 +122,15 @@ export async function withFetchedModels(
 
 /** Models that a run would fetch first. */
 export interface ModelDownloads {
-  /** With whatever is known of the models, for a plan of memory. */
+  /** The configuration with as much as is known about the models, for a memory plan. */
   readonly config: ResolvedConfig;
   /** A line for each model that is not in the cache. */
   readonly lines: readonly string[];
 }
 
 /**
- * Models that a run would fetch first. Asks the hub, and fetches the `config.json` of each model; a hub that
- * cannot be asked is said in its line.
+ * Models that a run would fetch first. Asks the hub, and fetches the `config.json` of each model;
+ * if the hub cannot be asked, the line of the model says so.
  */
 export async function planDownloads(
   config: ResolvedConfig,

@@ -1,5 +1,6 @@
 /**
- * The folders of models: which one a stage starts from, and who is to blame for a broken folder.
+ * The folders of models: the one that a stage starts from, and the configuration key to blame for a
+ * broken one.
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,7 +13,7 @@ import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 
 /**
  * The folder whose weights are version 0 of the stage.
- * @throws ConfigError, CheckpointError when it is not there
+ * @throws ConfigError, CheckpointError if it does not exist
  */
 export async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
@@ -65,7 +66,7 @@ export function maxPositionsOf(folder: string): number {
   return (read.kind === 'shape' ? read.shape.maxPositions : undefined) ?? Infinity;
 }
 
-/** A folder that the configuration names, with the key that names it. */
+/** A model folder, and the configuration key that names it. */
 export interface GivenFolder {
   readonly key: string;
   readonly folder: string;

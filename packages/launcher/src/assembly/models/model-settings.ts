@@ -27,6 +27,6 @@ export function modelSettings({
   } satisfies Partial<RolloutModelOptions>;
 }
 
-/** `batch/task` of a task; the set instead of the batch where it is evaluated. */
+/** `batch/task` of a task; for an evaluation, the name of the task set instead of the batch. */
 export const seedKeyOf = ({ isEval, batchId, taskId, index }: Task, run: number): string =>
   taskKey({ batch: isEval ? index.taskset : batchId, task: taskId, run, step: 0, suffix: '' });

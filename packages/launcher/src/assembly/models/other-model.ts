@@ -5,9 +5,9 @@ import { ConfigError } from '@trinity-rft/core';
 import { builtInEngine } from './engines.js';
 
 /**
- * The last stage alone, with tokenizer and weights of the model.
+ * Only the last stage, with tokenizer and weights of `model`.
  * @param model Hugging Face folder, such as a checkpoint, or GGUF file
- * @throws ConfigError where the stage does not sample with weights of this machine
+ * @throws ConfigError if the stage does not sample with weights on this machine
  */
 export function withOtherModel<T extends ResolvedConfig>(config: T, model: string): T {
   const stage = config.stages.at(-1) ?? config.stages[0];

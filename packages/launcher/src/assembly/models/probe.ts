@@ -10,7 +10,7 @@ const mostTokens = 48;
 export const probeTokens = ({ tokenizer }: ChatFormat, maxModelLen: number): Int32Array =>
   Int32Array.from(tokenizer.encode(text).slice(0, Math.min(mostTokens, maxModelLen)));
 
-/** How the trainer scores it, with the weights that it has now. */
+/** The text and its log-probabilities by the trainer's current weights. */
 export async function scoreProbe(trainer: TrainEngine, tokens: Int32Array): Promise<DeliveryProbe> {
   const rows = [{ tokens, promptLength: 1, temperature: 1 }];
   const { logprobs } = await trainer.forward({ rows });

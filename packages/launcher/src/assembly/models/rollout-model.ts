@@ -11,7 +11,7 @@ import { mountedModel } from './endpoint.js';
 import { externalAnswers } from './external-model.js';
 import { modelSettings, seedKeyOf } from './model-settings.js';
 
-/** With the model's view of what it recorded. */
+/** Model of an attempt, with access to the calls that it recorded. */
 export type RecordedAttempt = AttemptModel & { readonly model: RecordingModel };
 
 /** Shared by all models of a process. */
@@ -24,7 +24,7 @@ export interface ModelParts {
 
 /**
  * Seeds derive from (run seed, stage, batch, task, run, attempt, call), so repeating an attempt
- * samples the same tokens. Those of evaluations do not depend on the step: checkpoints are compared
+ * samples the same tokens. Seeds of evaluations do not depend on the step: checkpoints are compared
  * on the same tasks with the same seeds.
  */
 export function modelFactory(

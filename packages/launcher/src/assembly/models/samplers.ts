@@ -21,17 +21,20 @@ const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = {
   sglang: sglangSampler,
 };
 
-/** False where nothing is sampled. */
+/** True if the stage samples in another program. */
 export const samplesElsewhere = ({ sampler, mode, part }: StageConfig): boolean =>
   sampler !== undefined && mode !== 'train' && part !== 'train';
 
-/** Weights travel as adapters: the sampler has the model that they belong to. */
+/** True if weights travel as adapters: the sampler already has the model that they belong to. */
 export const takesAdapters = (
   { model, sampler }: Pick<StageConfig, 'model' | 'sampler'>,
   { fullParameter }: EngineCapabilities,
 ): boolean => model.lora !== undefined || (sampler !== undefined && !fullParameter);
 
-/** An engine that samples on the servers of the stage, and trains here unless others do. */
+/**
+ * An engine that samples on the servers of the stage, and trains here unless another process
+ * trains.
+ */
 export async function openWithSampler(
   stage: StageConfig,
   model: StageModel,

@@ -1,4 +1,4 @@
-/** Runs the task pipeline of a stage, once; a run that continues has the tasks that it began with. */
+/** Runs the task pipeline of a stage once; a resumed run keeps the tasks that it began with. */
 import {
   runTaskPipeline,
   type PipelineProgress,
@@ -26,19 +26,19 @@ import {
   type Rows,
 } from './stored-tasks.js';
 
-/** Needs of making tasks. */
+/** Input for making tasks. */
 export interface Making {
   readonly stage: StageConfig;
   readonly extensions: Extensions;
   readonly runtime: Runtime;
-  /** Says something on the console and in the log. */
+  /** Writes a line to the console and the log. */
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * The stage, with the tasks that its pipeline makes, or has made.
- * @param hasBegun an earlier process has begun with the steps of the stage
+ * The stage with the tasks of its pipeline, which it makes unless an earlier process did.
+ * @param hasBegun true if an earlier process has begun with the steps of the stage
  * @throws TaskError; CancelledError
  */
 export async function withMadeTasks(making: Making, hasBegun: boolean): Promise<StageConfig> {
@@ -106,7 +106,7 @@ async function make(
     );
 }
 
-/** Tenths, so that the log of a thousand tasks has ten lines per operator. */
+/** Logs every tenth, so that a thousand tasks take ten lines per operator. */
 const progressLog =
   (say: Making['say'], name: string) =>
   ({ operator, done, of, failed }: PipelineProgress): void => {
@@ -127,7 +127,10 @@ interface Asked {
   readonly answers: Answers;
 }
 
-/** Auxiliary models that are open while `work` asks them. @throws what made an engine fail */
+/**
+ * Runs `work` with auxiliary models that are open until it ends.
+ * @throws the error that made an engine fail
+ */
 function asking<T>(
   { stage, extensions, runtime, signal: interrupt }: Making,
   asked: Asked,

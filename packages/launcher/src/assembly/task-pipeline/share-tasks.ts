@@ -1,4 +1,7 @@
-/** How the tasks that the trainer's process has made reach explorers: through the store of the run. */
+/**
+ * Shares the tasks that the trainer's process has made with explorers, through the store of the
+ * run.
+ */
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
@@ -7,7 +10,10 @@ import type { Membership, RunStore } from '@trinity-rft/core/store';
 import { replaceFile } from '@trinity-rft/core/support';
 import { digestOf, pipelineFolder, readingFrom, tasksFile, withTasksets } from './stored-tasks.js';
 
-/** Files of weights have the version of the weights; these stay as long as the run. */
+/**
+ * Version under which the store keeps the tasks. Files are deleted with the weights of their
+ * version; no weights reach this version, so the tasks stay as long as the run.
+ */
 const ofTheRun = 2 ** 31 - 1;
 
 const listPath = 'task_pipeline/list.json';
@@ -16,7 +22,7 @@ const pathOf = (name: string): string => `task_pipeline/${name}.jsonl`;
 /** Digests by the name of the task set. */
 type SharedTasks = Readonly<Record<string, string>>;
 
-/** The list comes last: where it is, all of them are. */
+/** Puts the tasks into the store. The list is written last: once it exists, all tasks do. */
 export async function shareTasks(
   stage: StageConfig,
   { store, member }: { readonly store: RunStore; readonly member: Membership },
@@ -32,16 +38,16 @@ export async function shareTasks(
   await store.putFile(member, { version: ofTheRun, path: listPath, bytes });
 }
 
-/** Explorers may have them already. */
+/** True if the tasks are in the store, where explorers may have read them. */
 export const areShared = async (store: RunStore): Promise<boolean> =>
   (await store.getFile(ofTheRun, listPath)) !== undefined;
 
 export interface FetchOptions {
   readonly store: Pick<RunStore, 'getFile' | 'changed'>;
-  /** A folder of this explorer alone. */
+  /** A folder that only this explorer uses. */
   readonly folder: string;
   readonly lookEveryMs: number;
-  /** Says what this process waits for. */
+  /** Runs `work` and reports what this process waits for meanwhile. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signal: AbortSignal;
 }
@@ -49,7 +55,7 @@ export interface FetchOptions {
 /**
  * The stage of an explorer, with the trainer's tasks. Waits until they have been made, or the run
  * has ended.
- * @throws BufferError when they are not those that the trainer has made; CancelledError
+ * @throws BufferError when the tasks are not those that the trainer has made; CancelledError
  */
 export async function withFetchedTasks(
   stage: StageConfig,

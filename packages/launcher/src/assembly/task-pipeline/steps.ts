@@ -7,7 +7,7 @@ import { readArgs } from '@trinity-rft/core/support';
 import { storedRows } from '../data/tasks.js';
 import type { Rows } from './stored-tasks.js';
 
-/** @throws ConfigError for an operator or argument that is not there */
+/** @throws ConfigError for an unknown operator or argument */
 export function stepsOf(
   { operators }: TaskPipelineConfig,
   taskOperators: TaskOperatorTable,
@@ -23,7 +23,7 @@ export function stepsOf(
   });
 }
 
-/** The columns with the texts of a task. */
+/** The columns that hold the texts of a task. */
 export function fieldsOf(
   { targetFields }: TaskPipelineConfig,
   rows: Rows,
@@ -34,7 +34,10 @@ export function fieldsOf(
   return [promptKey, responseKey].filter((key) => rows.some((row) => key in row));
 }
 
-/** @throws TaskError; CancelledError */
+/**
+ * Rows that the pipeline starts from.
+ * @throws TaskError; CancelledError
+ */
 export async function readInputs(
   { inputs }: TaskPipelineConfig,
   taskset: TasksetConfig,
@@ -47,7 +50,7 @@ export async function readInputs(
   return parts.flat();
 }
 
-/** @throws TaskError for a column that no task and no operator has */
+/** @throws TaskError for a column that no task has and no operator makes */
 export function checkColumns(
   { priorityWeights }: TaskPipelineConfig,
   steps: readonly PipelineStep[],
@@ -65,7 +68,7 @@ export function checkColumns(
   }
 }
 
-/** Result of the pipeline without asking a model: tasks that a model would be asked about are kept. */
+/** Result of the pipeline without calling a model: tasks that a model would judge are kept. */
 export async function tryPipeline(
   pipeline: TaskPipelineConfig,
   taskset: TasksetConfig,

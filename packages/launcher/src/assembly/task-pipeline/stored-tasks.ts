@@ -1,4 +1,7 @@
-/** The tasks that a pipeline has made: files of the stage's folder, and how one knows that they are complete. */
+/**
+ * The tasks that a pipeline has made: files in the stage's folder, and the check that they are
+ * complete.
+ */
 import { hash } from 'node:crypto';
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,16 +11,16 @@ import { replaceFile, tryJson } from '@trinity-rft/core/support';
 import type { PipelineResult } from '@trinity-rft/buffer/internal';
 import { describeDropped } from '@trinity-rft/buffer/internal';
 
-/** `<name>.json`, which is written last. */
+/** Content of `<name>.json`, which is written last. */
 export interface TaskList {
   /** Sha256 of `<name>.jsonl`. */
   readonly sha256: string;
-  /** Settings of the settings that the tasks follow from. */
+  /** Digest of the settings from which the tasks were made. */
   readonly settings: string;
-  /** How many tasks went in, and how many are left. */
+  /** Number of tasks before and after the pipeline. */
   readonly read: number;
   readonly kept: number;
-  /** How many were left out by which operator, and why. */
+  /** Number of tasks that each operator removed, and why, as text. */
   readonly dropped: string;
 }
 
@@ -44,8 +47,8 @@ export function settingsDigest(stage: StageConfig, taskset: TasksetConfig): stri
 export const digestOf = (text: string): string => hash('sha256', text, 'hex');
 
 /**
- * Undefined: there are none yet.
- * @throws TaskError when they are not as they were written
+ * Undefined if there are no tasks yet.
+ * @throws TaskError if the files were changed after they were written
  */
 export async function readTaskList(folder: string, name: string): Promise<TaskList | undefined> {
   const text = await readFile(listFile(folder, name), 'utf8').catch(() => undefined);
@@ -83,7 +86,7 @@ export async function writeTasks(
 const linesOf = (items: readonly object[]): string =>
   items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
-/** Answers of models, kept as they come, so that an interrupted pipeline does not ask again. */
+/** Answers of models, stored as they arrive, so that an interrupted pipeline does not ask again. */
 export interface Answers {
   get(question: string): string | undefined;
   add(question: string, answer: string): Promise<void>;
@@ -110,7 +113,7 @@ function readAnswer(line: string): readonly (readonly [string, string])[] {
   return answer ? [answer] : [];
 }
 
-/** A task set whose rows are those of a file. */
+/** The task set, with its rows read from `file`. */
 export const readingFrom = (taskset: TasksetConfig, file: string): TasksetConfig => ({
   ...taskset,
   storageType: 'file',
@@ -122,7 +125,7 @@ export const readingFrom = (taskset: TasksetConfig, file: string): TasksetConfig
   query: undefined,
 });
 
-/** The stage with other task sets to learn from, which are read as they are. */
+/** The stage with these task sets for training, without its task pipeline. */
 export const withTasksets = (
   stage: StageConfig,
   tasksets: readonly TasksetConfig[],

@@ -17,7 +17,10 @@ const shared: readonly RegExp[] = [
   /^synchronizer\.sync_(?:style|method)$/,
 ];
 
-/** Files are compared by what they hold: machines have them in other places. */
+/**
+ * Collects the shared settings of a stage. Files are compared by content: their paths differ
+ * between machines.
+ */
 export async function agreementOf(stage: StageConfig): Promise<Agreement> {
   const entries = Object.entries(settingsOf(stage))
     .filter(([key]) => shared.some((pattern) => pattern.test(key)))
@@ -28,7 +31,7 @@ export async function agreementOf(stage: StageConfig): Promise<Agreement> {
   return Object.fromEntries((await Promise.all(entries)).flat());
 }
 
-/** Undefined: it is not compared. */
+/** Text by which a setting is compared; undefined if it is not compared. */
 async function textOf(key: string, value: unknown): Promise<string | undefined> {
   const isPath = key === 'model.model_path' || /^buffer\..+\.path$/.test(key);
   if (!isPath || typeof value !== 'string') return JSON.stringify(value);
@@ -48,7 +51,10 @@ const modelFiles = [
 
 const short = (digest: string): string => digest.slice(0, 16);
 
-/** Weights come from the trainer; what turns text into tokens and tokens into numbers does not. */
+/**
+ * Text for the files of a model other than its weights. Explorers get the weights from the trainer,
+ * but read tokenizer and configuration from their own copy.
+ */
 async function modelText(folder: string): Promise<string> {
   const files = await Promise.all(
     modelFiles.map((name) => readFile(path.join(folder, name), 'utf8').catch(() => '')),

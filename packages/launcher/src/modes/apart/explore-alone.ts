@@ -1,4 +1,7 @@
-/** An explorer without a trainer: it plans explore steps as the trainer would that comes later. */
+/**
+ * An explorer without a trainer: it plans explore steps itself, as a trainer that joins later
+ * would.
+ */
 import { ConfigError, WorkflowError, type Runtime } from '@trinity-rft/core';
 import type { Agreement, JsonState, MemberInfo, RunStore } from '@trinity-rft/core/store';
 import type { ExploreProgress, TaskOutcome } from '@trinity-rft/explorer';
@@ -9,12 +12,12 @@ import { hasFailed, remoteTasks, type RemoteTasks } from './remote-tasks.js';
 import { lookEveryMs } from './open-store.js';
 import type { Seat } from './seat.js';
 
-/** Kept as the feed of the plan. */
+/** Content of a plan's feed. */
 interface Alone extends JsonState {
   readonly alone: true;
   /** State of the task feed before the step: a restarted explorer draws the step again. */
   readonly before: JsonState;
-  /** No explore step follows. */
+  /** True if no explore step follows. */
   readonly isLast: boolean;
   readonly agreement: Agreement;
 }
@@ -28,8 +31,9 @@ async function lastStepAlone(
 }
 
 /**
- * The same, for a process that continues from there.
- * @throws ConfigError when its settings differ: it would draw other tasks than those of the results
+ * Last explore step that was explored without a trainer, for a process that continues from there.
+ * @throws ConfigError when the settings of this process differ: it would draw other tasks than
+ * those that have results
  */
 export async function exploredAlone(
   store: Pick<RunStore, 'lastPlan'>,
@@ -52,7 +56,9 @@ export async function exploredAlone(
 export interface ExploreAloneOptions {
   readonly stage: StageConfig;
   readonly runtime: Runtime;
-  /** An explorer that no trainer joins for so long explores alone. @default it waits for one */
+  /**
+   * Time in ms that the explorer waits for a trainer before it explores alone. @default no limit
+   */
   readonly aloneAfterMs?: number;
   readonly say: (line: string) => void;
   readonly onProgress: (progress: ExploreProgress) => void;
@@ -64,15 +70,18 @@ export interface ExploreAloneOptions {
 }
 
 export interface ExplorerAlone extends Closable {
-  /** Until a trainer publishes weights, it samples with those that the run starts from. */
+  /**
+   * True if the explorer samples with the weights that the run starts from, until a trainer
+   * publishes others.
+   */
   readonly isAlone: () => boolean;
-  /** Every explore step has its results. */
+  /** True if every explore step has its results. */
   readonly isDone: () => boolean;
-  /** Aborts with the error that ended the planning. */
+  /** Aborts with the error that stopped the planning. */
   readonly failed: AbortSignal;
 }
 
-/** Plans one explore step at a time, once no trainer has joined for `aloneAfterMs`. */
+/** Starts to plan one explore step at a time, once no trainer has joined for `aloneAfterMs`. */
 export function exploreAlone(options: ExploreAloneOptions): ExplorerAlone {
   const failure = new AbortController();
   const over = new AbortController();
@@ -100,7 +109,7 @@ export function exploreAlone(options: ExploreAloneOptions): ExplorerAlone {
 }
 
 /**
- * @returns whether every explore step has its results; false: the run has a trainer
+ * @returns true if every explore step has its results; false if the run has a trainer
  * @throws WorkflowError when every run of a step failed
  */
 async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Promise<boolean> {
@@ -148,7 +157,7 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
   return true;
 }
 
-/** Attempts at an explore step all of whose runs fail. */
+/** Maximum number of attempts at an explore step, if all of its runs fail. */
 const maxAttempts = 3;
 
 function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowError {
@@ -164,7 +173,10 @@ function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowErro
   );
 }
 
-/** A run that a trainer has begun with waits for it, however long it is away. */
+/**
+ * True once the explorer may explore alone. A run that a trainer has begun waits for it, however
+ * long it is away.
+ */
 async function isWithoutTrainer(
   { stage, runtime, aloneAfterMs = Infinity, store, say, signal }: ExploreAloneOptions,
   last: object | undefined,
@@ -202,7 +214,9 @@ async function hasTrainer(store: Pick<RunStore, 'view'>): Promise<boolean> {
   return end !== undefined || members.some(({ role, isAlive }) => role === 'trainer' && isAlive);
 }
 
-/** Why the tasks of the stage cannot be planned without training. */
+/**
+ * The reason why the tasks of the stage cannot be planned without training; undefined if they can.
+ */
 export function needsTrainer({ dataProcessor, explorer, buffer }: StageConfig): string | undefined {
   const cause = dataProcessor.taskPipeline
     ? 'data_processor.task_pipeline makes its tasks where the trainer is'

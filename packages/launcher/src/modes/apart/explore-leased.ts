@@ -1,4 +1,7 @@
-/** An explorer with a seat in a run: leased tasks, sampled with weights that the trainer has published. */
+/**
+ * An explorer in a run of several processes: leases tasks, and samples them with weights that the
+ * trainer has published.
+ */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Runtime } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
@@ -17,15 +20,18 @@ export interface ExploreLeasedOptions
   readonly store: RunStore;
   readonly seat: Seat;
   readonly sampler: Sampler;
-  /** Aborts when this explorer cannot continue: its engine has failed, or its seat is lost. */
+  /**
+   * Aborts when this explorer cannot continue: its engine has failed, or another process has taken
+   * its place.
+   */
   readonly lost: AbortSignal;
-  /** Every explore step was explored without a trainer. @default not known */
+  /** True if every explore step was explored without a trainer. @default never true */
   readonly isDone?: () => boolean;
 }
 
 /**
  * Resolves with the last train step of the run, once the trainer has ended it or nothing is left to
- * explore without one.
+ * explore without a trainer.
  * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
  */
 export async function exploreLeased(

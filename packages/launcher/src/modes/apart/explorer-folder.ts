@@ -1,7 +1,10 @@
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 
-/** Log, lock and scratch files of an explorer: the rest of the run's folder is the trainer's. */
+/**
+ * Folder for the log, lock and scratch files of an explorer: the rest of the run's folder belongs
+ * to the trainer.
+ */
 export const explorerFolder = ({
   jobDirectory,
   explorer,

@@ -1,4 +1,7 @@
-/** The explorer's side of moving weights: fetch, check, load, and prove that they are in use. */
+/**
+ * The explorer's side of the weight sync: fetches, checks and loads weights, and proves that they
+ * are in use.
+ */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Logger, SyncError } from '@trinity-rft/core';
@@ -16,28 +19,38 @@ export interface FollowOptions {
   readonly store: Pick<RunStore, 'published' | 'getFile' | 'delivered' | 'view'>;
   readonly member: Membership;
   readonly sampler: Sampler;
-  /** Name of the run, which the weights carry as well. */
+  /** Name of the run, which is also stored with the weights. */
   readonly run: string;
-  /** A folder of this explorer alone, for files that come through the store. */
+  /** A folder that only this explorer uses, for files that come through the store. */
   readonly scratch: string;
-  /** Runs in progress end on the weights they began with. */
+  /** True if runs in progress end on the weights that they began with. */
   readonly waitsForRuns: boolean;
   readonly logger: Logger;
   readonly onTaken: (version: number) => void;
-  /** Called while nothing is published. True: samples without. @default waits for a trainer */
+  /**
+   * Called while nothing is published. Resolves to true if the explorer shall sample without
+   * published weights. @default waits for a trainer
+   */
   readonly withoutTrainer?: () => Promise<boolean>;
-  /** Largest difference of the two programs' log-probabilities, in nats. @default that of one engine on two machines */
+  /**
+   * Largest difference of the two programs' log-probabilities, in nats. @default that between two
+   * machines with one engine
+   */
   readonly tolerance?: number;
-  /** The sampler reads the files again when one of its servers comes back. @default false */
+  /**
+   * True if the sampler needs the files later, to load them again when one of its servers comes
+   * back. @default false
+   */
   readonly keepsFiles?: boolean;
 }
 
-/** Log-probabilities of the trainer and of this explorer may differ by this much, in nats. */
+/** Allowed difference of log-probabilities between the trainer and this explorer, in nats. */
 const probeTolerance = 1e-5;
 
 /**
- * Takes what the trainer has published last, once it is proved.
- * @throws SyncError when it is not what the trainer has published: this explorer must not sample
+ * Loads the weights that the trainer has published last, and proves that they are in use.
+ * @throws SyncError when the weights are not those that were published: this explorer must not
+ * sample
  */
 export function followWeights(options: FollowOptions): ExplorerWeights {
   const { store, sampler, waitsForRuns, withoutTrainer } = options;
@@ -58,7 +71,7 @@ export function followWeights(options: FollowOptions): ExplorerWeights {
   };
 }
 
-/** False: the trainer has replaced them meanwhile. */
+/** False if the trainer has replaced the weights meanwhile. */
 async function take(options: FollowOptions, weights: PublishedWeights): Promise<boolean> {
   const { store, member, logger, onTaken } = options;
   const { version } = weights;
@@ -78,16 +91,19 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
   );
 }
 
-/** The trainer deletes weights that it has replaced, and all when the run has ended. */
+/**
+ * True if the trainer has deleted the weights, which it does when it replaces them and when the run
+ * ends.
+ */
 async function isDeleted({ store }: FollowOptions, { digest }: PublishedWeights): Promise<boolean> {
   return (await store.published())?.digest !== digest || (await store.view()).end !== undefined;
 }
 
 interface Attempt {
   readonly difference?: number;
-  /** They could not be read or loaded. */
+  /** Error that prevented reading or loading the weights. */
   readonly error?: Error;
-  /** Undefined: the weights are in use. */
+  /** Reason for refusing the weights; undefined if they are in use. */
   readonly problem?: string;
 }
 
@@ -112,7 +128,10 @@ async function removeFetched({ scratch }: FollowOptions, kept: string | undefine
   }
 }
 
-/** What is missing in the store is missing in the folder. */
+/**
+ * Downloads the files. A file that the store lacks is left out, and the check that follows reports
+ * it.
+ */
 async function fetchFiles(
   { store, scratch }: FollowOptions,
   { version }: PublishedWeights,

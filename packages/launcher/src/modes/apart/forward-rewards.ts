@@ -1,4 +1,4 @@
-/** Rewards that explorers were told, on their way to the runs that wait for them at the trainer. */
+/** Forwards rewards that explorers have received to the runs that wait for them at the trainer. */
 import { scoreRun, waitingRuns } from '@trinity-rft/buffer/late-rewards';
 import { type Clock, type Logger, describeError } from '@trinity-rft/core';
 import type { Membership, RunStore } from '@trinity-rft/core/store';
@@ -8,7 +8,7 @@ export interface ForwardOptions {
   readonly member: Membership;
   /** File of the late rewards. */
   readonly file: string;
-  /** The last explore step whose experiences are stored, or wait. */
+  /** The last explore step whose experiences are stored or wait for rewards. */
   readonly exploreStep: () => number;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly logger: Logger;
@@ -16,7 +16,7 @@ export interface ForwardOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the signal aborts. */
+/** Forwards rewards until the signal aborts. */
 export async function forwardRewards(options: ForwardOptions): Promise<void> {
   const { exploreStep, clock, logger, everyMs, signal } = options;
   let settled = 0;
@@ -35,7 +35,7 @@ export async function forwardRewards(options: ForwardOptions): Promise<void> {
   }
 }
 
-/** @param settled explore steps up to this one have set aside what waits */
+/** @param settled last explore step whose waiting runs are already in `file` */
 async function forward({ store, member, file }: ForwardOptions, settled: number): Promise<void> {
   const waiting = waitingRuns(file).map(({ run }) => run);
   const rewards = waiting.length === 0 ? [] : await store.rewardsOf(waiting);

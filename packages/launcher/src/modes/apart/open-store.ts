@@ -9,20 +9,21 @@ import type { RunClaim } from '@trinity-rft/buffer/run-store';
 import { isWithin, readRunId, runIdOf } from '../../assembly/data/run-id.js';
 import { withoutPassword, writeStorePlace } from '../../watch/store-file.js';
 
-/** Longest time between two looks at the store, in ms; changes wake earlier. */
+/** Longest time between two reads of the store, in ms; a change triggers a read earlier. */
 export const lookEveryMs = 1000;
 
 interface StoreOptions {
-  /** An earlier process has begun with the steps of the stage. @default false */
+  /** True if an earlier process has begun with the steps of the stage. @default false */
   readonly hasBegun?: boolean;
-  /** Sets an earlier run of this name aside. @default false */
+  /** Replaces an earlier run of this name, which is kept under another name. @default false */
   readonly newRun?: boolean;
   readonly runtime: { readonly logger: Pick<Logger, 'warn'> };
   readonly signal: AbortSignal;
 }
 
 /**
- * @throws BufferError when it cannot be opened, ConfigError when it holds another run of that name
+ * @throws BufferError when the store cannot be opened, ConfigError when it holds another run of
+ * that name
  */
 export async function openStageStore(
   stage: Pick<StageConfig, 'runStore' | 'jobDirectory' | 'project' | 'group' | 'name'>,

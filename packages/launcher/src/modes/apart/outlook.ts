@@ -1,4 +1,7 @@
-/** An explorer's view of the other workers: how many share the tasks, whom it waits for, and the end. */
+/**
+ * An explorer's view of the other workers: how many share the tasks, which one it waits for, and
+ * whether the run has ended.
+ */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Clock } from '@trinity-rft/core';
 import type { RunStore, RunView, Wait } from '@trinity-rft/core/store';
@@ -6,14 +9,17 @@ import type { ExploreTasksOptions } from '@trinity-rft/explorer/internal';
 import type { Seat } from './seat.js';
 
 export interface Outlook {
-  /** The store, which says what this explorer waits for while it waits. */
+  /** The store, which also reports what this explorer waits for while it waits. */
   readonly store: ExploreTasksOptions['store'];
-  /** Tasks in progress at once: those of a step are shared among the explorers that are alive. */
+  /**
+   * Maximum number of tasks in progress here: the explorers that are alive share the tasks of a
+   * step.
+   */
   readonly room: () => Promise<number>;
   readonly ended: () => Promise<boolean>;
-  /** The last one of the run, once it has ended. */
+  /** The last train step of the run, once the run has ended. */
   readonly trainStep: () => number;
-  /** This explorer no longer waits for anything. */
+  /** Ends the current wait, if there is one. */
   readonly close: () => void;
 }
 
@@ -22,11 +28,11 @@ interface OutlookOptions {
   readonly seat: Seat;
   readonly stage: Pick<StageConfig, 'explorer' | 'algorithm'>;
   readonly clock: Clock;
-  /** Every explore step was explored without a trainer. @default not known */
+  /** True if every explore step was explored without a trainer. @default never true */
   readonly isDone?: () => boolean;
 }
 
-/** A view is at most this old, in ms. */
+/** Maximum age of a view, in ms. */
 const viewAgeMs = 1000;
 
 export function createOutlook({ store, seat, stage, clock, isDone }: OutlookOptions): Outlook {
@@ -39,7 +45,7 @@ export function createOutlook({ store, seat, stage, clock, isDone }: OutlookOpti
   };
   const { name } = seat.member;
   let idle: { readonly what: string; readonly end: () => void } | undefined;
-  /** One wait lasts through several looks at the store. */
+  /** Begins, continues or ends a wait. One wait may last for several reads of the store. */
   const waitFor = (wait: Pick<Wait, 'what' | 'on'> | undefined): void => {
     if (idle?.what === wait?.what) return;
     idle?.end();
@@ -77,7 +83,7 @@ export function createOutlook({ store, seat, stage, clock, isDone }: OutlookOpti
   };
 }
 
-/** Undefined while this explorer has tasks of its own. */
+/** What the explorer waits for; undefined while it has leased tasks. */
 function waitOf(view: RunView, name: string): Pick<Wait, 'what' | 'on'> | undefined {
   const { leases, members, published } = view;
   if (leases.some(({ explorer }) => explorer === name)) return undefined;

@@ -1,4 +1,7 @@
-/** The trainer's side of moving weights: files, their digest, and how it scores a fixed text. */
+/**
+ * The trainer's side of the weight sync: files, their digest, and log-probabilities of a fixed
+ * text.
+ */
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ChatFormat } from '@trinity-rft/chat';
@@ -15,14 +18,17 @@ export interface PublishOptions {
   readonly store: RunStore;
   readonly member: Membership;
   readonly engine: Pick<Engine, 'capabilities' | 'trainer'>;
-  /** Max model len of the model: the text that is scored may not be longer. */
+  /** Maximum length of the fixed text, in tokens. */
   readonly maxModelLen: number;
   readonly format: ChatFormat;
   /** Called with the version that explorers have to use from here on. */
   readonly onAdopt: (version: number) => void;
 }
 
-/** Folders `sync/version_N`, or files in the store, for explorers in other processes. */
+/**
+ * Publishes weights to explorers in other processes, as folders `sync/version_N` or files in the
+ * store.
+ */
 export function publishingTransport(options: PublishOptions): StageTransport {
   const { onAdopt } = options;
   return {
@@ -73,7 +79,7 @@ async function publish(
   await removeOld(options);
 }
 
-/** An explorer may still read the version before the newest. */
+/** Number of versions to keep: an explorer may still read the version before the newest. */
 const keptVersions = 2;
 
 async function removeOld({ stage, store, member }: PublishOptions): Promise<void> {

@@ -1,4 +1,7 @@
-/** Explore steps whose tasks other processes explore: planned here, and read here when all are done. */
+/**
+ * Explore steps that other processes explore: this process plans the tasks, and reads the results
+ * when all are done.
+ */
 import { runKey, type Clock, type Task, CancelledError, uid } from '@trinity-rft/core';
 import type { BatchContents, JsonState, PlannedBatch, RunStore } from '@trinity-rft/core/store';
 import {
@@ -14,21 +17,27 @@ import type { Seat } from './seat.js';
 export interface RemoteTasksOptions {
   readonly store: RunStore;
   readonly seat: Pick<Seat, 'member' | 'waitFor'>;
-  /** The version for which tasks are planned now; see `PlannedBatch`. */
+  /** Version of the weights for which tasks are planned now; see `PlannedBatch`. */
   readonly version: () => number;
-  /** Kept with each plan. @default nothing */
+  /** State that is stored with each plan. @default `{}` */
   readonly feed?: () => JsonState;
-  /** @default every task of a step is waited for */
+  /** @default waits for every task of a step */
   readonly overRollout?: OverRollout;
   readonly clock: Pick<Clock, 'now'>;
-  /** Longest time between two looks at the store, in ms. */
+  /** Longest time between two reads of the store, in ms. */
   readonly lookEveryMs: number;
 }
 
 export interface RemoteTasks {
-  /** Makes the runs of the tasks of one batch elsewhere. @throws CancelledError */
+  /**
+   * Has the runs of one batch of tasks made by other processes.
+   * @throws CancelledError
+   */
   run(tasks: readonly Task[], signal: AbortSignal): Promise<readonly TaskOutcome[]>;
-  /** The experiences of explore step `step`, as explorers made them. Asked once. */
+  /**
+   * The experiences of explore step `step`, as explorers made them. A second call for a step gets
+   * none.
+   */
   takeCollected(step: number): readonly Collected[];
 }
 
@@ -36,21 +45,24 @@ export interface RemoteTasks {
 export interface Collected {
   readonly uid: string;
   readonly run: string;
-  /** Call of the model call in its run. */
+  /** Number of the model call in its run. */
   readonly call: number;
-  /** Why it is left out, if it is. */
+  /** Reason for leaving it out; empty if it is used. */
   readonly reason: string;
 }
 
 interface Watch extends RemoteTasksOptions {
-  /** Complete when this process came. */
+  /** Batches that were complete when this process started. */
   readonly before: Set<string>;
   readonly complete: Set<string>;
   readonly collected: Map<number, readonly Collected[]>;
   order: number;
-  /** One look at a time, which all waiting batches share. */
+  /** The read of the store in progress, which all waiting batches share. */
   looking: Promise<void> | undefined;
-  /** One plan at a time: their order is that in which explorers take the tasks. */
+  /**
+   * The plan in progress. Plans are made one by one, because explorers take tasks in the order of
+   * plans.
+   */
   planning: Promise<unknown>;
 }
 
@@ -85,7 +97,7 @@ async function look(watch: Watch): Promise<void> {
 
 interface Attempt {
   readonly signal: AbortSignal;
-  /** From 1; later ones after a run that every explorer failed. */
+  /** Counts from 1; rises when every run of a batch failed. */
   readonly attempt: number;
 }
 
@@ -195,8 +207,9 @@ async function untilComplete(
 }
 
 /**
- * Called at every look: once enough tasks are done and the grace has passed, cuts the others off. While
- * an explorer waits for an environment, the grace stands still.
+ * Returns a function for every read of the store. Once enough tasks are done and the grace period
+ * has passed, it cuts the others off. The grace period pauses while an explorer waits for an
+ * environment.
  */
 function notWaitingForAll(
   { store, seat, clock, overRollout = waitsForAll }: Watch,
@@ -216,7 +229,9 @@ function notWaitingForAll(
   };
 }
 
-/** True if a wait on something outside of the run is a wait for an environment. */
+/**
+ * True if an explorer waits for an environment, which is any wait on something outside of the run.
+ */
 async function waitsForEnvironment(store: Pick<RunStore, 'view'>): Promise<boolean> {
   const { members } = await store.view();
   return members.some(

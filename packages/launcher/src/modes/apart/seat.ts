@@ -1,4 +1,4 @@
-/** The place of this process in a run: it beats, and says what it waits for. */
+/** Membership of this process in a run: sends heartbeats, and reports what it waits for. */
 import { hostname } from 'node:os';
 import {
   type Clock,
@@ -21,15 +21,15 @@ import { isProcessAlive, beginWait, waitingFor } from '@trinity-rft/core/support
 export interface Seat {
   readonly member: Membership;
   /**
-   * Says with every beat, and in the log, that this process waits.
-   * @returns to be called when the wait is over
+   * Reports with every heartbeat, and in the log, that this process waits.
+   * @returns function that ends the wait
    */
   beginWait(wait: Pick<Wait, 'what' | 'on'>): () => void;
-  /** The same, until `work` is done. */
+  /** Reports a wait until `work` is done. */
   waitFor<T>(wait: Pick<Wait, 'what' | 'on'>, work: () => Promise<T>): Promise<T>;
-  /** Aborts with the reason once another process has taken the place. */
+  /** Aborts with the reason once another process has taken the place of this one. */
   readonly lost: AbortSignal;
-  /** Beats once more and gives the place up. */
+  /** Sends a last heartbeat and leaves the run. */
   leave(): Promise<void>;
 }
 
@@ -40,17 +40,17 @@ export interface SeatOptions {
   readonly agreement?: Agreement;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Version in use, or made last, and further facts for people. */
+  /** Version of the weights that it uses or made last, and further facts for users. */
   readonly state: () => { readonly version: number; readonly facts: JsonState };
   readonly signal: AbortSignal;
 }
 
-/** Time between two beats, in ms: a dead process is named within five seconds. */
+/** Time between two heartbeats, in ms: a dead process is noticed within five seconds. */
 const beatMs = 1000;
 
 /**
- * @throws BufferError `MEMBER_ALIVE` naming the process that has the place, ConfigError when the
- * configuration of another process differs
+ * @throws BufferError `MEMBER_ALIVE` naming the process that already has the role, ConfigError when
+ * the configuration of another process differs
  */
 export async function takeSeat(options: SeatOptions): Promise<Seat> {
   const { store, role, name, agreement } = options;
@@ -93,7 +93,7 @@ export async function takeSeat(options: SeatOptions): Promise<Seat> {
   };
 }
 
-/** Undefined while one of those that can end the wait is at work. */
+/** Reason for a long wait; undefined while a process that can end the wait is working. */
 async function causeOf(
   on: string | undefined,
   store: Pick<RunStore, 'view'>,
@@ -115,7 +115,10 @@ const absent: Readonly<Record<'trainer' | 'explorer', string>> = {
   explorer: 'no explorer takes part in the run. Start one: trinity run FILE --mode explore.',
 };
 
-/** A process that died holds its place until the lease time is over. */
+/**
+ * Time to wait for another process to leave, in ms: a dead process keeps its place until its lease
+ * expires.
+ */
 const patienceMs = { MEMBER_ALIVE: 60_000, MEMBER_DIFFERS: 20_000 };
 
 interface Rival {
@@ -148,7 +151,7 @@ async function joinWhenFree(info: MemberInfo, options: SeatOptions): Promise<Mem
   });
 }
 
-/** The member that stands in the way, which may have died without a word. */
+/** The process that prevents joining, which may have died without leaving. */
 function rivalOf(error: unknown): Rival | undefined {
   if (!(error instanceof BufferError)) return undefined;
   if (error.code !== 'MEMBER_ALIVE' && error.code !== 'MEMBER_DIFFERS') return undefined;
@@ -156,13 +159,16 @@ function rivalOf(error: unknown): Rival | undefined {
   return typeof name === 'string' ? { name, patienceMs: patienceMs[error.code] } : undefined;
 }
 
-/** Another configuration is what the user can mend. */
+/** The error for the user if configurations differ, because the user can change them. */
 const asUserError = (error: unknown): unknown =>
   error instanceof BufferError && error.code === 'MEMBER_DIFFERS'
     ? new ConfigError(error.message, { code: error.code, cause: error })
     : error;
 
-/** That process runs on this machine; elsewhere only silence can tell. */
+/**
+ * True if the other process still runs. On another machine, only its missing heartbeats show that
+ * it does not.
+ */
 async function isRunning(
   rival: string,
   { host }: Pick<MemberInfo, 'host'>,
@@ -182,7 +188,7 @@ interface Beating extends SeatOptions {
   readonly left: AbortSignal;
 }
 
-/** A store that cannot be reached for a while only makes this process silent. */
+/** Sends heartbeats. If the store cannot be reached, it only logs a warning and tries again. */
 async function beat({ store, member, waits, lost, left, clock, logger, state }: Beating) {
   let failing = false;
   while (!left.aborted) {

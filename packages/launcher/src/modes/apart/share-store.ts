@@ -21,16 +21,19 @@ export interface ShareOptions {
 
 interface Shared extends ShareOptions {
   readonly inner: ExperienceStore;
-  /** Kept with the explorer's state, until a train step has recorded it. */
+  /** Stored with the explorer's state, until a train step has recorded it. */
   pending: Pending;
-  /** Train steps that were made before the process stopped, by number: they are made again alike. */
+  /**
+   * Train steps that were made before the process stopped, by number. Repeating them gives the same
+   * records.
+   */
   records: ReadonlyMap<number, TrainRecord>;
 }
 
 interface Pending {
-  /** Will not be trained on. */
+  /** Experiences that will not be trained on. */
   readonly discarded: readonly Discarded[];
-  /** Made by the pipeline: explorers have stored nothing under these uids. */
+  /** Uids of experiences that the pipeline has made; explorers have stored nothing under them. */
   readonly made: readonly string[];
 }
 
@@ -38,7 +41,7 @@ type Discarded = TrainRecord['discarded'][number];
 
 const nothing: Pending = { discarded: [], made: [] };
 
-/** `inner`, with each train step also recorded in the run store, under the trainer's place. */
+/** `inner`, with each train step also recorded in the run store for the whole run. */
 export function shareStore(inner: ExperienceStore, options: ShareOptions): ExperienceStore {
   const shared: Shared = { ...options, inner, pending: nothing, records: new Map() };
   return {
@@ -84,7 +87,10 @@ async function put(
   onStored(step);
 }
 
-/** Experiences that explorers have made and the pipeline has not stored under their uids, and why. */
+/**
+ * Experiences that explorers have made but the pipeline has not stored under their uids, with the
+ * reasons.
+ */
 function leftOut(
   collected: readonly Collected[],
   batch: readonly Experience[],
@@ -111,7 +117,7 @@ const withoutUids = (
   uids: ReadonlySet<string>,
 ): readonly Discarded[] => discarded.filter((each) => !uids.has(each.uid));
 
-/** What is pending since before the process stopped, less what a record has by now. */
+/** Restores what was pending when the process stopped, without what has been recorded since. */
 async function restore(shared: Shared): Promise<void> {
   const { inner, store, onStored } = shared;
   const state = (await inner.explorerState()) as State | undefined;

@@ -1,4 +1,4 @@
-/** A trainer with a seat in a run, whose explore steps other processes explore. */
+/** A trainer in a run of several processes: other processes explore its steps. */
 import { rm } from 'node:fs/promises';
 import type { StageConfig } from '@trinity-rft/config';
 import { type Clock, InvariantError, type Runtime } from '@trinity-rft/core';
@@ -20,7 +20,10 @@ export interface TrainBesideOptions extends Pick<MemberInfo, 'agreement'> {
   readonly signal: AbortSignal;
 }
 
-/** @throws BufferError `MEMBER_ALIVE` when the run has a trainer, the reason of a seat that was lost */
+/**
+ * @throws BufferError `MEMBER_ALIVE` when the run has a trainer, the reason for losing its place in
+ * the run
+ */
 export async function trainBeside(
   stage: StageConfig,
   { store, agreement, runtime, signal }: TrainBesideOptions,
@@ -63,7 +66,7 @@ export async function trainBeside(
 interface Progress {
   /** Version that explorers use from here on. */
   version: number;
-  /** The last one whose experiences are stored. */
+  /** The last explore step whose experiences are stored. */
   exploreStep: number;
 }
 

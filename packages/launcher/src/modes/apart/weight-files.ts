@@ -1,21 +1,23 @@
-/** The files of published weights, and how a reader knows that they are those that were published. */
+/** The files of published weights, and the check that a reader has exactly the published ones. */
 import { hash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { digestFolder, digestOfFile, type CheckpointFile } from '@trinity-rft/core/engine';
 import { tryJson } from '@trinity-rft/core/support';
 
-/** In every folder of weights: what it holds. */
+/** Name of the file in every folder of weights that lists the others. */
 export const listName = 'weights.json';
 
 export interface WeightList {
-  /** The run that made them. */
+  /** Name of the run that made the weights. */
   readonly run: string;
   readonly version: number;
   readonly files: readonly CheckpointFile[];
 }
 
-/** Writes the list of the folder's files; returns its digest, which stands for all of them. */
+/**
+ * Writes the list of the folder's files; returns the digest of the list, which covers all files.
+ */
 export async function writeWeightList(
   directory: string,
   identity: Pick<WeightList, 'run' | 'version'>,

@@ -22,7 +22,7 @@ export interface Loop {
   readonly sink: MetricSink;
   /** Stops explorer and trainer. */
   readonly stop: AbortController;
-  /** Another explorer of the same parts, which `stop` does not stop. */
+  /** Creates another explorer of the same parts, which `stop` does not stop. */
   readonly createEvaluator: () => Explorer;
 }
 
@@ -107,7 +107,10 @@ async function resume(
   return { point, state };
 }
 
-/** Train steps of the whole stage, if every run succeeds; unknown if they follow from calls. */
+/**
+ * Train steps of the whole stage, if every run succeeds; undefined if their number depends on
+ * calls.
+ */
 function totalTrainSteps(
   { trainer, buffer }: StageConfig,
   { tasks }: LoopParts,

@@ -23,7 +23,7 @@ export interface DataParts {
   readonly store: ExperienceStore;
 }
 
-/** Where the runs are made, and how weights get there. */
+/** The place where runs are made, and the transport that brings weights there. */
 interface ExploreSide {
   readonly runs: RunSide;
   readonly transport: StageTransport;
@@ -31,20 +31,20 @@ interface ExploreSide {
   readonly failed: AbortSignal;
 }
 
-/** Opens the side that explores; what has to be closed continues the stack. */
+/** Opens the side that explores; puts resources to close on `stack`. */
 export type OpenExploreSide = (
   parts: { readonly engine: Engine; readonly format: ChatFormat },
   stack: ResourceStack,
 ) => Promise<ExploreSide>;
 
-/** What is different where others explore. */
+/** Replacements for the parts of the loop if other processes explore. */
 export interface Elsewhere {
   readonly openExploreSide: OpenExploreSide;
-  /** The experience store, whose acknowledgements others see. */
+  /** The experience store, with acknowledgements that the other processes see. */
   readonly share: (store: ExperienceStore) => ExperienceStore;
 }
 
-/** In this process, beside the trainer. */
+/** Explores in this process, beside the trainer. */
 const exploreHere =
   ({ stage, runtime, extensions: { engines }, rewardKey }: StageContext): OpenExploreSide =>
   async ({ engine, format }, stack) => {
@@ -68,7 +68,7 @@ export interface LoopParts extends DataParts, Closable {
   readonly engineFailed: AbortSignal;
 }
 
-/** Closing the parts leaves `data` open. */
+/** Opens the parts. Closing them leaves `data` open. */
 export function openParts(
   context: StageContext,
   data: DataParts,

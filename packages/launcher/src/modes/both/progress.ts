@@ -8,15 +8,15 @@ import type { StageTasks } from '../../assembly/data/tasks.js';
 import type { StageResult } from '../../context/stage-context.js';
 
 export interface Progress {
-  /** Complete ones, oldest first. */
+  /** Complete checkpoints, oldest first. */
   readonly checkpoints: readonly Checkpoint[];
-  /** Stored with the last explore step; undefined when there was none. */
+  /** State that was stored with the last explore step; undefined before the first. */
   readonly explorer: ExplorerState | undefined;
 }
 
 /**
  * A store that has lost its last commits, such as the end of its write-ahead log, is behind the
- * checkpoints: those that it knows nothing of are not used, and their steps are repeated.
+ * checkpoints: newer checkpoints are ignored, and their steps are repeated.
  */
 export async function readProgress(
   { jobDirectory, buffer }: StageConfig,
@@ -36,8 +36,8 @@ export async function readProgress(
 }
 
 /**
- * The result of a stage that was completed before, unless it has become longer since.
- * @throws CheckpointError when its checkpoint is not as it was written
+ * The result of a stage that was completed before; undefined if the stage has become longer since.
+ * @throws CheckpointError when the files of its checkpoint have changed
  */
 export async function earlierResult(
   stage: StageConfig,
@@ -67,7 +67,7 @@ function isUsedUp(
   return allTrained || (explorer !== undefined && tasks.areUsedUp(explorer));
 }
 
-/** @throws ConfigError when there are weights, but not the experiences that they come from */
+/** @throws ConfigError if there are weights without the experiences that they were trained on */
 export function assertResumable(
   { jobDirectory, buffer }: StageConfig,
   { checkpoints, explorer }: Progress,

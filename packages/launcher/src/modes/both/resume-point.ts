@@ -4,38 +4,41 @@ import type { ExplorerState } from '@trinity-rft/explorer';
 import type { Checkpoint } from '@trinity-rft/trainer';
 
 export interface ResumeInput {
-  /** Complete ones, oldest first. */
+  /** Complete checkpoints, oldest first. */
   readonly checkpoints: readonly Checkpoint[];
-  /** Stored with the last explore step; undefined when there was none. */
+  /** State that was stored with the last explore step; undefined before the first. */
   readonly explorer: ExplorerState | undefined;
   readonly settings: Pick<SynchronizerConfig, 'syncStyle' | 'explorerSyncInterval' | 'syncOffset'>;
   /**
-   * The first train step that used an experience which is not released to the trainer before the
-   * explorer's next step, that is, of its last `syncOffset` steps; undefined when there was none.
+   * The first train step that used an experience of the explorer's last `syncOffset` steps, which
+   * the trainer only gets with the explorer's next step; undefined if there was none.
    */
   readonly firstTrainStepAfter: number | undefined;
 }
 
 export interface ResumePoint {
-  /** Checkpoint that the trainer loads; undefined = the model that the stage starts from. */
+  /** Checkpoint that the trainer loads; undefined for the model that the stage starts from. */
   readonly checkpoint: Checkpoint | undefined;
   readonly trainStep: number;
-  /** Version the explorer last used, for the synchronizer. */
+  /** Version of the weights that the explorer used last, for the synchronizer. */
   readonly explorerVersion: number;
   /** Explore step after which the explorer meets the trainer next, for the synchronizer. */
   readonly boundary: number;
-  /** The explorer has to wait until the trainer has made the weights again that it last used. */
+  /**
+   * True if the explorer has to wait until the trainer has recreated the weights that it used last.
+   */
   readonly catchUp: boolean;
 }
 
 /**
- * In the fixed style, the next explore step must use exactly the weights that it would have used.
- * After a boundary, these are the explorer's current ones. At a boundary, they are those that the
- * trainer has once it has used up what was released to it. So the trainer starts from the newest
- * checkpoint that is not past that point, and repeats later steps from the stored experiences. In
- * the other styles it starts from the newest checkpoint, and makes the steps after it again with the
- * same batches, hence the same weights; the explorer continues after the last explore step that was
- * stored, with weights that may be others than without the interruption.
+ * In the fixed style, the next explore step must use exactly the weights that it would have used
+ * without the interruption. After a boundary, these are the explorer's current weights. At a
+ * boundary, they are the weights that the trainer has once it has used up what was released to it.
+ * So the trainer starts from the newest checkpoint that is not past that point, and repeats later
+ * steps from the stored experiences. In the other styles it starts from the newest checkpoint, and
+ * repeats later steps with the same batches, hence the same weights; the explorer continues after
+ * the last explore step that was stored, with weights that may differ from those without the
+ * interruption.
  */
 export function findResumePoint(input: ResumeInput): ResumePoint {
   const { checkpoints, explorer, settings } = input;

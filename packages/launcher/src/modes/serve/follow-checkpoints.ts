@@ -1,4 +1,4 @@
-/** The weights of a trainer in another process: its newest checkpoint. */
+/** Weights from a trainer in another process: loads its newest checkpoint. */
 import type { StageConfig } from '@trinity-rft/config';
 import { describeError, type Runtime } from '@trinity-rft/core';
 import type { Engine } from '@trinity-rft/core/engine';
@@ -11,7 +11,10 @@ export interface ServedWeights {
   readonly checkpoint: Checkpoint | undefined;
 }
 
-/** The sampler starts with the newest checkpoint if there is one, else with the stage's model. */
+/**
+ * Loads the newest checkpoint into the sampler; without a checkpoint, the sampler keeps the stage's
+ * model.
+ */
 export async function adoptNewest(jobDirectory: string, engine: Engine): Promise<ServedWeights> {
   const newest = (await listCheckpoints(jobDirectory)).at(-1);
   if (newest) return adopt(newest, engine);
@@ -19,7 +22,7 @@ export async function adoptNewest(jobDirectory: string, engine: Engine): Promise
   return { step: 0, checkpoint: undefined };
 }
 
-/** Adopts newer checkpoints as they appear, until the signal aborts. */
+/** Loads newer checkpoints as they appear, until the signal aborts. */
 export async function followCheckpoints(
   { jobDirectory, explorer }: StageConfig,
   { clock, logger }: Runtime,

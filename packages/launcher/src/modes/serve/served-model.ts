@@ -12,11 +12,11 @@ type Stage = Pick<StageConfig, 'project' | 'name' | 'jobDirectory'> & {
 export const runOf = ({ project, name }: Pick<Stage, 'project' | 'name'>): string =>
   `${project}/${name}`;
 
-/** Name for clients. */
+/** Name of the model for clients. */
 export const servedName = (stage: Stage): string =>
   stage.explorer.rolloutModel.name ?? runOf(stage);
 
-/** Lines for the person who starts a server. */
+/** Line for the person who starts a server. */
 export async function describeServed(stage: Stage, step: number): Promise<string> {
   const { jobDirectory, model } = stage;
   const name = `Model: ${servedName(stage)}`;

@@ -1,4 +1,4 @@
-/** The server of mode `serve`: opens, runs until it is interrupted, and ends cleanly. */
+/** The server of mode `serve`: opens, runs until it is interrupted, and shuts down cleanly. */
 import { ModelError } from '@trinity-rft/core';
 import { openEndpointServer, type EndpointServer, type Refusals } from '@trinity-rft/model';
 import { createBodyThread, readBody } from '@trinity-rft/model/internal';
@@ -18,8 +18,8 @@ export interface ServerParts {
   /** More entries for `/metrics`. */
   readonly extraMetrics?: ServeOptions['extraMetrics'];
   /**
-   * Brings new weights while the server runs, until the signal. It may end earlier; if it rejects,
-   * the server ends with that error.
+   * Loads new weights while the server runs, until the signal aborts. It may end earlier; if it
+   * rejects, the server ends with that error.
    */
   readonly updateWeights: (signal: AbortSignal) => Promise<ServedWeights>;
 }
@@ -100,7 +100,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Rejects with the signal's reason. */
+/** Never resolves; rejects with the signal's reason. */
 async function rejectWhenAborted(signal: AbortSignal): Promise<never> {
   await untilAborted(signal);
   throw signal.reason as Error;

@@ -14,11 +14,11 @@ interface Parts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
   readonly encoder: EncoderThread;
-  /** How often the server was started; makes the seeds of each process differ. */
+  /** Number of times that the server was started, so that the seeds of each process differ. */
   readonly start: number;
 }
 
-/** Ids are random, so that they never repeat ids from an earlier process. */
+/** Session ids are random, so that they never repeat ids of an earlier process. */
 export function sessionHandlers(
   stage: StageConfig,
   runtime: Runtime,

@@ -1,6 +1,6 @@
 /**
- * Training in the process that serves. Both use one engine, whose sampler takes new weights between
- * two calls.
+ * Trains in the process that serves. Both use one engine, whose sampler changes weights between two
+ * calls.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger, Runtime } from '@trinity-rft/core';
@@ -24,7 +24,7 @@ interface ResumeParts {
   readonly transport: StageTransport;
 }
 
-/** Puts trainer, store and sampler to the newest checkpoint. */
+/** Sets trainer, store and sampler to the newest checkpoint. */
 export async function resumeTraining(
   { newest, engine, critic, source, transport }: ResumeParts,
   logger: Logger,
@@ -41,13 +41,13 @@ export async function resumeTraining(
 
 export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
   readonly transport: StageTransport;
-  /** Step of the checkpoint with that state. */
+  /** Train step of the checkpoint. */
   readonly from: number;
-  /** Ends it after the step in progress, with a checkpoint. */
+  /** Stops the training after the step in progress, with a checkpoint. */
   readonly signal: AbortSignal;
 }
 
-/** Sequences in flight finish on the weights that they started with. */
+/** Trains. Sequences in flight finish on the weights that they started with. */
 export function trainHere(
   stage: StageConfig,
   runtime: Runtime,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../../assembly/settings.js';
 
-/** Settings, and the folder of their run: a project that was moved as a whole has not changed. */
+/** Settings, and the folder of their run, so that moving a whole project changes no setting. */
 export interface PlacedSettings {
   readonly jobDirectory: string;
   readonly settings: Settings;
@@ -11,7 +11,7 @@ export interface PlacedSettings {
 
 export interface Change {
   readonly key: string;
-  /** Undefined: not set. */
+  /** Undefined if the setting was not set. */
   readonly before: unknown;
   readonly now: unknown;
 }
@@ -35,7 +35,7 @@ function fromFolder(folder: string, value: unknown): unknown {
   return typeof value === 'string' && path.isAbsolute(value) ? path.relative(folder, value) : value;
 }
 
-/** An item that was added to a list, or removed, is one change and not one per key. */
+/** Merges the changes of an item's keys into one if the item was added to a list or removed. */
 function itemsAsOne(
   changes: readonly Change[],
   { before, now }: { readonly before: PlacedSettings; readonly now: PlacedSettings },
@@ -53,7 +53,10 @@ function itemsAsOne(
   return [...new Map(merged.map((change) => [change.key, change])).values()];
 }
 
-/** A section that leaves a key out has the value of a higher one, and changes with it. */
+/**
+ * Removes changes that follow from a key of a higher section: a section that leaves the key out
+ * inherits its value.
+ */
 function withoutInherited(changes: readonly Change[]): readonly Change[] {
   const parts = (key: string): readonly string[] =>
     key.replace(/\.max_tokens$/, '.max_response_tokens').split('.');

@@ -2,17 +2,17 @@
 import type { Mode } from '@trinity-rft/config';
 
 export interface Effect {
-  /** Completes "the setting ...". */
+  /** Completes the sentence "the setting ...". */
   readonly text: string;
-  /** The run would be neither the old one nor the new one. */
+  /** True if the change is refused, because the run would be neither the old one nor a new one. */
   readonly refused: boolean;
 }
 
 interface Rule {
-  /** Key or section, without the numbers of list items; the longest that fits is taken. */
+  /** Keys or sections, without the numbers of list items; the longest match applies. */
   readonly keys: readonly string[];
   readonly effect: Effect;
-  /** @default all */
+  /** Modes in which the rule applies. @default all modes */
   readonly modes?: readonly Mode[];
 }
 

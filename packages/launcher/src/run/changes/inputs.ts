@@ -1,4 +1,4 @@
-/** Inputs of a stage besides its configuration: a digest of each file, and of the rows of each data set. */
+/** Inputs of a stage besides its configuration: digests of files, and of the rows of data sets. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isGguf } from '@trinity-rft/chat/gguf';
@@ -9,14 +9,17 @@ import { settingsOf } from '../../assembly/settings.js';
 
 interface InputDigest {
   readonly sha256: string;
-  /** Facts of a large file: while they are the same, it is not read again. */
+  /** Metadata of a large file: while they are the same, the file is not read again. */
   readonly stat?: FileStat;
 }
 
 /** Digests by the key of the setting that names the file; `<key>/<file>` for a file in a folder. */
 export type Inputs = Readonly<Record<string, InputDigest>>;
 
-/** Any write changes the time of the last change of a file, which programs cannot set. */
+/**
+ * Metadata that changes with every write: programs cannot set the time of a file's last status
+ * change.
+ */
 interface FileStat {
   readonly sizeBytes: number;
   readonly changedMs: number;
@@ -30,17 +33,20 @@ export interface InputSources {
   readonly plugins: readonly string[];
   /** Relative paths in arguments start here. */
   readonly cwd: string;
-  /** Inputs of the last start. */
+  /** Inputs when the stage was last started. */
   readonly before: Inputs | undefined;
 }
 
-/** A change of these is refused; the run may write what other arguments name. */
+/**
+ * True if a change of the input is refused. Plugins, and files that arguments name, may change: the
+ * run itself may write them.
+ */
 export const isBinding = (key: string): boolean => !/^plugins\/|[_.]args\./.test(key);
 
-/** Folders of models, of which the files at the top are read. */
+/** Keys of model folders; only the files at their top level are read. */
 const ofModels =
   /^(?:model\.(?:model_path|critic_model_path|lora_configs\[\d+\]\.path)|explorer\.auxiliary_models\[\d+\]\.model_path)$/;
-/** Arguments of the user's code, which may name a file. */
+/** Keys of arguments for the user's code that may name a file. */
 const ofUsers = /^(?!monitor\.).*[_.]args\.(?!.*(?:cache|out|log|tmp|save|work|result))/;
 
 export async function inputsOf(stage: StageConfig, sources: InputSources): Promise<Inputs> {
@@ -63,7 +69,7 @@ export async function inputsOf(stage: StageConfig, sources: InputSources): Promi
   return digests;
 }
 
-/** Keys of what differs, and of files that came to a folder or went. */
+/** Keys of inputs that differ, including files that were added to a folder or removed from it. */
 export function changedInputs(before: Inputs, now: Inputs): readonly string[] {
   const settings = new Set(Object.keys(before).map((key) => key.split('/')[0]));
   const keys = new Set([...Object.keys(before), ...Object.keys(now)]);
@@ -76,7 +82,10 @@ export function changedInputs(before: Inputs, now: Inputs): readonly string[] {
 
 type NamedFile = readonly [key: string, file: string];
 
-/** An id of the hub has a fixed revision, so its files are those of the id. */
+/**
+ * The files of a model folder. A hub id has no files here: its revision is fixed, so the id
+ * identifies them.
+ */
 async function filesOfModel(key: string, place: string): Promise<readonly NamedFile[]> {
   if (!path.isAbsolute(place)) return [];
   if (isGguf(place)) return [[key, place]];
@@ -86,7 +95,10 @@ async function filesOfModel(key: string, place: string): Promise<readonly NamedF
     .map(({ name }) => [`${key}/${name}`, path.join(place, name)]);
 }
 
-/** More files, or deeper ones, are data that a program selects from. */
+/**
+ * Maximum number of files of a folder; larger or deeper folders are data from which a program
+ * selects.
+ */
 const mostFiles = 200;
 
 async function filesOfArgument(key: string, place: string): Promise<readonly NamedFile[]> {
@@ -101,7 +113,7 @@ async function filesOfArgument(key: string, place: string): Promise<readonly Nam
 }
 
 const largeBytes = 64 * 2 ** 20;
-/** Times of files may be this coarse, in ms. */
+/** Resolution that file times may have, in ms. */
 const coarseMs = 2000;
 
 async function digestOf(file: string, before: InputDigest | undefined): Promise<InputDigest> {

@@ -11,13 +11,16 @@ const fileName = 'settings.json';
 
 export interface SettingsRecord {
   readonly jobDirectory: string;
-  /** In the order of the stages, as many as have begun. */
+  /** Settings by stage, for the stages that have begun. */
   readonly stages: readonly Settings[];
-  /** Inputs of each stage. Undefined: written by an earlier version. */
+  /** Inputs by stage. Undefined if an earlier version wrote the file. */
   readonly inputs?: readonly Inputs[];
 }
 
-/** Undefined when there is none. @throws CheckpointError when it is not as it was written */
+/**
+ * The record, or undefined if there is none.
+ * @throws CheckpointError when the file was changed or is damaged
+ */
 export function readRecord(jobDirectory: string): SettingsRecord | undefined {
   const file = path.join(jobDirectory, fileName);
   let text: string;
@@ -34,7 +37,7 @@ export function readRecord(jobDirectory: string): SettingsRecord | undefined {
   return record;
 }
 
-/** @throws CheckpointError when it cannot be written */
+/** @throws CheckpointError when the file cannot be written */
 export function writeRecord(record: SettingsRecord): void {
   const file = path.join(record.jobDirectory, fileName);
   const text = JSON.stringify({ ...record, sha256: digestOf(record) }, null, 2);

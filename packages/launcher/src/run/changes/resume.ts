@@ -11,14 +11,14 @@ interface Resumed {
   readonly config: ResolvedConfig;
   /** Index of the stage in progress; the number of stages when all are done. */
   readonly latestStage: number;
-  /** The folder is that of a run that was started before. */
+  /** True if the folder belongs to a run that was started before. */
   readonly hasBegun: boolean;
   readonly problemAt: ProblemAt;
 }
 
 /**
  * One line per setting that has changed since the run was last started, with its effect.
- * @throws ConfigError with the changes that would make it neither the old run nor the new one
+ * @throws ConfigError with the changes that would make it neither the old run nor a new one
  */
 export function describeChanges({ config, latestStage, ...more }: Resumed): readonly string[] {
   const { jobDirectory, stages } = config;
@@ -43,7 +43,7 @@ export function describeChanges({ config, latestStage, ...more }: Resumed): read
 interface ReadAgain extends Pick<Resumed, 'config' | 'problemAt'> {
   readonly stage: StageConfig;
   readonly inputs: Inputs;
-  /** The user knows that contents have changed. */
+  /** True if the user accepts that the contents of files have changed. */
   readonly isAccepted: boolean;
 }
 
@@ -77,7 +77,10 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
 
 const settingOf = (key: string): string => key.split('/')[0] ?? key;
 
-/** Another file, or another part of it, is a change of the settings. */
+/**
+ * True if the settings now name another file, or another part of it: then the change is one of
+ * settings, not of contents.
+ */
 function isChosenAnew(key: string, changed: readonly string[]): boolean {
   const item = settingOf(key).replace(/\.path$/, '');
   const selects =
@@ -96,13 +99,16 @@ function whatChanged(key: string, settings: Settings): string {
   return `the contents of ${[value, ...file].join('/')} have`;
 }
 
-/** The stage has been opened before. */
+/** True if the stage has been opened before. */
 export const isRecorded = (
   { jobDirectory }: ResolvedConfig,
   { stageIndex }: StageConfig,
 ): boolean => readRecord(jobDirectory)?.stages[stageIndex] !== undefined;
 
-/** Called when a stage starts or resumes. Stages that are done keep the settings that made them. */
+/**
+ * Records the settings when a stage starts or resumes. Completed stages keep the settings that made
+ * them.
+ */
 export function recordSettings(
   { jobDirectory, stages }: ResolvedConfig,
   stage: StageConfig,

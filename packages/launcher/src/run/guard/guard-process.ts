@@ -1,10 +1,10 @@
-/** Keeps a run from ending, or from standing still, without a word. */
+/** Reports when a run ends too early or its event loop is blocked. */
 import { writeFileSync, writeSync } from 'node:fs';
 import { currentRun } from '@trinity-rft/explorer/internal';
 import { startWatchdog } from './watchdog.js';
 
 export interface GuardOptions {
-  /** Gets the text about an end that was too early. */
+  /** File for the text about an early end. */
   readonly failureFile: string;
   /** The longest time that a run may take, in ms. */
   readonly maxTimeoutMs: number;
@@ -13,7 +13,10 @@ export interface GuardOptions {
 }
 
 const interrupted = 130;
-/** A run is stuck when it blocks this long; slow machines load models for a while. */
+/**
+ * Time in ms for which the event loop may be blocked before it is reported; loading a model takes a
+ * while on slow machines.
+ */
 const reportAfterMs = 4000;
 
 export function guardProcess(options: GuardOptions): { stop(): Promise<void> } {
@@ -30,7 +33,7 @@ export function guardProcess(options: GuardOptions): { stop(): Promise<void> } {
   };
 }
 
-/** Also sets an exit code that says that something is wrong. */
+/** Reports an early end, and sets an exit code that signals an error. */
 function reportExit(code: number, { failureFile, signal }: GuardOptions): void {
   if (code === interrupted && signal.aborted) return;
   const run = currentRun();

@@ -1,25 +1,30 @@
 /**
- * The watchdog's thread: notices when the main thread no longer turns its event loop, and says
- * where it is stuck. It may import nothing but Node's own modules, so that it starts quickly.
+ * The watchdog's thread: notices when the main thread no longer turns its event loop, and reports
+ * where it is stuck. It may only import Node's own modules, so that it starts quickly.
  */
 import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { workerData } from 'node:worker_threads';
 
 export interface WatchdogTask {
-  /** Counted up by the main thread. */
+  /** Counter that the main thread increments. */
   readonly beats: Int32Array;
-  /** How long the main thread may be blocked before it is reported, in ms. */
+  /** Time in ms that the main thread may be blocked before it is reported. */
   readonly reportAfterMs: number;
-  /** How long it may be blocked before the process is ended, in ms. */
+  /** Time in ms that it may be blocked before the process is ended. */
   readonly endAfterMs: number;
-  /** Expression for the main thread: lets signals act as if unhandled, returns the place. */
+  /**
+   * Expression that the main thread evaluates: it lets signals act as if unhandled, and returns the
+   * place.
+   */
   readonly releaseExpression: string;
 }
 
 const { beats, reportAfterMs, endAfterMs, releaseExpression } = workerData as WatchdogTask;
 const everyMs = 250;
-/** A thread that is not inside of JavaScript answers only when it is back. */
+/**
+ * Time in ms to wait for the main thread to pause: while it runs native code, it does not respond.
+ */
 const pauseTimeoutMs = 1500;
 
 /** Result of {@link WatchdogTask.releaseExpression}. */
@@ -63,7 +68,7 @@ function report(place: Place | undefined): void {
   );
 }
 
-/** The place of a call that could not be asked for while it lasted. */
+/** Reports the place of a call that did not respond while it lasted. */
 const returned = (place: Place): void =>
   say(`The call that blocked it was made by ${named(place)}.`);
 
@@ -78,9 +83,9 @@ function endProcess(): void {
 }
 
 interface Listener {
-  /** Undefined when the main thread cannot be asked. */
+  /** Called with the place; undefined if the main thread does not respond. */
   readonly report: (place: Place | undefined) => void;
-  /** Called afterwards in that case, as soon as it can. */
+  /** Called later in that case, once the main thread responds. */
   readonly returned: (place: Place) => void;
 }
 

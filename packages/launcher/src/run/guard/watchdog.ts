@@ -1,4 +1,4 @@
-/** Notices an event loop that is blocked, from a thread of its own. */
+/** Notices a blocked event loop, from a thread of its own. */
 import { url as debuggerUrl } from 'node:inspector';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { InvariantError } from '@trinity-rft/core';
@@ -11,13 +11,14 @@ export interface Watchdog {
 
 const beatMs = 500;
 const signals = ['SIGINT', 'SIGTERM'] as const;
-/** Where the watchdog's thread finds {@link release} while it has stopped this one. */
+/** Name under which the watchdog's thread finds {@link release} after it has paused this thread. */
 const releaseName = 'trinity-rft.release';
 
 /**
  * Until it is stopped, reports on standard error when the event loop has been blocked for
- * `reportAfterMs`, with the run and the line of code, and lets the next Ctrl-C end the process. After
- * `endAfterMs` it ends the process itself. Not under a debugger, whose breakpoints block as well.
+ * `reportAfterMs`, with the run and the line of code, and lets the next Ctrl-C end the process.
+ * After `endAfterMs` it ends the process itself. It does nothing under a debugger, whose
+ * breakpoints block the event loop too.
  */
 export function startWatchdog(times: {
   readonly reportAfterMs: number;
@@ -55,7 +56,10 @@ export function startWatchdog(times: {
   };
 }
 
-/** The place in a user's file where the thread was stopped to call this, or the innermost one. */
+/**
+ * The place in a user's file where the thread was paused to call this function; without such a
+ * file, the innermost place.
+ */
 function interruptedCode(): string {
   const frames = (new InvariantError('').stack ?? '').split('\n').map((line) => line.trim());
   const below = frames.slice(frames.findIndex((frame) => frame.startsWith('at eval')) + 1);
@@ -64,8 +68,9 @@ function interruptedCode(): string {
 }
 
 /**
- * Handlers of signals are JavaScript: while the event loop is blocked, they keep a signal from
- * ending the process and are never called. Released, a signal ends the process again.
+ * Removes and restores the handlers of signals. They are JavaScript: while the event loop is
+ * blocked, they keep a signal from ending the process and are never called. Once they are removed,
+ * a signal ends the process again.
  */
 function signalHold() {
   let removed: (readonly [NodeJS.Signals, NodeJS.SignalsListener])[] = [];
