@@ -83,7 +83,7 @@ export function createOutlook({ store, seat, stage, clock, isDone }: OutlookOpti
   };
 }
 
-/** What the explorer waits for; undefined while it has leased tasks. */
+/** Wait of the explorer; undefined while it has leased tasks. */
 function waitOf(view: RunView, name: string): Pick<Wait, 'what' | 'on'> | undefined {
   const { leases, members, published } = view;
   if (leases.some(({ explorer }) => explorer === name)) return undefined;

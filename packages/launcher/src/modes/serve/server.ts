@@ -100,7 +100,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Never resolves; rejects with the signal's reason. */
+/** Waits until the signal aborts, and rejects with its reason. */
 async function rejectWhenAborted(signal: AbortSignal): Promise<never> {
   await untilAborted(signal);
   throw signal.reason as Error;
