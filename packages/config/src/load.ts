@@ -55,7 +55,7 @@ export interface ParseConfigOptions extends NameTables {
   /** Base of relative paths. @default the working directory of the process */
   readonly cwd?: string;
   /**
-   * Suffix of the run name when the run directory is in use and must not be continued:
+   * Suffix of the run name if the run directory is in use and must not be continued, such as
    * `20260701093000`.
    */
   readonly timestamp?: string;
@@ -64,36 +64,39 @@ export interface ParseConfigOptions extends NameTables {
    * `overridesName`.
    */
   readonly overrides?: Readonly<Record<string, unknown>>;
-  /** @default "arguments" */
+  /** Name of the overrides in messages. @default "arguments" */
   readonly overridesName?: string;
   /** The engines that the file may choose, by name; the first one is the default. */
   readonly engines: EngineFactsTable;
-  /** The algorithms and parts that the file may name. @default those that are built in */
+  /** The algorithms and parts that the file may name. @default the built-in ones */
   readonly algorithms?: AlgorithmTables;
 }
 
-/** The position of values that are in no file. */
+/** The position of values that come from no file. */
 const nowhere: SourcePosition = { line: 0, column: 0 };
 
 export interface LoadedConfig {
   readonly config: ResolvedConfig;
   /** One line each, with position and key, in the order of the file. */
   readonly warnings: readonly string[];
-  /** The same for programs. */
+  /** The warnings as data for programs. */
   readonly warningProblems: readonly ConfigProblem[];
-  /** The file as given, for messages. */
+  /** Path of the file as the caller gave it, for messages. */
   readonly file: string;
-  /** The position of each key: `buffer.batch_size` -> line and column, from 1. */
+  /** The position of each key, such as `buffer.batch_size`. */
   readonly positions: ReadonlyMap<string, SourcePosition>;
-  /** For checks that need more than the file: a problem at a key of a stage. */
+  /** Creates a problem at a key of a stage, for checks that need more than the file. */
   readonly problemAt: ProblemAt;
 }
 
-/** The path is one of a file without stages, and has `tasksets` instead of `taskset`. */
+/**
+ * Creates a problem. `path` is the path that the key would have in a file without stages, with
+ * `tasksets` instead of `taskset`.
+ */
 export type ProblemAt = (stageIndex: number, path: KeyPath, message: string) => ConfigProblem;
 
 export interface LoadConfigOptions extends Omit<ParseConfigOptions, 'file'> {
-  /** Text in an editor, instead of the file's. */
+  /** Text in an editor, instead of the content of the file. */
   readonly text?: string;
 }
 
@@ -112,7 +115,7 @@ export async function loadConfig(path: string, options: LoadConfigOptions): Prom
 /** A module that a file names: a plugin, or `FILE#EXPORT` for a scorer. */
 interface NamedModule {
   readonly name: string;
-  /** At its place in the file. */
+  /** Creates a problem at the module's place in the file. */
   readonly problem: (message: string) => ConfigProblem;
 }
 
@@ -122,7 +125,10 @@ interface NamedModules {
   readonly scorers: readonly NamedModule[];
 }
 
-/** Lists nothing where the file cannot be read: {@link loadConfig} then says why. */
+/**
+ * Reads the module names. Lists nothing if the file cannot be read: {@link loadConfig} then reports
+ * why.
+ */
 export async function readModuleNames(
   path: string,
   { env = process.env, cwd = process.cwd(), text }: Pick<LoadConfigOptions, 'env' | 'cwd' | 'text'>,
@@ -197,7 +203,10 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
 
 const isInFile = ({ at }: LocatedProblem): boolean => at.line !== nowhere.line;
 
-/** Interpolates, renames and checks a file. What is invalid is removed, and its path is a failed one. */
+/**
+ * Interpolates, renames and checks a file. Invalid values are removed, and their paths are listed
+ * as failed.
+ */
 function checkTree(
   file: MapNode,
   schemas: ConfigSchemas,
@@ -219,7 +228,7 @@ function checkTree(
   };
 }
 
-/** Positions stay those of the file, unless the file is empty. */
+/** Merges the overrides. Positions stay those of the file, unless the file is empty. */
 function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']): MapNode {
   if (overrides === undefined) return file;
   const over = fromPlain(overrides, [], nowhere) as MapNode;
@@ -228,7 +237,10 @@ function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']
   return overrides['mode'] === 'bench' ? withLastStage(merged, over) : merged;
 }
 
-/** An evaluation is of the last stage, whatever that does in the file. */
+/**
+ * Applies the overrides to the last stage: an evaluation uses the last stage, whatever its mode in
+ * the file is.
+ */
 function withLastStage(file: MapNode, over: MapNode): MapNode {
   const entry = file.entries.get('stages');
   const list = entry?.node;

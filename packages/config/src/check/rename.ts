@@ -1,4 +1,4 @@
-/** Replaces old names of keys by today's. */
+/** Replaces old names of keys by the current ones. */
 import { keyAliases, keysElsewhere, type KeyAlias, type MovedKey } from '../schema/aliases.js';
 import {
   childOf,
@@ -15,7 +15,7 @@ import type { LocatedProblem } from '../source/problem.js';
 export interface RenamedTree {
   readonly root: MapNode;
   readonly problems: readonly LocatedProblem[];
-  /** About old names that still work. */
+  /** Warnings about old names that still work. */
   readonly warnings: readonly LocatedProblem[];
 }
 
@@ -109,7 +109,10 @@ function wrap(node: Node, alias: KeyAlias | undefined): Node {
   return { kind: 'list', at: node.at, path: node.path, items: [node] };
 }
 
-/** `taskset: {...}` becomes `tasksets: [{...}]`, so that stages replace one by the other. */
+/**
+ * Turns `taskset: {...}` into `tasksets: [{...}]`, so that either one in a stage replaces the
+ * other.
+ */
 function singleTaskset(
   node: MapNode,
   names: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * Checks names and types against the schema. What is invalid is reported and removed, so that the
+ * Checks names and types against the schema. Invalid keys are reported and removed, so that the
  * rest can be checked.
  */
 import { didYouMean, nearest } from '@trinity-rft/core/support';
@@ -29,14 +29,17 @@ import type { LocatedProblem } from '../source/problem.js';
 import { plainUnlessSecret } from '../source/interpolate.js';
 
 export interface CheckedTree {
-  /** The rest, which is valid. */
+  /** The tree without the removed paths, which is valid. */
   readonly root: MapNode;
   readonly problems: readonly LocatedProblem[];
   /** Paths that were removed. */
   readonly failed: readonly KeyPath[];
 }
 
-/** Removing a problem can uncover others, so the schema is applied again; no file needs more. */
+/**
+ * Maximum number of times that the schema is applied: removing a problem can uncover others. No
+ * file needs more rounds.
+ */
 const maxRounds = 8;
 
 export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
@@ -58,8 +61,8 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
 }
 
 /**
- * A section or list without content is the same as one that is not set. Where text is expected, a
- * number is the text of the file: `name: 1.10`.
+ * Drops sections and lists without content: they are the same as ones that are not set. Where text
+ * is expected, a number is replaced by its text in the file, such as `name: 1.10`.
  */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   if (schema === undefined) return node;
@@ -84,7 +87,7 @@ function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
 
 interface FoundProblem {
   readonly problem: LocatedProblem;
-  /** Key to remove. */
+  /** Path of the key to remove. */
   readonly path: KeyPath;
 }
 
@@ -141,7 +144,9 @@ function hint(node: Node, schema: z.ZodType | undefined): string {
   return '';
 }
 
-/** Those of a section that are reported one by one; the others are counted. */
+/**
+ * Maximum number of unknown keys of a section that are reported one by one; the others are counted.
+ */
 const maxUnknown = 100;
 
 function unknownKeys(
@@ -173,7 +178,10 @@ function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodT
   };
 }
 
-/** Its new name, a similar name here, its right section, or the names that are known here. */
+/**
+ * Suggests a fix: the new name of the key, a similar name here, its right section, or the names
+ * that are known here.
+ */
 function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
   const names = [...section, key].filter((part) => typeof part === 'string');
   const whole = (names[0] === 'stages' ? names.slice(1) : names).join('.');

@@ -3,22 +3,24 @@ import type { StageConfig } from '../resolve/base/resolved.js';
 import { countWork, type StepPlan } from './steps.js';
 
 export interface CostPlan {
-  /** In the order in which they are said. */
+  /** In the order in which they are printed. */
   readonly parts: readonly CostPart[];
-  /** US dollars. */
+  /** Price in US dollars. */
   readonly total: number;
 }
 
 interface CostPart {
   readonly kind: 'prefill' | 'sample' | 'train';
   readonly tokens: number;
-  /** US dollars for a million tokens; undefined: not given, and not part of the total. */
+  /**
+   * US dollars per million tokens; undefined if it is not given, and then not part of the total.
+   */
   readonly price: number | undefined;
 }
 
 /**
- * Every text as long as it may be, at one call of the model for each run. Undefined where there are
- * no prices, or the number of steps is not known.
+ * Price if every text has the maximum length and each run calls the model once. Undefined if there
+ * are no prices or the number of steps is not known.
  */
 export function planCost(stage: StageConfig, steps: StepPlan): CostPlan | undefined {
   const { prices } = stage.model.tinker;

@@ -31,7 +31,10 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
   ];
 }
 
-/** A service gets the metrics itself; what it has is noted in a file for each of its runs. */
+/**
+ * Files of a tracking service. The service receives the metrics itself; a file for each of its runs
+ * records what it has received.
+ */
 function monitorFiles(
   sink: StageConfig['monitor']['sinks'][number],
   { sharedRun }: StageConfig['monitor'],

@@ -9,27 +9,28 @@ import { serverOf } from './tinker-server.js';
 export interface GpuPlan {
   /** Peak of TuFT while it trains rows of the greatest length one by one. */
   readonly trainer: number;
-  /** VLLM with keys and values of {@link cachedTokens}. */
+  /** Memory of vLLM with keys and values for {@link cachedTokens} tokens. */
   readonly sampler: number;
   readonly fits: readonly { readonly size: number; readonly verdict: GpuVerdict }[];
 }
 
-/** `asleep`: if vLLM frees its memory while TuFT trains. */
+/** `asleep` means that it fits if vLLM frees its memory while TuFT trains. */
 type GpuVerdict = 'fits' | 'asleep' | 'no';
 
 const sizes = [24, 48, 80] as const;
 export const cachedTokens = 65_536;
-/** Memory of CUDA and of fragments, each in GB. */
+/** Memory that CUDA and fragmentation take, in GB. */
 const [context, vllmContext] = [1.5, 2];
 /** Share of a GPU that can be used. */
 const usable = 0.95;
 
 /**
- * Over a bfloat16 base with an adapter in float32: weights 2 P; adapter, gradient and moments 16 A;
- * inputs of L layers and one layer while it is computed again 2 L T D + 140 T D; logits and their
- * gradients 8 T V. Keys and values 4 L K W bytes for a token. P parameters, A of the adapter, T
- * tokens, D the hidden size, V the vocabulary, K heads of width W. Undefined where the plan starts
- * no such pair, or the model is not on this disk.
+ * Memory for a bfloat16 base with a float32 adapter. Training takes: weights 2 P; adapter, gradient
+ * and moments 16 A; inputs of L layers and one layer that is recomputed 2 L T D + 140 T D; logits
+ * and their gradients 8 T V. Keys and values take 4 L K W bytes per token. P is the number of
+ * parameters, A that of the adapter, T the tokens, D the hidden size, V the vocabulary, K the
+ * number of key/value heads of width W. Undefined if the plan starts no TuFT with vLLM, or the
+ * model is not on this disk.
  */
 export function planGpu(stage: StageConfig, disk: Disk): GpuPlan | undefined {
   const { model, sampler } = stage;

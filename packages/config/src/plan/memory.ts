@@ -15,7 +15,7 @@ export interface MemoryPlan {
   /** Parameters of the model. */
   readonly parameters: number;
   readonly weights: number;
-  /** Published weights for sampling, and the frozen reference. */
+  /** Weights that are published for sampling, and the frozen reference. */
   readonly copies: number;
   readonly gradients: number;
   /** First and second moment of AdamW. */
@@ -24,22 +24,26 @@ export interface MemoryPlan {
   readonly activations: number;
   /** Weights, gradients and moments of the critic, if the algorithm has one. */
   readonly critic: number;
-  /**
-   * Keys and values of all runs in flight, if each grows to the greatest length, within the budget.
-   */
+  /** Keys and values of all runs in flight at the maximum length, within the budget. */
   readonly keyValueCache: number;
-  /** Weights, and keys and values, of the auxiliary models that are folders. */
+  /** Weights, keys and values of those auxiliary models that are folders. */
   readonly auxiliary: number;
   readonly total: number;
 }
 
 const float = 4;
 const mebibyte = 2 ** 20;
-/** Default memory of the embedded engine for activations, and again for keys and values, in MiB. */
+/**
+ * Default memory of the embedded engine for activations, and the same again for keys and values, in
+ * MiB.
+ */
 const engineBudget = 384;
-/** Share, without a budget, of the machine's memory for a graph of the whole model with its gradients. */
+/**
+ * Share of the machine's memory that a graph of the whole model with its gradients may take if no
+ * budget is set.
+ */
 const machineShare = 1 / 8;
-/** Memory for logits at once, in MiB. */
+/** Maximum memory for logits, in MiB. */
 const logitsBudget = 256;
 
 export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefined {
@@ -91,7 +95,7 @@ function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   };
 }
 
-/** The policy is elsewhere: the critic and auxiliary models are here. */
+/** Memory if servers train and sample the policy: only the critic and auxiliary models are here. */
 function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   const { mode, part, algorithm } = stage;
   const learns = algorithm.needs.valueHead && mode !== 'bench' && part !== 'explore';
@@ -107,7 +111,7 @@ function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryPart
 
 interface Sizes {
   readonly shape: ModelShape;
-  /** For activations, and again for keys and values, in MiB. */
+  /** Memory for activations, and the same again for keys and values, in MiB. */
   readonly budget: number;
   /** The weights of the model, in MiB. */
   readonly base: number;
@@ -138,7 +142,7 @@ function trainingParts(
   };
 }
 
-/** Keys and values of all runs in flight, each of the greatest length, in MiB. */
+/** Keys and values of all runs in flight at the maximum length, in MiB. */
 const cacheSize = (
   { explorer }: StageConfig,
   maxModelLen: number,
@@ -146,7 +150,10 @@ const cacheSize = (
 ): number =>
   Math.min(budget, (explorer.concurrency * maxModelLen * keyValueBytesPerToken(shape)) / mebibyte);
 
-/** The rank of a stored adapter is in its folder; the default of the file is used instead. */
+/**
+ * Parameters of the adapter. The rank of a stored adapter is in its folder; the default rank is
+ * used instead.
+ */
 function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
   const stored = lora.path !== undefined;
   const named =
@@ -186,7 +193,7 @@ function critic({ model }: StageConfig, disk: Disk): number {
   return folder.kind === 'problem' ? 0 : (4 * countParameters(folder.shape) * float) / mebibyte;
 }
 
-/** One engine per folder, each with its own cache, in MiB. */
+/** Memory of the auxiliary models in MiB: one engine per folder, each with its own cache. */
 function auxiliary(stage: StageConfig, disk: Disk, budget: number): number {
   const folders = new Map<string, number>();
   for (const { source, maxModelLen } of stage.explorer.auxiliaryModels) {
@@ -225,14 +232,20 @@ export function countParameters(shape: ModelShape): number {
   return embeddings + L * (2 * D * H * W + 2 * D * K * W + feedForward + 2 * D) + D;
 }
 
-/** Micro-batches fill the budget, or hold one row that exceeds it. */
+/**
+ * Memory of one row, of all rows of a batch, and of a micro-batch, whose rows fill the budget or
+ * exceed it with a single row.
+ */
 function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
   const row = bytesPerRow(shape, model.maxModelLen) / mebibyte;
   const all = buffer.trainBatchSize * row;
   return { row, all, within: Math.min(all, Math.max(budget, row)) };
 }
 
-/** Memory for activations. Without a budget, larger models take as much as lets the trainer use one graph, or go layer by layer. */
+/**
+ * Memory for activations. Without a budget, a larger model takes as much as it needs for a single
+ * graph, or is trained layer by layer.
+ */
 function activations(stage: StageConfig, sizes: Sizes): number {
   const { row, all, within } = microBatch(stage, sizes);
   // Layer by layer, with the weights of one layer as numbers.
@@ -245,8 +258,9 @@ function activations(stage: StageConfig, sizes: Sizes): number {
 
 /**
  * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W +
- * 3 K W + 3 F + H T numbers per token; F is the width of all experts with their outputs), what one layer needs besides (4 D + 3 F + 2 H T), and the
- * logits, at most as many as the engine computes at once.
+ * 3 K W + 3 F + H T numbers per token; F is the width of all experts with their outputs), what one
+ * layer needs besides (4 D + 3 F + 2 H T), and the logits, at most as many as the engine computes
+ * at once.
  */
 function bytesPerRow(shape: ModelShape, tokens: number): number {
   const {

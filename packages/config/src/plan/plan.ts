@@ -22,33 +22,33 @@ import { planTinkerServer, runsElsewhere, type TinkerServerPlan } from './tinker
 
 export interface PlanOptions {
   /**
-   * For each stage the rows of its task sets and supervised data, by their names, and of sets of
-   * evaluations by `eval/NAME`; without it some totals are unknown.
+   * For each stage the number of rows of its task sets and supervised data, by their names;
+   * evaluation sets are named `eval/NAME`. Without it some totals are unknown.
    */
   readonly rows?: readonly Readonly<Record<string, number>>[];
-  /** For each stage what its task pipeline does. @default unknown */
+  /** For each stage the effect of its task pipeline. @default unknown */
   readonly pipelines?: readonly (readonly PipelinePlan[])[];
-  /** For each stage who grades. @default unknown */
+  /** For each stage the graders of its task sets. @default unknown */
   readonly graders?: readonly (readonly GraderPlan[])[];
-  /** The configuration, for commands. @default "FILE" */
+  /** Name of the configuration file in printed commands. @default "FILE" */
   readonly file?: string;
-  /** Where TINKER_BASE_URL is looked up. @default nowhere */
+  /** Environment variables, of which TINKER_BASE_URL is read. @default no variables */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** Effect of a task pipeline on a task set. */
 export interface PipelinePlan {
   readonly taskset: string;
-  /** Tasks that go in. */
+  /** Number of tasks that go in. */
   readonly read: number;
   readonly kept: number;
-  /** How many were left out by which operator, and why. */
+  /** Number of tasks that each operator removed, and why, as text. */
   readonly dropped: string;
-  /** A model has yet to be asked: `kept` at most. */
+  /** True if a model must still be called: then `kept` is the maximum. */
   readonly isBound: boolean;
 }
 
-/** Grader of a task set's answers, in words. */
+/** The grader of a task set's answers, as text. */
 export interface GraderPlan {
   readonly taskset: string;
   readonly grader: string;
@@ -57,7 +57,7 @@ export interface GraderPlan {
 export interface StagePlan {
   readonly stageName: string | undefined;
   readonly mode: Mode;
-  /** The side of mode both that the process is. */
+  /** Explorer or trainer, if the process is only one side of mode `both`. */
   readonly part: LoopPart | undefined;
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
@@ -65,27 +65,27 @@ export interface StagePlan {
   /** Unit of the rows of a train batch. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'texts' | 'pairs';
   readonly model: string;
-  /** The server that trains; undefined: the process trains by itself, or does not train. */
+  /** The server that trains; undefined if the process trains itself, or does not train. */
   readonly tinker: TinkerServerPlan | undefined;
-  /** The model that answers in place of this one, in words. */
+  /** The model that answers instead of the trained one, as text. */
   readonly external: string | undefined;
   /** The servers that sample. */
   readonly servers: readonly PlannedServer[];
   readonly processes: ProcessesPlan;
   readonly steps: StepPlan;
-  /** One for each task set to learn from, if there is a task pipeline. */
+  /** One for each task set of the training, if there is a task pipeline. */
   readonly pipelines: readonly PipelinePlan[];
-  /** One for each task set whose answers a judge or words can grade. */
+  /** One for each task set whose answers either a judge or a comparison of words can grade. */
   readonly graders: readonly GraderPlan[];
-  /** No weights are loaded here. */
+  /** True if no weights are loaded in this process. */
   readonly isElsewhere: boolean;
-  /** Undefined when the model is not on this disk. */
+  /** Undefined if the model is not on this disk. */
   readonly memory: MemoryPlan | undefined;
-  /** Undefined where no TuFT and vLLM share one, or the model is not on this disk. */
+  /** Undefined if TuFT and vLLM share no GPU, or the model is not on this disk. */
   readonly gpu: GpuPlan | undefined;
-  /** Undefined when the model is not on this disk, or the number of steps is not known. */
+  /** Undefined if the model is not on this disk, or the number of steps is not known. */
   readonly time: TimePlan | undefined;
-  /** Undefined without prices, or where the number of steps is not known. */
+  /** Undefined if there are no prices, or the number of steps is not known. */
   readonly cost: CostPlan | undefined;
   /** Relative to the stage's folder. */
   readonly files: readonly string[];
@@ -99,7 +99,7 @@ export interface RunPlan {
   readonly stages: readonly StagePlan[];
 }
 
-/** Reads `config.json` of a local model; writes nothing. */
+/** Plans a configuration. Reads `config.json` of a local model; writes nothing. */
 export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): RunPlan {
   const { name, jobDirectory, resume, seed } = config;
   return {

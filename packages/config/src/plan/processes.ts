@@ -1,15 +1,18 @@
-/** The processes of a run that are apart, and the database where they meet. */
+/** The commands for the processes of a distributed run, and the database that they share. */
 import type { StageConfig } from '../resolve/base/resolved.js';
 import { quoted } from './shell.js';
 
 export interface ProcessesPlan {
-  /** One for all, or one for the trainer and one for each explorer; none: a single process. */
+  /**
+   * One command that starts all, or one for the trainer and one for each explorer; empty for a
+   * single process.
+   */
   readonly commands: readonly string[];
-  /** Undefined: they share a file, or there is one process. */
+  /** Undefined if the processes share a file, or there is only one process. */
   readonly database: { readonly place: string; readonly command: string } | undefined;
 }
 
-/** @param file the configuration */
+/** @param file path of the configuration, for the commands */
 export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
   const run = `trinity run ${quoted(file)}`;
   const { part, mode, cluster, runStore } = stage;
@@ -20,7 +23,7 @@ export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
   return { commands: isApart ? apart : [], database };
 }
 
-/** Excludes its password. */
+/** Place of the database without its password, and the command that starts it. */
 function databasePlan(url: string): ProcessesPlan['database'] {
   const address = /^postgres/i.test(url) ? URL.parse(url) : null;
   // A host that is left out comes from PGHOST, and so on.

@@ -1,16 +1,21 @@
-/** The parts of the algorithm of a stage with all arguments, those that the file leaves out too. */
+/**
+ * The parts of a stage's algorithm with all arguments, including those that the file leaves out.
+ */
 import type { PartConfig, StageConfig } from '../resolve/base/resolved.js';
 import { yamlName } from '../schema/args.js';
 
 /** A part under its names in YAML. */
 export interface PlannedPart {
-  /** `policy_loss_fn`; `task_operator` and `operator` for each of the two pipelines. */
+  /**
+   * Key in YAML, such as `policy_loss_fn`; `task_operator` and `operator` for those of the two
+   * pipelines.
+   */
   readonly key: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** In the order in which they are applied. Parts that are `none` are left out. */
+/** Parts in the order in which they are applied, without those that are `none`. */
 export function planParts({ algorithm, dataProcessor }: StageConfig): readonly PlannedPart[] {
   const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn, sampleStrategy } =
     algorithm;

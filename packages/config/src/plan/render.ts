@@ -2,7 +2,7 @@
 import { cachedTokens } from './gpu.js';
 import type { RunPlan, StagePlan } from './plan.js';
 
-/** Several lines, without a newline at the end. */
+/** A plan as several lines, without a newline at the end. */
 export function renderPlan(plan: RunPlan): string {
   const head = [
     `${plan.name} (seed ${plan.seed})`,
@@ -45,7 +45,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   ];
 }
 
-/** Servers that must run before, with these options at least. */
+/** Servers that must be started before the run, with the options that they need at least. */
 const serverRows = (stage: StagePlan): readonly Row[] => [
   ...tinkerRows(stage),
   ...(stage.external === undefined ? [] : [['answers', stage.external] as const]),
@@ -86,7 +86,7 @@ function processRows({ processes: { commands, database } }: StagePlan): readonly
   ];
 }
 
-/** Rows of pipelines; a model's decisions are not known before the run. */
+/** Rows of task pipelines; the decisions of a model are not known before the run. */
 const pipelineRows = ({ pipelines }: StagePlan): readonly Row[] =>
   pipelines.map(({ taskset, kept, read, dropped, isBound }) => [
     'tasks',
@@ -198,7 +198,7 @@ function duration(seconds: number): string {
   return `${Math.max(1, Math.round(seconds / unit))} ${name}`;
 }
 
-/** Every text as long as it may be. */
+/** Rows of the price if every text has the maximum length. */
 function costRows({ cost }: StagePlan): readonly Row[] {
   if (cost === undefined) return [];
   const parts = cost.parts
@@ -231,7 +231,7 @@ function known(count: number | undefined): string {
   return count === undefined ? 'unknown' : String(count);
 }
 
-/** `8 to 80`, or the one number that both are. */
+/** Text such as `8 to 80`, or one number if both are equal. */
 function range(least: number | undefined, most: number | undefined): string {
   return least === most || most === undefined ? known(most) : `${known(least)} to ${known(most)}`;
 }

@@ -6,12 +6,12 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface PlannedServer {
   readonly url: string;
-  /** What is to be known of it; may be empty. */
+  /** Requirement of its start, as the rest of a sentence; may be empty. */
   readonly note: string;
   readonly command: string;
 }
 
-/** In the order of `base_url`. */
+/** The servers in the order of `base_url`. */
 export function planSamplers(stage: StageConfig, disk: Disk): readonly PlannedServer[] {
   const { sampler, mode, part } = stage;
   if (sampler === undefined || mode === 'train' || part === 'train') return [];
@@ -37,11 +37,11 @@ interface Sampling {
 
 type Planner = (sampling: Sampling) => Program;
 
-/** Setting that lets a server allow more tokens than the model has positions for. */
+/** Environment setting that lets a server allow more tokens than the model has positions for. */
 const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];
 
-/** Infinity where it is not known. */
+/** Infinity if the number of positions is not known. */
 function positionsOf({ isLocal, modelPath }: ModelConfig, disk: Disk): number {
   const folder = isLocal ? readModelFolder(disk, modelPath) : undefined;
   return (folder?.kind === 'shape' ? folder.shape.maxPositions : undefined) ?? Infinity;
@@ -71,7 +71,7 @@ const vllm: Planner = ({ stage, sampler, disk }) => {
   };
 };
 
-/** Seeds have an effect only with deterministic inference. */
+/** SGLang only respects seeds with deterministic inference. */
 const sglang: Planner = ({ stage, sampler: { start }, disk }) => {
   const { model } = stage;
   const length = model.maxModelLen + sglangSpare;
@@ -100,7 +100,7 @@ const sglang: Planner = ({ stage, sampler: { start }, disk }) => {
   };
 };
 
-/** SGLang keeps a few positions to itself. */
+/** Positions that SGLang keeps for itself. */
 const sglangSpare = 8;
 
 function startOptions({ start }: SamplerConfig): readonly string[] {
@@ -115,14 +115,14 @@ function startOptions({ start }: SamplerConfig): readonly string[] {
   ];
 }
 
-/** Share of memory that vLLM takes by default. */
+/** Share of the GPU's memory that vLLM takes by default. */
 const vllmMemory = 0.9;
 
-/** The ranks that vLLM takes. */
+/** Adapter ranks that vLLM supports. */
 const ranks = [8, 16, 32, 64, 128, 256, 320, 512];
 const modules = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
 
-/** Undefined: all weights are trained. */
+/** Undefined if all weights are trained. */
 function adapterRank({ engine, model }: StageConfig): number | 'RANK' | undefined {
   if (engine === 'tinker') return model.tinker.rank;
   // That of an adapter that exists is in its folder.

@@ -1,10 +1,10 @@
-/** Words of the commands that a plan prints. */
+/** Helpers for the commands that a plan prints. */
 import type { ModelConfig } from '../resolve/base/resolved.js';
 
 export const quoted = (word: string): string =>
   /^[\w./@:=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Where a server listens so that it answers at `address`. */
+/** Options that make a server listen at `address`. */
 export function addressOptions(address: string): readonly string[] {
   const { hostname, port, protocol } = new URL(address);
   const isLocal = /^(?:localhost|127\.|\[::1\])/.test(hostname);
@@ -12,6 +12,6 @@ export function addressOptions(address: string): readonly string[] {
   return ['--host', isLocal ? '127.0.0.1' : '0.0.0.0', '--port', ownPort];
 }
 
-/** The hub id, which every machine knows; else the folder. */
+/** The hub id, which works on every machine; without one, the folder. */
 export const servedModel = ({ hubId, modelPath }: ModelConfig): string =>
   hubId !== undefined && /^[\w.-]+\/[\w.-]+$/.test(hubId) ? hubId : modelPath;

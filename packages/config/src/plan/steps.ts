@@ -1,32 +1,32 @@
-/** How many steps there are, and how many experiences each one takes. */
+/** The number of steps, and the number of experiences of each one. */
 import type { StageConfig, TrainBatchConfig } from '../resolve/base/resolved.js';
 import { stalenessBoundOf } from '../resolve/synchronizer.js';
 import { trainStepsOf } from '../resolve/buffer/train-batch-size.js';
 
-/** Values that the configuration alone does not determine are undefined. */
+/** Steps of a stage. Values that the configuration alone does not determine are undefined. */
 export interface StepPlan {
   /** Rows of all task sets, or of the supervised data. */
   readonly rows: number | undefined;
   readonly exploreSteps: number | undefined;
-  /** With dynamic sampling there may be fewer: a step draws up to `mostTasksPerExploreStep`. */
+  /** Minimum with dynamic sampling, where a step draws up to `mostTasksPerExploreStep` tasks. */
   readonly leastExploreSteps: number | undefined;
   readonly tasksPerExploreStep: number;
   readonly mostTasksPerExploreStep: number;
   readonly runsPerTask: number;
-  /** At one experience per run; workflows with several turns make more. */
+  /** Counts one experience per run; workflows with several turns make more. */
   readonly experiencesPerExploreStep: number;
   readonly trainBatchSize: number;
   readonly trainBatchUnit: TrainBatchConfig['unit'];
-  /** If every run succeeds; undefined if it depends on the number of calls. */
+  /** Number if every run succeeds; undefined if it depends on the number of calls. */
   readonly trainStepsPerExploreStep: number | undefined;
   readonly trainSteps: number | undefined;
-  /** With dynamic sampling there may be fewer. */
+  /** Minimum with dynamic sampling. */
   readonly leastTrainSteps: number | undefined;
   /** Weight updates that the explorer sees. */
   readonly syncs: number | undefined;
   /**
-   * How many explore steps the weights of an explore step may be behind it; undefined: no bound but
-   * the capacity of the experience buffer.
+   * Maximum number of explore steps by which the sampling weights may be behind; undefined if only
+   * the capacity of the experience buffer limits it.
    */
   readonly maxStaleness: number | undefined;
   readonly evaluations: number | undefined;
@@ -34,7 +34,10 @@ export interface StepPlan {
   readonly checkpoints: number | undefined;
 }
 
-/** Rows by the name of their set; sets of evaluations as `eval/NAME`, which may be that of another set. */
+/**
+ * Rows by the name of their set. Evaluation sets are named `eval/NAME`, because NAME may also be
+ * another set.
+ */
 type Counts = Readonly<Record<string, number>>;
 
 export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
@@ -77,7 +80,10 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
   };
 }
 
-/** Calls of the model at one for each run, and rows that are trained on; undefined where a count is not known. */
+/**
+ * Calls of the model if each run makes one, and rows that are trained on; undefined if a count is
+ * not known.
+ */
 export function countWork(
   { mode, algorithm }: StageConfig,
   steps: StepPlan,
@@ -111,12 +117,12 @@ function perExploreStep({ own, perExploreStep: made }: TrainBatchConfig): number
   return own < made ? Math.ceil(made / own) : made / own;
 }
 
-/** The last, incomplete batch of the last pass is left out. */
+/** Leaves out the incomplete batch at the end of the last pass. */
 function stepsOf(rows: number | undefined, epochs: number, batchSize: number): number | undefined {
   return rows === undefined ? undefined : Math.floor((rows * epochs) / batchSize);
 }
 
-/** Until the tasks end, or the trainer has made its steps. */
+/** Steps until the tasks end, or the trainer has made its steps. */
 function countExploreSteps(
   { buffer, trainer }: StageConfig,
   rows: number | undefined,
@@ -148,8 +154,8 @@ function countTrainSteps(
 }
 
 /**
- * At every multiple of the interval: of explore steps after the offset, or of train steps where the
- * trainer decides, at most.
+ * Counts the multiples of the interval: in explore steps after the offset, or in train steps if the
+ * trainer decides, which is then the maximum.
  */
 function countSyncs(
   { mode, synchronizer }: StageConfig,
@@ -177,7 +183,7 @@ function countEvaluations(
   );
 }
 
-/** One after every `saveInterval` steps, and one at the end. */
+/** One checkpoint after every `saveInterval` steps, and one at the end. */
 function countCheckpoints(
   { mode, trainer }: StageConfig,
   trainSteps: number | undefined,

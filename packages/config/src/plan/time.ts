@@ -7,25 +7,29 @@ import { countParameters } from './memory.js';
 import { countWork, type StepPlan } from './steps.js';
 import { runsElsewhere } from './tinker-server.js';
 
-/** Seconds. */
+/** Times in seconds. */
 export interface TimePlan {
   readonly sampling: number;
   readonly training: number;
   readonly cores: number;
 }
 
-/** Operations of a core per second in the matrix products of the engine, measured on cores with AVX2. */
+/**
+ * Operations per second of one core in the matrix products of the engine, measured on cores with
+ * AVX2.
+ */
 const coreSpeed = 40e9;
-/** Bytes of weights that one step of sampling reads per second, measured on the same machines. */
+/** Bytes of weights per second that sampling reads, measured on the same machines. */
 const memorySpeed = 9e9;
 
 /**
- * Every text as long as it may be, at one call of the model for each run. A token of a text of T
- * tokens takes 2 N + 2 L H W T operations (N parameters; attention over half of the text in L layers
- * of H heads of width W), three times as many with gradients of all weights, twice with those of an adapter. One step of sampling for B texts
- * takes at least as long as reading the weights. Undefined where the model is elsewhere or not on
- * this disk, or the number of steps is not known. Steps of the models in
- * `docs/reference/models.md` take half to twice of what it says.
+ * Time if every text has the maximum length and each run calls the model once. A token of a text of
+ * T tokens takes 2 N + 2 L H W T operations (N parameters; attention over half of the text in L
+ * layers of H heads of width W), three times as many with gradients of all weights, twice with
+ * those of an adapter. One step of sampling for B texts takes at least as long as reading the
+ * weights. Undefined if the model runs on servers or is not on this disk, or the number of steps is
+ * not known. Measured steps of the models in `docs/reference/models.md` take between half and twice
+ * this estimate.
  */
 export function planTime(
   stage: StageConfig,

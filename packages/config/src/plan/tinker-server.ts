@@ -5,25 +5,25 @@ import type { StageConfig } from '../resolve/base/resolved.js';
 import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface TinkerServerPlan {
-  /** Undefined: hosted Tinker. */
+  /** Address of the server; undefined for hosted Tinker. */
   readonly url: string | undefined;
-  /** The program that is started there. */
+  /** The program to start there. */
   readonly program: 'TuFT' | 'SkyRL';
   /** Requirement of its start, as the rest of a sentence; may be empty. */
   readonly note: string;
-  /** Lines of a shell that write the files of {@link command}. */
+  /** Shell lines that write the files of {@link command}. */
   readonly files: readonly string[];
-  /** Undefined where it need not be started. */
+  /** Command that starts the server; undefined if it need not be started. */
   readonly command: string | undefined;
 }
 
-/** The model trains, or samples, on servers alone. */
+/** True if all training or sampling of the process happens on servers. */
 export const runsElsewhere = ({ engine, part, sampler }: StageConfig): boolean =>
   engine === 'tinker' || (part === 'explore' && sampler !== undefined);
 
 /**
- * Undefined where the process uses none.
- * @param url what `TINKER_BASE_URL` says
+ * Undefined if the process uses no server.
+ * @param url value of `TINKER_BASE_URL`
  */
 export function planTinkerServer(
   stage: StageConfig,
@@ -47,18 +47,24 @@ export function planTinkerServer(
   return { url: address, program: 'SkyRL', note, files: [], command: skyrlCommand(stage, address) };
 }
 
-/** TuFT samples as well only with a vLLM of its own, which was not tried. */
+/**
+ * The server that the plan starts by default. TuFT could also sample, with a vLLM of its own, but
+ * this was not tried.
+ */
 export const serverOf = ({ model, sampler }: StageConfig): 'tuft' | 'skyrl' =>
   model.tinker.server ?? (sampler === undefined ? 'skyrl' : 'tuft');
 
-/** SkyRL's JAX backend creates adapters in the type of config.json. */
+/** Note about 16-bit types: SkyRL's JAX backend creates adapters in the type of config.json. */
 function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): string {
   const text = isLocal ? diskAt('.').readText(join(modelPath, 'config.json')) : undefined;
   if (text !== undefined && !/"(?:torch_)?dtype": *"(?:bfloat16|float16)"/.test(text)) return '';
   return ' (with a copy of the model folder whose config.json says "dtype": "float32": it keeps adapters in that type, and bfloat16 ends the run at its start)';
 }
 
-/** The shell puts key and folder into the configuration; JSON is YAML. */
+/**
+ * Files and command. The shell inserts key and folder into the configuration, which is JSON,
+ * because JSON is valid YAML.
+ */
 function tuftCommands({ model }: StageConfig, address: string) {
   const { tinker } = model;
   const trained = JSON.stringify({
@@ -90,7 +96,7 @@ function tuftCommands({ model }: StageConfig, address: string) {
 
 const hostOf = (address: string): string => URL.parse(address)?.hostname ?? '';
 
-/** `aiohttp` and `psutil` are imported but not declared. */
+/** Packages to install: SkyRL imports `aiohttp` and `psutil` without declaring them. */
 const packages = ['skyrl[tinker,jax,gpu]==0.4.0', 'aiohttp', 'psutil'];
 
 function skyrlCommand({ model, sampler }: StageConfig, address: string): string {

@@ -1,4 +1,4 @@
-/** The tables of algorithms as plain data under the names of YAML, for documents and terminals. */
+/** The tables of algorithms as plain data with YAML names, for documents and terminals. */
 import {
   createAlgorithm,
   type AlgorithmPreset,
@@ -10,16 +10,16 @@ import { ConfigError, type AlgorithmNeeds, type Arg, type ArgSpec } from '@trini
 import { yamlName } from '../schema/args.js';
 
 export interface ArgReference {
-  /** Same as in YAML. */
+  /** Name in YAML. */
   readonly name: string;
-  /** `number >= 0`, `one of "group", "batch"` */
+  /** Type as text, such as `number >= 0` or `one of "group", "batch"`. */
   readonly type: string;
-  /** Null: there is none. */
+  /** Null if there is no default. */
   readonly default: unknown;
   readonly help: string;
 }
 
-/** The key of YAML that chooses a part. */
+/** The YAML key that chooses a part. */
 export type PartKey =
   | 'advantage_fn'
   | 'policy_loss_fn'
@@ -32,11 +32,13 @@ export interface PartReference extends PartDoc {
   readonly key: PartKey;
   readonly name: string;
   readonly args: readonly ArgReference[];
-  /** Beyond log-probabilities, rewards and masks, in words. */
+  /** Needs beyond log-probabilities, rewards and masks, as text. */
   readonly needs: readonly string[];
 }
 
-/** A part with the arguments of a preset that differ from its defaults, by the names of YAML. */
+/**
+ * A part with those arguments of a preset that differ from its defaults, under their YAML names.
+ */
 export interface ChosenPart {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -46,7 +48,7 @@ export interface PresetReference extends PartDoc {
   readonly name: string;
   readonly schema: AlgorithmPreset['schema'];
   readonly repeatTimes: number;
-  /** Undefined: no rewards, so no advantages. */
+  /** Undefined if the algorithm uses no rewards, and therefore no advantages. */
   readonly advantageFn: ChosenPart | undefined;
   readonly policyLossFn: ChosenPart;
   readonly klLossFn: ChosenPart;
@@ -64,7 +66,7 @@ export interface AlgorithmReference {
   readonly parts: readonly PartReference[];
 }
 
-/** In the order of the tables. */
+/** The reference, in the order of the tables. */
 export function algorithmReference(tables: AlgorithmTables): AlgorithmReference {
   const { advantageFns, policyLossFns, klFns, entropyLossFns, sampleStrategies, operators } =
     tables;
@@ -125,7 +127,7 @@ const chosen = ({ name, args = {} }: PartRef): ChosenPart => ({
   args: Object.fromEntries(Object.entries(args).map(([arg, value]) => [yamlName(arg), value])),
 });
 
-/** The needs of parts that cannot be built from defaults alone are unknown. */
+/** Needs of a part; unknown if it cannot be built from its defaults alone. */
 function ifBuilt<T>(build: () => T): T | undefined {
   try {
     return build();
@@ -135,7 +137,10 @@ function ifBuilt<T>(build: () => T): T | undefined {
   }
 }
 
-/** In the order in which they are listed. Rollouts are left out: every explorer provides them. */
+/**
+ * Texts of needs in the order in which they are listed. Rollouts are left out: every explorer
+ * provides them.
+ */
 const needWords = {
   referenceLogprobs: 'reference model',
   valueHead: 'critic',

@@ -1,6 +1,4 @@
-/**
- * Arguments of the parts of algorithms in the JSON Schema, which depend on the name of the part.
- */
+/** Arguments of algorithm parts in the JSON Schema, which depend on the name of the part. */
 import type { AlgorithmPreset, AlgorithmTables, PartRef } from '@trinity-rft/algorithm';
 import type { ArgSpec } from '@trinity-rft/core';
 import type { z } from 'zod';
@@ -9,7 +7,7 @@ import { argsSchema } from '../schema/args.js';
 type JsonSchema = { [key: string]: unknown };
 
 interface PartTable {
-  /** The key of the name; `<key>_args` is that of the arguments. */
+  /** The key that holds the name of the part; `<key>_args` holds its arguments. */
   readonly key: string;
   readonly table: Readonly<Record<string, { readonly args: ArgSpec }>>;
   readonly ofPreset: (preset: AlgorithmPreset) => PartRef | undefined;
@@ -41,20 +39,20 @@ const partTables = (tables: AlgorithmTables): readonly PartTable[] => [
 ];
 
 export interface ArgConditions {
-  /** Keyed by name, for `definitions` of the root. */
+  /** Schemas by name, for `definitions` of the root. */
   readonly definitions: Readonly<Record<string, JsonSchema>>;
   /**
-   * For `allOf` of the `algorithm` section at the top level, where the algorithm decides what is
-   * not set.
+   * Conditions for `allOf` of the `algorithm` section at the top level, where the algorithm
+   * determines the parts that are not set.
    */
   readonly algorithm: readonly JsonSchema[];
-  /** For that of a stage, which may inherit the name. */
+  /** Conditions for the `algorithm` section of a stage, which may inherit the name of a part. */
   readonly stage: readonly JsonSchema[];
-  /** For that of an item of `operators`. */
+  /** Conditions for an item of `operators`. */
   readonly operator: readonly JsonSchema[];
 }
 
-/** `toJson` is how the schema of the file is turned into a JSON Schema. */
+/** @param toJson turns the schema of the file into a JSON Schema */
 export function argConditions(
   tables: AlgorithmTables,
   toJson: (schema: z.ZodType) => JsonSchema,
@@ -101,7 +99,7 @@ const has = (key: string, value: string): JsonSchema => ({
   required: [key],
 });
 
-/** The key is not set, and the algorithm is one of these. */
+/** Condition that the key is not set and the algorithm is one of `presets`. */
 const implied = (key: string, presets: readonly string[]): readonly JsonSchema[] =>
   presets.length === 0
     ? []

@@ -1,4 +1,4 @@
-/** JSON Schema of the file, for completion and checks in editors. */
+/** JSON Schema of the configuration file, for completion and checks in editors. */
 import { z } from 'zod';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { argConditions } from './json-schema-args.js';
@@ -11,17 +11,17 @@ import { statusesOf, type KeyStatus } from '../schema/status.js';
 export type JsonSchema = { [key: string]: unknown };
 
 export interface JsonSchemaOptions {
-  /** The algorithms and parts that the file may name. @default those that are built in */
+  /** The algorithms and parts that the file may name. @default the built-in ones */
   readonly algorithms?: AlgorithmTables;
   /** The engines that the file may choose. */
   readonly engines: EngineFactsTable;
 }
 
 /**
- * Draft 7, which editors understand best. Numbers, booleans and names may also be written as
- * `${...}`, old names of keys are allowed, and descriptions say what is ignored or not supported. It
- * accepts whatever `parseConfig` accepts, except names in another case, numbers and booleans in
- * quotes, and arguments that are not used.
+ * JSON Schema draft 7, which editors understand best. Numbers, booleans and names may also be
+ * written as `${...}`, old names of keys are allowed, and descriptions mark keys that are ignored
+ * or not supported. It accepts whatever `parseConfig` accepts, except names in another case,
+ * numbers and booleans in quotes, and arguments that are not used.
  */
 export function configJsonSchema({
   algorithms = builtInTables,
@@ -62,7 +62,7 @@ function addConditions(section: JsonSchema | undefined, conditions: readonly Jso
   if (section !== undefined) section['allOf'] = [...conditions];
 }
 
-/** Nothing is required, and what is not text may be an interpolation. */
+/** Requires no keys, and allows an interpolation for every value that is not text. */
 function relax(schema: JsonSchema, aliases: readonly string[]): void {
   if (aliases.length > 0) allowNames(schema, aliases);
   delete schema['required'];
@@ -93,7 +93,7 @@ function stageSections(schema: JsonSchema): readonly JsonSchema[] {
   return item === undefined ? [] : [item as JsonSchema];
 }
 
-/** The schemas of a section: its own, or that of the items if it is a list or may be null. */
+/** The schemas of a section: its own, or the schema of the items if it is a list or may be null. */
 function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let current: JsonSchema | undefined = schema;
   for (const name of path)
@@ -123,7 +123,7 @@ function addAlias(root: JsonSchema, section: readonly string[], from: string, to
       : { ...known, description: `Another name of ${to}.` };
 }
 
-/** One item of a list instead of the list. */
+/** Schema for a single item instead of the list. */
 function single(schema: JsonSchema): readonly JsonSchema[] {
   return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];
 }

@@ -1,4 +1,4 @@
-/** The explorer: its section, and what follows from batches and weight updates. */
+/** The explorer: its section, and values that depend on batches and weight updates. */
 import { resolveSection } from '../schema/resolve-section.js';
 import { showValue } from '../source/secrets.js';
 import { presetOf } from './algorithm/algorithm.js';
@@ -34,10 +34,16 @@ export function deriveExplorer(
   };
 }
 
-/** Enough to fill the batches of the engine in an evaluation, however small a step is. */
+/**
+ * Minimum concurrency, which fills the batches of the engine in an evaluation even if an explore
+ * step is small.
+ */
 const leastConcurrency = 64;
 
-/** A runner of Trinity-RFT processes one task with all its repeats. Default: a whole step. */
+/**
+ * Runs in flight. A runner of Trinity-RFT processes one task with all its repeats. The default is a
+ * whole step.
+ */
 function deriveConcurrency(
   context: StageContext,
   runsPerStep: number,
@@ -59,7 +65,7 @@ function explainOverRollout({ input, mode, warn }: StageContext): void {
   );
 }
 
-/** Setting of the file, else of the algorithm; only where a batch is explored. */
+/** True if the file enables it, else as the algorithm says; false if nothing is explored. */
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;
   const byDefault = presetOf(context).dynamicSampling ?? false;
@@ -91,7 +97,9 @@ function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> 
   return Object.fromEntries(entries);
 }
 
-/** Where the explorer does not wait for the trainer, something has to limit what it begins. */
+/**
+ * Limits the explore steps that are begun at once, if the explorer does not wait for the trainer.
+ */
 function deriveInflightBatches({ input: { explorer, synchronizer } }: StageContext) {
   const { sync_style: style, sync_interval: interval } = synchronizer;
   if (explorer.max_inflight_batches !== null) return explorer.max_inflight_batches;
@@ -101,12 +109,12 @@ function deriveInflightBatches({ input: { explorer, synchronizer } }: StageConte
 
 const explorerKey = 'explorer_sync_interval';
 
-/** The styles whose weights move after every so many explore steps. */
+/** Sync styles that update weights after a fixed number of explore steps. */
 const meetingStyles: readonly string[] = ['fixed', 'explorer_driven'];
 
 /**
  * Evaluation happens right before weights are updated, so its interval is a multiple of the
- * explorer's sync interval: rounded down, at least once that.
+ * explorer's sync interval: rounded down, but at least one interval.
  */
 function deriveEvalInterval(context: StageContext): number | undefined {
   const { explorer, synchronizer } = context.input;

@@ -1,4 +1,4 @@
-/** A model behind an OpenAI-compatible API that answers in place of the trained one. */
+/** A model behind an OpenAI-compatible API that answers instead of the trained model. */
 import type { KeyPath } from '../source/node.js';
 import { isSecretKey } from '../source/secrets.js';
 import type { StageContext } from './base/context.js';
@@ -10,7 +10,7 @@ const rolloutModel: KeyPath = ['explorer', 'rollout_model'];
 const rolloutSection: KeyPath = [...rolloutModel, 'external_model_config'];
 const engineKey: KeyPath = [...rolloutModel, 'engine_type'];
 
-/** Undefined: the trained model answers. */
+/** Undefined if the trained model answers. */
 export function deriveExternal(
   context: StageContext,
   algorithm: AlgorithmConfig,
@@ -45,7 +45,7 @@ export function deriveExternal(
   };
 }
 
-/** The key that chooses it. */
+/** The key that enables the external model. */
 function enabledBy({ input: { explorer, model } }: StageContext): KeyPath | undefined {
   const { engine_type: engine, external_model_config: own } = explorer.rollout_model;
   if (engine === 'external') return engineKey;
@@ -53,7 +53,7 @@ function enabledBy({ input: { explorer, model } }: StageContext): KeyPath | unde
   return model.external_model.enable ? [...modelSection, 'enable'] : undefined;
 }
 
-/** Its texts have neither the ids that it sampled nor their log-probabilities. */
+/** Reports uses that cannot work: its answers come without token ids and log-probabilities. */
 function checkUse(context: StageContext, enable: KeyPath, algorithm: AlgorithmConfig): void {
   if (context.mode === 'bench') return;
   if (context.mode === 'serve')
@@ -90,7 +90,7 @@ function checkRivals(context: StageContext, enable: KeyPath): void {
     );
 }
 
-/** Undefined: the environment has it. */
+/** Undefined if the environment holds the address. */
 function addressOf(context: StageContext): string | undefined {
   const [address, ...others] = context.input.explorer.rollout_model.base_url ?? [];
   if (address === undefined) return undefined;

@@ -1,4 +1,7 @@
-/** Arguments of the tracking services: one service has them flat, several have them by name. */
+/**
+ * Arguments of the tracking services: a flat section for one service, or a section by name for
+ * several.
+ */
 import type { MonitorArgs } from './base/resolved.js';
 import type { StageContext } from './base/context.js';
 

@@ -1,4 +1,6 @@
-/** Side of the loop on which a process is, and what it shares with the others. */
+/**
+ * Side of mode `both` that a process runs, and the store that it shares with the other processes.
+ */
 import { join } from 'node:path';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
@@ -8,9 +10,9 @@ import { isPostgres, sqliteFile, sqlitePath } from './base/paths.js';
 const bufferKey: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
 
 /**
- * The stage as one of mode both, where its process explores for a trainer, or trains on what
- * explorers find. Mode train without tasks, or with the database of an earlier run, trains on what is
- * stored.
+ * Turns the stage into one of mode `both` if its process explores for a trainer, or trains on what
+ * explorers make. Mode train without tasks, or with the database of an earlier run, trains on
+ * stored experiences instead.
  */
 export function asPart(context: StageContext, needs: PartNeeds): StageContext {
   const { mode } = context.input;
@@ -26,7 +28,10 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
   return { ...withBatchSize(context, needs), mode: 'both', part: 'train' };
 }
 
-/** Trainers of Trinity-RFT do not plan tasks, and their files say only what a train step takes. */
+/**
+ * Derives the size of an explore step. Trainers of Trinity-RFT do not plan tasks, so their files
+ * only give the size of a train step.
+ */
 function withBatchSize(context: StageContext, { algorithm }: PartNeeds): StageContext {
   const { buffer } = context.input;
   const { train_batch_size: size, train_batch_unit: unit } = buffer;
@@ -42,7 +47,7 @@ function withBatchSize(context: StageContext, { algorithm }: PartNeeds): StageCo
 
 interface PartNeeds {
   readonly algorithm: Pick<AlgorithmConfig, 'needsRollouts' | 'repeatTimes'>;
-  /** The stage's folder. */
+  /** Folder of the stage. */
   readonly jobDirectory: string;
 }
 
@@ -64,7 +69,7 @@ function trainsBesideExplorers(
 
 const runDatabase = 'run.db';
 
-/** Where the processes of a run meet. */
+/** The store that the processes of a run share. */
 export function deriveRunStore(context: StageContext, jobDirectory: string): string {
   const { path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, runDatabase);

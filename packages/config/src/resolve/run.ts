@@ -1,4 +1,4 @@
-/** One run from its stages: folders, names, and every section of every stage. */
+/** Resolves one run from its stages: folders, names, and every section of every stage. */
 import { join } from 'node:path';
 import { resolveSection } from '../schema/resolve-section.js';
 import { placeOf } from '../source/node.js';
@@ -25,7 +25,7 @@ import { checkSamplingLimits } from './sampling-limits.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
 
-/** `timestamp`: suffix of the name of a run that must not continue what its folder contains. */
+/** @param timestamp suffix for the name of a run that must not continue what its folder contains */
 export function deriveRun(stages: Stages, timestamp: string | undefined): ResolvedConfig {
   const [first] = stages;
   checkStageNames(stages);
@@ -72,7 +72,10 @@ function deriveRoot(context: StageContext): string {
   return root;
 }
 
-/** `isBlocked`: the folder has content that is not continued, and there is no time for a new name. */
+/**
+ * @param run `isBlocked` is true if the folder has content that is not continued, and no timestamp
+ * for a new name was given
+ */
 function warnOfContinuing(
   context: StageContext,
   run: { readonly isBench: boolean; readonly isBlocked: boolean; readonly folder: string },

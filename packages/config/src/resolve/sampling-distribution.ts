@@ -1,5 +1,5 @@
 /**
- * Warns when the sampler draws from another distribution than the trainer computes, and the policy
+ * Warns if the sampler draws from another distribution than the trainer computes, and the policy
  * loss compares the two.
  */
 import type { AlgorithmConfig, BufferConfig, RolloutModelConfig } from './base/resolved.js';
@@ -10,12 +10,14 @@ import type { StageContext } from './base/context.js';
 /** A setting that excludes tokens from sampling. */
 interface Cut {
   readonly path: KeyPath;
-  /** When it does, if not always. */
+  /** Condition under which it does; undefined if it always does. */
   readonly when?: string;
   readonly fix: string;
 }
 
-/** Evaluation is left out, because its samples are not trained on. */
+/**
+ * Checks the settings of rollouts. Evaluation is left out, because its samples are not trained on.
+ */
 export function checkDistribution(
   context: StageContext,
   algorithm: AlgorithmConfig,
@@ -55,7 +57,10 @@ function cutsOf(
   return [...cuts, ...answerCuts(context, model)];
 }
 
-/** The section that decides: this one if the file sets the key in it, else the model's. */
+/**
+ * The section whose value applies: `section` if the file sets the key in it, else that of the
+ * model.
+ */
 const deciding = (context: StageContext, section: KeyPath, key: string): KeyPath =>
   context.isSet(...section, key) ? [...section, key] : ['model', key];
 
@@ -90,7 +95,7 @@ function answerCuts(context: StageContext, model: RolloutModelConfig): readonly 
 
 /**
  * True if the loss is imitation: it depends neither on rewards nor on the behaviour policy's
- * log-probabilities. Which texts are learned may follow from rewards.
+ * log-probabilities. Rewards may still decide which texts are trained on.
  */
 export const imitates = ({ klPenaltyFn, needs }: AlgorithmConfig): boolean =>
   klPenaltyFn.name === 'none' && !needs.advantages && !needs.ratios;

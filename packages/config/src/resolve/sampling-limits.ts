@@ -8,11 +8,14 @@ interface Sampling {
   readonly engine: string;
   readonly buffer: BufferConfig;
   readonly rolloutModel: RolloutModelConfig;
-  /** Samples in place of the engine. */
+  /** Samples instead of the engine. */
   readonly sampler: SamplerConfig | undefined;
 }
 
-/** Evaluation at another temperature is not trained on, so any engine can do it. */
+/**
+ * Checks the settings of rollouts. Any engine can evaluate at another temperature, because that is
+ * not trained on.
+ */
 export function checkSamplingLimits(
   context: StageContext,
   { engine, buffer, rolloutModel, sampler }: Sampling,

@@ -1,4 +1,6 @@
-/** When weights move: the intervals of each side, and settings that the style does not use. */
+/**
+ * Timing of weight updates: the intervals of each side, and settings that the style does not use.
+ */
 import { resolveSection } from '../schema/resolve-section.js';
 import type { StageContext } from './base/context.js';
 import type { SynchronizerConfig } from './base/resolved.js';
@@ -19,7 +21,7 @@ export function deriveSynchronizer(context: StageContext): SynchronizerConfig {
   return config;
 }
 
-/** Keys without effect, by style, and why. */
+/** Keys without effect, by style, with the reason. */
 const unused: Readonly<Record<Style, Readonly<Record<string, string>>>> = {
   fixed: { trainer_sync_interval: 'the trainer publishes where the explorer waits for it' },
   explorer_driven: { trainer_sync_interval: 'the trainer publishes when the explorer asks' },
@@ -39,7 +41,10 @@ function sayUnused(context: StageContext, { syncStyle }: SynchronizerConfig): vo
   }
 }
 
-/** In the style `fixed`, an explore step is ahead by the interval and the offset, come what may. */
+/**
+ * Checks the staleness bound. In the style `fixed`, the interval and the offset alone determine how
+ * far the explorer is ahead.
+ */
 function checkBound(context: StageContext, config: SynchronizerConfig): void {
   const { syncStyle, explorerSyncInterval, syncOffset, maxStaleness } = config;
   if (maxStaleness === undefined) {
@@ -65,8 +70,8 @@ function checkBound(context: StageContext, config: SynchronizerConfig): void {
 }
 
 /**
- * How many explore steps the weights that sample an explore step may be behind it. Undefined: there
- * is no bound but the capacity of the experience buffer.
+ * Maximum number of explore steps by which the sampling weights may be behind. Undefined if only
+ * the capacity of the experience buffer limits it.
  */
 export function stalenessBoundOf({
   syncStyle,

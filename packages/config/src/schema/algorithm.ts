@@ -16,7 +16,7 @@ import {
 import { namesOf, unsupportedNames } from './known-names.js';
 import { cast, dict, flag, float, int, oneOf, pairOf, text, toNumber } from './scalars.js';
 
-/** The keys that the optimizers of the policy and of a critic share. */
+/** Keys that the optimizers of the policy and of a critic share. */
 export const optimizerValues = {
   lr: float({ above: 0 }),
   lr_warmup_steps: int(),
@@ -28,7 +28,7 @@ export const optimizerValues = {
   clip_grad: float({ min: 0 }),
 };
 
-/** A number, or two with an underscore between them, as verl writes a range. */
+/** A number, or two numbers joined by an underscore, as verl writes a range. */
 const threshold = () =>
   cast(
     (value) => (typeof value === 'string' && value.includes('_') ? value : toNumber(value)),
@@ -124,14 +124,14 @@ export const optimizer = section(
   derived,
 );
 
-/** A name of a table, or one of Trinity-RFT that is not supported. */
+/** A name in a table, or a name of Trinity-RFT that is not supported. */
 const named = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,
   aliases: Readonly<Record<string, string>> = {},
 ) => oneOf(namesOf(tables, table), aliases);
 
-/** Keys that choose a part of the algorithm; its arguments are under `<key>_args`. */
+/** Keys that choose a part of the algorithm; the part's arguments are under `<key>_args`. */
 export const partKeys = [
   'sample_strategy',
   'advantage_fn',
@@ -146,7 +146,7 @@ export type PartKey = (typeof partKeys)[number];
 const argsOf = (key: PartKey) =>
   maybe(dict(), `Arguments of ${key}; those left out keep their defaults.`, derived);
 
-/** The section, which accepts the names of the tables. */
+/** The section, for the names in the tables. */
 export const algorithmSection = (tables: AlgorithmTables) =>
   section(
     {

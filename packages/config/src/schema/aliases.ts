@@ -1,16 +1,17 @@
-/** Old names of keys: some are still accepted, others are problems that name the new key. */
+/** Old names of keys: some are still accepted, others cause problems that give the new name. */
 
 /**
- * Old name -> new name within one section, in stages too. Accepted silently, unless `deprecated`.
+ * An old name and its new name within one section, also in stages. Accepted silently, unless
+ * `deprecated`.
  */
 export interface KeyAlias {
-  /** Path of the section from the top level; list indices left out. */
+  /** Path of the section from the top level, without list indices. */
   readonly section: readonly string[];
   readonly from: string;
   readonly to: string;
-  /** The value is wrapped into a list of one. */
+  /** True if the value becomes a list of one item. */
   readonly asList?: true;
-  /** Accepted with a warning that gives the new name. */
+  /** True if the key is accepted with a warning that gives the new name. */
   readonly deprecated?: true;
 }
 
@@ -54,7 +55,9 @@ export const keyAliases: readonly KeyAlias[] = [
   { section: ['model'], from: 'max_token_len', to: 'max_model_len', deprecated: true },
 ];
 
-/** A key that another section reads here. Its value moves there with a warning, in stages too. */
+/**
+ * A key that now belongs to another section. Its value moves there with a warning, also in stages.
+ */
 export interface MovedKey {
   readonly from: readonly string[];
   readonly to: readonly string[];
@@ -71,7 +74,10 @@ export const keysElsewhere: readonly MovedKey[] = [
   },
 ];
 
-/** Keys of older versions without an alias: path in the file, without list indices -> what to do. */
+/**
+ * Keys of older versions without an alias: path in the file, without list indices, and what to do
+ * instead.
+ */
 export const movedKeys: Readonly<Record<string, string>> = {
   'buffer.default_workflow_type': 'Move it to buffer.explorer_input.default_workflow_type.',
   'buffer.default_reward_fn_type': 'Move it to buffer.explorer_input.default_reward_fn_type.',

@@ -1,29 +1,31 @@
 /**
- * Arguments of the parts of an algorithm: from their specification to the schema of the file, and
- * from the names of YAML back to theirs.
+ * Arguments of algorithm parts: turns their specification into the schema of the file, and converts
+ * YAML names to the names in the specification.
  */
 import type { Arg, ArgSpec } from '@trinity-rft/core';
 import { z } from 'zod';
 import { field, maybe, section } from './fields.js';
 import { expectations, flag, float, oneOf, text } from './scalars.js';
 
-/** `clipRangeLow` -> `clip_range_low` */
+/** Converts `clipRangeLow` to `clip_range_low`. */
 export const yamlName = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** `clip_range_low` -> `clipRangeLow` */
+/** Converts `clip_range_low` to `clipRangeLow`. */
 const codeName = (name: string): string =>
   name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** Arguments as they stand in a file, under the names of their specification. */
+/**
+ * Reads arguments as they are in a file, and returns them under the names of their specification.
+ */
 export const fromPlainArgs = (
   args: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(args).map(([name, value]) => [codeName(name), value]));
 
 /**
- * The schema of `policy_loss_fn_args` and the like. Values in `defaults`, by the names of the
- * specification, replace its own.
+ * Schema of a section such as `policy_loss_fn_args`. Values in `defaults`, by the names of the
+ * specification, replace the specification's own defaults.
  */
 export function argsSchema(
   spec: ArgSpec,
@@ -38,7 +40,7 @@ export function argsSchema(
 
 export type ArgsSchema = ReturnType<typeof section<Readonly<Record<string, z.ZodType>>>>;
 
-/** Names as in the specification; those without a value are left out. */
+/** Arguments under the names of the specification, without those that have no value. */
 export function fromYaml(
   spec: ArgSpec,
   values: Readonly<Record<string, unknown>>,
@@ -47,7 +49,7 @@ export function fromYaml(
   return Object.fromEntries(named.filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** An argument without a default may also be null. */
+/** Schema of one argument, which may also be null if it has no default. */
 function argSchema(arg: Arg<unknown>, value: unknown): z.ZodType {
   const { fallback, help } = arg;
   const schema = valueSchema(arg);
@@ -73,7 +75,7 @@ function valueSchema(arg: Arg<unknown>): z.ZodType {
   }
 }
 
-/** A schema for values that the argument itself checks. */
+/** Adds the argument's own check to a schema. */
 function checked(schema: z.ZodType, { accepts, expected }: Arg<unknown>): z.ZodType {
   const refined = schema.refine(accepts);
   expectations.add(refined, { text: expected });

@@ -1,4 +1,4 @@
-/** The `buffer` section: where tasks come from, and where experiences are stored. */
+/** The `buffer` section: where tasks are read, and where experiences are stored. */
 import { z } from 'zod';
 import { generation, rowFormat, rowSelector, taskFormat, taskSelector } from './data.js';
 import {
@@ -85,7 +85,7 @@ const tasksetShape = {
 
 const repeatTimesText = 'Evaluation only: runs per task.';
 
-/** An item of `tasksets`: tasks to learn from. */
+/** An item of `tasksets`: tasks for training. */
 export const taskset = z.strictObject({
   ...tasksetShape,
   repeat_times: field(
@@ -183,7 +183,10 @@ const experienceBufferShape = {
 
 export const experienceBuffer = z.strictObject(experienceBufferShape);
 
-/** Its rows have one schema; those of the experience buffer have that of the algorithm. */
+/**
+ * An auxiliary buffer, which has a schema of its own; rows of the experience buffer have the schema
+ * of the algorithm.
+ */
 const auxiliaryBuffer = z.strictObject({
   ...experienceBufferShape,
   schema_type: maybe(

@@ -1,4 +1,4 @@
-/** How rows of data are read, in which order, and what is sampled for them. */
+/** Reading rows of data, their order, and the sampling settings for them. */
 import { z } from 'zod';
 import {
   converted,
@@ -16,7 +16,7 @@ import { dict, flag, float, int, oneOf, text } from './scalars.js';
 
 export const logprobsPerCall = 'A workflow asks for alternatives per call, with top_logprobs.';
 
-/** Sampling for the tasks of a task set. */
+/** Sampling settings for the tasks of a task set. */
 export const generation = section(
   {
     temperature: maybe(float({ min: 0 }), 'Default: model.temperature.'),
@@ -95,13 +95,13 @@ const columns = {
 
 const thinkingText = 'Default: model.enable_thinking.';
 
-/** How rows of tasks are read. */
+/** Layout of rows of tasks. */
 export const taskFormat = section(
   { ...columns, enable_thinking: maybe(flag(), thinkingText, modelDecides(), kept) },
   'How rows are read.',
 );
 
-/** How rows of supervised data are read. */
+/** Layout of rows of supervised data. */
 export const rowFormat = section(
   { ...columns, enable_thinking: maybe(flag(), thinkingText) },
   'How rows are read.',

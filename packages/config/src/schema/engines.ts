@@ -1,4 +1,4 @@
-/** Keys that choose an engine: by the names of the table, and by other names of Trinity-RFT. */
+/** Keys that choose an engine, by the names in the table and by other names of Trinity-RFT. */
 import type { EngineFacts } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { derived, field, ignored, notSupported } from './fields.js';
@@ -15,13 +15,13 @@ export const defaultEngineName = (engines: EngineFactsTable): string =>
 
 type Names = [string, ...string[]];
 
-/** The names that no engine of the table has. */
+/** Names for which the table has no engine. */
 const missing = (engines: EngineFactsTable, names: readonly string[]): readonly string[] =>
   names.filter((name) => !Object.hasOwn(engines, name));
 
 const use = (engines: EngineFactsTable): string => `Use ${Object.keys(engines).join(', ')}`;
 
-/** `trainer.trainer_type` */
+/** Schema of `trainer.trainer_type`. */
 export const trainerType = (engines: EngineFactsTable) =>
   field(
     oneOf([...Object.keys(engines), ...missing(engines, ['verl', 'tinker'])] as Names),
@@ -35,7 +35,7 @@ export const trainerType = (engines: EngineFactsTable) =>
 /** Programs that sample beside the engine that trains, at the addresses of `base_url`. */
 export const samplerNames = ['vllm', 'sglang'] as const;
 
-/** `engine_type` of the rollout model, and of auxiliary models. */
+/** Schema of `engine_type` of the rollout model and of auxiliary models. */
 export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary') => {
   const auxiliary = kind === 'auxiliary';
   const engines = auxiliary ? withoutOwnSection(table) : table;
@@ -60,12 +60,15 @@ export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary
   );
 };
 
-/** An engine with a section of its own has one model: the one that is trained. */
+/**
+ * Engines that can serve auxiliary models. An engine with its own configuration section has only
+ * one model, the trained one.
+ */
 const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
   Object.fromEntries(
     Object.entries(engines).filter(([, { capabilities }]) => capabilities.ownSection === undefined),
   );
 
-/** Every `vllm...` is vllm. */
+/** Replaces every name that begins with `vllm` by `vllm`. */
 const normalized = (value: unknown): unknown =>
   typeof value === 'string' ? value.toLowerCase().replace(/^vllm.*/, 'vllm') : value;

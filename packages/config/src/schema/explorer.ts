@@ -41,7 +41,7 @@ const serveShape = {
   ),
 };
 
-/** The keys that only mode serve reads. */
+/** Keys that only mode `serve` reads. */
 export const serveKeys = z.strictObject(serveShape);
 
 const explorerShape = {

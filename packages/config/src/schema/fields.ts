@@ -1,8 +1,8 @@
 /**
  * Keys and sections of the schema. A key states everything about itself in one place: type, default
- * and description, and as effects whether it is ignored or not supported, and its name and value in
- * the resolved configuration. Without effects these are its name in camelCase and its value, with
- * undefined instead of null.
+ * and description; its effects state whether it is ignored or not supported, and its name and value
+ * in the resolved configuration. Without effects, the resolved name is in camelCase and the value
+ * is the same, with undefined instead of null.
  */
 import { z } from 'zod';
 
@@ -12,22 +12,25 @@ import { z } from 'zod';
  */
 export type KeyStatusName = 'notSupported' | 'ignored';
 
-/** The values that a status applies to. @default all but the default of the key */
+/**
+ * Options of a status. `values` are the values that it applies to. @default all but the default of
+ * the key
+ */
 export interface StatusOptions<V = unknown> {
   readonly values?: readonly V[];
-  /** All but these. */
+  /** Values that the status does not apply to. */
   readonly except?: readonly unknown[];
-  /** A key inside a free-form section: `actor.ppo_epochs`. */
+  /** A key inside a free-form section, such as `actor.ppo_epochs`. */
   readonly inside?: string;
 }
 
 export interface StatusEffect extends StatusOptions {
   readonly status: KeyStatusName;
-  /** Why, and what to do instead. */
+  /** The reason, and what to do instead. */
   readonly note: string;
 }
 
-/** `In` is the value in YAML, null where it is not set. */
+/** `In` is the type of the value in YAML, which is null if the key is not set. */
 export type Effect<In = never> =
   | (StatusEffect & { readonly hides: boolean })
   | { readonly hides: true; readonly shorthand?: true }
@@ -51,7 +54,7 @@ const statusOf =
 /** Accepted with a warning. Without `values` the key is not in the resolved configuration. */
 export const ignored = statusOf('ignored');
 
-/** A problem when it is set. Without `values` the key is not in the resolved configuration. */
+/** Causes a problem if it is set. Without `values` the key is not in the resolved configuration. */
 export const notSupported = statusOf('notSupported');
 
 /** A string restricted to these values; it may be left out. */
@@ -78,7 +81,7 @@ export const unused = { hides: true } as const;
 /** A short form of another key, which replaces it before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
 
-/** In the resolved configuration it has another name, and the value that `convert` returns. */
+/** Gives the resolved key another name, and the value that `convert` returns. */
 export function as<Name extends string>(name: Name): { readonly name: Name };
 export function as<Name extends string, In, Out>(
   name: Name,
@@ -88,7 +91,7 @@ export function as(name: string, convert?: (value: never) => unknown): object {
   return convert === undefined ? { name } : { name, convert };
 }
 
-/** In the resolved configuration it has the value that `convert` returns. */
+/** Gives the resolved key the value that `convert` returns. */
 export const converted = <In, Out>(convert: (value: In) => Out) => ({ convert });
 
 /**
@@ -132,7 +135,7 @@ function withEffects<S extends z.ZodType, E extends readonly Effect<z.output<S>>
   return schema as Key<S, E[number]>;
 }
 
-/** A key that has a value when the file does not set it. */
+/** A key with a default. */
 export const field = <S extends z.ZodType, const E extends readonly Effect<z.output<S>>[] = []>(
   schema: S,
   value: z.output<S>,
@@ -144,7 +147,7 @@ export const field = <S extends z.ZodType, const E extends readonly Effect<z.out
     own as never,
   ) as never;
 
-/** A key that is null when the file does not set it. */
+/** A key without a default: it is null if the file does not set it. */
 export const maybe = <
   S extends z.ZodType,
   const E extends readonly Effect<z.output<S> | null>[] = [],
@@ -163,7 +166,7 @@ export const maybe = <
 
 export const filledInText = 'Filled in by the run.';
 
-/** A key that a run fills in itself. */
+/** A key that the run fills in itself. */
 export const filledIn = () => field(z.unknown(), null, filledInText, unused);
 
 /** A group of keys; every key has a default, so an absent section is complete. */

@@ -1,4 +1,4 @@
-/** How a model of the explorer samples and speaks: the trained one, and auxiliary ones. */
+/** Sampling and chat settings of the explorer's models: the trained one, and auxiliary ones. */
 import { z } from 'zod';
 import { logprobsPerCall } from './data.js';
 import { engineType, type EngineFactsTable } from './engines.js';
@@ -22,7 +22,7 @@ const oneEngine = () =>
   field(int({ min: 1 }), 1, 'vLLM only.', ignored('There is one embedded engine.'));
 const vllmFlag = (value: boolean) => field(flag(), value, 'vLLM only.', ignored(tunesVllm));
 
-/** Keys that are not set take the values of the trained model. */
+/** Keys that take the values of the trained model if they are not set. */
 const inheritedShape = {
   temperature: maybe(float({ min: 0 }), 'Default: model.temperature.'),
   top_p: maybe(float({ above: 0, max: 1 }), 'Default: model.top_p.'),
@@ -58,7 +58,7 @@ const parserShape = {
   ),
 };
 
-/** The keys that both kinds of models have. */
+/** Keys of both kinds of models. */
 const commonShape = {
   trust_remote_code: field(flag(), false, 'Python models only.', ignored(noPython)),
   engine_num: field(
@@ -152,7 +152,7 @@ const commonShape = {
   ),
 };
 
-/** How the servers of `base_url` are started: the plan prints it. */
+/** Options for starting the servers of `base_url`, which the plan prints. */
 const startShape = {
   tensor_parallel_size: field(int({ min: 1 }), 1, 'GPUs of each vLLM server of base_url.', derived),
   gpu_memory_utilization: field(
@@ -172,7 +172,7 @@ const startShape = {
 
 const historyText = 'Record calls as experiences; every call is recorded here.';
 
-/** `explorer.rollout_model` */
+/** Schema of `explorer.rollout_model`. */
 export const rolloutModelSection = (engines: EngineFactsTable) =>
   section(
     {

@@ -17,7 +17,7 @@ function defOf(schema: z.ZodType): Wrapper {
   return schema.def as unknown as Wrapper;
 }
 
-/** Every layer from the outside in: default, nullable, cast, the value itself. */
+/** The layers of a schema from the outside in: default, nullable, cast, the value itself. */
 function layers(schema: z.ZodType): readonly z.ZodType[] {
   const found: z.ZodType[] = [];
   for (let current: z.ZodType | undefined = schema; current !== undefined;) {
@@ -28,7 +28,7 @@ function layers(schema: z.ZodType): readonly z.ZodType[] {
   return found;
 }
 
-/** The value's own schema, without default, nullable and cast. */
+/** The schema of the value itself, without default, nullable and cast. */
 export function coreOf(schema: z.ZodType): z.ZodType {
   return layers(schema).at(-1) ?? schema;
 }
@@ -59,7 +59,7 @@ export function keysOf(schema: z.ZodType | undefined): readonly string[] {
   return Object.keys(defOf(coreOf(schema)).shape ?? {});
 }
 
-/** Expected form of a value, in words. */
+/** Expected form of a value, as text. */
 export function expectedText(schema: z.ZodType | undefined): string {
   if (schema === undefined) return 'nothing here';
   for (const layer of layers(schema)) {
@@ -73,7 +73,7 @@ export function expectedText(schema: z.ZodType | undefined): string {
   return 'a value';
 }
 
-/** The words that an enumeration allows. */
+/** The names that an enumeration allows. */
 export function choicesOf(schema: z.ZodType | undefined): readonly string[] {
   const core = schema === undefined ? undefined : coreOf(schema);
   return core instanceof z.ZodEnum ? core.options.map(String) : [];
@@ -104,7 +104,8 @@ export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unk
 const keysOfRoots = new WeakMap<z.ZodType, ReadonlyMap<string, readonly string[]>>();
 
 /**
- * Every key of a schema with the path of each section that has it; lists count as one level `[]`.
+ * Every key of a schema, with the path of each section that has the key; a list counts as one level
+ * `[]`.
  */
 export function allKeys(root: z.ZodType): ReadonlyMap<string, readonly string[]> {
   const known = keysOfRoots.get(root);

@@ -1,4 +1,4 @@
-/** Names of algorithms and their parts: those of the tables, and others that Trinity-RFT has. */
+/** Names of algorithms and their parts: those in the tables, and others of Trinity-RFT. */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { notSupported } from './fields.js';
 
@@ -6,8 +6,8 @@ const crossEpisode =
   'It compares runs across tasks that are packed together, which workflows cannot express. Use grpo or multi_step_grpo.';
 
 /**
- * Names of Trinity-RFT (Apache-2.0), trinity/algorithm and trinity/buffer/operators, up to its
- * versions of 2026, that are not built in, and what to do instead. A plugin may define them.
+ * Names of Trinity-RFT (Apache-2.0), from trinity/algorithm and trinity/buffer/operators up to its
+ * versions of 2026, that are not built in, with advice. A plugin may define them.
  */
 const unsupported: Partial<Record<keyof AlgorithmTables, Readonly<Record<string, string>>>> = {
   presets: { cod: crossEpisode },
@@ -18,7 +18,7 @@ const unsupported: Partial<Record<keyof AlgorithmTables, Readonly<Record<string,
   },
 };
 
-/** Names that are known and not in the table. */
+/** Known names that are not in the table. */
 export const missingNames = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,
@@ -32,7 +32,7 @@ export const namesOf = (
 ): [string, ...string[]] =>
   [...Object.keys(tables[table]), ...missingNames(tables, table)] as [string, ...string[]];
 
-/** Effects of a key whose values are the names of the table. */
+/** Effects of a key whose values are the names in the table. */
 export const unsupportedNames = (tables: AlgorithmTables, table: keyof AlgorithmTables) =>
   missingNames(tables, table).map((name) =>
     notSupported(unsupported[table]?.[name] ?? '', { values: [name] }),
@@ -41,7 +41,7 @@ export const unsupportedNames = (tables: AlgorithmTables, table: keyof Algorithm
 const nearDuplicates =
   'Use document_deduplicator, which finds equal texts, or an operator of your own (defineTaskOperator).';
 
-/** Operators of Data-Juicer that files for Trinity-RFT name, and what to do instead. */
+/** Operators of Data-Juicer that files for Trinity-RFT name, with advice. */
 export const unsupportedTaskOperators: Readonly<Record<string, string>> = {
   human_preference_annotation_mapper:
     'People choose between answers in files: write them with the command pairs, and train on what it makes of their choices.',

@@ -15,10 +15,13 @@ export const linearModules = [
   'down_proj',
 ] as const;
 
-/** Fused modules of families that make queries, keys and values, or gate and up, by one matrix. */
+/**
+ * Modules that combine several linear layers in one matrix: queries, keys and values, or gate and
+ * up.
+ */
 export const fusedModules = ['qkv_proj', 'gate_up_proj'] as const;
 
-/** One word, several with commas, or a list. */
+/** A word, several words with commas between them, or a list. */
 export const oneOrMore = <S extends z.ZodType>(item: S) =>
   z.preprocess(
     (value) => (typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value),
@@ -57,7 +60,7 @@ const lora = z
   })
   .describe('An adapter.');
 
-/** @param refused why it cannot be used here; undefined: it can */
+/** @param refused reason why the section cannot be used here; undefined if it can */
 export const externalModel = (refused?: string) =>
   section(
     {

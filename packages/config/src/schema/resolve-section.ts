@@ -1,12 +1,12 @@
 /**
- * From a section of YAML to its group in the resolved configuration: names in camelCase, units and
- * values as the keys say, undefined instead of null, and without the keys that their effects hide.
+ * Turns a section of YAML into its group of the resolved configuration: names in camelCase, units
+ * and values as the keys define them, undefined instead of null, and without hidden keys.
  */
 import { z } from 'zod';
 import { effectsOf, type Effect, type EffectsIn } from './fields.js';
 import { coreOf } from './introspect.js';
 
-/** `max_retry_times` -> `maxRetryTimes` */
+/** Converts `max_retry_times` to `maxRetryTimes`. */
 type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
@@ -67,7 +67,7 @@ export type Resolved<S> = {
 const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** `values`: the parsed section. */
+/** @param values the parsed section */
 export function resolveSection<S extends z.ZodType>(schema: S, values: z.output<S>): Resolved<S> {
   const { shape } = coreOf(schema) as z.ZodObject<Readonly<Record<string, z.ZodType>>>;
   const entries = Object.entries(shape).flatMap(([key, child]) => {
@@ -99,7 +99,7 @@ export type Inherited<Own, Others> = {
     : Own[K];
 };
 
-/** `own`, with the values of `others` under the same names for those that it lacks. */
+/** `own`, with missing values taken from `others` under the same names. */
 export function inherit<Own extends object, Others extends object>(
   own: Own,
   others: Others,

@@ -1,4 +1,6 @@
-/** The whole tree: the top level, and the stages that may override any section of it. */
+/**
+ * The schema of the whole file: the top level, and the stages that may override any section of it.
+ */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { z } from 'zod';
 import { algorithmSection } from './algorithm.js';
@@ -89,7 +91,7 @@ const runKeys = {
 /** The schemas for a vocabulary. */
 export interface ConfigSchemas {
   readonly file: ReturnType<typeof fileOf>;
-  /** One stage after it was merged with the top level. */
+  /** Schema of one stage after merging it with the top level. */
   readonly run: RunSchema;
 }
 

@@ -198,7 +198,10 @@ const taskOperator = z.strictObject({
   args: field(dict(), {}, 'Arguments of the operator.'),
 });
 
-/** Keys as an object of their own, so that its values can be read where it is set. */
+/**
+ * Keys of the section, separate from it, so that `resolveSection` can be called with the section's
+ * values.
+ */
 export const taskPipelineKeys = z.strictObject({
   operators: listOf(taskOperator, 'Operators in their order.', derived),
   num_process: field(

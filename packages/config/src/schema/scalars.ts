@@ -1,8 +1,9 @@
-/** The values of the schema. Text is converted, because environment variables are text. */
+/** Scalar values of the schema. Text is converted, because environment variables are text. */
 import { z } from 'zod';
 
 /**
- * For messages, what a value must be; for the JSON Schema, the other names of an enumeration.
+ * For messages, the form that a value must have; for the JSON Schema, other names of an
+ * enumeration.
  */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 
@@ -21,7 +22,7 @@ export function cast<S extends z.ZodType>(
 export interface Range {
   readonly min?: number;
   readonly max?: number;
-  /** The bound itself is not allowed. */
+  /** Lower bound that is itself not allowed. */
   readonly above?: number;
   readonly below?: number;
 }
@@ -45,18 +46,18 @@ function bounded<S extends z.ZodNumber>(schema: S, range: Range): S {
   return result;
 }
 
-/** A number that is written as text becomes one. */
+/** Converts a number that is written as text. */
 export function toNumber(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[-+]?[\d_.]+(?:e[-+]?\d+)?\s*$/i.test(value)) return value;
   const number = Number(value.replaceAll('_', ''));
   return Number.isNaN(number) ? value : number;
 }
 
-/** A whole number, also as text. */
+/** A whole number, possibly written as text. */
 export const int = (range: Range = {}): z.ZodPreprocess<z.ZodInt> =>
   cast(toNumber, bounded(z.int(), range), inWords('a whole number', range));
 
-/** A finite number, also as text. */
+/** A finite number, possibly written as text. */
 export const float = (range: Range = {}): z.ZodPreprocess<z.ZodNumber> =>
   cast(toNumber, bounded(z.number(), range), inWords('a number', range));
 
@@ -73,7 +74,7 @@ const flagWords: Readonly<Record<string, boolean>> = {
   '0': false,
 };
 
-/** true or false, also as one of the words that YAML 1.1 knows. */
+/** True or false, possibly as one of the words of YAML 1.1. */
 export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
   cast(
     (value) =>
@@ -84,11 +85,11 @@ export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
     'true or false',
   );
 
-/** Text; a number becomes its digits. */
+/** Text; a number is converted to its digits. */
 export const text = (): z.ZodPreprocess<z.ZodString> =>
   cast((value) => (typeof value === 'number' ? String(value) : value), z.string(), 'text');
 
-/** Text that is not empty. */
+/** Non-empty text. */
 export const word = (): z.ZodPreprocess<z.ZodString> =>
   cast(
     (value) => (typeof value === 'number' ? String(value) : value),
@@ -99,7 +100,7 @@ export const word = (): z.ZodPreprocess<z.ZodString> =>
 type Values = readonly [string, ...string[]];
 type Literals<V extends Values> = { [K in V[number]]: K };
 
-/** One of the names, in any case; `aliases` maps further names to them. */
+/** One of the names, in any case; `aliases` maps other spellings to them. */
 export function oneOf<const V extends Values>(
   values: V,
   aliases: Readonly<Record<string, V[number]>> = {},
@@ -125,5 +126,5 @@ export function pairOf<S extends z.ZodType>(item: S, words: string): z.ZodTuple<
   return schema;
 }
 
-/** A section with keys of the user's choice. */
+/** A section whose keys the user chooses. */
 export const dict = (): z.ZodRecord<z.ZodString, z.ZodUnknown> => z.record(z.string(), z.unknown());

@@ -10,14 +10,14 @@ import { coreOf } from './introspect.js';
 import type { RunSchema } from './root.js';
 
 export interface KeyStatus {
-  /** In a stage after it was merged with the top level; `*` is any index or name. */
+  /** Path in a stage after merging it with the top level; `*` stands for any index or name. */
   readonly path: string;
   readonly status: KeyStatusName;
-  /** The values it applies to. @default all but the default value */
+  /** Values that the status applies to. @default all but the default value */
   readonly values?: readonly unknown[];
-  /** The values it does not apply to; for keys without a default in the schema. */
+  /** Values that the status does not apply to; for keys without a default in the schema. */
   readonly except?: readonly unknown[];
-  /** Why, and what to do instead. */
+  /** The reason, and what to do instead. */
   readonly note: string;
 }
 
@@ -41,7 +41,10 @@ function statusesBelow(schema: z.ZodType, path: readonly string[]): readonly Key
   return [];
 }
 
-/** Keys of a section that is ignored or not supported as a whole have no status of their own. */
+/**
+ * Statuses of a schema's keys. Keys of a section that is ignored or not supported as a whole have
+ * no status of their own.
+ */
 function statusesAt(schema: z.ZodType, path: readonly string[]): readonly KeyStatus[] {
   const effects = effectsOf(schema);
   const own = effects.filter((effect) => 'status' in effect);

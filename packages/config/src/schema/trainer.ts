@@ -1,4 +1,4 @@
-/** The `trainer` section, with the critic under its name in verl. */
+/** The `trainer` section, with the critic under verl's name for it. */
 import { z } from 'zod';
 import { optimizerValues } from './algorithm.js';
 import { trainerType, type EngineFactsTable } from './engines.js';
@@ -37,7 +37,7 @@ const megatron = section(
 
 const asPolicy = (key: string): string => `Default: algorithm.optimizer.${key}.`;
 
-/** Keys that are not set take the values of `algorithm.optimizer`. */
+/** Optimizer of the critic; keys that are not set take the values of `algorithm.optimizer`. */
 export const criticOptimizer = section(
   {
     lr: maybe(optimizerValues.lr, asPolicy('lr')),
@@ -137,7 +137,10 @@ export const critic = section(
 const unset = [undefined, null, {}];
 const insteadOfVerl = 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.';
 
-/** A free-form section of verl; some keys inside it mean something that is not supported. */
+/**
+ * A free-form section of verl; `inside` lists the keys that would have an effect but are not
+ * supported.
+ */
 const verlSection = (
   inside: readonly (readonly [key: string, note: string, except?: StatusOptions['except']])[] = [],
 ) =>
@@ -150,7 +153,7 @@ const verlSection = (
     ),
   );
 
-/** The tree of verl, of which only the critic means something here. */
+/** The configuration of verl, of which only the critic has an effect here. */
 const trainerConfig = section(
   {
     critic,

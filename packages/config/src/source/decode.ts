@@ -1,4 +1,4 @@
-/** Bytes to text, with the line of the first byte that is not UTF-8. */
+/** Decodes bytes to text, and finds the line of the first byte that is not UTF-8. */
 import type { LocatedProblem } from './problem.js';
 
 export function decodeUtf8(bytes: Uint8Array): string | LocatedProblem {
@@ -30,7 +30,7 @@ function tryDecode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Characters before the first bad byte. */
+/** Number of characters before the first invalid byte. */
 function validLength(row: Uint8Array): number {
   for (let length = row.length; length > 0; length--) {
     const text = tryDecode(row.subarray(0, length));

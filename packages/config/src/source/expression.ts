@@ -1,34 +1,40 @@
-/** The grammar of `${...}`: text with interpolations in it, which may nest. */
+/** The grammar of `${...}`: text with interpolations, which may be nested. */
 import { ConfigError } from '@trinity-rft/core';
 
 /** A piece of a string: literal text, a reference to another key, or a call of a resolver. */
 type Part =
   | { readonly kind: 'text'; readonly text: string }
-  /** `${model.temperature}`, `${.sibling}`; the path may hold further interpolations. */
+  /**
+   * Reference such as `${model.temperature}` or `${.sibling}`; the path may contain further
+   * interpolations.
+   */
   | { readonly kind: 'reference'; readonly path: Expression }
-  /** `${oc.env:HOME,/tmp}` */
+  /** Call such as `${oc.env:HOME,/tmp}`. */
   | { readonly kind: 'call'; readonly resolver: string; readonly args: readonly Argument[] };
 
 export type Expression = readonly Part[];
 
 export interface Argument {
   readonly value: Expression;
-  /** In quotes: `'null'` is text, `null` is null. */
+  /** True for text in quotes: `'null'` is text, `null` is null. */
   readonly quoted: boolean;
 }
 
-/** What is wrong inside one string; an empty message when the cause is reported elsewhere. */
+/** A problem inside one string; the message is empty if the cause is reported elsewhere. */
 export class ExpressionProblem extends ConfigError {}
 
-/** True when a string needs {@link parseExpression}. */
+/** True if a string needs {@link parseExpression}. */
 export function hasInterpolation(text: string): boolean {
   return text.includes('${');
 }
 
-/** Interpolations inside each other; each level reads its text again. */
+/** Maximum nesting of interpolations; each level reads its text again. */
 const maxDepth = 16;
 
-/** Splits a string. `\${` is a literal `${`. @throws ExpressionProblem */
+/**
+ * Splits a string into parts. `\${` is a literal `${`.
+ * @throws ExpressionProblem
+ */
 export function parseExpression(text: string, depth = 0): Expression {
   if (depth > maxDepth)
     throw new ExpressionProblem(

@@ -33,19 +33,25 @@ export interface InterpolationContext {
 export interface InterpolatedTree {
   readonly root: MapNode;
   readonly problems: readonly LocatedProblem[];
-  /** Paths that have no value because of a problem. */
+  /** Paths without a value because of a problem. */
   readonly failed: readonly KeyPath[];
 }
 
-/** Keys that refer to each other, one after another; more would exhaust the stack. */
+/** Maximum number of keys in a chain of references; a longer one would exhaust the stack. */
 const maxChain = 200;
 
-/** Characters that all interpolations of a file make together; a value counts as ten. */
+/**
+ * Maximum number of characters that all interpolations of a file produce together; each value
+ * counts as ten more.
+ */
 const maxMade = 1_000_000;
 
 const resolverNames = ['oc.env', 'oc.decode', 'oc.select', 'oc.create'];
 
-/** Values that could not be resolved are left out of the result, and reported. */
+/**
+ * Resolves all interpolations. Values that cannot be resolved are reported and left out of the
+ * result.
+ */
 export function interpolate(root: MapNode, context: InterpolationContext): InterpolatedTree {
   const interpolator = new Interpolator(root, context);
   const resolved = interpolator.resolve(root);
@@ -56,7 +62,7 @@ export function interpolate(root: MapNode, context: InterpolationContext): Inter
   };
 }
 
-/** The value of an expression. `secret`: it must not be shown. */
+/** The value of an expression; `secret` is true if it must not be shown. */
 interface Found {
   readonly value: Node | Scalar;
   readonly secret: boolean;
@@ -77,7 +83,7 @@ class Interpolator {
     this.#context = context;
   }
 
-  /** The node without interpolations; undefined when its value is invalid, which is reported. */
+  /** The node without interpolations; undefined if its value is invalid, which is reported. */
   resolve(node: Node): Node | undefined {
     if (this.#done.has(node)) return this.#done.get(node);
     if (this.#open.includes(node)) throw this.#cycle(node);
@@ -128,7 +134,10 @@ class Interpolator {
     return { ...node, value: found.value, secret: found.secret || node.secret };
   }
 
-  /** A single interpolation keeps its type; several, or text around one, become a string. */
+  /**
+   * Evaluates an expression. A single interpolation keeps its type; several, or one with text
+   * around it, become a string.
+   */
   #evaluate(expression: Expression, owner: Node): Found {
     const [first] = expression;
     if (expression.length === 1 && first !== undefined) return this.#part(first, owner);
@@ -178,13 +187,13 @@ class Interpolator {
     return this.#fallback(fallback, owner);
   }
 
-  /** A default: text, or null for an unquoted `null`. */
+  /** Value of a default: text, or null for an unquoted `null`. */
   #fallback(fallback: Argument, owner: Node): Found {
     const found = this.#evaluate(fallback.value, owner);
     return found.value === 'null' && !fallback.quoted ? { value: null, secret: false } : found;
   }
 
-  /** Reads text as YAML: numbers, booleans, lists, sections. */
+  /** Parses text as YAML: numbers, booleans, lists, sections. */
   #decode(argument: Argument, owner: Node): Found {
     const { value, secret } = this.#fallback(argument, owner);
     if (value === null) return { value, secret };
@@ -225,7 +234,10 @@ class Interpolator {
     return String(value);
   }
 
-  /** `a.b[0]` from the root; `.b` next to the owner; each further dot one level up. */
+  /**
+   * Path of a reference: `a.b[0]` starts at the root, `.b` beside the owner, and each further dot
+   * one level up.
+   */
   #absolute(text: string, owner: Node): KeyPath {
     const dots = /^\.*/.exec(text)?.[0].length ?? 0;
     const parts = [...text.slice(dots).matchAll(/[^.[\]]+/g)].map(([part]) =>
@@ -255,7 +267,11 @@ class Interpolator {
     return { value: value.kind === 'scalar' ? value.value : value, secret };
   }
 
-  /** @throws ExpressionProblem when keys that repeat each other have made too much; said once */
+  /**
+   * Counts produced characters.
+   * @throws ExpressionProblem when repeated keys have produced too many; only the first one has a
+   * message
+   */
   #make(count: number): void {
     const isFirst = this.#made <= maxMade;
     this.#made += count;
@@ -277,13 +293,13 @@ class Interpolator {
   }
 }
 
-/** Names, paths and texts end at a NUL character in the operating system's calls. */
+/** Rejects NUL characters, at which the operating system would cut names, paths and texts off. */
 function assertNoNul(value: Node | Scalar): void {
   if (typeof value === 'string' && value.includes('\0'))
     throw new ExpressionProblem('The text holds a NUL character (\\0). Remove it.');
 }
 
-/** For messages: the plain value of a node, unless it must not be shown. */
+/** The plain value of a node for messages, unless it must not be shown. */
 export function plainUnlessSecret(node: Node): unknown {
   return node.kind === 'scalar' && node.secret === true ? redacted : toPlain(node);
 }

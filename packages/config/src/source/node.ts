@@ -8,16 +8,19 @@ export type Scalar = string | number | boolean | null;
 
 interface NodeBase {
   readonly at: SourcePosition;
-  /** In the file, even after a stage was merged into the top level. */
+  /** Path in the file, even after a stage was merged with the top level. */
   readonly path: KeyPath;
 }
 
 export interface ScalarNode extends NodeBase {
   readonly kind: 'scalar';
   readonly value: Scalar;
-  /** It must not be shown: it comes from a key or variable with the name of a secret. */
+  /**
+   * True if the value must not be shown, because it comes from a key or variable with the name of a
+   * secret.
+   */
   readonly secret?: boolean;
-  /** A number as the file has it: `1.10`. */
+  /** Text of a number in the file, such as `1.10`. */
   readonly source?: string;
 }
 
@@ -38,7 +41,7 @@ export interface MapNode extends NodeBase {
 
 export type Node = ScalarNode | ListNode | MapNode;
 
-/** `buffer.explorer_input.tasksets[0].path` */
+/** Path as text, such as `buffer.explorer_input.tasksets[0].path`. */
 export function showPath(path: KeyPath): string {
   let shown = '';
   for (const part of path)
@@ -58,7 +61,7 @@ export type TextNode = ScalarNode & { readonly value: string };
 export const isText = (node: Node): node is TextNode =>
   node.kind === 'scalar' && typeof node.value === 'string';
 
-/** Texts that stand under one of the keys, anywhere. */
+/** Texts directly below one of the keys, anywhere in the tree. */
 export function textsUnder(node: Node, keys: ReadonlySet<string>): readonly TextNode[] {
   if (node.kind === 'list') return node.items.flatMap((item) => textsUnder(item, keys));
   if (node.kind === 'scalar') return [];
@@ -81,7 +84,7 @@ export function nodeAt(root: Node, path: KeyPath): Node | undefined {
   return node;
 }
 
-/** The position of a path, or of the nearest node around it that exists. */
+/** A path with its position, or the position of the nearest existing node around it. */
 export interface Place {
   /** Position of the value. */
   readonly at: SourcePosition;
@@ -92,7 +95,7 @@ export interface Place {
   readonly node: Node | undefined;
 }
 
-/** Finds a path in a tree: of the file, or of a stage merged with it. */
+/** Finds a path in the tree of the file, or of a stage merged with the top level. */
 export function placeOf(root: Node, path: KeyPath): Place {
   let node: Node = root;
   let keyAt = root.at;
@@ -132,7 +135,7 @@ export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
     if (below === undefined) inner.set(key, [rest]);
     else below.push(rest);
   }
-  /** Undefined: it is removed. */
+  /** Undefined if the node is removed. */
   const rest = (key: string, node: Node): Node | undefined => {
     const below = inner.get(key) ?? [];
     return below.some(({ length }) => length === 0) ? undefined : withoutAll(node, below);
@@ -147,8 +150,8 @@ export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
 }
 
 /**
- * `over` merged into `base`: maps merge key by key, everything else is replaced. A merged map has
- * the position of the one that `keep` names.
+ * Merges `over` into `base`: maps merge key by key, everything else is replaced. A merged map takes
+ * the position of the tree that `keep` names.
  */
 export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): Node {
   if (base.kind !== 'map' || over.kind !== 'map') return over;
@@ -162,7 +165,7 @@ export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): N
   return { ...base, at: keep === 'base' ? base.at : over.at, entries };
 }
 
-/** A copy of a subtree at another path; every value has the position `at`. */
+/** Copies a subtree to another path; all its values get the position `at`. */
 export function transplant(node: Node, path: KeyPath, at: SourcePosition): Node {
   if (node.kind === 'scalar') return { ...node, path, at };
   if (node.kind === 'list')
@@ -181,7 +184,7 @@ export function transplant(node: Node, path: KeyPath, at: SourcePosition): Node 
   return { ...node, path, at, entries };
 }
 
-/** Plain data as a tree whose values all have the position `at`. */
+/** Converts plain data to a tree whose values all have the position `at`. */
 export function fromPlain(value: unknown, path: KeyPath, at: SourcePosition): Node {
   if (Array.isArray(value))
     return {

@@ -1,6 +1,6 @@
 /**
- * YAML text to a tree with positions. Understands YAML 1.2 with anchors and merge keys, one
- * document a file.
+ * Parses YAML text to a tree with positions: YAML 1.2 with anchors and merge keys, one document per
+ * file.
  */
 import {
   isAlias,
@@ -20,12 +20,12 @@ import type { Entry, KeyPath, MapNode, Node, Scalar } from './node.js';
 import type { LocatedProblem, SourcePosition } from './problem.js';
 
 export interface ParsedTree {
-  /** Undefined when the text is not a map of keys. */
+  /** Undefined if the text is not a map of keys. */
   readonly root: MapNode | undefined;
   readonly problems: readonly LocatedProblem[];
 }
 
-/** Fixes of mistakes, by the codes of the YAML library. */
+/** Advice for syntax errors, by the codes of the YAML library. */
 const fixes: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'A tab indents this line; YAML allows only spaces. Replace the tab by two spaces.',
   BAD_INDENT:
@@ -46,7 +46,9 @@ const fixes: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'A value that starts with "*" refers to an anchor. Quote it if it is text.',
 };
 
-/** More than any configuration needs; stops anchors that expand exponentially. */
+/**
+ * Maximum number of nodes, which no configuration needs; stops anchors that expand exponentially.
+ */
 const maxNodes = 100_000;
 
 export function parseTree(text: string): ParsedTree {
@@ -90,7 +92,7 @@ export function parseTree(text: string): ParsedTree {
 const tooDeepText =
   'Lists or sections are nested too deeply here; no configuration needs more than a dozen levels. Is a bracket repeated, or not closed?';
 
-/** Undefined for a text that is nested too deeply to be read. */
+/** Undefined if the text is nested too deeply to be read. */
 function readDocument(text: string, lineCounter: LineCounter) {
   try {
     return parseDocument(text, {
@@ -129,7 +131,7 @@ function syntaxProblem(error: YAMLError, position: Locate): LocatedProblem {
 /** Converts the nodes of the YAML library into ours, following aliases. */
 class TreeReader {
   readonly problems: LocatedProblem[] = [];
-  /** Keys that are set twice in a section: which of the two counts is unknown. */
+  /** Keys that a section sets twice, so that it is unclear which value applies. */
   readonly duplicates: LocatedProblem[] = [];
   readonly #document: Document;
   readonly #position: Locate;
@@ -227,7 +229,9 @@ class TreeReader {
     };
   }
 
-  /** The entries that `<<: *anchor` or `<<: [*a, *b]` brings; the first of several wins. */
+  /**
+   * The entries of `<<: *anchor` or `<<: [*a, *b]`; if several have a key, the first one applies.
+   */
   #merged(source: unknown, path: KeyPath): readonly (readonly [string, Entry])[] {
     const node = this.read(source, path);
     const maps = node.kind === 'list' ? node.items.toReversed() : [node];
@@ -241,7 +245,7 @@ class TreeReader {
   }
 }
 
-/** `<<`, which the YAML library reads as a symbol when it means a merge. */
+/** True for `<<`, which the YAML library reads as a symbol if it means a merge. */
 function isMergeKey(key: unknown): boolean {
   return isScalar(key) && (key.value === '<<' || typeof key.value === 'symbol');
 }

@@ -1,13 +1,13 @@
-/** Problems of a configuration: what is wrong, where, and what to do. */
+/** Problems of a configuration: the mistake, its position, and what to do. */
 import { ConfigError } from '@trinity-rft/core';
 
-/** From 1; 0 for a value that is in no file. */
+/** Line and column from 1; both 0 for a value that comes from no file. */
 export interface SourcePosition {
   readonly line: number;
   readonly column: number;
 }
 
-/** A problem at a key; an empty path when the file could not be read as a tree. */
+/** A problem at a key; the key is empty if the file could not be read as a tree. */
 export interface LocatedProblem {
   readonly at: SourcePosition;
   /** Keys and list indices from the root of the file. */
@@ -15,17 +15,17 @@ export interface LocatedProblem {
   readonly message: string;
 }
 
-/** One thing that is wrong, for people and for editors. */
+/** One problem, for people and for editors. */
 export interface ConfigProblem extends SourcePosition {
-  /** Path as given by the caller. */
+  /** Path of the file as the caller gave it. */
   readonly file: string;
-  /** `buffer.batch_size`; empty when the problem is not about a key. */
+  /** Path of the key, such as `buffer.batch_size`; empty if the problem is not about a key. */
   readonly key: string;
-  /** What is wrong, what was expected, what to do. Holds no secrets. */
+  /** The mistake, the expected value, and what to do. Contains no secrets. */
   readonly message: string;
 }
 
-/** `run.yaml:5:3 buffer.batch_size: ...` */
+/** Text such as `run.yaml:5:3 buffer.batch_size: ...`. */
 export function renderProblem(problem: ConfigProblem): string {
   const key = problem.key === '' ? '' : `${problem.key}: `;
   const place =
@@ -33,14 +33,14 @@ export function renderProblem(problem: ConfigProblem): string {
   return `${place} ${key}${problem.message}`;
 }
 
-/** A problem as programs get it: plain JSON with stable names. */
+/** A problem for programs: plain JSON with stable names. */
 export interface ProblemReport extends SourcePosition {
   readonly file: string;
-  /** `buffer.batch_size`; empty when the problem is not about a key. */
+  /** Path of the key, such as `buffer.batch_size`; empty if the problem is not about a key. */
   readonly path: string;
   /** The mistake. */
   readonly message: string;
-  /** The remedy in one or more sentences; empty where the message says all there is. */
+  /** The remedy in one or more sentences; empty if the message includes it. */
   readonly fix: string;
 }
 
@@ -52,7 +52,7 @@ const fixes = [
   /^(.*[^,]),? (expected .*)$/s,
 ] as const;
 
-/** Splits the message into what is wrong and what to do about it. */
+/** Splits the message into the mistake and the remedy. */
 export function reportProblem({ key: path, message, ...place }: ConfigProblem): ProblemReport {
   for (const pattern of fixes) {
     const [, wrong, fix] = pattern.exec(message) ?? [];
@@ -86,7 +86,7 @@ export function configError(problems: readonly ConfigProblem[]): ConfigError {
   return new ConfigError(message, { code: 'CONFIG_INVALID', details: { problems: sorted } });
 }
 
-/** The problems inside an error of `configError`; none for any other error. */
+/** The problems in an error made by `configError`; empty for any other error. */
 export function problemsOf(error: unknown): readonly ConfigProblem[] {
   if (!(error instanceof ConfigError)) return [];
   const problems = error.details['problems'];

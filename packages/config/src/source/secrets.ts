@@ -1,10 +1,10 @@
-/** Values of a configuration without their secrets. */
+/** Shows values of a configuration without their secrets. */
 import { isSecretName, redacted, redactText } from '@trinity-rft/core/support';
 
-/** `max_tokens` counts tokens; in a configuration no list of secret ones has that name. */
+/** True for names of secrets, except those like `max_tokens`, which count tokens. */
 export const isSecretKey = (key: string): boolean => isSecretName(key) && !/tokens$/i.test(key);
 
-/** A copy of plain data that may be shown. */
+/** A copy of plain data without secrets. */
 export function redact(value: unknown, key = ''): unknown {
   if (isSecretKey(key) && value !== null && value !== undefined && typeof value !== 'boolean')
     return redacted;
@@ -17,8 +17,8 @@ export function redact(value: unknown, key = ''): unknown {
 }
 
 /**
- * A value for a message: one line, at most `limit` characters, no secrets. `path` are the keys
- * above it.
+ * A value for a message: one line, at most `limit` characters, no secrets. `path` lists the keys
+ * above the value.
  */
 export function showValue(
   value: unknown,

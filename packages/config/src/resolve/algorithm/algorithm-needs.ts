@@ -8,7 +8,10 @@ const entropyKey: KeyPath = ['algorithm', 'entropy_loss_fn'];
 const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/** Problems are reported at the key that the file sets, else at the algorithm. */
+/**
+ * Checks the needs of the algorithm. Problems are reported at the key that the file sets, else at
+ * the algorithm.
+ */
 export function checkNeeds(
   context: StageContext,
   config: AlgorithmConfig,
@@ -70,7 +73,7 @@ function checkExperts(
   }
 }
 
-/** A warning only: a workflow may use a teacher that is not in the configuration. */
+/** Only warns, because a workflow may use a teacher that is not in the configuration. */
 function checkTeacher(
   context: StageContext,
   { needs, algorithmType }: AlgorithmConfig,

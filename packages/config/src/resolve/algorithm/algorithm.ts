@@ -1,4 +1,4 @@
-/** The algorithm: its preset, completed by the file and checked. */
+/** The algorithm: its preset, with the settings of the file, checked. */
 import type { AdvantagePart, AlgorithmPreset, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError } from '@trinity-rft/core';
 import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.js';
@@ -14,7 +14,9 @@ import { deriveRolloutCorrection } from './rollout-correction.js';
 const none: PartRef = { name: 'none' };
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/** The preset of the algorithm; any other one when its name is unknown, which is reported already. */
+/**
+ * The preset of the algorithm; an arbitrary one if its name is unknown, which is already reported.
+ */
 export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
   const { presets } = tables;
   const name = input.algorithm.algorithm_type;
@@ -51,7 +53,10 @@ export function deriveAlgorithm(
 
 type Table = Parameters<typeof derivePart>[2];
 
-/** The part that the file or the preset chooses; as in the preset when its name is unknown. */
+/**
+ * The part that the file or the preset chooses; that of the preset if the name in the file is
+ * unknown.
+ */
 function choosePart(context: StageContext, key: PartKey, table: Table, own: PartRef): PartConfig {
   const name = context.input.algorithm[key] ?? own.name;
   const part = derivePart(context, placeOf(key), table, { name, preset: own });
@@ -73,7 +78,7 @@ function deriveParts(context: StageContext, preset: AlgorithmPreset) {
   };
 }
 
-/** An estimator of the divergence need not have the divergence's gradient. */
+/** Warns of an estimator of the divergence whose gradient is not the divergence's gradient. */
 function warnOfKlLoss({ tables, warn }: StageContext, { name, args }: PartConfig): void {
   const caution = tables.klFns[name]?.lossCaution;
   if (caution !== undefined && args['klCoef'] !== 0)
@@ -85,7 +90,7 @@ function warnOfKlLoss({ tables, warn }: StageContext, { name, args }: PartConfig
 
 type Parts = ReturnType<typeof deriveParts>;
 
-/** Where the engine computes no entropy, the one that is only reported is left out. */
+/** Removes an entropy that would only be reported if the engine does not compute one. */
 function withoutEntropyMetric(context: StageContext, engine: string, parts: Parts): Parts {
   const { name, args } = parts.entropyLossFn;
   const computed = context.engines[engine]?.capabilities.entropy ?? true;
@@ -120,7 +125,7 @@ function deriveAdvantage(
   );
 }
 
-/** A function may compare runs with some arguments only. */
+/** True if the advantage function compares runs, which may depend on its arguments. */
 function comparesRuns(part: AdvantagePart | undefined, chosen: PartConfig | undefined): boolean {
   const facts = part?.comparesRuns ?? false;
   return typeof facts === 'function' ? facts(chosen?.args ?? {}) : facts;
@@ -145,7 +150,7 @@ function deriveRepeatTimes(
   return runs;
 }
 
-/** True if all workflows of the training decide themselves what is trained. */
+/** True if each workflow of the training selects by itself what is trained on. */
 function workflowsSelect({ input, workflows }: StageContext): boolean {
   const { tasksets, default_workflow_type: shared } = input.buffer.explorer_input;
   const names = tasksets.map(({ default_workflow_type: own }) => own ?? shared);
@@ -153,8 +158,8 @@ function workflowsSelect({ input, workflows }: StageContext): boolean {
 }
 
 /**
- * `algorithm.loss_agg_mode` is for all terms, the argument of the policy loss for that term; they
- * must not contradict each other.
+ * `algorithm.loss_agg_mode` applies to all terms, the argument of the policy loss to that term;
+ * they must not contradict each other.
  */
 function deriveAggregation(
   context: StageContext,

@@ -1,4 +1,4 @@
-/** The engine that trains and samples, and whether it can do what the file asks for. */
+/** The engine that trains and samples, and the check that it supports what the file asks for. */
 import { ConfigError } from '@trinity-rft/core';
 import type { EngineFacts } from '@trinity-rft/core/engine';
 import { defaultEngineName } from '../../schema/engines.js';
@@ -35,7 +35,7 @@ export function deriveEngine(context: StageContext): string {
   return trains ?? samples ?? defaultEngineName(engines);
 }
 
-/** `model.tinker.enable` chooses both, as in Trinity-RFT. */
+/** `model.tinker.enable` chooses the engine for both training and sampling, as in Trinity-RFT. */
 function chooseTinker(context: StageContext): string {
   const { engines, input } = context;
   const name = 'tinker';
@@ -61,7 +61,10 @@ function chooseTinker(context: StageContext): string {
   return name;
 }
 
-/** A critic is a model of its own: where the engine has no value head, another one trains it. */
+/**
+ * Engine of the critic, which is a model of its own: another engine trains it if that of the stage
+ * has no value head.
+ */
 export function deriveCriticEngine({ engines }: StageContext, engine: string): string {
   const hasValueHead = (name: string): boolean => engines[name]?.capabilities.valueHead ?? false;
   return hasValueHead(engine) ? engine : (Object.keys(engines).find(hasValueHead) ?? engine);
@@ -69,7 +72,7 @@ export function deriveCriticEngine({ engines }: StageContext, engine: string): s
 
 type Checked = Pick<StageConfig, 'engine' | 'algorithm' | 'model' | 'sampler'>;
 
-/** Mode bench trains nothing, so it needs nothing. */
+/** Mode bench trains nothing, so it needs nothing from the engine. */
 export function checkEngine(
   context: StageContext,
   { engine, algorithm, model, sampler }: Checked,

@@ -1,5 +1,6 @@
 /**
- * The operators of experiences: those of the file, else those of the algorithm; none in mode train.
+ * The operators on experiences: those of the file, else those of the algorithm; no operators in
+ * mode train.
  */
 import { didYouMean } from '@trinity-rft/core/support';
 import type { ModelConfig, PartConfig } from '../base/resolved.js';
@@ -29,7 +30,7 @@ export function deriveOperators(
   return [];
 }
 
-/** Arguments of a preset may name the length of the model's answers. */
+/** Inserts the maximum length of answers, to which arguments of a preset may refer. */
 const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
   name,
   args: Object.fromEntries(
@@ -67,7 +68,10 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
   });
 }
 
-/** Known names that are not supported have a status, which is reported already. */
+/**
+ * Reports an unknown name. Known names that are not supported have a status, which is already
+ * reported.
+ */
 function reportUnknown(context: StageContext, path: KeyPath, name: string): void {
   const { operators } = context.tables;
   if (missingNames(context.tables, 'operators').includes(name)) return;

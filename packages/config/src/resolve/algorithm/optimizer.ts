@@ -1,4 +1,4 @@
-/** How weights follow gradients: those of the policy, and those of a critic. */
+/** Settings of the optimizers of the policy and of a critic. */
 import { optimizer as optimizerSection } from '../../schema/algorithm.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import { critic as criticSection, criticOptimizer } from '../../schema/trainer.js';
@@ -27,7 +27,7 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
 
 const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
 
-/** Settings that the file does not give for the critic are those of the policy. */
+/** Optimizer of the critic; settings that the file does not give are those of the policy. */
 export function deriveCritic(
   context: StageContext,
   { engine, policy }: { readonly engine: string; readonly policy: OptimizerConfig },
@@ -59,8 +59,8 @@ export function deriveCritic(
 type Keyed<T> = readonly [path: KeyPath, value: T];
 
 /**
- * Two keys limit the gradient norm: the first applies if the file sets it, else the second. They
- * must not contradict each other.
+ * The maximum gradient norm, which two keys can set: the first applies if the file sets it, else
+ * the second. They must not contradict each other.
  */
 function oneBound<T extends number | null>(
   context: StageContext,

@@ -1,4 +1,4 @@
-/** Needs of the parts of an algorithm together, which is known once they are built. */
+/** Needs of an algorithm's parts together, which are known once the parts are built. */
 import { createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { PartKey } from '../../schema/algorithm.js';
@@ -15,8 +15,8 @@ type Parts = Pick<
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
 /**
- * Builds every part, so that a problem is reported at its key, and then the whole. No needs where
- * something cannot be built.
+ * Builds every part, so that a problem is reported at its key, and then the whole algorithm.
+ * Returns no needs if a part cannot be built.
  */
 export function needsOf(context: StageContext, parts: Parts): AlgorithmNeeds {
   if (!canBuildParts(context, parts) || !hasAdvantages(context, parts)) return noNeeds;
@@ -63,7 +63,7 @@ function canBuildParts(context: StageContext, parts: Parts): boolean {
   return !results.includes(false);
 }
 
-/** A policy loss over rollouts weighs them by advantages. */
+/** True if the policy loss weights rollouts by advantages. */
 function hasAdvantages(context: StageContext, { advantageFn, policyLossFn }: Parts): boolean {
   const row = context.tables.policyLossFns[policyLossFn.name];
   const needs = row?.make(`policy loss "${policyLossFn.name}"`, policyLossFn.args).needs;

@@ -1,6 +1,6 @@
 /**
- * A part of the algorithm: the row of its table, with the arguments of the file, of the preset, and
- * its own defaults.
+ * Part of an algorithm: its row of the table, with the arguments of the file, else those of the
+ * preset, else its own defaults.
  */
 import type { Part, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError, type ArgSpec } from '@trinity-rft/core';
@@ -12,12 +12,12 @@ import { showValue } from '../../source/secrets.js';
 import { nodeAt, placeOf as placeInTree, toPlain, type KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 
-/** Where the file chooses a part. */
+/** The place where the file chooses a part. */
 export interface PartPlace {
-  /** The key of the name. */
+  /** The key that holds the name of the part. */
   readonly name: KeyPath;
   readonly args: KeyPath;
-  /** Name of the kind in messages: `policy loss`. */
+  /** Kind of the part in messages, such as `policy loss`. */
   readonly kind: string;
 }
 
@@ -39,9 +39,9 @@ export const placeOf = (key: PartKey): PartPlace => ({
 type Table = Readonly<Record<string, Pick<Part<unknown>, 'args'>>>;
 
 /**
- * The part that the file chooses, else that of the preset. Arguments of the preset count when its
- * part is chosen. Undefined when the table has no such row, which is reported elsewhere. Unknown
- * and invalid arguments are reported at their keys.
+ * The part that the file chooses, else that of the preset. Arguments of the preset apply if its
+ * part is chosen. Undefined if the table has no such row, which is reported elsewhere. Unknown and
+ * invalid arguments are reported at their keys.
  */
 export function derivePart(
   context: StageContext,
@@ -80,7 +80,10 @@ export function tryBuild<Built>(
   }
 }
 
-/** `message` names arguments as in the code; in the file they have the names of YAML. */
+/**
+ * Reports a problem of arguments. `message` names them as in the code; in the report they have
+ * their YAML names.
+ */
 function reportArguments(
   context: StageContext,
   place: PartPlace,

@@ -1,4 +1,4 @@
-/** The correction for a sampler that does not compute as the trainer does. */
+/** The correction for a sampler whose log-probabilities differ from the trainer's. */
 import {
   rejectionNames,
   type RejectionOption,
@@ -9,7 +9,7 @@ import type { StageContext } from '../base/context.js';
 
 const at = (key: string): KeyPath => ['algorithm', 'rollout_correction', key];
 
-/** Undefined: none. */
+/** Undefined if there is no correction. */
 export function deriveRolloutCorrection(
   context: StageContext,
   needsRollouts: boolean,

@@ -6,14 +6,14 @@ export interface UnmetNeed {
   /** Continues a sentence that begins with the name of the algorithm. */
   readonly reason: string;
   readonly fix: string;
-  /** Keys of the `algorithm` section that can have the need, the likeliest first. */
+  /** Keys of the `algorithm` section that can cause the need, the most likely first. */
   readonly keys: readonly string[];
 }
 
 interface Requirement {
   readonly isNeeded: (needs: AlgorithmNeeds) => boolean;
   readonly isMet: (capabilities: EngineCapabilities) => boolean;
-  /** Action of the algorithm, and why the engine cannot do it. */
+  /** Action of the algorithm, and the reason why the engine cannot do it. */
   readonly reason: readonly [algorithm: string, engine: string];
   readonly fix: string;
   readonly keys: readonly string[];

@@ -1,4 +1,7 @@
-/** Input for resolving a stage: its values, where they are in the file, and a way to report. */
+/**
+ * Input for resolving a stage: its values, their places in the file, and functions that report
+ * problems.
+ */
 import type { EngineFactsTable } from '../../schema/engines.js';
 import type { RunInput, RunSchema } from '../../schema/root.js';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
@@ -13,26 +16,26 @@ export interface StageContext extends StageTree, NameTables {
   /** Values of the file, with defaults. */
   readonly input: RunInput;
   readonly mode: Mode;
-  /** The side of mode both that this process is. */
+  /** Explorer or trainer, if the process is only one side of mode `both`. */
   readonly part: LoopPart | undefined;
   /** The schema of each section. */
   readonly sections: RunSchema['shape'];
   readonly tables: AlgorithmTables;
   readonly engines: EngineFactsTable;
   readonly disk: Disk;
-  /** The stage that comes before, if there is one. */
+  /** True if another stage comes before. */
   readonly hasPrevious: boolean;
-  /** The file sets this key, for this stage. */
+  /** True if the file sets this key, for this stage. */
   readonly isSet: (...path: KeyPath) => boolean;
-  /** The stage itself sets it, not only the top level. */
+  /** True if the stage itself sets the key, and not only the top level. */
   readonly stageSets: (...path: KeyPath) => boolean;
   /**
    * Reports a problem at a key. `uses` are other keys that the check has read: nothing is reported
-   * when one of them is invalid itself, because the check has then seen a wrong value.
+   * if one of them is itself invalid, because the check then saw a wrong value.
    */
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;
-  /** Adds problems that have a position already. */
+  /** Adds problems that already have a position. */
   readonly add: (problems: readonly LocatedProblem[]) => void;
 }
 
@@ -43,7 +46,7 @@ export interface Findings {
   readonly failed: readonly KeyPath[];
 }
 
-/** What is the same for all stages. */
+/** Input that is the same for all stages. */
 export interface StageSurroundings extends NameTables {
   readonly disk: Disk;
   readonly tables: AlgorithmTables;
@@ -92,8 +95,8 @@ export function stageContext(
 }
 
 /**
- * A path of the file as one of a stage: `stages[1].model.x` is `model.x`, and `taskset.x` is
- * `tasksets[0].x`.
+ * Converts a path of the file to one of a stage: `stages[1].model.x` becomes `model.x`, and
+ * `taskset.x` becomes `tasksets[0].x`.
  */
 function inStage(path: KeyPath): KeyPath {
   const plain = path[0] === 'stages' ? path.slice(2) : path;

@@ -1,4 +1,4 @@
-/** The disk, which a configuration is checked against. */
+/** The disk, against which a configuration is checked. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
@@ -8,11 +8,11 @@ import { isQuantizedGguf, readGgufConfig } from '@trinity-rft/chat/gguf';
 export interface Disk {
   readonly resolve: (path: string) => string;
   readonly kind: (path: string) => 'file' | 'folder' | undefined;
-  /** Undefined when it cannot be read as UTF-8 text. */
+  /** Text of a file; undefined if it cannot be read as UTF-8. */
   readonly readText: (path: string) => string | undefined;
   /**
    * `config.json` of the model in a GGUF file.
-   * @throws CheckpointError when it is not GGUF, or of a model that is not supported
+   * @throws CheckpointError when it is no GGUF file, or its model is not supported
    */
   readonly ggufConfig: (path: string) => string;
   /** Undefined: there is no such file. */
@@ -25,7 +25,10 @@ export interface Disk {
 export const tooManyFiles =
   'too many files are open in this process. Raise the limit with "ulimit -n 4096" and start again.';
 
-/** `look`, or undefined where there is nothing to find. @throws ConfigError without free file handles */
+/**
+ * Result of `look`, or undefined if the path does not exist.
+ * @throws ConfigError when the process has no free file handles
+ */
 function found<T>(path: string, look: () => T): T | undefined {
   try {
     return look();

@@ -1,40 +1,52 @@
-/** Workflows, reward functions and task operators that a file may name, as far as a check has to know them. */
+/**
+ * Workflows, reward functions and task operators that a file may name, with the facts that a check
+ * needs.
+ */
 import type { ArgProblem, ArgSpec, TaskRange } from '@trinity-rft/core';
 
-/** Values by name. The registries of workflows and of reward functions fit. */
+/** Values by name. The registries of workflows and of reward functions are such tables. */
 export interface NameTable<Facts> {
   names(): readonly string[];
-  /** Looks a name up, or an alias that is read as it; undefined for an unknown name. */
+  /** Finds the value of a name or of an alias; undefined for an unknown name. */
   find(name: string): Facts | undefined;
-  /** The name of the table that another one is read as. @default there are no other names */
+  /** The name in the table for which `name` is an alias. @default no aliases */
   readAs?(name: string): string | undefined;
-  /** Why a known name cannot be used, and what to use instead. @default none is refused */
+  /**
+   * Explains why a known name cannot be used, and what to use instead. @default every name can be
+   * used
+   */
   refusal?(name: string): string | undefined;
 }
 
 type Args = Readonly<Record<string, unknown>>;
 
 export interface WorkflowFacts {
-  /** Absent: anything goes. */
+  /** Checks the arguments. @default all arguments are accepted */
   readonly checkArgs?: (args: Args) => readonly ArgProblem[];
   readonly needs?: {
     readonly prompt?: boolean;
     readonly rewardFn?: boolean;
-    /** The argument that selects an auxiliary model, by name or position; by default the first. */
+    /**
+     * The argument that selects an auxiliary model, by name or position; without the argument, the
+     * first model is used.
+     */
     readonly auxiliaryModel?: string;
-    /** The same, where the workflow can do without; the argument may be false as well. */
+    /**
+     * Like `auxiliaryModel`, for a workflow that can do without the model: the argument may also be
+     * false.
+     */
     readonly optionalModel?: string;
-    /** Names of auxiliary models that these arguments, which are valid, ask for. */
+    /** Names of the auxiliary models that these valid arguments need. */
     readonly models?: (args: Args) => readonly string[];
   };
-  /** It decides itself what is trained. @default false */
+  /** True if the workflow itself selects what is trained on. @default false */
   readonly selects?: boolean;
-  /** Generates rows; absent or undefined: it cannot. */
+  /** Generates rows. Absent, or returns undefined, if the workflow cannot. */
   readonly tasks?: (args: Args, range: TaskRange) => readonly unknown[] | undefined;
 }
 
 export interface RewardFacts {
-  /** @throws ConfigError for arguments that it does not accept */
+  /** @throws ConfigError for invalid arguments */
   create(args: Args): unknown;
 }
 
@@ -42,7 +54,7 @@ export interface TaskOperatorFacts {
   readonly args: ArgSpec;
   /** The argument that names an auxiliary model. */
   readonly auxiliaryModel?: string;
-  /** Columns that it adds to each task. */
+  /** Columns that the operator adds to each task. */
   readonly adds?: readonly string[];
   /** @throws ConfigError for arguments that contradict each other */
   create(args: Args): unknown;

@@ -1,4 +1,4 @@
-/** Paths and hub ids: from the text of the file to an absolute path or a name on the hub. */
+/** Paths and hub ids: resolves the text of the file to an absolute path or a name on the hub. */
 import { isAbsolute } from 'node:path';
 import { parseModelId } from '@trinity-rft/core/internal';
 import type { KeyPath } from '../../source/node.js';
@@ -6,7 +6,7 @@ import type { StageContext } from './context.js';
 import type { Disk } from './disk.js';
 
 export interface Location {
-  /** Absolute when local. */
+  /** Absolute if it is local. */
   readonly path: string;
   readonly isLocal: boolean;
 }
@@ -14,8 +14,9 @@ export interface Location {
 const dataFile = /\.(jsonl?|parquet|csv|txt|arrow)(\.(gz|zst))?$/i;
 
 /**
- * A folder or file that exists is local; relative paths start at the working directory. What does
- * not exist and looks like `owner/name` or `name` is a hub id. Anything else is reported.
+ * Locates a folder or file. One that exists is local; relative paths start at the working
+ * directory. If it does not exist and the text looks like `owner/name` or `name`, it is a hub id.
+ * Anything else is reported.
  */
 export function locate(context: StageContext, path: KeyPath, value: string): Location | undefined {
   const full = context.disk.resolve(value);
@@ -29,8 +30,8 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
 }
 
 /**
- * Same as `locate`, for a model: the id of one on the hub is `owner/name`, or `owner/name/file.gguf`, both
- * also with `@revision`.
+ * Like `locate`, for a model: its hub id is `owner/name` or `owner/name/file.gguf`, each optionally
+ * with `@revision`.
  */
 export function locateModel(
   context: StageContext,
@@ -57,13 +58,13 @@ function isHubId(value: string): boolean {
   );
 }
 
-/** A name that becomes part of a path below the run's folder, or of a metric. */
+/** Checks a name that becomes part of a path in the run's folder, or of a metric. */
 export function checkName(context: StageContext, path: KeyPath, name: string): void {
   const message = invalidName(name);
   if (message !== undefined) context.report(path, message);
 }
 
-/** Problems of such a name; undefined when it is valid. */
+/** Problem of such a name; undefined if it is valid. */
 export function invalidName(name: string): string | undefined {
   const reason = isTooLong(name)
     ? `has a part of more than ${longestPartBytes} bytes`
@@ -85,7 +86,7 @@ const nameFaults: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Longest part of a path on the usual file systems; a time may follow it. */
+/** Longest part of a path that common file systems allow, less a timestamp that may follow it. */
 const longestPartBytes = 255 - '_20260701093000'.length;
 const isTooLong = (name: string): boolean =>
   name.split('/').some((part) => Buffer.byteLength(part) > longestPartBytes);

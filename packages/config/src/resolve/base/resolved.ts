@@ -1,7 +1,7 @@
 /**
- * Resolved configuration: plain data, camelCase, grouped as the
- * YAML is. Most values of a group follow from the schema of its section, which also describes them;
- * this file adds those that are derived from several keys, other sections or the disk.
+ * Resolved configuration: plain data in camelCase, in the same groups as the YAML. Most values of a
+ * group follow from the schema of its section, which also describes them; this file adds values
+ * that are derived from several keys, other sections or the disk.
  */
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 import type { RolloutCorrection } from '@trinity-rft/algorithm/internal';
@@ -31,21 +31,21 @@ import type { critic, trainerSection } from '../../schema/trainer.js';
  */
 export type Mode = 'both' | 'train' | 'bench' | 'serve';
 
-/** Explorers and trainer as processes of their own: `mode: explore` and `mode: train`. */
+/** Sides of mode `both` that run as processes of their own: `mode: explore` and `mode: train`. */
 export type LoopPart = 'explore' | 'train';
 
-/** One run: where it lives, and its stages in order. */
+/** One run: its folders, and its stages in order. */
 export interface ResolvedConfig {
   readonly project: string;
   /** May be empty. */
   readonly group: string;
-  /** With the timestamp suffix, if the run got one. */
+  /** Name of the run, with the timestamp suffix if it got one. */
   readonly name: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly checkpointRootDir: string;
-  /** Absolute: `<checkpointRootDir>/<project>/<group>/<name>`. The stages lie inside it. */
+  /** Absolute path: `<checkpointRootDir>/<project>/<group>/<name>`. The stages lie inside it. */
   readonly jobDirectory: string;
-  /** The run directory has content, and this run continues it. */
+  /** True if the run directory has content that this run continues. */
   readonly resume: boolean;
   /** Root of all randomness, 32 bit unsigned. */
   readonly seed: number;
@@ -55,20 +55,20 @@ export interface ResolvedConfig {
   readonly stages: readonly [StageConfig, ...StageConfig[]];
 }
 
-/**
- * Everything that one stage needs; nothing refers to another stage except
- * `model.fromPreviousStage`.
- */
+/** Everything that one stage needs; only `model.fromPreviousStage` refers to another stage. */
 export interface StageConfig {
   readonly stageName: string | undefined;
-  /** Place in the run, from 0. */
+  /** Index in the run, from 0. */
   readonly stageIndex: number;
-  /** `both` also where this process is one side of it; see `part`. */
+  /** `both` also if this process is one side of it; see `part`. */
   readonly mode: Mode;
-  /** The side of mode both that this process is; undefined: all of it, or another mode. */
+  /**
+   * Explorer or trainer, if the process is only one side of mode `both`. Undefined if it is both,
+   * and in other modes.
+   */
   readonly part: LoopPart | undefined;
   /**
-   * Shared by the processes of a run, where they are apart: a file for SQLite, or the address of a
+   * Store that the processes of a distributed run share: a file for SQLite, or the address of a
    * PostgreSQL database, which may hold a password: never log it.
    */
   readonly runStore: string;
@@ -82,11 +82,11 @@ export interface StageConfig {
    * `trainer.trainer_type`, or `explorer.rollout_model.engine_type`, else the first of the table.
    */
   readonly engine: string;
-  /** Samples in its place; undefined: the engine does both. */
+  /** Samples instead of the engine; undefined if the engine does both. */
   readonly sampler: SamplerConfig | undefined;
-  /** Answers in place of the trained model; undefined: none. */
+  /** Answers instead of the trained model; undefined if the trained model answers. */
   readonly external: ExternalModelConfig | undefined;
-  /** Absolute: the run's directory, with `/<stageName>` appended for a named stage. */
+  /** Absolute path: the run's directory, with `/<stageName>` appended for a named stage. */
   readonly jobDirectory: string;
   readonly algorithm: AlgorithmConfig;
   readonly model: ModelConfig;
@@ -102,12 +102,12 @@ export interface StageConfig {
 
 /** A model behind an OpenAI-compatible API. */
 export interface ExternalModelConfig {
-  /** Its name there. */
+  /** Name of the model in that API. */
   readonly name: string;
-  /** Undefined: the environment variable `baseUrlEnv` has it. */
+  /** Undefined if the environment variable `baseUrlEnv` holds it. */
   readonly baseUrl: string | undefined;
   readonly baseUrlEnv: string;
-  /** Undefined: the environment variable `apiKeyEnv` has it. */
+  /** Undefined if the environment variable `apiKeyEnv` holds it. */
   readonly apiKey: string | undefined;
   readonly apiKeyEnv: string;
 }
@@ -116,9 +116,12 @@ export interface ExternalModelConfig {
 export interface SamplerConfig {
   readonly name: (typeof samplerNames)[number];
   readonly servers: readonly ServerAddress[];
-  /** Mean difference that is allowed between its log-probabilities of a text and those of the engine, in nats. */
+  /**
+   * Allowed mean difference between its log-probabilities of a text and those of the engine, in
+   * nats.
+   */
   readonly tolerance: number;
-  /** How its servers are to be started. */
+  /** Options for starting its servers. */
   readonly start: SamplerStart;
 }
 
@@ -130,21 +133,21 @@ export interface SamplerStart {
 }
 
 /**
- * A row of one of the tables of `AlgorithmTables`, with all its arguments; names of arguments in
- * camelCase, those without a value left out.
+ * A row of one of the tables of `AlgorithmTables`, with all its arguments: names in camelCase,
+ * without arguments that have no value.
  */
 export interface PartConfig {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** `createAlgorithm` takes it as it is. */
+/** Input of `createAlgorithm`. */
 export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
-  /** The kind of rows it is trained on. */
+  /** The kind of rows that it is trained on. */
   readonly schema: DataSchema;
   /** Runs per task: the group size. 1 if nothing is explored. */
   readonly repeatTimes: number;
-  /** The algorithm learns from runs of the model, not from stored answers. */
+  /** True if the algorithm learns from runs of the model instead of stored answers. */
   readonly needsRollouts: boolean;
   readonly optimizer: OptimizerConfig;
   readonly sampleStrategy: PartConfig;
@@ -154,74 +157,77 @@ export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSec
   readonly klLossFn: PartConfig;
   readonly klPenaltyFn: PartConfig;
   readonly entropyLossFn: PartConfig;
-  /** Undefined: none. */
+  /** Undefined if there is no correction. */
   readonly rolloutCorrection: RolloutCorrection | undefined;
   readonly lossAggMode: LossAggMode;
   /**
    * Divisor of sums over tokens, if `lossAggMode` uses them. Undefined: the mode's default.
    */
   readonly lossAggNorm: number | undefined;
-  /** Needs of the combination of these parts. */
+  /** Needs of these parts together. */
   readonly needs: AlgorithmNeeds;
 }
 
 export interface OptimizerConfig extends Resolved<typeof optimizer> {
-  /** Largest global gradient norm; 0 = no clipping. */
+  /** Maximum global gradient norm; 0 disables clipping. */
   readonly clipGradNorm: number;
 }
 
 export interface ModelConfig extends Resolved<typeof model> {
-  /** Absolute folder or GGUF file when `isLocal`, else a Hugging Face hub id. */
+  /** Absolute path of a folder or GGUF file if `isLocal`, else a Hugging Face hub id. */
   readonly modelPath: string;
   readonly isLocal: boolean;
-  /** The hub id that the file names, if it does. */
+  /** The hub id, if the file names the model by one. */
   readonly hubId: string | undefined;
   /**
-   * Start from the last checkpoint of the stage before; `modelPath` then only names the model the
-   * run began with.
+   * True to start from the last checkpoint of the stage before; `modelPath` then only names the
+   * model that the run began with.
    */
   readonly fromPreviousStage: boolean;
-  /** Jinja text that replaces the one of the model folder. */
+  /** Jinja template that replaces the one of the model folder. */
   readonly chatTemplate: string | undefined;
-  /** Tokens of prompt and response together. */
+  /** Maximum number of tokens of prompt and response together. */
   readonly maxModelLen: number;
   readonly maxPromptTokens: number;
   readonly maxResponseTokens: number;
   /**
-   * Folder that the critic starts from, absolute, or a hub id; undefined: the model itself. Read where the
-   * algorithm needs a critic.
+   * Absolute path of the folder that the critic starts from, or a hub id; undefined to start from
+   * the model itself. Only used if the algorithm needs a critic.
    */
   readonly criticModelPath: string | undefined;
-  /** Train an adapter instead of the weights themselves. */
+  /** Trains an adapter instead of the weights themselves. */
   readonly lora: LoraConfig | undefined;
 }
 
 /** A low-rank adapter: W + alpha / rank * B A for each adapted weight W. */
 export type LoraConfig = NewAdapter | StoredAdapter;
 
-/** It starts without effect. */
+/** A new adapter, which has no effect before its first train step. */
 export interface NewAdapter {
   readonly name: string | undefined;
   readonly path: undefined;
   readonly rank: number;
   readonly alpha: number;
-  /** Every linear layer but the output, or endings of module names, as `q_proj`. */
+  /** All linear layers except the output, or endings of module names, such as `q_proj`. */
   readonly targetModules: 'all-linear' | readonly string[];
 }
 
-/** It starts with the weights of a folder, which also has its rank, scale and layers. */
+/**
+ * An adapter that starts with the weights of a folder, which also determines its rank, scale and
+ * layers.
+ */
 export interface StoredAdapter {
   readonly name: string | undefined;
-  /** Absolute folder, in the layout of PEFT. */
+  /** Absolute path of a folder in the layout of PEFT. */
   readonly path: string;
 }
 
 export interface BufferConfig extends Resolved<typeof buffer> {
-  /** Rows of a train step, experts included. */
+  /** Number of rows in a train step, experts included. */
   readonly trainBatchSize: number;
   readonly trainBatch: TrainBatchConfig;
   readonly explorerInput: {
-    /** Empty when nothing is explored. */
+    /** Empty if nothing is explored. */
     readonly tasksets: readonly TasksetConfig[];
     readonly evalTasksets: readonly TasksetConfig[];
   };
@@ -236,40 +242,40 @@ export interface BufferConfig extends Resolved<typeof buffer> {
 }
 
 export interface TrainBatchConfig {
-  /** Members of a train step, experts included. */
+  /** Size of a train batch in `unit`, experts included. */
   readonly size: number;
-  /** Members that are not of experts. */
+  /** Size without the rows of experts. */
   readonly own: number;
   readonly unit: BatchUnit;
   /**
-   * Members that an explore step makes if every run succeeds; undefined if that depends on the number
-   * of calls, or if nothing is explored.
+   * Number of `unit` that an explore step makes if every run succeeds; undefined if this depends on
+   * the number of calls, or if nothing is explored.
    */
   readonly perExploreStep: number | undefined;
 }
 
 /** A buffer to imitate: rows of a data set, or experiences that an earlier run has stored. */
 export interface ExpertsConfig {
-  /** Rows of a train batch: at least 1, and fewer than `trainBatchSize`. */
+  /** Rows of a train batch that come from experts: at least 1, and fewer than `trainBatchSize`. */
   readonly count: number;
   readonly buffer: SupervisedBufferConfig | (ExperienceStoreConfig & { readonly path: string });
 }
 
-/** Rows to read, and how. */
+/** Rows to read, and their layout. */
 export interface DatasetConfig extends Omit<Resolved<typeof rowsKeys>, 'format'> {
   readonly name: string;
-  /** Absolute file or folder when `isLocal`, else a Hugging Face hub id. */
+  /** Absolute path of a file or folder if `isLocal`, else a Hugging Face hub id. */
   readonly path: string;
   readonly isLocal: boolean;
   readonly format: DataFormat;
 }
 
-/** How rows are read: for tasks the keys, for supervised data also the layout. */
+/** Keys of the columns of a row; for supervised data also the layout. */
 export interface DataFormat extends Resolved<typeof rowFormat> {}
 
 /** The order of tasks. */
 export interface TaskSelectorConfig extends Resolved<typeof taskSelector> {
-  /** Selector args of `difficulty_based`. */
+  /** Arguments of the selector `difficulty_based`. */
   readonly selectorArgs: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -277,34 +283,34 @@ export interface TasksetConfig
   extends Omit<DatasetConfig, 'dataSelector'>, Omit<Resolved<typeof taskset>, keyof DatasetConfig> {
   readonly dataSelector: TaskSelectorConfig;
   readonly isEval: boolean;
-  /** Registered name; undefined when every row names its own (`format.workflowKey`). */
+  /** Registered name; undefined if every row names its own (`format.workflowKey`). */
   readonly workflow: string | undefined;
   readonly rewardFn: string | undefined;
-  /** Complete: with the model's values if the file sets none. */
+  /** Sampling arguments, with the model's values for those that the file does not set. */
   readonly rolloutArgs: Required<RolloutArgs>;
   /** Runs per task. */
   readonly repeatTimes: number;
 }
 
-/** Where the trainer reads: experiences of the explorer, or rows of supervised data. */
+/** The trainer's input: experiences of the explorer, or rows of supervised data. */
 export type ExperienceBufferConfig = ExperienceStoreConfig | SupervisedBufferConfig;
 
 export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly name: string;
   readonly storageType: 'queue' | 'sql';
-  /** `sqlite` survives the process; `memory` does not, and cannot be resumed. */
+  /** `sqlite` survives the process; `memory` does not, so such a run cannot be resumed. */
   readonly storage: 'memory' | 'sqlite';
-  /** Absolute database file; undefined for `memory`. */
+  /** Absolute path of the database file; undefined for `memory`. */
   readonly path: string | undefined;
-  /** @default every experience is trained on once */
+  /** @default each experience is trained on once */
   readonly replay?: ReplayConfig;
 }
 
-/** Experiences that come first, and when they may be used again. */
+/** Order by priority, and the time after which an experience may be reused. */
 export interface ReplayConfig {
   readonly priorityFn: 'linear_decay' | 'decay_limit_randomization';
   readonly priorityFnArgs: Readonly<Record<string, unknown>>;
-  /** Undefined: each is used once. */
+  /** Undefined if each experience is used once. */
   readonly reuseCooldownMs: number | undefined;
 }
 
@@ -319,27 +325,28 @@ export interface ExplorerConfig extends Omit<
   keyof ServeConfig | 'dynamicSampling'
 > {
   readonly dynamicSampling: OwnExplorerKeys['dynamicSampling'] & { readonly enable: boolean };
-  /** Runs in flight at once. */
+  /** Maximum number of runs in flight. */
   readonly concurrency: number;
-  /** Environment of the user's workflows. */
+  /** Environment variables for the user's workflows. */
   readonly envVars: Readonly<Record<string, string>>;
   readonly rolloutModel: RolloutModelConfig;
-  /** In the order of the file; names differ. */
+  /** In the order of the file; names are unique. */
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   /**
-   * Explore steps between evaluations, a multiple of the sync interval where weights move;
-   * undefined = never.
+   * Explore steps between evaluations, a multiple of the sync interval if weights are updated;
+   * undefined for no evaluations.
    */
   readonly evalInterval: number | undefined;
   readonly serve: ServeConfig;
 }
 
-/** Where mode `serve` listens, and how often it checks for a newer checkpoint. */
+/** Address of mode `serve`, and how often it checks for a newer checkpoint. */
 export interface ServeConfig extends Resolved<typeof serveKeys> {}
 
 /**
- * How the model behind the recording endpoint samples and speaks. What its section leaves out is as
- * in {@link ModelConfig}. A parser that is undefined leaves its part in the text.
+ * Sampling and chat format of the model behind the recording endpoint. Values that its section
+ * leaves out are those of {@link ModelConfig}. If a parser is undefined, its part stays in the
+ * text.
  */
 export interface RolloutModelConfig extends Inherited<
   Resolved<ReturnType<typeof rolloutModelSection>>,
@@ -347,8 +354,8 @@ export interface RolloutModelConfig extends Inherited<
 > {}
 
 /**
- * A model that workflows may use and that is never trained. What the file leaves out is as for the
- * trained model.
+ * A model that workflows may use and that is never trained. Values that the file leaves out are
+ * those of the trained model.
  */
 export interface AuxiliaryModelConfig extends Inherited<
   Resolved<ReturnType<typeof auxiliaryModelItem>>,
@@ -359,21 +366,21 @@ export interface AuxiliaryModelConfig extends Inherited<
   readonly source: AuxiliarySource;
 }
 
-/** Where an auxiliary model is. `apiKey` is a secret: never log it. */
+/** Location of an auxiliary model. `apiKey` is a secret: never log it. */
 export type AuxiliarySource =
   | {
       readonly kind: 'folder';
-      /** Absolute. */
+      /** Absolute path. */
       readonly modelPath: string;
       /** Name in the table of engines. */
       readonly engine: string;
     }
   | {
       readonly kind: 'remote';
-      /** Ends in `/v1`, or wherever the API begins. */
+      /** Usually ends in `/v1`; endpoints are appended to it. */
       readonly baseUrl: string;
       readonly apiKey: string;
-      /** Name of the model there. */
+      /** Name of the model on that server. */
       readonly modelPath: string;
     };
 
@@ -381,12 +388,12 @@ export interface TrainerConfig extends Resolved<ReturnType<typeof trainerSection
   readonly critic: CriticConfig;
 }
 
-/** How the critic learns; read if the algorithm needs one. */
+/** Settings of the critic; only used if the algorithm needs one. */
 export interface CriticConfig extends Resolved<typeof critic> {
-  /** That of the stage, or, where it has no value head, the first that has one. */
+  /** The engine of the stage, or the first one with a value head if that has none. */
   readonly engine: string;
   readonly optimizer: OptimizerConfig;
-  /** The policy is updated from this train step on; the steps before it update the critic only. */
+  /** First train step that updates the policy; earlier steps only update the critic. */
   readonly warmupSteps: number;
 }
 
@@ -394,13 +401,13 @@ export interface CriticConfig extends Resolved<typeof critic> {
 export interface DataProcessorConfig {
   /** Run in order, before advantages. */
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
-  /** Pipeline that makes the tasks before the run. Undefined: they are as they were read. */
+  /** Pipeline that makes the tasks before the run. Undefined if tasks are used as they are read. */
   readonly taskPipeline: TaskPipelineConfig | undefined;
 }
 
 export interface TaskPipelineConfig extends Resolved<typeof taskPipelineKeys> {
   readonly operators: readonly PartConfig[];
-  /** Where the rows of the one task set come from. Empty: each task set is its own input. */
+  /** Sources for the rows of the only task set. If empty, each task set is its own input. */
   readonly inputs: readonly { readonly path: string; readonly isLocal: boolean }[];
 }
 
@@ -411,16 +418,16 @@ export interface SynchronizerConfig extends Resolved<typeof synchronizer> {
   readonly trainerSyncInterval: number;
 }
 
-/** Keyed by the name of the monitor; keys as in the YAML. */
+/** Arguments by the name of the monitor; their keys are those of the YAML. */
 export type MonitorArgs = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 export interface MonitorConfig extends Resolved<typeof monitor> {
   readonly args: MonitorArgs;
-  /** Absolute: `<jobDirectory>/monitor`. */
+  /** Absolute path: `<jobDirectory>/monitor`. */
   readonly directory: string;
 }
 
 export interface LogConfig extends Resolved<typeof log> {
-  /** Absolute: `<jobDirectory>/log`. */
+  /** Absolute path: `<jobDirectory>/log`. */
   readonly directory: string;
 }

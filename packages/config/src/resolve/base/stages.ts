@@ -1,4 +1,4 @@
-/** Lays each stage over the top level. */
+/** Merges each stage with the top level. */
 import { partKeys } from '../../schema/algorithm.js';
 import {
   childOf,
@@ -14,16 +14,17 @@ export interface StageTree {
   /** Undefined for the only stage of a file without stages. */
   readonly stageName: string | undefined;
   readonly stageIndex: number;
-  /** The stage in the file. */
+  /** The stage's node in the file. */
   readonly item: Node | undefined;
-  /** A whole run, as if the file had no stages. */
+  /** The merged configuration of the stage, as if the file had no stages. */
   readonly tree: MapNode;
 }
 
 /**
- * Sections merge key by key; lists are replaced. What belongs to another choice is not inherited: a
- * stage that changes `algorithm_type` does not inherit the functions of the top level and its
- * experience buffer; one that changes a function does not inherit the arguments of the old one.
+ * Merges sections key by key and replaces lists. A stage that makes another choice does not inherit
+ * what belonged to the old one: if it changes `algorithm_type`, it does not inherit the functions
+ * and the experience buffer of the top level; if it changes a function, it does not inherit that
+ * function's arguments.
  */
 export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] {
   const stages = childOf(file, 'stages');
@@ -43,7 +44,7 @@ export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] 
   return trees as [StageTree, ...StageTree[]];
 }
 
-/** A key that a stage sets to null is inherited. */
+/** Removes keys that are null, so that they are inherited. */
 function withoutNulls(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
   return {
@@ -74,7 +75,7 @@ function inheritable(base: Node, over: Node): Node {
   return result;
 }
 
-/** Both set it, to something different. */
+/** True if both set the key, to different values. */
 function changes(base: Node, over: Node, path: KeyPath): boolean {
   const [before, after] = [textAt(base, path), textAt(over, path)];
   return (

@@ -1,4 +1,4 @@
-/** Tasks in, experiences out: batch sizes, task sets and the experience buffer. */
+/** Tasks and experiences: batch sizes, task sets and the experience buffer. */
 import { resolveSection } from '../../schema/resolve-section.js';
 import type { StageContext } from '../base/context.js';
 import type {
@@ -17,7 +17,7 @@ export interface BufferNeeds {
   readonly model: ModelConfig;
   readonly algorithm: AlgorithmConfig;
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
-  /** The stage's folder. */
+  /** Folder of the stage. */
   readonly jobDirectory: string;
   readonly taskPipeline: TaskPipelineConfig | undefined;
 }

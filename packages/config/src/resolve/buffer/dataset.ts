@@ -1,4 +1,4 @@
-/** Where rows of tasks or of supervised data are, and how they are read. */
+/** The location of rows of tasks or supervised data, and how they are read. */
 import { rowsKeys } from '../../schema/buffer.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
@@ -38,7 +38,7 @@ type DatabaseInput = Pick<
   'path' | 'table' | 'query'
 >;
 
-/** Where a task set in a database is: a file of SQLite, or the address of PostgreSQL. */
+/** Location of a task set in a database: a file of SQLite, or the address of PostgreSQL. */
 export function deriveDatabase(
   context: StageContext,
   section: KeyPath,

@@ -1,6 +1,4 @@
-/**
- * Where the trainer reads: a store that an explorer fills, stored experiences, or supervised data.
- */
+/** The trainer's input: a store that an explorer fills, stored experiences, or supervised data. */
 import { join } from 'node:path';
 import type {
   AlgorithmConfig,
@@ -62,7 +60,7 @@ export function deriveAuxiliaryBuffers(
   return Object.fromEntries(buffers);
 }
 
-/** Answers of an expert, to imitate. */
+/** Answers of an expert, which the model learns to imitate. */
 function expertRows(
   context: StageContext,
   path: KeyPath,
@@ -123,9 +121,7 @@ const rowsOf = (
   storageType: 'file',
 });
 
-/**
- * Rows to imitate. Trinity-RFT's documentation omits `storage_type` and means a file.
- */
+/** Rows to imitate. Trinity-RFT's documentation omits `storage_type` here and means a file. */
 function supervised(context: StageContext, model: ModelConfig): SupervisedBufferConfig {
   const { mode, algorithm, buffer } = context.input;
   const input = buffer.trainer_input.experience_buffer;
@@ -193,7 +189,10 @@ function fileInsteadOfStore(context: StageContext, explores: boolean): void {
     );
 }
 
-/** In Trinity-RFT the path of a queue is only a copy for inspection, so it is ignored here. */
+/**
+ * Path of the experience database. In Trinity-RFT the path of a queue is only a copy for
+ * inspection, so it is ignored here.
+ */
 function databasePath(
   context: StageContext,
   storageType: 'queue' | 'sql',

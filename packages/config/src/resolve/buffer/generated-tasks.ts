@@ -1,4 +1,4 @@
-/** Task sets whose rows the workflow makes up: `storage_type: generated`. */
+/** Task sets whose rows the workflow generates: `storage_type: generated`. */
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -8,7 +8,7 @@ type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 
 const splits = ['train', 'eval'];
 
-/** Reports what such a task set lacks, and which of its keys have no effect. */
+/** Reports keys that such a task set lacks, and keys that have no effect. */
 export function deriveGenerated(
   context: StageContext,
   place: KeyPath,

@@ -24,7 +24,7 @@ const priorityFns = {
 const priorityFnOf = (name: BufferInput['replay_buffer']['priority_fn']) =>
   name === 'linear_decay' ? name : 'decay_limit_randomization';
 
-/** Undefined if every experience is used once, first in, first out. */
+/** Undefined if each experience is used once, in the order of arrival. */
 export function deriveReplay(
   context: StageContext,
   section: KeyPath,
@@ -53,7 +53,7 @@ export function deriveReplay(
   };
 }
 
-/** Reports a replay buffer where nothing is replayed. */
+/** Warns of a replay buffer that has no effect. */
 export function noReplay(
   context: StageContext,
   section: KeyPath,

@@ -1,6 +1,6 @@
 /**
- * Requirements of a sample strategy on the rest of the file: an expert buffer, and room in the batch for
- * other experiences; or weights that are updated often enough.
+ * Requirements of a sample strategy on the rest of the file: an expert buffer with room in the
+ * batch for other experiences, or weights that are updated often enough.
  */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { AlgorithmConfig, ExperienceBufferConfig, ExpertsConfig } from '../base/resolved.js';
@@ -12,8 +12,8 @@ const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
 
 /**
- * Problems are reported at the argument if the file sets it, else at the strategy, else at the
- * algorithm.
+ * Checks the strategy. Problems are reported at the argument if the file sets it, else at the
+ * strategy, else at the algorithm.
  */
 export function checkSampling(
   context: StageContext,
@@ -33,11 +33,11 @@ export function checkSampling(
 
 interface ExpertNeeds {
   readonly trainBatchSize: number;
-  /** The auxiliary buffers, by name. */
+  /** The auxiliary buffers by name. */
   readonly buffers: Readonly<Record<string, ExperienceBufferConfig>>;
 }
 
-/** Expert rows that are mixed into batches; undefined without any, or when they are invalid. */
+/** Expert rows that are mixed into batches; undefined if there are none or they are invalid. */
 export function deriveExperts(
   context: StageContext,
   { needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
@@ -74,13 +74,13 @@ function findExperts(
   return undefined;
 }
 
-/** A buffer in memory is still empty, which is reported elsewhere. */
+/** False for a buffer in memory, which is still empty; this is reported elsewhere. */
 const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['buffer'] =>
   buffer.storageType === 'file' || buffer.path !== undefined;
 
 /**
- * Between two weight updates the trainer takes several steps on experiences of one version, each
- * step staler than the one before.
+ * Reports a limit below the sync interval. Between two weight updates the trainer takes several
+ * steps on experiences of one version, each step staler than the one before.
  */
 function checkStaleness(context: StageContext, limit: unknown): void {
   const { synchronizer } = context.input;

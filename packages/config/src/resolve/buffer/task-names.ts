@@ -1,4 +1,7 @@
-/** Workflow and reward function of a task set: do they exist, and do their arguments fit? */
+/**
+ * Checks that the workflow and reward function of a task set exist, and that their arguments are
+ * valid.
+ */
 import { describeError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import type { RunInput } from '../../schema/root.js';
@@ -24,7 +27,10 @@ interface Named extends Parts {
 
 const shared: KeyPath = ['buffer', 'explorer_input'];
 
-/** Reports where the name stands: at the task set, or where the default for all of them is. */
+/**
+ * Reports problems where the file sets the name: at the task set, or at the default for all of
+ * them.
+ */
 export function checkTaskNames(context: StageContext, parts: Parts): void {
   checkWorkflow(context, parts);
   checkReward(context, parts);
@@ -48,7 +54,10 @@ function checkWorkflow(context: StageContext, parts: Parts): void {
   checkNeeds(context, at, named);
 }
 
-/** A model that the arguments name would be missing in every run. */
+/**
+ * Reports auxiliary models that the arguments name but the configuration lacks: every run would
+ * fail.
+ */
 function checkModels(
   context: StageContext,
   at: KeyPath,
@@ -64,7 +73,7 @@ function checkModels(
     );
 }
 
-/** A workflow without its reward function or its model would fail in every run. */
+/** Reports a missing reward function or auxiliary model: every run would fail. */
 function checkNeeds(
   context: StageContext,
   at: KeyPath,
@@ -129,7 +138,7 @@ function keyOf(context: StageContext, place: KeyPath, keys: readonly string[]): 
   return candidates.find((path) => context.isSet(...path)) ?? [...place, own];
 }
 
-/** Reports an unknown name, and warns of one that is read as another. */
+/** Reports an unknown name, and warns of an alias. */
 function factsOf<Facts>(
   context: StageContext,
   at: KeyPath,

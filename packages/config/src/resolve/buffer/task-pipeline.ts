@@ -1,4 +1,7 @@
-/** Operators on tasks, before a run: do they exist, do their arguments fit, and what do they read? */
+/**
+ * Checks the operators on tasks before a run: that they exist, their arguments are valid, and their
+ * inputs can be read.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import { taskPipelineKeys } from '../../schema/runtime.js';
@@ -36,7 +39,10 @@ export function deriveTaskPipeline(
   return { ...resolveSection(taskPipelineKeys, input), operators, inputs };
 }
 
-/** Warns where no stage explores, for which the top level is meant. */
+/**
+ * Warns that the pipeline has no effect in a stage that explores nothing, unless only the top level
+ * sets it.
+ */
 function warnOfNoTasks(context: StageContext): void {
   const { stageName, mode } = context;
   const isMeant =

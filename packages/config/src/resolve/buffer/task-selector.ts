@@ -1,4 +1,7 @@
-/** The order of the tasks of a set, and whether its rows and operators give it what it needs. */
+/**
+ * The order of a task set's tasks, and whether its rows and operators provide what that order
+ * needs.
+ */
 import { booleanArg, numberArg, type ArgSpec } from '@trinity-rft/core';
 import { taskSelector } from '../../schema/data.js';
 import { resolveSection } from '../../schema/resolve-section.js';
@@ -22,7 +25,7 @@ const difficulty = {
 
 const table = { difficulty_based: { args: difficulty } };
 
-/** @param place of the task set */
+/** @param place path of the task set */
 export function deriveTaskSelector(
   context: StageContext,
   place: KeyPath,

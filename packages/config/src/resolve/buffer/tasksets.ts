@@ -1,4 +1,4 @@
-/** The task sets to learn from and to evaluate on. */
+/** The task sets for training and evaluation. */
 import type { RolloutArgs } from '@trinity-rft/core/internal';
 import { evalTaskset, taskset as tasksetKeys } from '../../schema/buffer.js';
 import { generation } from '../../schema/data.js';
@@ -113,7 +113,7 @@ function deriveTaskset(
   return taskset;
 }
 
-/** Undefined when every row names its own. */
+/** Undefined if every row names its own workflow. */
 function deriveWorkflow(
   context: StageContext,
   place: KeyPath,

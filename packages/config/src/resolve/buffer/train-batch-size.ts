@@ -1,4 +1,4 @@
-/** Size of a train step: as the file sets it, else that of one explore step. */
+/** Size of a train step: the value of the file, else that of one explore step. */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -13,7 +13,7 @@ const uses: readonly KeyPath[] = [
 ];
 
 /**
- * Experts count too. Pairs instead of experiences if the algorithm learns from pairs. A run that
+ * The size includes experts. It counts pairs if the algorithm learns from pairs. A run that
  * explores trains on whole runs, because a run may make any number of experiences.
  */
 export function deriveTrainBatch(
@@ -50,7 +50,7 @@ export function deriveTrainBatch(
   return batch;
 }
 
-/** Says so where a step of exploring is not a step of training. */
+/** Warns if an explore step and a train step differ in size. */
 function explainFit(
   context: StageContext,
   { own, unit }: TrainBatchConfig,
@@ -80,7 +80,10 @@ function explainFit(
 const trainSteps = (count: number): string =>
   `${Math.max(1, Math.ceil(count))} train step${count > 1 ? 's' : ''}`;
 
-/** @param perExploreStep train steps; undefined if they depend on the number of calls */
+/**
+ * @param perExploreStep train steps per explore step; undefined if they depend on the number of
+ * calls
+ */
 function ageOf(
   { input: { synchronizer, buffer, explorer } }: StageContext,
   perExploreStep?: number,
@@ -98,8 +101,8 @@ function ageOf(
 }
 
 /**
- * Train steps of a number of explore steps, if every run succeeds and nothing is filtered.
- * Undefined if they depend on how often the runs call the model.
+ * Train steps for a number of explore steps, if every run succeeds and nothing is filtered.
+ * Undefined if their number depends on how often the runs call the model.
  */
 export function trainStepsOf(
   { own, perExploreStep }: TrainBatchConfig,
@@ -111,10 +114,7 @@ export function trainStepsOf(
     : Math.ceil((exploreSteps * perExploreStep) / own);
 }
 
-/**
- * Rows of a batch with `own` members of the model in addition to the experts; 1e-9 absorbs
- * rounding.
- */
+/** Size of a batch in which `own` rows are not from experts; 1e-9 absorbs rounding errors. */
 const batchWith = (own: number, share: number): number =>
   share < 1 ? Math.floor(own / (1 - share) + 1e-9) : own;
 

@@ -48,13 +48,13 @@ interface Parts {
   readonly name: string;
   readonly modelPath: string;
   readonly model: ModelConfig;
-  /** The engine of the trained model. */
+  /** Name of the engine of the trained model. */
   readonly engine: string;
 }
 
 /**
- * The template is the model's own unless it is set: the template of the trained model may be for
- * another family.
+ * Resolves one model. Unless it is set, the template is the model's own, because the trained model
+ * may belong to another family.
  */
 function derive(context: StageContext, section: KeyPath, parts: Parts): AuxiliaryModelConfig {
   const { input, name, modelPath, model } = parts;
@@ -92,7 +92,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
 const itemOf = (context: StageContext) =>
   context.sections.explorer.unwrap().shape.auxiliary_models.unwrap().element;
 
-/** The engine that the file names, else that of the trained model. */
+/** The engine that the file names, else the engine of the trained model. */
 function engineOf(
   context: StageContext,
   section: KeyPath,
@@ -102,7 +102,10 @@ function engineOf(
   return isChosen ? name : engine;
 }
 
-/** When both parts are set, the whole is their sum, whatever the trained model allows. */
+/**
+ * Lengths of a model in a folder. If both parts are set, the whole is their sum, whatever the
+ * trained model allows.
+ */
 function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<typeof ownLengths> {
   const both =
     input.max_model_len === null &&
@@ -112,9 +115,9 @@ function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<ty
 }
 
 interface FoundModel {
-  /** Absolute folder or file, or the id of a model on the hub. */
+  /** Absolute path of a folder or file, or a hub id. */
   readonly path: string;
-  /** Undefined on the hub, and after a problem. */
+  /** Undefined for a model on the hub, and after a problem. */
   readonly shape: ModelShape | undefined;
   readonly isFound: boolean;
 }

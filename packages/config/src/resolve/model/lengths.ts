@@ -4,7 +4,7 @@ import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { ModelShape } from './model-folder.js';
 
-/** Lengths that a section sets, in tokens; null = not set. */
+/** Lengths that a section sets, in tokens; null if not set. */
 export interface Lengths {
   readonly maxModelLen: number | null;
   readonly maxPromptTokens: number | null;
@@ -17,20 +17,23 @@ export type CompleteLengths = Pick<
   'maxModelLen' | 'maxPromptTokens' | 'maxResponseTokens' | 'minResponseTokens'
 >;
 
-/** A section with lengths: what it sets, and what is known about its model. */
+/** A section with lengths: the values it sets, and facts about its model. */
 export interface LengthsInput {
   readonly section: KeyPath;
   readonly given: Lengths;
   readonly shape: ModelShape | undefined;
-  /** False when the model was not found, which is reported already. @default true */
+  /** False if the model was not found, which is already reported. @default true */
   readonly mayReport?: boolean;
-  /** The whole may be less than the sum of its parts, because requests are shorter. @default false */
+  /**
+   * True if the whole may be less than the sum of its parts, because requests are shorter. @default
+   * false
+   */
   readonly wholeDecides?: boolean;
 }
 
 /**
- * Completes the lengths: the whole is the sum of its parts, else what the model on disk allows; a
- * missing part is the remainder; two missing parts get half each.
+ * Completes the lengths: the whole is the sum of its parts, else the maximum of the model on disk;
+ * a missing part is the remainder; two missing parts get half each.
  */
 export function deriveLengths(context: StageContext, input: LengthsInput): CompleteLengths {
   const { given, shape, mayReport = true } = input;
@@ -61,7 +64,7 @@ export function deriveLengths(context: StageContext, input: LengthsInput): Compl
 
 type ReportLength = (key: string, message: string) => void;
 
-/** Every check reads all lengths, and what the model allows. */
+/** Reports a problem of a length. Every check depends on all lengths and on the model. */
 const reporter = (context: StageContext, { section }: LengthsInput): ReportLength => {
   const uses: readonly KeyPath[] = [
     [...section, 'max_model_len'],

@@ -57,7 +57,9 @@ function warnOfWholeModels(context: StageContext): void {
 
 const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
 
-/** The folder decides; keys that contradict it are problems. */
+/**
+ * A stored adapter: its folder determines the settings, and keys that contradict it are problems.
+ */
 function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
   const path = context.disk.resolve(given);
   const text = context.disk.readText(join(path, 'adapter_config.json'));

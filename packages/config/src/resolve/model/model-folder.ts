@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { fusedModules, linearModules } from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';
 
-/** The shape of a decoder in the names of Hugging Face, completed. */
+/** The shape of a decoder under the names of Hugging Face, with defaults filled in. */
 export interface ModelShape {
   readonly modelType: string;
   readonly vocabSize: number;
@@ -16,7 +16,7 @@ export interface ModelShape {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly headDim: number;
-  /** Experts of every layer, with the width of one. */
+  /** Number of experts in every layer, and the width of one. */
   readonly experts?: { readonly count: number; readonly size: number };
   readonly tiedEmbeddings: boolean;
   /** Longest sequence that the position embeddings support. */
@@ -42,7 +42,7 @@ const schema = z.object({
 
 export type ModelFolder =
   | { readonly kind: 'shape'; readonly shape: ModelShape }
-  /** What is wrong, as the rest of a sentence that begins with the folder. */
+  /** The problem, as the rest of a sentence that begins with the folder. */
   | { readonly kind: 'problem'; readonly message: string };
 
 /** @param location a model folder, or a GGUF file */
@@ -77,7 +77,7 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
 const notText = (key: string): string =>
   `is of a model that takes more than text (${key} in config.json), which no engine supports. Give a model of text alone`;
 
-/** The rest of the sentence that begins with the file. */
+/** Removes the file from a message, which leaves the rest of a sentence that begins with it. */
 const withoutPlace = (message: string, location: string): string =>
   message
     .replace(`${location}: `, 'cannot be used: ')

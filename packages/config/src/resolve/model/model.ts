@@ -1,4 +1,6 @@
-/** The trained model: its folder, the lengths of its texts, its template, and how it samples. */
+/**
+ * The trained model: its folder, the lengths of its texts, its template, and its sampling settings.
+ */
 import type { AuxiliaryModelConfig, ModelConfig, RolloutModelConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import { deriveAuxiliaryModels } from './auxiliary-models.js';
@@ -71,7 +73,7 @@ function readShape(context: StageContext, folder: string): ModelShape | undefine
   return undefined;
 }
 
-/** Input that a critic must be able to read. */
+/** Facts about the policy, whose input a critic must be able to read. */
 interface CriticInput extends Pick<ModelConfig, 'maxModelLen'> {
   /** Shape of the policy. */
   readonly shape: ModelShape | undefined;
@@ -92,7 +94,7 @@ function deriveCriticPath(context: StageContext, input: CriticInput): string | u
   return location.path;
 }
 
-/** The critic reads the ids of the policy. */
+/** Checks the critic, which reads the token ids of the policy. */
 const criticProblems = (
   critic: ModelShape,
   { shape, maxModelLen }: CriticInput,
@@ -105,7 +107,7 @@ const criticProblems = (
     : []),
 ];
 
-/** The file takes precedence over the inline text, as in Trinity-RFT. */
+/** The template. A template file takes precedence over the inline text, as in Trinity-RFT. */
 function deriveTemplate(context: StageContext): string | undefined {
   const { chat_template_path: file, custom_chat_template: inline } = context.input.model;
   if (file === null) return inline ?? undefined;

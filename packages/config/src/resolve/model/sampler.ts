@@ -10,13 +10,13 @@ const section: KeyPath = ['explorer', 'rollout_model'];
 const at = (key: string): KeyPath => [...section, key];
 
 /**
- * Mean over the tokens of a text that neither program has sampled. Healthy pairs differ by 1e-6 in
- * float32; by up to 0.6 at single tokens with 8 bits of precision, and by 0.1 on average. Another
- * model differs by nats.
+ * Allowed mean difference of log-probabilities over the tokens of a text that neither program has
+ * sampled. Working pairs of programs differ by 1e-6 in float32; with 8 bits of precision by up to
+ * 0.6 at single tokens and by 0.1 on average. A different model differs by several nats.
  */
 const tolerances = { float32: 5e-4, lower: 0.5 } as const;
 
-/** How servers are started, and what they do by themselves. */
+/** Default options of the servers, which they also use by themselves. */
 const startDefaults = {
   tensor_parallel_size: 1,
   gpu_memory_utilization: 0.9,
@@ -24,7 +24,7 @@ const startDefaults = {
   dtype: 'bfloat16',
 } as const;
 
-/** Undefined: the engine that trains samples as well. */
+/** Undefined if the engine that trains also samples. */
 export function deriveSampler(context: StageContext): SamplerConfig | undefined {
   const sampler = readSampler(context);
   if (sampler === undefined) {
@@ -34,7 +34,7 @@ export function deriveSampler(context: StageContext): SamplerConfig | undefined 
   return sampler;
 }
 
-/** The plan starts TuFT without a sampler of its own. */
+/** Reports TuFT without separate servers that sample: the plan starts TuFT without a sampler. */
 function checkTrainingServer({ input, report }: StageContext): void {
   const { enable, server } = input.model.tinker;
   const types = [input.trainer.trainer_type, input.explorer.rollout_model.engine_type];
@@ -92,7 +92,10 @@ function readSampler(context: StageContext): SamplerConfig | undefined {
   };
 }
 
-/** Servers of the Tinker protocol adapt it unless configured otherwise. */
+/**
+ * Reports an adapter of the output layer. Servers of the Tinker protocol train one unless
+ * configured otherwise.
+ */
 function checkOutputLayer(context: StageContext, name: string): void {
   const path: KeyPath = ['model', 'tinker', 'train_unembed'];
   if (context.isSet(...path) && context.input.model.tinker.train_unembed)
