@@ -9,7 +9,7 @@ import { profilePage } from './profile-page.js';
 import type { WorkflowDebugReport } from './report.js';
 import { chromeTrace } from './spans.js';
 
-/** Their names in the output directory. `trinity view` and the viewer read the first. */
+/** Names of the files in the output directory. `trinity view` and the viewer read the first one. */
 export const debugFiles = {
   experiences: 'experiences.db',
   failedTurns: 'failed_turns.json',
@@ -19,8 +19,9 @@ export const debugFiles = {
 } as const;
 
 /**
- * The folder to write to: `directory`, cleared of the files of an earlier debug run, or with
- * `suffix` a new folder next to it if there was one. The file of a served model stays.
+ * Prepares the folder to write to: `directory`, cleared of the files of an earlier debug run, or,
+ * with `suffix`, a new folder next to it if there was an earlier run. The file of a served model
+ * stays.
  */
 export async function prepareFolder(directory: string, suffix?: string): Promise<string> {
   const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);
@@ -39,7 +40,7 @@ interface WriteOptions {
   readonly profile: boolean;
 }
 
-/** Returns the names of the files. */
+/** Writes the files and returns their names. */
 export async function writeReport(
   report: Omit<WorkflowDebugReport, 'files'>,
   { model, profile }: WriteOptions,

@@ -7,7 +7,7 @@ import { listCheckpoints } from '@trinity-rft/trainer';
 import { findTargets, type TargetOptions } from '../verify/targets.js';
 import { debugFiles } from './files.js';
 
-/** One experience store. */
+/** One experience store, and the model folder for reading it. */
 export interface RecordsPlace {
   readonly database: string;
   /** A model folder with the tokenizer of the records, if one is known. */
@@ -16,7 +16,7 @@ export interface RecordsPlace {
 
 /**
  * @param run a configuration, the folder of a run, or a database
- * @throws ConfigError when nothing was recorded there
+ * @throws ConfigError when no experiences are recorded there
  */
 export async function findRecords(
   run: string,

@@ -1,4 +1,4 @@
-/** The context of a stage whose model does not learn: nothing of the run's folder is changed. */
+/** The context of a stage whose model does not learn. It changes nothing in the run's folder. */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import {
   ConfigError,
@@ -37,7 +37,10 @@ export function frozenContext({
   return { stage, startModel, extensions, runtime, signal };
 }
 
-/** The first stage that explores. @throws ConfigError when there is none */
+/**
+ * The first stage that explores.
+ * @throws ConfigError when no stage explores
+ */
 export function exploringStage({ stages }: ResolvedConfig): StageConfig {
   const stage = stages.find(({ mode }) => mode === 'both');
   if (stage) return stage;

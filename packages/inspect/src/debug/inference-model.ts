@@ -11,21 +11,21 @@ import { openDebugContext, type DebugOptions } from './open.js';
 import { samplerHandler, writeServedModel } from './served-model.js';
 
 interface DebugModelOptions extends DebugOptions {
-  /** On the loopback interface; 0 = any free port. @default 0 */
+  /** Port on the loopback interface; 0 picks any free port. @default 0 */
   readonly port?: number;
 }
 
 interface ServedDebugModel {
-  /** OpenAI routes; ends in `/v1`. */
+  /** Address of the OpenAI routes; ends in `/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
   /** The value for `model=`. */
   readonly model: string;
   /** Folder of the weights. */
   readonly folder: string;
-  /** Aborts with the engine's error once it can no longer answer. */
+  /** Aborts with the engine's error once the engine can no longer answer. */
   readonly engineFailed: AbortSignal;
-  /** Ends serving and closes the engine. */
+  /** Stops the server and closes the engine. */
   readonly close: () => Promise<void>;
 }
 

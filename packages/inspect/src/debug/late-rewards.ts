@@ -5,13 +5,16 @@ import type { TargetOptions } from '../verify/targets.js';
 import { findRecords } from './find-records.js';
 
 interface WaitingRun {
-  /** `explore step/task/run` */
+  /** Name of the run as `explore step/task/run`. */
   readonly run: string;
   /** Milliseconds since the epoch. */
   readonly deadline: number;
 }
 
-/** Runs of all stages that wait. @param run a configuration, the folder of a run, or a database */
+/**
+ * Runs of all stages that wait for a reward.
+ * @param run a configuration, the folder of a run, or a database
+ */
 export async function runsThatWait(
   run: string,
   options?: TargetOptions,
@@ -21,8 +24,9 @@ export async function runsThatWait(
 }
 
 /**
- * Gives a run its reward, in the newest stage that knows it; the same one again changes nothing.
- * @throws BufferError `REWARD_REFUSED` saying why
+ * Gives a run its reward, in the newest stage that has the run; giving the same reward again
+ * changes nothing.
+ * @throws BufferError `REWARD_REFUSED` with the reason
  */
 export async function giveReward(
   run: string,

@@ -1,4 +1,4 @@
-/** Models that do not learn, to try workflows with. */
+/** Models that do not learn, for trying workflows. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core/engine';
 import type { EndpointServer } from '@trinity-rft/model';
@@ -14,7 +14,7 @@ import { findServedModel } from './served-model.js';
 
 export interface FrozenModels {
   readonly sampler: Sampler;
-  /** Address of the process that has the model loaded; undefined when it is loaded here. */
+  /** Address of the process that has loaded the model; undefined if this process loads it. */
   readonly servedAt: string | undefined;
   readonly auxiliary: AuxiliaryModels;
   readonly endpoint: EndpointServer;
@@ -24,7 +24,7 @@ export interface FrozenModels {
 }
 
 /**
- * @param outputDirectory where a model served by `inference_model` would be registered. Without it,
+ * @param outputDirectory folder in which `inference_model` registers a served model. Without it,
  * the model is always opened here.
  * @throws ConfigError when a model cannot be used
  */

@@ -1,4 +1,7 @@
-/** Start of all debug commands: a configuration, and the stage and weights to debug with. */
+/**
+ * Common start of all debug commands: reads a configuration, and finds the stage and weights to
+ * debug with.
+ */
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { type Clock, type Logger, systemClock } from '@trinity-rft/core';
@@ -12,17 +15,20 @@ import {
 import { exploringStage, frozenContext, type FrozenContext } from './frozen-context.js';
 
 export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOptions, 'checkNames'> {
-  /** YAML file. */
+  /** Path of the YAML file. */
   readonly configPath: string;
   /**
-   * Where the command writes files, and where it looks for a served model.
-   * @default "debug_output"
+   * Folder for files of the command, in which it also looks for a served model. @default
+   * "debug_output"
    */
   readonly outputDirectory?: string;
-  /** Take the newest checkpoint of the run instead of the model it starts from. @default false */
+  /**
+   * True to use the newest checkpoint of the run instead of the model that the run starts from.
+   * @default false
+   */
   readonly newestCheckpoint?: boolean;
   readonly signal?: AbortSignal;
-  /** Told of each notice at once. @default they are collected only */
+  /** Called for each notice. @default notices are only collected */
   readonly onNotice?: (notice: string) => void;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -32,15 +38,15 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
 
 export interface DebugContext {
   readonly context: FrozenContext;
-  /** Warnings of the configuration, then what is logged. It grows. */
+  /** Warnings of the configuration, followed by log messages, which are added as they occur. */
   readonly notices: readonly string[];
-  /** Absolute. */
+  /** Absolute path. */
   readonly outputDirectory: string;
 }
 
 /**
- * Changes nothing in the run's folder.
- * @param choose the stage to open
+ * Opens a debug context without changing the run's folder.
+ * @param choose selects the stage to open
  * @throws ConfigError
  */
 export async function openDebugContext(
@@ -80,13 +86,13 @@ export async function openDebugContext(
   return { context, notices, outputDirectory: path.resolve(cwd, outputDirectory) };
 }
 
-/** The adapter is already merged into the checkpoints of the stage. */
+/** The stage without its adapter, which is already merged into its checkpoints. */
 const withoutAdapter = (stage: StageConfig): StageConfig => ({
   ...stage,
   model: { ...stage.model, lora: undefined },
 });
 
-/** The newest checkpoint of the stage or of one before it, else the model of the run. */
+/** The newest checkpoint of the stage or of an earlier one; without one, the model of the run. */
 async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   for (const { jobDirectory } of config.stages.slice(0, stage.stageIndex + 1).toReversed()) {
     const newest = (await listCheckpoints(jobDirectory)).at(-1);
@@ -96,8 +102,8 @@ async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promis
 }
 
 /**
- * Passes on what a run would log, from `info` on. Failures of the attempt are left out: the report
- * shows them separately.
+ * Forwards messages that a run would log, from level `info`. Failures of the attempt are left out:
+ * the report shows them separately.
  */
 function noticeLogger(note: (notice: string) => void): Logger {
   const keep = (message: string, fields?: Readonly<Record<string, unknown>>): void => {

@@ -74,6 +74,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** For HTML: names come from models and users. */
+/** Escapes text for HTML, because names come from models and users. */
 const escaped = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);

@@ -8,15 +8,15 @@ import type { Turn } from './turns.js';
 
 interface RenderOptions {
   /**
-   * True: escape codes show context in grey and sampled tokens from green (likely) to red
-   * (unlikely). False: context is put into ⟦ ⟧.
+   * True to use escape codes that show context in grey and sampled tokens from green (likely) to
+   * red (unlikely). False to put context into ⟦ ⟧.
    */
   readonly colour: boolean;
 }
 
 /**
- * Every experience with its tokens, then the error if there is one. Escapes control characters.
- * Ends with a line break.
+ * Shows every experience with its tokens, then the error if there is one. Escapes control
+ * characters. Ends with a line break.
  */
 export function renderWorkflowDebug(
   report: WorkflowDebugReport,
@@ -68,7 +68,7 @@ const plain: Paint = {
   sampled: (text) => text,
 };
 
-/** From this probability on, this colour of the 256-colour palette. */
+/** Pairs of a minimum probability and the colour for it in the 256-colour palette. */
 const heat = [
   [0.9, 34],
   [0.5, 106],
@@ -112,7 +112,7 @@ function renderExperience(
   return `${head}${own}\n${paint.context(texts.slice(0, promptLength).join(''))}${response(experience, texts, paint)}`;
 }
 
-/** Context in whole pieces, sampled tokens one by one. */
+/** Splits a response: context in whole pieces, sampled tokens one by one. */
 function response(
   { promptLength, actionMask, logprobs }: Experience,
   texts: readonly string[],
@@ -171,7 +171,7 @@ const listed = (facts: Metrics | Readonly<Record<string, string | number>>): str
     .map(([name, value]) => `${name} ${typeof value === 'number' ? number(value) : value}`)
     .join(', ') || 'none';
 
-/** Escapes characters that a terminal would act on (`\x1b`), except line breaks and tabs. */
+/** Escapes characters that a terminal would interpret (`\x1b`), except line breaks and tabs. */
 const visible = (text: string): string =>
   // oxlint-disable-next-line no-control-regex -- It matches control characters on purpose.
   text.replaceAll(

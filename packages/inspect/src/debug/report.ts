@@ -4,7 +4,7 @@ import type { Experience, Metrics, Task } from '@trinity-rft/core';
 import type { RecordedFork } from '@trinity-rft/model';
 import type { Turn } from './turns.js';
 
-/** A part of the attempt that took time. In milliseconds since the start of the attempt. */
+/** A part of the attempt that took time. Times are milliseconds since the start of the attempt. */
 export interface Span {
   readonly kind: 'attempt' | 'model' | 'tools' | 'reward';
   readonly name: string;
@@ -17,15 +17,18 @@ export interface Span {
 export interface WorkflowDebugReport {
   readonly task: Task;
   readonly seconds: number;
-  /** If the attempt failed: what its calls recorded until then, without rewards. */
+  /**
+   * Experiences of the attempt. If it failed, they are those of the calls until then, without
+   * rewards.
+   */
   readonly experiences: readonly Experience[];
   readonly reward?: number;
   readonly metrics: Metrics;
-  /** Why the attempt failed. */
+  /** Error with which the attempt failed. */
   readonly error?: Error;
-  /** Warnings of the configuration, and what model and workflow have logged. */
+  /** Warnings of the configuration, and log messages of model and workflow. */
   readonly notices: readonly string[];
-  /** Errors that no code awaited or caught meanwhile. A run reports them and continues. */
+  /** Errors that no code awaited or caught during the attempt. A run reports them and continues. */
   readonly strayErrors: readonly string[];
   readonly turns: readonly Turn[];
   /** Tokenizer of the model, to decode tokens. */
@@ -33,9 +36,9 @@ export interface WorkflowDebugReport {
   /** Conversations that diverged from their recorded tokens. */
   readonly forks: readonly RecordedFork[];
   readonly spans: readonly Span[];
-  /** Address of the served model that answered; absent when the model was loaded for this attempt. */
+  /** Address of the served model that answered; absent if the model was loaded for this attempt. */
   readonly servedAt?: string;
   readonly outputDirectory: string;
-  /** Names of the files written into it. */
+  /** Names of the files that were written into it. */
   readonly files: readonly string[];
 }

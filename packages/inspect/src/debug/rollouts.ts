@@ -1,4 +1,4 @@
-/** Runs of workflows with a model that does not learn, for programs. */
+/** Lets programs run workflows with a model that does not learn. */
 import type { ResolvedConfig } from '@trinity-rft/config';
 import {
   type Clock,
@@ -23,11 +23,11 @@ import { runOnce } from './run-once.js';
 
 interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'> {
   readonly config: ResolvedConfig;
-  /** Gets messages about failed attempts. @default silent */
+  /** Receives messages about failed attempts. @default no logger */
   readonly logger?: Logger;
   /** @default the system clock */
   readonly clock?: Clock;
-  /** Ends what is in progress. */
+  /** Stops what is in progress. */
   readonly signal?: AbortSignal;
 }
 
@@ -35,8 +35,8 @@ export interface Rollouts {
   /** Rows of the first task set, each to be run once. */
   readonly tasks: readonly Task[];
   /**
-   * Runs a task once, with the deadline and the further attempts of the configuration. Errors of
-   * the workflow are part of the outcome. Writes nothing.
+   * Runs a task once, with the timeout and the retries of the configuration. Errors of the workflow
+   * are part of the outcome. Writes nothing.
    */
   run(task: Task, definition: WorkflowDefinition): Promise<RunOutcome>;
   close(): Promise<void>;

@@ -4,7 +4,7 @@ import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explo
 
 type RunTaskOptions = Parameters<typeof runTask>[1];
 
-/** Errors of the workflow are part of the outcome. */
+/** Runs a task once. Errors of the workflow are part of the outcome. */
 export async function runOnce(
   task: Task,
   options: Omit<RunTaskOptions, 'limit' | 'pool'> & Partial<Pick<RunTaskOptions, 'pool'>>,

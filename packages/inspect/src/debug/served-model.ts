@@ -8,25 +8,27 @@ import { describeError, ModelError, TrinityError, EngineError } from '@trinity-r
 import type { Sampler, SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import { tryJson } from '@trinity-rft/core/support';
 
-/** In the output directory. Only its owner may read it, because it holds the key. */
+/**
+ * Name of the file in the output directory. Only its owner may read it, because it holds the key.
+ */
 const servedModelFile = 'inference_model.json';
 
 /** The content of the file. */
 export interface ServedModel {
-  /** The model folder. */
+  /** Path of the model folder. */
   readonly model: string;
   readonly maxModelLen: number;
   readonly policyVersion: number;
-  /** For debug runs: takes and returns token ids. */
+  /** Address for debug runs, which takes and returns token ids. */
   readonly samplerURL: string;
   readonly samplerKey: string;
-  /** OpenAI routes. */
+  /** Address of the OpenAI routes. */
   readonly baseURL: string;
   readonly apiKey: string;
   readonly pid: number;
 }
 
-/** Returns a function that removes the file. */
+/** Writes the file. Returns a function that removes it. */
 export async function writeServedModel(
   outputDirectory: string,
   served: ServedModel,
@@ -37,7 +39,10 @@ export async function writeServedModel(
   return () => rm(file, { force: true });
 }
 
-/** The served model of this folder, if it answers. The file may be left over from another one. */
+/**
+ * The served model of this folder, if it answers. The file may be left over from a model that was
+ * served earlier.
+ */
 export async function findServedModel(
   outputDirectory: string,
   modelFolder: string,
@@ -64,7 +69,7 @@ interface SampleRequest {
   readonly options: SamplingOptions;
 }
 
-/** JSON form. Doubles hold a float32 exactly. */
+/** Sequence as JSON, in which doubles hold float32 values exactly. */
 type PlainSequence = Omit<SampledSequence, 'tokens' | 'logprobs'> & {
   readonly tokens: readonly number[];
   readonly logprobs: readonly number[];
@@ -92,7 +97,7 @@ export function samplerHandler(sampler: Sampler): (request: Request) => Promise<
   };
 }
 
-/** Samples in the process that has the model, with the same result for the same seed. */
+/** Sampler in the process that has loaded the model, with the same result for the same seed. */
 function remoteSampler({
   samplerURL,
   samplerKey,

@@ -1,8 +1,8 @@
-/** Where the time of an attempt went. */
+/** Splits the time of an attempt into spans. */
 import type { Span } from './report.js';
 import type { Turn } from './turns.js';
 
-/** In milliseconds since the epoch. */
+/** Times in milliseconds since the epoch. */
 export interface TimeRange {
   readonly start: number;
   readonly end: number;
@@ -17,9 +17,9 @@ export interface SpanInput extends TimeRange {
 }
 
 /**
- * The attempt, its model calls and its reward calls as measured. The agent's own code runs between
- * two model calls. The tool calls before such a gap say which tools ran in it; how long each tool
- * took is not known.
+ * The attempt, its model calls and its reward calls as measured. Between two model calls the
+ * agent's own code runs. The tool calls of the answer before such a gap show which tools ran in it;
+ * how long each tool took is not known.
  */
 export function toSpans({ name, start, end, turns, rewards }: SpanInput): readonly Span[] {
   const relative = (range: TimeRange) => ({ begin: range.start - start, end: range.end - start });
@@ -70,7 +70,7 @@ interface Gap extends TimeRange {
   readonly name: string;
 }
 
-/** The times in which no model call was in progress, except before the first and after the last. */
+/** Times without a model call in progress, except before the first call and after the last. */
 function gapsBetween(turns: readonly Turn[]): readonly Gap[] {
   const gaps: Gap[] = [];
   let busyUntil: number | undefined;
@@ -96,8 +96,8 @@ const tracks: Readonly<Record<Span['kind'], number>> = {
 };
 
 /**
- * Complete events of the Trace Event Format, for chrome://tracing and Perfetto: times in
- * microseconds, a track per kind.
+ * The spans in the Trace Event Format for chrome://tracing and Perfetto: complete events, times in
+ * microseconds, one track per kind.
  */
 export function chromeTrace(spans: readonly Span[]): object {
   const names = Object.entries(tracks).map(([name, tid]) => ({

@@ -1,4 +1,4 @@
-/** The configured model behind the Tinker protocol, for the official client and others. */
+/** Serves the configured model over the Tinker protocol, for the official client and others. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { tokenByteTable } from '@trinity-rft/chat';
@@ -14,23 +14,23 @@ import { openDebugContext, type DebugOptions } from './open.js';
 interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'checkNames'> {
   /** @default "127.0.0.1" */
   readonly host?: string;
-  /** 0 = any free port. @default 0 */
+  /** 0 picks any free port. @default 0 */
   readonly port?: number;
-  /** Begins with `tml-`, as the official client demands. @default a random one */
+  /** Key that begins with `tml-`, as the official client requires. @default a random one */
   readonly apiKey?: string;
 }
 
 interface ServedTinker extends TinkerServer {
   readonly apiKey: string;
-  /** Name for clients, `base_model`. */
+  /** Name that clients pass as `base_model`. */
   readonly model: string;
-  /** Where weights are saved. */
+  /** Folder in which weights are saved. */
   readonly directory: string;
 }
 
 /**
- * Opens the model of a configuration for clients of the Tinker protocol, until it is closed.
- * @throws ConfigError when the model cannot be used, or the port
+ * Serves the model of a configuration to clients of the Tinker protocol until it is closed.
+ * @throws ConfigError when the model or the port cannot be used
  */
 export async function serveTinker(options: ServeTinkerOptions): Promise<ServedTinker> {
   const { host, port, apiKey = `tml-${randomBytes(24).toString('base64url')}` } = options;

@@ -1,18 +1,18 @@
 /**
- * Every model call of an attempt as the sampler saw it, whichever way the agent made it and whether
+ * Every model call of an attempt as the sampler received it, however the agent made it and whether
  * or not its answer was recorded.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { describeError, type Clock } from '@trinity-rft/core';
 import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';
 
-/** One answer of one call. */
+/** One answer to one call. */
 interface TurnAnswer {
-  /** Including special tokens. */
+  /** Text, including special tokens. */
   readonly text: string;
   readonly tokens: number;
   readonly stopReason: SampledSequence['stopReason'];
-  /** Names of the tools that it calls, as far as the parser finds them. */
+  /** Names of the tools that the answer calls, as far as the parser finds them. */
   readonly toolCalls: readonly string[];
 }
 
@@ -20,19 +20,19 @@ interface TurnAnswer {
 export interface Turn {
   readonly start: number;
   readonly end: number;
-  /** Including special tokens. */
+  /** Text, including special tokens. */
   readonly prompt: string;
   readonly promptTokens: number;
   readonly answers: readonly TurnAnswer[];
-  /** Version of the weights; absent when the call failed. */
+  /** Version of the weights; absent if the call failed. */
   readonly policyVersion?: number;
-  /** Why there is no answer. */
+  /** Error with which the call failed. */
   readonly error?: string;
 }
 
 export interface TurnRecorder {
   readonly sampler: Sampler;
-  /** Calls that have ended, ordered by their start. */
+  /** Completed calls, ordered by their start. */
   turns(): readonly Turn[];
 }
 

@@ -1,4 +1,4 @@
-/** One attempt at the first task, with everything there is to know about it. */
+/** Runs one attempt at the first task, and reports everything about it. */
 import {
   type Clock,
   type RewardFn,
@@ -31,12 +31,11 @@ import { recordTurns } from './turns.js';
 
 export interface DebugWorkflowOptions extends DebugOptions {
   /**
-   * Replace the files of an earlier debug run. False: write to a new folder with the time in its
-   * name.
-   * @default true
+   * True to replace the files of an earlier debug run; false to write to a new folder with the time
+   * in its name. @default true
    */
   readonly overwrite?: boolean;
-  /** Also write a profile of the attempt. @default false */
+  /** True to also write a profile of the attempt. @default false */
   readonly profile?: boolean;
 }
 
@@ -88,7 +87,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   }
 }
 
-/** Also collects errors that no code handles while `work` runs. */
+/** Runs `work`, and collects errors that no code handles meanwhile. */
 async function withStrayErrors<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly strayErrors: readonly string[] }> {
@@ -163,7 +162,7 @@ function resultOf(
   return { experiences, metrics, reward: Number.isFinite(reward) ? reward : undefined };
 }
 
-/** Adds the time of every call to `times`. */
+/** Wraps the reward function so that the time of each call is added to `times`. */
 function timed(
   rewardFn: RewardFn | undefined,
   clock: Clock,

@@ -1,12 +1,12 @@
-/** Rules that hold for a run. */
+/** Finds the rules that apply to a run. */
 import type { RunRecord } from './evidence/record.js';
 import type { Finding, Rule } from './evidence/rule.js';
 import { rules as allRules } from './rules/table.js';
 
 /**
- * Problems of a run, or with one stage of it; none where nothing is. A finding that only
- * follows from another one is left out.
- * @param rules @default all of them
+ * Problems of a run, or of one stage of it. A finding that only follows from another one is left
+ * out.
+ * @param rules @default all rules
  */
 export function diagnose(run: RunRecord, rules: readonly Rule[] = allRules): readonly Finding[] {
   const held = rules.flatMap((rule) => {

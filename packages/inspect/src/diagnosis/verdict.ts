@@ -1,4 +1,4 @@
-/** Verdict on a run: it has learned, or the first cause why not. */
+/** Verdict on a run: it has learned, or the root cause why it has not. */
 import { diagnose } from './diagnose.js';
 import { short } from './evidence/format.js';
 import type { RunRecord } from './evidence/record.js';
@@ -6,17 +6,17 @@ import type { Finding } from './evidence/rule.js';
 import { evalName, flatRatio, lineThrough, rewardCourse, valuesOf } from './evidence/series.js';
 
 export interface Verdict {
-  /** `unclear`: the training reward rose, and no evaluation shows more than chance. */
+  /** `unclear` means that the training reward rose, but evaluations show no more than chance. */
   readonly learned: 'yes' | 'no' | 'unclear';
   /** One sentence with the numbers. */
   readonly text: string;
-  /** The first finding of `diagnose`; the cause, where the run has not learned. */
+  /** The first finding of `diagnose`: the cause, if the run has not learned. */
   readonly cause: Finding | undefined;
 }
 
 /**
- * Evaluations decide where there are two or more: their intervals before and after must not overlap.
- * Otherwise the slope of the training reward does. Undefined where there is neither.
+ * If there are two or more evaluations, they decide: the intervals of the first and the last must
+ * not overlap. Otherwise the slope of the training reward decides. Undefined if there is neither.
  */
 export function verdictOf(run: RunRecord): Verdict | undefined {
   const evaluated = evaluations(run);

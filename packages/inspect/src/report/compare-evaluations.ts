@@ -1,18 +1,18 @@
-/** Two evaluations task by task, and what continuous integration makes of the difference. */
+/** Compares two evaluations task by task, and checks the difference for continuous integration. */
 import { ConfigError } from '@trinity-rft/core';
 import { pairedDifference, type PairedDifference } from '@trinity-rft/explorer';
 import type { EvaluatedTask, Evaluation } from './evaluate-run.js';
 
-/** One set: the last checkpoint of an evaluation against a baseline. Plain data. */
+/** Comparison of one set: the last checkpoint of an evaluation against a baseline. Plain data. */
 export interface Comparison {
   readonly set: string;
-  /** Compared metric. */
+  /** Name of the compared metric. */
   readonly key: string;
   readonly before: number;
   readonly after: number;
   readonly difference: PairedDifference;
   /**
-   * Exact test of McNemar, two-sided: how likely so uneven a change is where neither side is better.
+   * Two-sided exact McNemar test: probability of so uneven a change if neither side is better.
    * Undefined unless every value is 0 or 1.
    */
   readonly mcnemar: number | undefined;
@@ -23,13 +23,13 @@ export interface Comparison {
 interface Flip extends Pick<EvaluatedTask, 'row' | 'prompt'> {
   readonly before: number;
   readonly after: number;
-  /** Answers of the first run each; undefined where every run failed. */
+  /** First answer of each side; undefined if every run failed. */
   readonly answers: readonly [before: string | undefined, after: string | undefined];
 }
 
 /**
- * @param baseline an earlier evaluation, of which the last checkpoint counts. @default the first checkpoint of
- * the evaluation itself
+ * @param baseline an earlier evaluation, whose last checkpoint is used. @default the first
+ * checkpoint of the evaluation itself
  * @throws ConfigError when the two did not evaluate the same tasks
  */
 export function compareEvaluations(
@@ -69,7 +69,7 @@ export function compareEvaluations(
   });
 }
 
-/** True for what `trinity eval --json` writes: an evaluation that can be a baseline. */
+/** True for the output of `trinity eval --json`: an evaluation that can be a baseline. */
 export function isEvaluation(value: unknown): value is Evaluation {
   const { sets } = (value ?? {}) as Partial<Evaluation>;
   return (
@@ -110,7 +110,7 @@ function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
   }
 }
 
-/** Probability of a split at least as uneven, of fair coins; 1 without a change. */
+/** Probability that fair coin flips split at least as unevenly; 1 without a change. */
 export function mcnemar(better: number, worse: number): number {
   const [n, least] = [better + worse, Math.min(better, worse)];
   // Logarithms: the first terms of a thousand changes are below the smallest number.
@@ -123,16 +123,17 @@ export function mcnemar(better: number, worse: number): number {
 }
 
 export interface Expectations {
-  /** Lowest means by metric. */
+  /** Minimum means by metric. */
   readonly lowest: ReadonlyMap<string, number>;
-  /** How far a mean may fall. @default falling is no failure */
+  /** Amount by which a mean may fall. @default any fall is accepted */
   readonly margin?: number | undefined;
 }
 
 /**
- * A sentence for each expectation that is not met. A fall counts when the whole 95 % interval of the difference lies
- * below minus the margin, so that noise is no failure.
- * @throws ConfigError for a metric that no set reports, and a set with too few tasks for an interval
+ * One sentence for each expectation that is not met. A fall counts only if the whole 95 % interval
+ * of the difference lies below minus the margin, so that noise is no failure.
+ * @throws ConfigError for a metric that no set reports, and a set with too few tasks for an
+ * interval
  */
 export function unmetExpectations(
   { sets }: Evaluation,

@@ -1,4 +1,4 @@
-/** Problems of a run, stage by stage, from what its folder holds. */
+/** Problems of a run, stage by stage, from the files in its folder. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
@@ -22,7 +22,7 @@ interface StageDiagnosis {
   readonly directory: string;
   readonly exploreSteps: number;
   readonly trainSteps: number;
-  /** Newest recorded rollouts that were looked at. */
+  /** Number of the newest recorded rollouts that were examined. */
   readonly rollouts: number;
   readonly findings: readonly Finding[];
 }
@@ -33,7 +33,7 @@ export interface RunDiagnosis {
 }
 
 /**
- * Reads metrics, rollouts and failures; changes nothing, also while the run continues.
+ * Reads metrics, rollouts and failures; changes nothing, even while the run continues.
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run
  */
@@ -56,7 +56,7 @@ async function recordOf({ directory, metrics, log, failure }: StageReport): Prom
   return { ...metricsOf(metrics), rollouts, failure, changes: log.flatMap(changeIn) };
 }
 
-/** Changed settings as `describeChanges` logs them. */
+/** Changed settings in a log line that `describeChanges` wrote. */
 const changeIn = (line: string): readonly string[] => {
   const said = /^WARN +\S+ (\S+: changed from .*)$/.exec(line)?.[1];
   return said === undefined ? [] : [said];
@@ -89,7 +89,7 @@ async function rolloutsIn(directory: string): Promise<readonly RolloutFacts[]> {
     });
 }
 
-/** For a terminal. */
+/** Diagnosis for a terminal. */
 export function renderDiagnosis({ jobDirectory, stages }: RunDiagnosis): string {
   const parts = stages.map((stage) => {
     const { directory, exploreSteps, trainSteps, rollouts, findings } = stage;

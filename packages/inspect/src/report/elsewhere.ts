@@ -1,14 +1,14 @@
-/** A place in which a run is evaluated without a trace in its own folder. */
+/** A temporary folder in which a run is evaluated without changing its own folder. */
 import { copyFile, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 
-/** Holds the number of stages that a run has finished. */
+/** File with the number of stages that a run has finished. */
 const progressFile = 'stage_meta.json';
 
 /**
- * Makes the folder of the run below `overrides.checkpoint_root_dir`, where all stages but the last one are
- * those of the run itself.
+ * Creates the folder of the run below `overrides.checkpoint_root_dir`. All stages except the last
+ * are links to those of the run itself.
  */
 export async function openElsewhere(
   options: ConfigurationOptions,

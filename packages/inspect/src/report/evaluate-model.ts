@@ -1,4 +1,7 @@
-/** A model beside a run: on the evaluation sets of the run, with its settings, without a trace in its folder. */
+/**
+ * Evaluates another model on the evaluation sets of a run, with its settings, without changing its
+ * folder.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,9 +10,10 @@ import { evaluateRun, type Evaluation } from './evaluate-run.js';
 type EvaluateModelOptions = Omit<Parameters<typeof evaluateRun>[0], 'checkpoints' | 'other'>;
 
 /**
- * The tasks, seeds and settings are those of the configuration; tokenizer and weights are those of the model.
+ * Uses the tasks, seeds and settings of the configuration, and the tokenizer and weights of the
+ * model.
  * @param model Hugging Face folder, such as a checkpoint, or GGUF file
- * @throws ConfigError where the configuration does not sample with weights of this machine
+ * @throws ConfigError if the configuration does not sample with weights on this machine
  */
 export async function evaluateModel(
   model: string,

@@ -1,4 +1,7 @@
-/** Checkpoints of a run on its evaluation sets: scores with intervals, compared task by task. */
+/**
+ * Evaluates checkpoints of a run on its evaluation sets: scores with intervals, compared task by
+ * task.
+ */
 import { hash } from 'node:crypto';
 import { ConfigError, mean, meanMetrics, type Experience, type Metrics } from '@trinity-rft/core';
 import type { TaskOutcome } from '@trinity-rft/explorer';
@@ -19,74 +22,79 @@ interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'
   /** `base`, `last`, `best`, or numbers of train steps. @default base and last */
   readonly checkpoints?: readonly string[];
   /**
-   * Takes the place of the checkpoints, such as an export; what that leaves behind goes into `directory`:
-   * nothing is written into the run. @default the checkpoints are evaluated
+   * Replaces the checkpoints, such as by an export. Files are written into its `directory`, and
+   * none into the run. @default the checkpoints are evaluated
    */
   readonly other?: OtherModel;
 }
 
 interface OtherModel {
-  /** With the tokenizer of the run. Either one. */
+  /** Sampler that uses the tokenizer of the run. Either it or `model` is given. */
   readonly sampler?: Sampler;
-  /** Folder or GGUF file. */
+  /** Folder or GGUF file of a model. */
   readonly model?: string;
   readonly directory: string;
 }
 
-/** Plain data. */
+/** Result of an evaluation, as plain data. */
 export interface Evaluation {
   readonly jobDirectory: string;
   readonly interrupted: boolean;
   readonly sets: readonly SetEvaluation[];
-  /** Train step of the best checkpoint; undefined unless it was asked for. */
+  /** Train step of the best checkpoint; undefined unless it was requested. */
   readonly best?: number;
 }
 
 interface SetEvaluation {
   readonly set: string;
-  /** Compared metric: `reward`, or what the workflow reports instead, such as `accuracy`. */
+  /**
+   * Compared metric: `reward`, or the metric that the workflow reports instead, such as `accuracy`.
+   */
   readonly key: string;
-  /** Checkpoints by rising step. */
+  /** Checkpoints in ascending order of steps. */
   readonly checkpoints: readonly CheckpointScore[];
   readonly tasks: readonly EvaluatedTask[];
 }
 
-/** A row of a set; the lists have an entry for each checkpoint. */
+/** A row of a set; its lists have one entry per checkpoint. */
 export interface EvaluatedTask {
   readonly row: number;
-  /** Hash of the whole row: the same task has the same one. */
+  /** Hash of the whole row, which identifies the same task in another evaluation. */
   readonly digest: string;
-  /** Text of the first call, its last characters. */
+  /** The last characters of the first call's text. */
   readonly prompt?: string;
-  /** Mean over its runs. Failed runs count as 0. */
+  /** Mean over the task's runs. Failed runs count as 0. */
   readonly values: readonly number[];
-  /** The last answer of the first run that did not fail; null where all failed. */
+  /** The last answer of the first run that did not fail; null if all failed. */
   readonly answers: readonly (string | null)[];
-  /** Why the reward function decided so about that answer, where it says it. */
+  /** Reason that the reward function gave for that answer, if any. */
   readonly reasons: readonly (string | null)[];
   readonly seconds: readonly number[];
 }
 
 interface CheckpointScore {
-  /** Train step; 0: the weights before training. */
+  /** Train step; 0 is the weights before training. */
   readonly step: number;
-  /** `base`, `last`. */
+  /** Names such as `base` and `last`. */
   readonly names: readonly string[];
   readonly directory: string | undefined;
   readonly mean: number;
-  /** Means of all metrics over the tasks, of runs that did not fail. */
+  /** Means of all metrics over the tasks, from runs that did not fail. */
   readonly metrics: Metrics;
-  /** 95 % confidence. */
+  /** Interval of 95 % confidence. */
   readonly interval: Interval | undefined;
   readonly failedRuns: number;
-  /** With the first checkpoint of the list, task by task; undefined for the first one itself. */
+  /**
+   * Difference from the first checkpoint of the list, task by task; undefined for the first one
+   * itself.
+   */
   readonly difference: PairedDifference | undefined;
 }
 
 /**
- * Evaluates checkpoints as mode `bench` does: the same tasks and seeds for each. Answers are recorded
- * in `evaluations/` below the folder of the run.
- * @throws ConfigError for a checkpoint that is not there
+ * Evaluates checkpoints as mode `bench` does: each with the same tasks and seeds. Answers are
+ * recorded in `evaluations/` in the folder of the run.
+ * @throws ConfigError for a checkpoint that does not exist
  */
 export async function evaluateRun({
   checkpoints = ['base', 'last'],
@@ -140,7 +148,7 @@ function setEvaluation(set: string, evaluated: readonly EvaluatedCheckpoint[]): 
   };
 }
 
-/** Texts and times of one task, for each checkpoint. */
+/** Texts and times of one task for each checkpoint. */
 function playedTask(
   outcomes: readonly (TaskOutcome | undefined)[],
 ): Pick<EvaluatedTask, 'prompt' | 'answers' | 'reasons' | 'seconds'> {
@@ -160,7 +168,7 @@ const noCheckpoint = (): ConfigError =>
     code: 'CHECKPOINT_MISSING',
   });
 
-/** Longest prompt and answer that an evaluation holds, in characters. */
+/** Maximum length of a prompt and an answer in an evaluation, in characters. */
 const mostText = 2000;
 
 /** Calls of the first run that did not fail. */
@@ -169,7 +177,7 @@ const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
 
 const okRuns = ({ runs }: TaskOutcome) => runs.flatMap((one) => (one.status === 'ok' ? [one] : []));
 
-/** Metric that every workflow reports, or else the most common one. */
+/** A metric that every workflow reports, or else the most common one. */
 function keyOf(outcomes: readonly TaskOutcome[]): string {
   const keys = new Set(
     outcomes.flatMap(({ runs }) =>
@@ -204,7 +212,10 @@ function scoreOf(
   };
 }
 
-/** The highest mean over the sets; of equal ones, the earliest. The weights before training are none. */
+/**
+ * The checkpoint with the highest mean over the sets; the earliest of equal ones. The weights
+ * before training do not count.
+ */
 function bestOf(sets: readonly SetEvaluation[]): number | undefined {
   const scores = (sets[0]?.checkpoints ?? []).flatMap(({ step, directory }, i) =>
     directory === undefined
@@ -217,7 +228,7 @@ function bestOf(sets: readonly SetEvaluation[]): number | undefined {
   )?.step;
 }
 
-/** For a terminal: a table for each set. */
+/** Evaluation for a terminal: one table per set. */
 export function renderEvaluation({ sets, best }: Evaluation): string {
   return sets.map((set) => renderSet(set, best)).join('\n');
 }

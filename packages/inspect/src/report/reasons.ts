@@ -1,7 +1,7 @@
 /** Reasons that a reward function gave for an answer. */
 import type { Experience } from '@trinity-rft/core';
 
-/** A line for each part of the reward; undefined where the function gave no reasons. */
+/** One line for each part of the reward; undefined if the function gave no reasons. */
 export function reasonsOf(call: Experience | undefined): readonly string[] | undefined {
   const reasons = call?.info['reasons'];
   if (typeof reasons !== 'object' || reasons === null) return undefined;

@@ -1,4 +1,4 @@
-/** Recorded answers of evaluations: those of the first weights beside those of the last. */
+/** Recorded answers of evaluations: those of the first weights next to those of the last. */
 import { existsSync } from 'node:fs';
 import { readExperiences } from '@trinity-rft/buffer';
 import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
@@ -7,24 +7,24 @@ import { answersFile } from '@trinity-rft/launcher/files';
 import { reasonsOf } from './reasons.js';
 import type { RunReport } from './run-report.js';
 
-/** Characters of a question, and of an answer. */
+/** Maximum number of characters of a question, and of an answer. */
 const [mostOfQuestion, mostOfAnswer] = [160, 240];
 
-/** A task of one set, as the weights of one version answered it. */
+/** A task of one set with its answer by one version of the weights. */
 interface Answered {
   readonly row: number;
   readonly question: string | undefined;
-  /** Mean over runs. */
+  /** Mean reward over runs. */
   readonly reward: number;
   /** Answer of the first run. */
   readonly answer: string;
-  /** Why the reward function decided so about it. */
+  /** Reasons that the reward function gave for the answer. */
   readonly reasons: readonly string[];
 }
 
 /**
  * Answers as `trinity log --answers` prints them.
- * @param most tasks of each set, those with the largest difference first
+ * @param most maximum number of tasks per set, those with the largest difference first
  * @throws ConfigError when no answers of evaluations are recorded
  */
 export async function renderAnswers(
@@ -59,7 +59,7 @@ const setOf = ({ info }: Experience): string => String(info['taskset']);
 
 interface SetOptions {
   readonly most: number;
-  /** With it, calls of tools are shown, which are no part of the text. */
+  /** Decodes tool calls, which are not part of the text; undefined to leave them out. */
   readonly tokenizer: Tokenizer | undefined;
 }
 

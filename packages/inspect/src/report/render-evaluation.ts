@@ -1,12 +1,15 @@
-/** Evaluations in the formats of continuous integration: JUnit XML, and Markdown for a summary. */
+/** Renders evaluations for continuous integration: JUnit XML, and Markdown for a summary. */
 import type { Comparison } from './compare-evaluations.js';
 import type { Evaluation } from './evaluate-run.js';
 
-/** A task counts as failed below it. */
+/** Value below which a task counts as failed. */
 const passes = 0.5;
 const [mostFlips, mostText] = [10, 200];
 
-/** One test suite per set, one test case per task: the last checkpoint. Tasks whose runs all failed are errors. */
+/**
+ * JUnit XML of the last checkpoint: one test suite per set, one test case per task. Tasks whose
+ * runs all failed are errors.
+ */
 export function renderJUnit({ sets }: Evaluation): string {
   const suites = sets.map(({ set, key, checkpoints, tasks }) => {
     const last = checkpoints.length - 1;
@@ -42,13 +45,13 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&apos;',
 };
 
-/** Text for XML 1.0, which has no place for most control characters and for half surrogates. */
+/** Text for XML 1.0, which cannot represent most control characters and lone surrogates. */
 const escaped = (text: string): string =>
   text
     .replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')
     .replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? sign);
 
-/** For a terminal: a line for each set. */
+/** Comparisons for a terminal: one line per set. */
 export function renderComparisons(baseline: string, comparisons: readonly Comparison[]): string {
   const lines = comparisons.map(
     ({ set, key, before, after, difference: { mean, interval, better, worse, same } }) =>
@@ -57,7 +60,7 @@ export function renderComparisons(baseline: string, comparisons: readonly Compar
   return `\nAgainst ${baseline}\n\n${lines.join('\n')}\n`;
 }
 
-/** A table of the sets, and the tasks that changed most. */
+/** Markdown with a table of the sets, and the tasks that changed most. */
 export function renderMarkdown(
   { jobDirectory }: Pick<Evaluation, 'jobDirectory'>,
   comparisons: readonly Comparison[],
@@ -84,7 +87,7 @@ export function renderMarkdown(
   return `${[`### Evaluation of ${cell(jobDirectory)}`, '', ...head, ...rows, ...changes].join('\n')}\n`;
 }
 
-/** One line without marks of Markdown or HTML. */
+/** Table cell on one line, without Markdown or HTML syntax. */
 const cell = (text: string): string =>
   text
     .replaceAll(/\s+/g, ' ')

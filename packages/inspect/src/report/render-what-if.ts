@@ -3,11 +3,11 @@ import type { ComparedGroup, VariantSummary } from '../what-if/index.js';
 import type { StoreWhatIf } from './what-if-run.js';
 
 interface RenderWhatIfOptions {
-  /** Groups to show, those that the change reorders most first. @default 3 */
+  /** Number of groups to show, those that the change reorders most first. @default 3 */
   readonly groups?: number;
 }
 
-/** For a terminal. */
+/** Comparison for a terminal. */
 export function renderWhatIf(
   stores: readonly StoreWhatIf[],
   { groups = 3 }: RenderWhatIfOptions = {},

@@ -8,14 +8,14 @@ import { verdictOfRun } from './diagnose-run.js';
 import type { RunReport, StageReport } from './run-report.js';
 
 interface RenderReportOptions {
-  /** Last lines of the log to show. @default 10 */
+  /** Number of log lines to show, counted from the end. @default 10 */
   readonly lines?: number;
-  /** Show only warnings and errors of the log. @default false */
+  /** True to show only warnings and errors of the log. @default false */
   readonly warnings?: boolean;
 }
 
 const rewardMetric = figureMetrics.reward;
-/** Names that an unknown one is answered with. */
+/** Maximum number of names that are suggested for an unknown one. */
 const mostSuggestions = 8;
 
 /** The reward curve, evaluations and last lines of the log, as `trinity log` prints them. */
@@ -63,7 +63,7 @@ function rewardText(metrics: readonly MetricLine[]): string | undefined {
   return `${first.toFixed(3)} -> ${last.toFixed(3)} in ${values.length} explore steps, best ${best.toFixed(3)}`;
 }
 
-/** First and last mean reward of every evaluation. */
+/** First and last mean reward of each evaluation. */
 function evaluations(metrics: readonly MetricLine[]): Readonly<Record<string, string>> {
   const names = metricNames(metrics).filter((name) =>
     /^(?:eval|bench)\/.+\/reward\/mean(?:@\d+)?$/.test(name),
@@ -96,7 +96,10 @@ const headings = {
   unclear: 'Whether it has learned is not clear.',
 } as const;
 
-/** The end of a run: its curve, evaluations before and after, and the verdict. Empty without metrics. */
+/**
+ * Summary of a run that has ended: its curve, evaluations before and after, and the verdict. Empty
+ * without metrics.
+ */
 export async function renderEnd(report: RunReport): Promise<string> {
   const last = report.stages.at(-1);
   if (!last) return '';
@@ -116,7 +119,7 @@ export async function renderEnd(report: RunReport): Promise<string> {
 
 /**
  * One metric of all stages as a plot and a line per step.
- * @param given its name, or `reward`, `loss` or `tokens/s` as the console has them
+ * @param given name of the metric, or `reward`, `loss` or `tokens/s` as shown on the console
  * @throws ConfigError for unknown names
  */
 export function renderMetric({ stages }: RunReport, given: string): string {
@@ -141,7 +144,10 @@ export function renderMetric({ stages }: RunReport, given: string): string {
   );
 }
 
-/** Names that have the word, rollouts and evaluations first; else the one with the fewest differences. */
+/**
+ * Suggests names that contain the word, rollouts and evaluations first; without any, the most
+ * similar name.
+ */
 function suggestions(metric: string, known: readonly string[]): string {
   const rank = (name: string): number => {
     const place = ['rollout/', 'eval/', 'actor/'].findIndex((start) => name.startsWith(start));

@@ -11,9 +11,9 @@ import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
 export interface StageReport {
   /** Folder of the stage. */
   readonly directory: string;
-  /** Metrics of `metrics.jsonl`, in its order; a line that is still being written is left out. */
+  /** Records of `metrics.jsonl` in order; a line that is still being written is left out. */
   readonly metrics: readonly MetricLine[];
-  /** Lines of `trinity.log`; further lines of a message belong to the line before. */
+  /** Lines of `trinity.log`; continuation lines of a message belong to the line before. */
   readonly log: readonly string[];
   /** Text of `failure.txt`, if the last attempt failed. */
   readonly failure?: string;
@@ -23,7 +23,7 @@ export interface StageReport {
 
 export interface RunReport {
   readonly jobDirectory: string;
-  /** The process that writes to the folder now. */
+  /** Id of the process that now writes to the folder. */
   readonly pid?: number;
   readonly stages: readonly StageReport[];
 }
@@ -55,7 +55,7 @@ export async function reportRun(
   );
 }
 
-/** The folder itself and its subfolders, in the order in which their logs began. */
+/** The folder itself and its subfolders, in the order in which their logs were started. */
 async function stageFolders(jobDirectory: string): Promise<readonly string[]> {
   const entries = await readdir(jobDirectory, { withFileTypes: true }).catch(() => []);
   const folders = entries

@@ -1,11 +1,14 @@
-/** A sampler as an engine that a configuration can name: for evaluations, which train nothing. */
+/**
+ * Makes an engine of a sampler, so that a configuration can name it for evaluations, which train
+ * nothing.
+ */
 import { EngineError } from '@trinity-rft/core';
 import type { EngineFactory, Sampler, TrainEngine } from '@trinity-rft/core/engine';
 import { builtInEngine } from '@trinity-rft/launcher/parts';
 
 export const samplingEngineName = 'export';
 
-/** Weights of a step are always those of the sampler. */
+/** The engine ignores checkpoints: the weights are always those of the sampler. */
 export const samplingEngine = (sampler: Sampler): EngineFactory => ({
   name: samplingEngineName,
   // Those of the engine that such runs have: whatever their algorithm needs, it is not run.

@@ -1,4 +1,4 @@
-/** Effect of another reward, advantage or loss on the rollouts of a run. */
+/** Effect of a different reward, advantage or loss on the rollouts of a run. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
@@ -23,14 +23,14 @@ import {
 } from '@trinity-rft/launcher';
 import { findRecords } from '../debug/find-records.js';
 
-/** Names as in YAML; what is missing stays as the run has it. */
+/** Parts to change, with names as in YAML; parts that are left out stay. */
 interface RunChange extends Change {
   readonly rewardFn?: string | undefined;
 }
 
 interface WhatIfRunOptions extends Omit<ConfigurationOptions, 'configPath'> {
   readonly change: RunChange;
-  /** Newest explore steps that are looked at. @default 5 */
+  /** Number of the newest explore steps to use. @default 5 */
   readonly steps?: number | undefined;
   /** See `WhatIfOptions`. @default 0 */
   readonly drift?: number | undefined;
@@ -42,10 +42,11 @@ export interface StoreWhatIf extends WhatIf {
 }
 
 /**
- * For each experience store of a run. Reads only.
+ * Compares the change with each experience store of a run. Reads only.
  * @param run a configuration, or the folder of a run; reward functions need a configuration, which
- * says where the tasks are
- * @throws ConfigError for unknown names, for parts that need a model, and where nothing is recorded
+ * names the task sets
+ * @throws ConfigError for unknown names, for parts that need a model, and if no experiences are
+ * recorded
  */
 export async function whatIfRun(
   run: string,
@@ -84,7 +85,7 @@ function recordedSteps(database: string, steps: number): readonly Experience[] {
   }
 }
 
-/** Settings of the stage in a folder, as it was last started; empty where nothing says it. */
+/** Settings of the stage in a folder when it was last started; empty if none are recorded. */
 function settingsIn(folder: string): Settings {
   const { stages = [] } = readRecord(folder) ?? readRecord(path.dirname(folder)) ?? {};
   const name = path.basename(folder);
@@ -117,7 +118,7 @@ async function scoringOf(
   };
 }
 
-/** Keyed by the name of the task set and the row. */
+/** Tasks by the name of their task set and their row. */
 async function tasksOf(configuration: Configuration): Promise<ReadonlyMap<string, Task>> {
   const { signal } = new AbortController();
   const tasksets = configuration.loaded.config.stages.flatMap(

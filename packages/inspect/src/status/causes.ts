@@ -2,28 +2,28 @@
 import type { Wait } from '@trinity-rft/core/store';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
-/** One link: a member, and what holds it up, or that nothing does. */
+/** One link of a chain: a worker, and its state. */
 export interface CauseLink {
-  /** Undefined: there is no worker of that role. */
+  /** Undefined if there is no worker of that role. */
   readonly member: MemberStatus | undefined;
   readonly role: string;
-  /** Wait of the link before on it. */
+  /** The wait of the link before, which is for this worker. */
   readonly asked: Wait | undefined;
   readonly state: 'waits' | 'silent' | 'works' | 'missing' | 'outside' | 'circle';
 }
 
 interface WaitChain {
-  /** From the one that waits to the first cause. */
+  /** Links from the waiting worker to the root cause. */
   readonly links: readonly CauseLink[];
 }
 
 export interface RunCauses {
   readonly end: RunStatus['end'];
-  /** A chain for each process that waits, and one for each that is silent; longest wait first. */
+  /** A chain for each process that waits and for each that is silent; the longest wait first. */
   readonly chains: readonly WaitChain[];
 }
 
-/** Waits of each process of a run, followed to the first cause. */
+/** Follows the waits of each process of a run to the root cause. */
 export function causesOf(status: RunStatus): RunCauses {
   const there = status.members.filter(({ health }) => health !== 'left');
   const waiting = there
@@ -79,7 +79,10 @@ function follow(
 const candidates = (on: string, members: readonly MemberStatus[]): readonly MemberStatus[] =>
   members.filter(({ name, role }) => name === on || role === on);
 
-/** Those that hold tasks first, and among them those that cannot continue. */
+/**
+ * Orders workers that may be the cause: those that hold tasks first, and among them those that
+ * cannot continue.
+ */
 function byBlame(a: MemberStatus, b: MemberStatus): number {
   const rank = ({ health, tasks }: MemberStatus): number =>
     (health === 'silent' ? 0 : health === 'working' ? 1 : 2) + (tasks.length > 0 ? 0 : 3);

@@ -1,8 +1,8 @@
-/** State of a process of this machine, from the operating system. */
+/** State of a process on this machine, from the operating system. */
 import { readFileSync } from 'node:fs';
 import { isProcessAlive } from '@trinity-rft/core/support';
 
-/** `stopped`: by SIGSTOP or a debugger; it continues with SIGCONT. */
+/** `stopped` means by SIGSTOP or a debugger; the process continues after SIGCONT. */
 export type ProcessState = 'running' | 'stopped' | 'gone';
 
 export function processState(pid: number): ProcessState {
@@ -12,7 +12,7 @@ export function processState(pid: number): ProcessState {
   return letter === 'T' || letter === 't' ? 'stopped' : 'running';
 }
 
-/** State letter of `/proc`, where there is one: the field after the name, which is in brackets. */
+/** State letter in `/proc`, if that exists: the field after the name, which is in brackets. */
 function stateLetter(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

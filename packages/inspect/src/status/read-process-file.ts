@@ -1,4 +1,4 @@
-/** The status of a run that one process makes, from its `status.json`. */
+/** Reads the status of a run of a single process from its `status.json`. */
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import {
 import { processState } from './process-state.js';
 import { membersOf, type RunStatus } from './run-status.js';
 
-/** @throws ConfigError when no process makes the run */
+/** @throws ConfigError when no process works on the run */
 export async function readProcessFile(jobDirectory: string): Promise<RunStatus> {
   const file = path.join(jobDirectory, processFileName);
   const text = await readFile(file, 'utf8').catch(() => undefined);
@@ -33,7 +33,7 @@ async function notStarted(jobDirectory: string): Promise<ConfigError> {
   );
 }
 
-/** The two halves as members of the run. */
+/** The explorer and the trainer of the process as two workers of the run. */
 function beatStatus({ pid, host, at, waits, progress }: ProcessBeat): RunStatus {
   const silentForMs = Math.max(0, Date.now() - at);
   const { exploreStep, trainStep, version } = progress;

@@ -1,4 +1,4 @@
-/** Reads the status of a run from its store, or from the file of the one process that makes it. */
+/** Reads the status of a run from its store, or from the file of its only process. */
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
@@ -10,14 +10,14 @@ import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
 
 export interface StatusReader {
-  /** How the run is now. */
+  /** Reads the current state of the run. */
   look(): Promise<RunStatus>;
   close(): Promise<void>;
 }
 
 /**
  * @param run a configuration, or the folder of a run
- * @throws ConfigError when there is no such run, or no process makes it
+ * @throws ConfigError when there is no such run, or no process works on it
  */
 export async function openStatus(
   run: string,
@@ -44,9 +44,9 @@ interface Place {
   readonly jobDirectory: string;
   /** The database that the processes share. */
   readonly url: string;
-  /** Name of the run in it. */
+  /** Names that the run may have in it. */
   readonly names: readonly string[];
-  /** Advice for when it cannot be opened. */
+  /** Advice for the user if the database cannot be opened. */
   readonly advice?: string;
 }
 
@@ -82,13 +82,13 @@ function placeOfFolder(folder: string): Place {
   return kept.url.includes('://') ? { ...there, advice: passwordAdvice } : there;
 }
 
-/** `project/group/name` of a folder; how many parts it has is not known. */
+/** Possible names `project/group/name` of a folder: the number of their parts is not known. */
 function endings(folder: string): readonly string[] {
   const parts = folder.split(path.sep).filter((part) => part !== '');
   return [2, 3, 4, 5].map((count) => parts.slice(-count).join('/'));
 }
 
-/** Patience of a user at a terminal. */
+/** Time in ms that a user at a terminal is expected to wait. */
 const patienceMs = 5000;
 
 /** Undefined if the run has no store. */

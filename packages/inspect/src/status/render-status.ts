@@ -3,7 +3,7 @@ import { describeEnd } from '@trinity-rft/launcher/files';
 import type { CauseLink, RunCauses } from './causes.js';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
-/** The processes of a run, how far it is and what is stored, as lines for a terminal. */
+/** The processes of a run, its progress and what is stored, as lines for a terminal. */
 export function renderStatus(status: RunStatus): string {
   const { members, shared, staleness } = status;
   const facts: Readonly<Record<string, string | undefined>> = {
@@ -88,7 +88,7 @@ function silence({ silentForMs, process: state, isAlive }: MemberStatus): string
   return `silent ${seconds(silentForMs)}: ${why}${tasks}`;
 }
 
-/** The chains of waits, each with its first cause. */
+/** The wait chains, each with its root cause. */
 export function renderCauses({ chains, end }: RunCauses): string {
   if (end !== undefined && chains.length === 0)
     return `The run is complete: train step ${end.trainStep} was its last.\n`;

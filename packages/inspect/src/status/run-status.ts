@@ -1,31 +1,34 @@
-/** Where every process of a run is: what `trinity status` shows, and a page may show later. */
+/** State of every process of a run: what `trinity status` shows. */
 import type { MemberView, RunView } from '@trinity-rft/core/store';
 import type { RunEnd } from '@trinity-rft/launcher/files';
 import { processState, type ProcessState } from './process-state.js';
 
 export interface MemberStatus extends MemberView {
   /**
-   * `silent`: it has not said anything for longer than processes do, or its process is stopped. Its tasks are given to others
-   * once the lease time is over.
+   * `silent` means that its heartbeats are overdue, or its process is stopped. Its tasks are
+   * assigned to other workers once the lease expires.
    */
   readonly health: 'working' | 'waiting' | 'silent' | 'left';
-  /** Process of the operating system, if the process is or was on this machine. */
+  /** State of its operating system process, if that is or was on this machine. */
   readonly process: ProcessState | undefined;
-  /** Tasks that it works on, `batch/task`. */
+  /** Tasks in progress, as `batch/task`. */
   readonly tasks: readonly string[];
 }
 
 export interface RunStatus {
   readonly members: readonly MemberStatus[];
   readonly trainStep: number;
-  /** Explore steps whose tasks are known. */
+  /** The last explore step whose tasks are planned. */
   readonly plannedUpTo: number;
-  /** Train steps between the oldest version that is in use or waits to be trained on, and the newest. */
+  /**
+   * Train steps between the newest version and the oldest one that is in use or waits to be trained
+   * on.
+   */
   readonly staleness: number | undefined;
-  /** Undefined: one process makes the run, and there is nothing to share. */
+  /** Undefined if a single process makes the run and shares nothing. */
   readonly shared: SharedStatus | undefined;
   readonly end: RunView['end'];
-  /** How the process that trained last ended. @default one trains, or the last one was killed */
+  /** End of the process that trained last. @default a process trains, or the last one was killed */
   readonly lastEnd?: RunEnd;
 }
 
@@ -34,7 +37,7 @@ type SharedStatus = Pick<
   'tasks' | 'lastMinute' | 'lateResults' | 'experiences' | 'awaitedRuns' | 'sizeBytes' | 'published'
 >;
 
-/** Processes beat every second. */
+/** Time in ms without a heartbeat after which a process is silent; heartbeats come every second. */
 const silentMs = 3000;
 
 /** @param host name of this machine */

@@ -1,4 +1,4 @@
-/** Runs and the page over them, on loopback HTTP. */
+/** Serves runs and the page that shows them, on the loopback interface. */
 import { randomBytes } from 'node:crypto';
 import { openHttpServer, type HttpLimits } from '@trinity-rft/http-server';
 import type { StudioPart } from './server/api.js';
@@ -8,25 +8,25 @@ import { createCatalogue } from './runs/catalogue.js';
 import type { RunPlace } from './runs/place.js';
 
 export interface StudioOptions {
-  /** A folder with runs at any depth, or where known runs are. */
+  /** A folder with runs at any depth, or the locations of known runs. */
   readonly runs: string | readonly RunPlace[];
   /** Folder of the built page; without it, only the interface is served. */
   readonly page?: string;
-  /** On 127.0.0.1; 0 = any free port. @default 0 */
+  /** Port on 127.0.0.1; 0 picks any free port. @default 0 */
   readonly port?: number;
-  /** Key that requests must show. @default a random one */
+  /** Key that requests must contain. @default a random one */
   readonly key?: string;
-  /** Parts of other packages. @default none: the interface only reads, except notes */
+  /** Parts from other packages. @default no parts: the interface only reads, except for notes */
   readonly parts?: readonly StudioPart[];
   readonly limits?: Partial<HttpLimits>;
 }
 
 export interface Studio {
-  /** For a browser, with the key after the `#`, which browsers never send. */
+  /** Address for a browser, with the key after the `#`, which browsers never send. */
   readonly url: string;
-  /** For `Authorization: Bearer` at the interface. */
+  /** Key for `Authorization: Bearer` in requests to the interface. */
   readonly key: string;
-  /** Ends connections and closes the stores. */
+  /** Closes connections and stores. */
   close(): Promise<void>;
 }
 

@@ -9,9 +9,16 @@ export interface Recorded {
 }
 
 export interface Comparison {
-  /** @param recomputed log-probabilities of all response tokens. Without it, tokens are counted. */
+  /**
+   * Adds a record.
+   * @param recomputed log-probabilities of all response tokens. Without them, tokens are only
+   * counted.
+   */
   add(record: Recorded, recomputed?: Float32Array): void;
-  /** `largest` and `mean` are over all tokens. Infinity if a recomputed number is not finite. */
+  /**
+   * Result so far. `largest` and `mean` cover all tokens, and are Infinity if a recomputed number
+   * is not finite.
+   */
   result(): {
     readonly tokens: number;
     readonly largest: number;

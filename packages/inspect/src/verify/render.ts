@@ -1,7 +1,7 @@
 /** The result of a verification as text. */
 import type { Verification, VerifiedVersion } from './report.js';
 
-/** A table per store, then the verdict in one line. Ends with a line break. */
+/** One table per store, then the verdict in one line. Ends with a line break. */
 export function renderVerification(verification: Verification): string {
   const { stores, checkedTokens, uncheckedTokens, largest, tolerance, ok } = verification;
   const tables = stores.map(({ database, versions }) =>
@@ -24,7 +24,7 @@ function row({ policyVersion, tokens, largest = 0, mean = 0, worst }: VerifiedVe
   return `  version ${String(policyVersion).padStart(5)}  ${String(tokens).padStart(8)} tokens  largest ${largest.toExponential(2)}  mean ${mean.toExponential(2)}${where}`;
 }
 
-/** One line per reason; reasons that differ only in a step number are one. */
+/** One line per reason; reasons that only differ in a step number are merged. */
 function uncheckedRows(versions: readonly VerifiedVersion[]): readonly string[] {
   const skipped = versions.filter((version) => !isChecked(version));
   const reasons = Map.groupBy(skipped, ({ unchecked = '' }) => unchecked.replace(/_\d+:/, '_*:'));

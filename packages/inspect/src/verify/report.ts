@@ -1,10 +1,10 @@
 /** The result of a verification. */
 
-/** The recorded token that differs most. */
+/** The recorded token with the largest difference. */
 export interface Worst {
-  /** `batch/task/run/step/suffix` of the experience. */
+  /** Uid of the experience: `batch/task/run/step/suffix`. */
   readonly uid: string;
-  /** `eid.step` of the call. */
+  /** Number of the call, `eid.step`. */
   readonly step: number;
   /** Position among the response tokens. */
   readonly token: number;
@@ -19,7 +19,7 @@ export interface VerifiedVersion {
   readonly tokens: number;
   /** Folder of the weights. */
   readonly weights?: string;
-  /** Why it could not be checked. Then it has no differences either. */
+  /** Reason why it could not be checked. In this case there are no differences either. */
   readonly unchecked?: string;
   /** Largest |recorded - recomputed| log-probability. */
   readonly largest?: number;
@@ -38,8 +38,8 @@ export interface Verification {
   readonly stores: readonly VerifiedStore[];
   readonly checkedTokens: number;
   readonly uncheckedTokens: number;
-  /** Over all checked tokens; 0 if there are none. */
+  /** Largest difference of all checked tokens; 0 if none was checked. */
   readonly largest: number;
-  /** Tokens were checked, and none differs by more than the tolerance. */
+  /** True if tokens were checked and none differs by more than the tolerance. */
   readonly ok: boolean;
 }

@@ -1,4 +1,4 @@
-/** Objects that can be verified: experience stores, and the versions whose weights still exist. */
+/** Finds experience stores that can be verified, and the versions whose weights still exist. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
@@ -16,9 +16,9 @@ import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launc
 /** The store of one stage. */
 export interface VerifyTarget {
   readonly database: string;
-  /** Folders by policy version. */
+  /** Folders of weights by policy version. */
   readonly weights: ReadonlyMap<number, string>;
-  /** Folder of the adapter that version 0 has on top of its weights. */
+  /** Folder of the adapter that version 0 adds to its weights. */
   readonly adapter?: string;
   /** How the weights below it are quantised. @default they are not */
   readonly quantization?: Quantization;
@@ -26,7 +26,7 @@ export interface VerifyTarget {
   readonly engine: EngineFactory;
 }
 
-/** How a configuration is read, if one is named. */
+/** Options for reading a configuration, if `run` names one. */
 export type TargetOptions = Pick<
   ConfigurationOptions,
   'plugins' | 'pluginDirs' | 'workflows' | 'rewardFns' | 'algorithms' | 'engines' | 'cwd' | 'env'
@@ -34,8 +34,8 @@ export type TargetOptions = Pick<
 
 /**
  * @param run a configuration, or the folder of a run or of one of its stages. Only a configuration
- * says which weights a stage starts from
- * @throws ConfigError when it is neither, or nothing was recorded
+ * names the weights that a stage starts from
+ * @throws ConfigError when it is neither, or no experiences are recorded
  */
 export async function findTargets(
   run: string,
@@ -81,7 +81,7 @@ async function targetsOfConfig(
   return targets;
 }
 
-/** Stores of the folder itself and of its subfolders, which are stages. */
+/** Stores in the folder itself and in its subfolders, which are stages. */
 async function targetsOfFolder(folder: string): Promise<readonly VerifyTarget[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const stages = entries
@@ -104,7 +104,7 @@ async function storesOf(jobDirectory: string): Promise<readonly VerifyTarget[]> 
   }));
 }
 
-/** Weights after train step s are version s. */
+/** Folders of checkpoints by version: weights after train step s have version s. */
 async function checkpointsOf(
   jobDirectory: string,
 ): Promise<readonly (readonly [version: number, folder: string])[]> {

@@ -15,25 +15,25 @@ import { findTargets, type TargetOptions, type VerifyTarget } from './targets.js
 
 interface VerifyOptions extends TargetOptions {
   /**
-   * A configuration, or the folder of a run. Version 0 needs the configuration, which says what
-   * model a stage starts from.
+   * A configuration, or the folder of a run. Verifying version 0 needs the configuration, which
+   * names the model that a stage starts from.
    */
   readonly run: string;
-  /** Largest difference of a log-probability that counts as exact. @default 1e-5 */
+  /** Largest difference of a log-probability that counts as equal. @default 1e-5 */
   readonly tolerance?: number;
   readonly signal?: AbortSignal;
 }
 
 const defaultTolerance = 1e-5;
-/** Experiences in one pass of the engine. */
+/** Number of experiences in one pass of the engine. */
 const chunkSize = 64;
 
 /**
  * Recomputes every recorded token whose weights still exist, at the temperature it was sampled
  * with. Records sampled with top-p or top-k do not pass: their log-probabilities are those of the
  * truncated distribution, which are larger.
- * @throws ConfigError when nothing was recorded, BufferError or CheckpointError when something
- * cannot be read
+ * @throws ConfigError when no experiences are recorded, BufferError or CheckpointError when
+ * something cannot be read
  */
 export async function verifyRun(options: VerifyOptions): Promise<Verification> {
   const { run, tolerance = defaultTolerance, signal } = options;
@@ -91,7 +91,10 @@ async function verifyStore(
 }
 
 interface VersionEngines extends AsyncDisposable {
-  /** With the weights of that version until the next call; undefined if they no longer exist. */
+  /**
+   * The trainer with the weights of that version, which stay until the next call; undefined if they
+   * no longer exist.
+   */
   trainerAt(version: number): Promise<TrainEngine | undefined>;
 }
 
@@ -186,7 +189,7 @@ async function verifyVersion({
   };
 }
 
-/** Log-probabilities of all response tokens of each record. */
+/** Computes log-probabilities of all response tokens of each record. */
 async function recompute(
   trainer: TrainEngine,
   records: readonly Recorded[],

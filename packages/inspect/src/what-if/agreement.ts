@@ -1,12 +1,12 @@
-/** How far two orders, or two gradients, agree. */
+/** Agreement of two rankings, or of two gradients. */
 
-/** From 1 for the largest value; equal values have equal ranks. */
+/** Ranks from 1 for the largest value; equal values have equal ranks. */
 export const ranksOf = (values: readonly number[]): readonly number[] =>
   values.map((value) => 1 + values.filter((other) => other > value).length);
 
 /**
  * Kendall's tau-b: (concordant - discordant pairs) / sqrt(pairs untied in a * pairs untied in b).
- * Undefined where all values of a side are equal.
+ * Undefined if all values of a side are equal.
  */
 export function rankAgreement(a: readonly number[], b: readonly number[]): number | undefined {
   let [sum, untiedA, untiedB] = [0, 0, 0];
@@ -23,7 +23,10 @@ export function rankAgreement(a: readonly number[], b: readonly number[]): numbe
 const signOf = (values: readonly number[], i: number, j: number): number =>
   Math.sign((values[i] ?? 0) - (values[j] ?? 0));
 
-/** Cosine of two sparse gradients by name; what one of them lacks is 0. Undefined where one is all 0. */
+/**
+ * Cosine of two sparse gradients by name; missing entries are 0. Undefined if one of the gradients
+ * is 0.
+ */
 export function cosine(
   a: ReadonlyMap<string, Float32Array>,
   b: ReadonlyMap<string, Float32Array>,

@@ -1,4 +1,4 @@
-/** Advantages and the gradient of a loss over one explore step. */
+/** Computes advantages and the gradient of a loss for one explore step. */
 import { rowsOf, pack } from '@trinity-rft/algorithm';
 import {
   runKey,
@@ -11,12 +11,12 @@ import {
 } from '@trinity-rft/core';
 import type { VariantParts } from './variant.js';
 
-/** Signal of a variant for one run. */
+/** Result of a variant for one run. */
 export interface RunSignal {
   readonly reward: number | undefined;
-  /** Mean over its trained tokens; 0 where the advantage function dropped the run. */
+  /** Mean over its trained tokens; 0 if the advantage function dropped the run. */
   readonly advantage: number;
-  /** L2 norm of the loss's derivatives by the log-probabilities of its tokens. */
+  /** L2 norm of the loss's derivatives with respect to the log-probabilities of its tokens. */
   readonly gradientNorm: number;
 }
 
@@ -31,7 +31,7 @@ export interface BatchSignal {
 }
 
 export interface Drift {
-  /** Standard deviation of log-probability now - then, in nats. */
+  /** Standard deviation of the change in log-probability since sampling, in nats. */
   readonly nats: number;
   readonly seed: number;
 }
@@ -123,7 +123,10 @@ function gradientsOf(
   );
 }
 
-/** Log-probabilities of weights that have moved since, by a normal distribution. [N] */
+/**
+ * Log-probabilities of weights that have moved since sampling, drawn from a normal distribution.
+ * [N]
+ */
 function drifted(
   { actionMask, oldLogprobs }: Pick<LossInput, 'actionMask' | 'oldLogprobs'>,
   { nats, seed }: Drift,

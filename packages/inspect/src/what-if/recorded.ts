@@ -1,4 +1,4 @@
-/** Recorded run: its newest rollouts, and the algorithm that it was started with. */
+/** Recorded run: its newest rollouts, and the algorithm with which it was started. */
 import type { Experience } from '@trinity-rft/core';
 import type { ExperienceRows } from '@trinity-rft/core/store';
 import type { Variant } from './variant.js';
@@ -7,8 +7,8 @@ const pageSize = 128;
 const mostTokens = 2_000_000;
 
 /**
- * Experiences of the newest explore steps, oldest first: as many whole steps as fit into two million
- * tokens, or what fits of the newest one.
+ * Experiences of the newest explore steps, oldest first: as many whole steps as fit into two
+ * million tokens. If not even the newest step fits, a part of it.
  */
 export function newestSteps(source: ExperienceRows, steps: number): readonly Experience[] {
   const pages: (readonly Experience[])[] = [];
@@ -33,10 +33,12 @@ export function newestSteps(source: ExperienceRows, steps: number): readonly Exp
   return all.filter(({ eid }) => wanted.has(eid.batch));
 }
 
-/** Settings of a stage by the paths of their keys, as `settings.json` of a run has them. */
+/** Settings of a stage by the path of their key, as in `settings.json` of a run. */
 type Settings = Readonly<Record<string, unknown>>;
 
-/** Advantage and loss of a run by its settings; those of grpo where they say nothing. */
+/**
+ * Advantage and loss of a run according to its settings; those of grpo if the settings name none.
+ */
 export function variantOf(settings: Settings): Variant {
   return {
     algorithm: textOf(settings['algorithm.algorithm_type']),
@@ -60,15 +62,18 @@ function partOf(settings: Settings, key: string): Variant['advantageFn'] {
 const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Names of parts, as in YAML; what is missing stays as it is. */
+/** Parts to change, with names as in YAML; parts that are left out stay. */
 export interface Change {
-  /** `algorithm_type`, for the parts that are not named. */
+  /** `algorithm_type`, which provides the parts that are not named. */
   readonly algorithm?: string | undefined;
   readonly advantageFn?: string | undefined;
   readonly policyLossFn?: string | undefined;
 }
 
-/** A whole algorithm takes the place of all parts; parts of their own win over it. */
+/**
+ * Applies a change. A named algorithm replaces all parts; parts that are named as well take
+ * precedence.
+ */
 export function changed(
   before: Variant,
   { algorithm, advantageFn, policyLossFn }: Change,

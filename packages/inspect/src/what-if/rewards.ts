@@ -1,4 +1,4 @@
-/** Recorded runs with the rewards of another function. */
+/** Replaces the rewards of recorded runs by those of another function. */
 import {
   runKey,
   type Experience,
@@ -20,7 +20,7 @@ export interface RecordedTask {
 export type TaskOf = (experience: Experience) => RecordedTask | undefined;
 
 /**
- * Every call of a run gets what the function says of its last answer.
+ * Gives every call of a run the reward of its last answer.
  * @throws RewardError for an answer that was recorded without its text, and for unusable rewards
  */
 export async function withRewards(

@@ -1,4 +1,7 @@
-/** What is tried: a reward function and an algorithm, of which only what needs no model is used. */
+/**
+ * A variant to try: a reward function and an algorithm, of which only the parts without a model are
+ * used.
+ */
 import {
   builtInTables,
   createAlgorithm,
@@ -23,13 +26,13 @@ export interface RecordedAnswer extends RewardInput {
   readonly experience: Experience;
 }
 
-/** A `RewardFn` is one. */
+/** Function that rewards a recorded answer, such as a `RewardFn`. */
 export type RecordedReward = (answer: RecordedAnswer) => RewardResult | Promise<RewardResult>;
 
 export interface Variant {
   /** @default the recorded rewards */
   readonly reward?: RecordedReward | undefined;
-  /** Name of `algorithm_type`, for the parts that are not given. @default "grpo" */
+  /** Name of `algorithm_type`, which provides the parts that are not given. @default "grpo" */
   readonly algorithm?: string | undefined;
   readonly advantageFn?: PartRef | undefined;
   readonly policyLossFn?: PartRef | undefined;
@@ -43,14 +46,14 @@ export interface VariantParts {
 }
 
 export interface PartsContext {
-  /** @default those that are built in */
+  /** @default the built-in ones */
   readonly tables?: AlgorithmTables | undefined;
-  /** Seed of functions that draw at random. @default 0 */
+  /** Seed for functions that use randomness. @default 0 */
   readonly seed?: number | undefined;
 }
 
 /**
- * Excludes KL and entropy terms, which need models.
+ * Parts of a variant, without KL and entropy terms, which need models.
  * @throws ConfigError for unknown names and arguments, and for parts that need a model
  */
 export function partsOf(
@@ -77,7 +80,7 @@ export function partsOf(
   return { advantage, loss: made.loss };
 }
 
-/** Names of parts that `whatIf` accepts, each with those of grpo beside it. */
+/** Names of parts that `whatIf` accepts, each together with the other parts of grpo. */
 export interface Usable {
   readonly algorithms: readonly string[];
   readonly advantageFns: readonly string[];

@@ -1,4 +1,4 @@
-/** Compares what two variants make of the same recorded rollouts. */
+/** Compares the results of two variants for the same recorded rollouts. */
 import {
   runKey,
   type Eid,
@@ -15,10 +15,10 @@ import { withoutAdvantages, withRewards, type TaskOf } from './rewards.js';
 import { partsOf, type PartsContext, type Variant } from './variant.js';
 
 export interface WhatIfOptions extends PartsContext {
-  /** @default grpo over the recorded rewards */
+  /** @default grpo with the recorded rewards */
   readonly before?: Variant | undefined;
   readonly after: Variant;
-  /** For reward functions that compare with an expected answer. @default nothing is known */
+  /** Finds tasks, for reward functions that compare with an expected answer. @default no tasks */
   readonly taskOf?: TaskOf | undefined;
   /**
    * How far the weights have moved since the answers were sampled: standard deviation of the change
@@ -41,30 +41,31 @@ export interface ComparedRun {
 }
 
 export interface ComparedGroup {
-  /** Explore step. */
+  /** Number of the explore step. */
   readonly batch: Eid['batch'];
-  /** Place of the task in it. */
+  /** Number of the task in the explore step. */
   readonly task: Eid['task'];
-  /** Best first, by the advantages of `after`. */
+  /** Runs ordered by their advantages in `after`, the best first. */
   readonly runs: readonly ComparedRun[];
-  /** Kendall's tau-b of both rankings; undefined where one of them has no order. */
+  /** Kendall's tau-b of both rankings; undefined if one of them ranks all runs equal. */
   readonly agreement: number | undefined;
 }
 
-/** One variant over all groups. */
+/** Results of one variant for all groups. */
 export interface VariantSummary {
-  /** Groups with an advantage other than 0. */
+  /** Number of groups with an advantage other than 0. */
   readonly groupsWithSignal: number;
   readonly runsWithSignal: number;
   readonly meanReward: number | undefined;
-  /** Mean over runs. */
+  /** Mean absolute advantage of all runs. */
   readonly meanAbsAdvantage: number;
   /**
-   * L2 norm of the loss's derivatives by the log-probabilities of all trained tokens of an explore
-   * step, mean over steps. Says how large the signal is, not how far weights would move.
+   * L2 norm of the loss's derivatives with respect to the log-probabilities of all trained tokens
+   * of an explore step, averaged over steps. It measures the size of the signal, not how far
+   * weights would move.
    */
   readonly gradientNorm: number;
-  /** Mean over explore steps, as are the metrics of the loss. */
+  /** Mean over explore steps, like the metrics of the loss. */
   readonly loss: number;
   readonly metrics: Metrics;
 }
@@ -73,16 +74,16 @@ export interface WhatIf {
   readonly groups: readonly ComparedGroup[];
   readonly before: VariantSummary;
   readonly after: VariantSummary;
-  /** Mean over groups that both variants order; undefined where there is none. */
+  /** Mean agreement of groups that both variants rank; undefined if there is none. */
   readonly agreement: number | undefined;
-  /** Share of runs that one variant pushes up and the other down. */
+  /** Share of runs whose advantages have opposite signs in the two variants. */
   readonly signChanges: number;
-  /** Between the gradients of both, over all tokens; undefined where one is 0. */
+  /** Cosine of the two gradients over all tokens; undefined if one of them is 0. */
   readonly gradientCosine: number | undefined;
 }
 
 /**
- * Each explore step is one batch of the loss.
+ * Compares two variants. Each explore step is one batch of the loss.
  * @throws ConfigError for parts that need a model, RewardError for answers that cannot be scored
  */
 export async function whatIf(

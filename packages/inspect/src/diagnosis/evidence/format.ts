@@ -1,13 +1,13 @@
-/** Numbers in sentences. */
+/** Formats numbers for sentences. */
 import type { Measured } from './series.js';
 
 export const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 
-/** Four significant digits, without an exponent where it is readable. */
+/** Four significant digits, without an exponent if that is readable. */
 export const short = (value: number): string => String(Number(value.toPrecision(4)));
 
 const stepNames = { explorer: 'explore steps', trainer: 'train steps' } as const;
 
-/** `explore steps 20 to 40` */
+/** Text such as `explore steps 20 to 40`. */
 export const stepsOf = ({ role, from, to }: Measured): string =>
   `${stepNames[role]} ${from} to ${to}`;

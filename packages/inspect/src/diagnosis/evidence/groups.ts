@@ -1,4 +1,4 @@
-/** Runs of recorded rollouts, compared with the other attempts at their task. */
+/** Recorded runs, compared with the other attempts at their task. */
 import type { RolloutFacts } from './record.js';
 import { meanOf } from './series.js';
 
@@ -8,7 +8,7 @@ export interface RecordedRun {
   /** The last call, which has the reward. */
   readonly last: RolloutFacts;
   readonly calls: number;
-  /** Trained tokens of all calls. */
+  /** Number of trained tokens of all calls. */
   readonly trainedTokens: number;
   readonly isTruncated: boolean;
 }
@@ -28,11 +28,11 @@ export function runsOf(rollouts: readonly RolloutFacts[]): readonly RecordedRun[
 }
 
 export interface Correlation {
-  /** Pearson's, of the deviations from the means of the groups. */
+  /** Pearson's correlation of the deviations from the mean of each group. */
   readonly value: number;
-  /** Runs in groups in which the rewards differ. */
+  /** Number of runs in groups with differing rewards. */
   readonly runs: number;
-  /** Deviation of the other number within groups, as a share of its mean. */
+  /** Mean deviation of the other value within groups, as a share of its mean. */
   readonly spread: number;
 }
 

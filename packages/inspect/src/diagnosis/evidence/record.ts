@@ -1,10 +1,10 @@
-/** Record of a run, as the rules read it. */
+/** Record of a run, as the rules use it. */
 import { hash } from 'node:crypto';
 import { type Experience, type Metrics, actionCount, taskKey } from '@trinity-rft/core';
 import type { ExperienceRows } from '@trinity-rft/core/store';
 import type { MetricLine } from '@trinity-rft/monitor';
 
-/** One value of a metric; NaN where what was written is not finite. */
+/** One value of a metric; NaN if the recorded value is not finite. */
 export interface Point {
   readonly step: number;
   readonly value: number;
@@ -12,25 +12,25 @@ export interface Point {
 
 /** A run, or one stage of it. */
 export interface RunRecord {
-  /** Points of one metric, by rising step; none where there is no such metric. */
+  /** Points of one metric in ascending order of steps; empty if there is no such metric. */
   readonly points: (role: Role, name: string) => readonly Point[];
   readonly names: (role: Role) => readonly string[];
   /** The newest recorded rollouts, in any order. */
   readonly rollouts: readonly RolloutFacts[];
   /** Text of `failure.txt`, if the last attempt failed. */
   readonly failure?: string | undefined;
-  /** Settings that changed when the run was resumed, a sentence for each. @default none */
+  /** Settings that changed when the run was resumed, one sentence each. @default no changes */
   readonly changes?: readonly string[] | undefined;
 }
 
 export type Role = 'explorer' | 'trainer';
 
-/** Fields of a recorded experience that rules read. */
+/** Fields of a recorded experience that the rules use. */
 export interface RolloutFacts {
-  /** Row of the store. */
+  /** Id of the row in the store. */
   readonly id: number;
   readonly batch: string;
-  /** `batch/task`: attempts with the same one are a group. */
+  /** `batch/task`: attempts with the same value form a group. */
   readonly group: string;
   readonly run: number;
   readonly step: number;
@@ -46,7 +46,7 @@ export interface RolloutFacts {
   readonly reasons: Readonly<Record<string, string>>;
 }
 
-/** Lookups over lines of `metrics.jsonl`. */
+/** Functions that look metrics up in lines of `metrics.jsonl`. */
 export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points' | 'names'> {
   const tables = new Map<string, Map<string, Point[]>>();
   for (const { role, step, metrics, timing } of lines) {
@@ -73,7 +73,7 @@ export const newestRollouts = (
   most = defaultMost,
 ): readonly RolloutFacts[] => [...rolloutPages(source, most)].flat();
 
-/** The same piece by piece, for a server that has other work in between. */
+/** Yields the same rollouts page by page, for a server that has other work in between. */
 export function* rolloutPages(
   source: ExperienceRows,
   most = defaultMost,
@@ -120,6 +120,6 @@ const endTokens = 2;
 const markers = /<[^<>\s]{1,40}>/g;
 const roles = /\b(?:system|user|assistant|model)\b/g;
 
-/** Something besides the markers and role names of a chat template. */
+/** True if the prompt contains more than the markers and role names of a chat template. */
 const saysSomething = (prompt: string): boolean =>
   /[\p{L}\p{N}]/u.test(prompt.replaceAll(markers, ' ').replaceAll(roles, ' '));

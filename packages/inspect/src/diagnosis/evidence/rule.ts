@@ -3,33 +3,33 @@ import type { RunRecord } from './record.js';
 import type { Measured } from './series.js';
 
 export interface Rule {
-  /** Lower case with hyphens; stays the same from version to version. */
+  /** Identifier in lower case with hyphens; does not change between versions. */
   readonly name: string;
-  /** What is wrong, in a few words. */
+  /** The problem in a few words. */
   readonly title: string;
-  /** When the rule holds, with its thresholds. */
+  /** Condition of the rule, with its thresholds. */
   readonly when: string;
   /** Advice on what to change. */
   readonly advice: string;
-  /** Undefined where the rule does not hold, or there is too little to say. */
+  /** Evidence that the rule applies. Undefined if it does not, or there is too little data. */
   readonly look: (run: RunRecord) => Evidence | undefined;
-  /** Rules that only describe what follows from this one: not reported beside it. */
+  /** Names of rules that only describe consequences of this one, and are not reported with it. */
   readonly explains?: readonly string[];
-  /** Reported only where no other rule holds. @default false */
+  /** True to report the rule only if no other rule applies. @default false */
   readonly isLastResort?: boolean;
 }
 
 export interface Evidence {
-  /** With numbers and steps. */
+  /** Sentence with numbers and steps. */
   readonly text: string;
   readonly numbers: readonly Measured[];
-  /** Where to look at answers. */
+  /** Answers that show the problem. */
   readonly rollouts?: RolloutFilter;
 }
 
-/** Filters of the list of rollouts (`GET /api/runs/{run}/rollouts`), and some rows. */
+/** Filter for the list of rollouts (`GET /api/runs/{run}/rollouts`), and example rows. */
 export interface RolloutFilter {
-  /** Rows of the store, as examples. */
+  /** Ids of example rows in the store. */
   readonly ids?: readonly number[];
   readonly batch?: string;
   readonly minReward?: number;
@@ -38,5 +38,5 @@ export interface RolloutFilter {
   readonly descending?: boolean;
 }
 
-/** A rule that holds for a run. */
+/** A rule that applies to a run, with the evidence. */
 export interface Finding extends Omit<Rule, 'look' | 'explains' | 'isLastResort'>, Evidence {}

@@ -1,23 +1,23 @@
-/** Numbers over the steps of a metric. */
+/** Statistics of a metric over steps. */
 import type { Point, Role, RunRecord } from './record.js';
 
 /** A mean or share over steps. */
 export interface Measured {
   readonly role: Role;
   readonly metric: string;
-  /** First and last step that it is taken over. */
+  /** First and last step of the statistic. */
   readonly from: number;
   readonly to: number;
   readonly value: number;
-  /** The value is a share: the metric's sum over that of these. @default it is the metric's own */
+  /** Metrics in the denominator, if the value is a share. @default the value is the metric's own */
   readonly outOf?: readonly string[];
 }
 
-/** Steps that a rule needs before it says anything. */
+/** Minimum number of steps for a rule to apply. */
 export const leastSteps = 3;
 const [leastRecent, mostRecent] = [5, 50];
 
-/** The last fifth, but at least 5 and at most 50 points. */
+/** The last fifth of the points, but at least 5 and at most 50. */
 export const recent = (points: readonly Point[]): readonly Point[] =>
   points.slice(-Math.min(mostRecent, Math.max(leastRecent, Math.ceil(points.length / 5))));
 
@@ -32,7 +32,7 @@ export function medianOf(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Something over the recent steps of a metric; undefined where there are too few. */
+/** A statistic of the recent steps of a metric; undefined if there are too few. */
 export function recently(
   run: RunRecord,
   role: Role,
@@ -46,7 +46,7 @@ export function recently(
   return { role, metric, from: first.step, to: last.step, value: reduce(values) };
 }
 
-/** The first of several metrics that the run has. */
+/** The statistic of the first of several metrics that the run has. */
 export function recentlyAny(
   run: RunRecord,
   metrics: readonly (readonly [role: Role, metric: string])[],
@@ -58,7 +58,10 @@ export function recentlyAny(
   return undefined;
 }
 
-/** The sum of some counts per sum of others, over recent steps; undefined where the others are 0. */
+/**
+ * Sum of the `counted` metrics divided by the sum of the `outOf` metrics, over recent steps;
+ * undefined if the latter is 0.
+ */
 export function recentShare(
   run: RunRecord,
   role: Role,
@@ -72,7 +75,7 @@ export function recentShare(
   return largest && total > 0 ? { ...largest, value: sum(counted) / total, outOf } : undefined;
 }
 
-/** The same over the first steps. */
+/** The same share over the first steps. */
 export function firstShare(
   run: RunRecord,
   role: Role,
@@ -96,13 +99,13 @@ function sumOver(
     .reduce((total, value) => total + value, 0);
 }
 
-/** How far rewards went, and how far they are now. */
+/** Range of the rewards, and their recent mean. */
 export interface RewardCourse {
   readonly role: Role;
   readonly metric: string;
-  /** Mean rewards. */
+  /** Mean rewards by step. */
   readonly points: readonly Point[];
-  /** Lowest of any task, in any step. */
+  /** Lowest reward of any task in any step. */
   readonly lowest: number;
   readonly highest: number;
   /** Mean over the recent steps. */
@@ -135,12 +138,12 @@ export const most = (values: readonly number[]): number =>
 export const least = (values: readonly number[]): number =>
   values.reduce((a, b) => Math.min(a, b), Infinity);
 
-/** From here on there is little left to learn. */
+/** Share of the reward range from which on little is left to learn. */
 export const solvedShare = 0.9;
 
 /**
- * True where the mean reward has gone at least {@link solvedShare} of the way from the lowest to the
- * highest reward: equal answers and equal rewards are then what was wanted.
+ * True if the mean reward has covered at least {@link solvedShare} of the range from the lowest to
+ * the highest reward: equal answers and equal rewards are then expected.
  */
 export function isSolved(run: RunRecord): boolean {
   const course = rewardCourse(run);
@@ -149,10 +152,10 @@ export function isSolved(run: RunRecord): boolean {
   return highest > lowest && now >= lowest + solvedShare * (highest - lowest);
 }
 
-/** Standard errors that the slope of a curve that rises is above 0, at least. */
+/** Minimum slope of a rising curve, in standard errors above 0. */
 export const flatRatio = 2;
 
-/** Least squares. */
+/** Fits a line by least squares. */
 export function lineThrough(points: readonly Point[]): { slope: number; error: number } {
   const middle = meanOf(points.map(({ step }) => step));
   const mean = meanOf(valuesOf(points));
@@ -164,5 +167,5 @@ export function lineThrough(points: readonly Point[]): { slope: number; error: n
   return { slope, error: Math.sqrt(rest / Math.max(1, points.length - 2) / spread) };
 }
 
-/** Mean reward of an evaluation. */
+/** Matches the metric of an evaluation's mean reward. */
 export const evalName = /^eval\/.+\/(?:reward|accuracy)\/mean(?:@\d+)?$/;

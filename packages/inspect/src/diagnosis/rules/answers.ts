@@ -1,4 +1,4 @@
-/** Prompts and answers that are not what they should be. */
+/** Rules for prompts and answers with defects. */
 import { percent, stepsOf } from '../evidence/format.js';
 import type { RolloutFacts, RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
@@ -6,7 +6,9 @@ import { firstShare, isSolved, recently, recentShare } from '../evidence/series.
 
 const [truncatedShare, emptyPromptShare, emptyAnswerShare] = [0.1, 0.05, 0.25];
 const [tooLongShare, duplicateShare, identicalShare] = [0.05, 0.3, 0.8];
-/** Fewer say nothing about a share. */
+/**
+ * Minimum numbers of rollouts and tasks for a meaningful share, and the maximum number of examples.
+ */
 const [leastRollouts, leastTasks, mostExamples] = [16, 4, 10];
 
 const truncatedMetrics = [
@@ -45,7 +47,7 @@ const examples = (run: RunRecord, isOne: (row: RolloutFacts) => boolean): readon
     .slice(0, mostExamples)
     .map(({ id }) => id);
 
-/** A share of the newest rollouts. */
+/** Share of the newest rollouts with a property. */
 function shareOf(
   { rollouts }: RunRecord,
   isOne: (row: RolloutFacts) => boolean,

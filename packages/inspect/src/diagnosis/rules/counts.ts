@@ -4,16 +4,18 @@ import type { RolloutFilter, Rule } from '../evidence/rule.js';
 import { isSolved, recently, recentShare } from '../evidence/series.js';
 
 interface ThresholdRule extends Pick<Rule, 'name' | 'title' | 'when' | 'advice' | 'explains'> {
-  /** Metrics of the explorer: their sum, or the mean of the only one. */
+  /** Metrics of the explorer: several are summed, a single one is averaged. */
   readonly counted: readonly string[];
-  /** Shared by they are a of. @default the mean of `counted` is a share already */
+  /** Metrics whose sum is the denominator. @default the mean of `counted` is already a share */
   readonly outOf?: readonly string[];
   readonly atLeast: number;
-  /** Shared by comes after the. */
+  /**
+   * Makes the sentence of the finding from the text of the steps, before which the share stands.
+   */
   readonly says: (steps: string) => string;
-  /** @default no rollouts are recorded of it */
+  /** Filter for examples. @default no rollouts show the problem */
   readonly rollouts?: RolloutFilter;
-  /** Says nothing of a run that has learned what there was to learn. @default false */
+  /** True to skip runs that have learned almost everything. @default false */
   readonly unlessSolved?: boolean;
 }
 

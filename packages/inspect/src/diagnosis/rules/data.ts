@@ -1,4 +1,4 @@
-/** Data that comes too late, or not at all; and runs that ended by an error. */
+/** Rules for data that arrives too late or not at all, and for runs that ended with an error. */
 import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Rule } from '../evidence/rule.js';
 import { isSolved, recently, recentShare, valuesOf, recent } from '../evidence/series.js';
@@ -93,7 +93,7 @@ const runFailed: Rule = {
     failure === undefined ? undefined : { text: failure.trim().split('\n')[0] ?? '', numbers: [] },
 };
 
-/** Settings that decide what is rewarded, and what it is compared with. */
+/** Matches settings that determine the reward and the text that it depends on. */
 const rewarded =
   /response_key|prompt_key|reward_fn|workflow_type|workflow_args|chat_template|system_prompt|reply_prefix/;
 

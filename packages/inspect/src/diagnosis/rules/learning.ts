@@ -1,4 +1,4 @@
-/** Train steps that go wrong. */
+/** Rules for train steps that go wrong. */
 import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Point } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
@@ -17,7 +17,7 @@ import {
 const [entropyShare, clippedShare, klNats, driftNats] = [0.1, 0.3, 0.5, 5];
 const [ratioLow, ratioHigh] = [0.5, 2];
 const [spikeFactor, leastSpike] = [20, 10];
-/** Healthy pairs of bfloat16 programs have 0.998 or more. */
+/** Minimum share in a working setup: pairs of bfloat16 programs reach 0.998 or more. */
 const leastShare = 0.9;
 const [skippedShare, zeroShare, mismatchNats, criticSteps] = [0.2, 0.8, 0.03, 20];
 

@@ -1,4 +1,4 @@
-/** Rewards that teach nothing, or the wrong thing. */
+/** Rules for rewards that teach nothing, or the wrong thing. */
 import { correlationWithin, runsOf, type RecordedRun } from '../evidence/groups.js';
 import { percent, short, stepsOf } from '../evidence/format.js';
 import { partNames, reasonFor } from '../evidence/parts.js';
@@ -43,7 +43,7 @@ const wholeRun = ({ points, ...course }: RewardCourse, value: number): Measured 
   value,
 });
 
-/** Every reward of the run is the same number, and that is meant. */
+/** Evidence that every reward of the run is the same number, if `isMeant` accepts that number. */
 function alwaysSame(run: RunRecord, isMeant: (reward: number) => boolean): Evidence | undefined {
   const course = rewardCourse(run);
   if (!course || course.lowest !== course.highest || !isMeant(course.highest)) return undefined;

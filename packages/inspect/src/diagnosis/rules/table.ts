@@ -6,7 +6,7 @@ import { learningRules } from './learning.js';
 import { rewardCollapse, rewardRules } from './reward.js';
 import { runRules } from './runs.js';
 
-/** In the order in which findings are reported: what explains others first. */
+/** Rules in the order in which findings are reported: causes come before their consequences. */
 export const rules: readonly Rule[] = [
   ...dataRules,
   ...runRules,

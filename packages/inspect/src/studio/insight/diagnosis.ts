@@ -1,4 +1,4 @@
-/** The rules of `trinity doctor` over a run that may be very long and may continue. */
+/** Applies the rules of `trinity doctor` to a run that may be very long and may continue. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
@@ -44,7 +44,9 @@ async function newestOf(database: string | undefined): Promise<readonly RolloutF
 
 const wholeFileMs = 60_000;
 
-/** Runs `work` again until every metric that it asks for has been read: only those are. */
+/**
+ * Runs `work` again until every metric that it asks for has been read. Other metrics are not read.
+ */
 async function withMetrics<T>(
   file: MetricFile,
   work: (metrics: Pick<RunRecord, 'points' | 'names'>) => T,
@@ -74,7 +76,7 @@ async function withMetrics<T>(
   }
 }
 
-/** Columns that are read in one look at the file. */
+/** Number of columns that one pass over the file reads. */
 const together = 16;
 
 async function read(
@@ -97,7 +99,10 @@ async function read(
 
 type Values = Pick<Awaited<ReturnType<MetricFile['columns']>>[number], 'at' | 'length' | 'isSet'>;
 
-/** All of the newest, and a share of those before: enough for trends and extremes. */
+/**
+ * Points to use: all of the newest, and this many of those before, which is enough for trends and
+ * extremes.
+ */
 const [newest, before] = [1000, 3000];
 
 function pointsOf(steps: Pick<Values, 'at'>, values: Values): readonly Point[] {

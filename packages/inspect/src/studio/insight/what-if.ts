@@ -1,4 +1,4 @@
-/** Other rewards, advantages and losses over the newest recorded rollouts. */
+/** Applies other rewards, advantages and losses to the newest recorded rollouts. */
 import { readExperiences } from '@trinity-rft/buffer';
 import type { Experience } from '@trinity-rft/core';
 import {
@@ -27,7 +27,10 @@ export interface WhatIfQuery {
   readonly steps?: string | undefined;
 }
 
-/** Undefined where nothing is recorded. @throws ConfigError for names, and parts that need a model */
+/**
+ * Undefined if no experiences are recorded.
+ * @throws ConfigError for unknown names, and parts that need a model
+ */
 export async function whatIfOf(
   { place }: Run,
   query: WhatIfQuery,
@@ -68,7 +71,7 @@ function newestOf(database: string | undefined, steps: number): readonly Experie
   }
 }
 
-/** Undefined: the recorded rewards. */
+/** Undefined to keep the recorded rewards. */
 function rewardOf({ number, contains, lengthCost }: WhatIfQuery): RecordedReward | undefined {
   const cost = numberOf(lengthCost, 0, [-1000, 1000]);
   if (number === undefined && contains === undefined && cost === 0) return undefined;

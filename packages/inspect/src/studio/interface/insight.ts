@@ -1,4 +1,4 @@
-/** Problems of a run, and what another reward or loss would have made of it. */
+/** Problems of a run, and the effect of another reward or loss on it. */
 import { z } from 'zod';
 import { count, number, numberOrNull, text, type Routes } from './route.js';
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { problem, type Action, type Actions, type Route, type Routes } from './route.js';
 
-/** The document of a table of routes, such as `openapi.json` of this package. */
+/** The OpenAPI document for a table of routes, such as `openapi.json` of this package. */
 export function openApi(routes: Routes, actions: Actions): unknown {
   return {
     openapi: '3.1.0',

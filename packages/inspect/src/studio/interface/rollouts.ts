@@ -109,7 +109,7 @@ export const rolloutDetail = head.extend({
 
 const numbers = z.array(z.number().nullable()).optional();
 
-/** Tokens that lie one after the other and were all read or all written. */
+/** Consecutive tokens that were either all read or all written. */
 const segment = z.object({
   sampled: z.boolean().describe('The model wrote it and is trained on it.'),
   policyVersion: z.int().optional().describe('Of the weights that wrote it.'),
@@ -220,10 +220,10 @@ export const taskPage = z.object({
   progress,
 });
 
-/** Orders of the list of tasks. */
+/** Sort keys of the list of tasks. */
 export const taskSortKeys = ['change', 'first', 'latest', 'times'] as const;
 
-/** Orders of the list of rollouts. */
+/** Sort keys of the list of rollouts. */
 export const sortKeys = [
   'id',
   'reward',
@@ -236,7 +236,7 @@ export const sortKeys = [
   'step',
 ] as const;
 
-/** Numbers that a filter bounds, with `min` and `max`. */
+/** Numbers that a filter can limit with `min` and `max`. */
 export const rangeKeys = [
   'reward',
   'advantage',

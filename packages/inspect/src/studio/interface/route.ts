@@ -1,17 +1,17 @@
-/** Row of the tables of routes. */
+/** Rows of the tables of routes. */
 import { z } from 'zod';
 
-/** Reads: `GET`. */
+/** A route that reads: `GET`. */
 export interface Route {
   readonly summary: string;
-  /** Query of the query string. */
+  /** Schemas of the query parameters. */
   readonly query: Readonly<Record<string, z.ZodType>>;
   readonly answer: z.ZodType;
-  /** @default application/json */
+  /** Media type of the answer. @default application/json */
   readonly type?: string;
 }
 
-/** Changes something: `POST` with a body of JSON, below `/api/actions/`. */
+/** A route that changes something: `POST` with a JSON body, below `/api/actions/`. */
 export interface Action {
   readonly summary: string;
   readonly body: z.ZodType;

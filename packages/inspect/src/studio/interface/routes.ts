@@ -1,4 +1,4 @@
-/** All routes. All need the key. */
+/** All routes. Each one needs the key. */
 import { insightRoutes } from './insight.js';
 import { metricRoutes } from './metrics.js';
 import { rolloutRoutes } from './rollouts.js';

@@ -1,4 +1,4 @@
-/** Runs, and what changes in them. */
+/** Runs, and events about their changes. */
 import { z } from 'zod';
 import { count, numberOrNull, type Actions, type Routes } from './route.js';
 

@@ -1,4 +1,4 @@
-/** Answers of the interface, as schemas: types are inferred from them, and the OpenAPI file is made of them. */
+/** Schemas of the interface's answers, from which types and the OpenAPI file are made. */
 export * from './insight.js';
 export * from './metrics.js';
 export * from './rollouts.js';

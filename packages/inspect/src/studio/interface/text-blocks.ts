@@ -1,14 +1,14 @@
-/** The parts of a text that chat templates make: who speaks, what is reasoning, and tool calls. */
+/** Splits a text into the parts that chat templates make: roles, reasoning and tool calls. */
 
 export type BlockKind = 'text' | 'reasoning' | 'toolCall' | 'toolResult' | 'tools' | 'mark';
 
 export interface TextBlock {
   readonly kind: BlockKind;
-  /** Role as the template writes it; undefined where the template names none. */
+  /** Role as the template writes it; undefined if the template names none. */
   readonly role?: string;
-  /** Start of its first character. */
+  /** Index of the first character. */
   readonly start: number;
-  /** One past its last. */
+  /** Index after the last character. */
   readonly end: number;
 }
 
@@ -20,13 +20,13 @@ const kindOfTag: Readonly<Record<string, BlockKind>> = {
 };
 
 /**
- * Headers and ends of turns (ChatML, Llama 3, Gemma, GLM, Mistral), and tags around reasoning, tools,
- * calls and results.
+ * Matches headers and ends of turns (ChatML, Llama 3, Gemma, GLM, Mistral), and tags around
+ * reasoning, tools, calls and results.
  */
 const marks =
   /<\|im_start\|>(?<chatml>\w+)\n?|<\|start_header_id\|>(?<llama>\w+)<\|end_header_id\|>\n*|<start_of_turn>(?<gemma>\w+)\n?|<\|(?<glm>system|user|assistant|observation)\|>\n?|(?<inst>\[INST\])|(?<answer>\[\/INST\])|(?<end><\|im_end\|>\n?|<\|eot_id\|>|<end_of_turn>\n?|<\/s>|<\|endoftext\|>)|<(?<open>think|tool_call|tool_response|tools)>|<\/(?<close>think|tool_call|tool_response|tools)>|(?<calls>\[TOOL_CALLS\]|<\|python_tag\|>)/g;
 
-/** In order, together the whole text. Text without any marks is one block. */
+/** Blocks in order, which together are the whole text. Text without any marks is one block. */
 export function textBlocks(text: string): readonly TextBlock[] {
   const blocks: TextBlock[] = [];
   let role: string | undefined;
@@ -61,7 +61,7 @@ export function textBlocks(text: string): readonly TextBlock[] {
   return blocks;
 }
 
-/** The last text that was not the model's; all of it where nothing says who speaks. */
+/** The last text that the model did not write; the whole text if it names no roles. */
 export function lastSaid(text: string): string {
   const said = textBlocks(text).filter(
     ({ kind, role }) => (kind === 'text' || kind === 'toolResult') && role !== 'assistant',

@@ -1,4 +1,4 @@
-/** Types of what the interface answers. */
+/** Types of the interface's answers. */
 import type { z } from 'zod';
 import type * as schemas from './schemas.js';
 

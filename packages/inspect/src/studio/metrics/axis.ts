@@ -1,11 +1,11 @@
-/** Axis of a curve: where on it each line of a role is. */
+/** Axes of curves: the position of each line of a role. */
 import type { axes } from '../interface/metrics.js';
 import type { RoleLines } from './line-index.js';
 import type { MetricFile } from './metric-file.js';
 
 export type Axis = (typeof axes)[number];
 
-/** Position by line; NaN where it is not known. */
+/** Position by line number; NaN if it is not known. */
 export type Position = (line: number) => number;
 
 export async function positionsOf(
@@ -17,11 +17,13 @@ export async function positionsOf(
   return axis === 'time' ? timeOf(metrics, lines) : tokensOf(metrics, lines);
 }
 
-/** Total of a step of the trainer; of the explorer, whose step has no sum of its own. */
+/**
+ * Metric for the total time of a train step. Explore steps have no total, so their parts are added.
+ */
 const whole = 'time/step';
 const parts = ['time/wait_explore_step', 'time/sync_weight', 'time/eval'] as const;
 
-/** Seconds of the steps so far: pauses between two processes do not count. */
+/** Seconds of the steps so far, without the pauses between two processes. */
 async function timeOf(metrics: MetricFile, { role, steps }: RoleLines): Promise<Position> {
   const [step, ...others] = await metrics.columns(role, [whole, ...parts]);
   const seconds = (line: number): number => {
@@ -33,7 +35,7 @@ async function timeOf(metrics: MetricFile, { role, steps }: RoleLines): Promise<
   return (sums.at(-1) ?? 0) === 0 ? () => Number.NaN : (line) => sums[line] ?? Number.NaN;
 }
 
-/** Tokens that the weights of a line were trained on. */
+/** Number of tokens that the weights of a line were trained on. */
 async function tokensOf(metrics: MetricFile, lines: RoleLines): Promise<Position> {
   const trainer = metrics.roles.get('trainer');
   if (!trainer) return () => Number.NaN;
@@ -68,7 +70,7 @@ function sumsOf(length: number, value: (line: number) => number): Float64Array {
   return sums;
 }
 
-/** The first of `[0, length)` from which on a condition holds; `length` if there is none. */
+/** The first index in `[0, length)` from which on a condition holds; `length` if there is none. */
 export function firstFrom(length: number, holds: (index: number) => boolean): number {
   let [low, high] = [0, length];
   while (low < high) {

@@ -1,15 +1,16 @@
-/** A file of lines, read in blocks. */
+/** Reads a file of lines in blocks. */
 import type { FileHandle } from 'node:fs/promises';
 
 const blockSize = 1 << 20;
 const newline = 0x0a;
 
-/** A line in a block: `[begin, end)`, without its end of line. */
+/** Called for the line `[begin, end)` of a block, which excludes the line break. */
 export type OnLine = (block: Buffer, begin: number, end: number) => void;
 
 /**
- * Calls back with every whole line of `[from, to)`; `onBlock` follows each block with the place in
- * the file where its last whole line ends. Returns that of the last one. Between blocks, others get their turn.
+ * Calls back with every whole line of `[from, to)`. After each block, `onBlock` gets the position
+ * in the file at which its last whole line ends; the last such position is returned. Between
+ * blocks, other tasks can run.
  */
 export async function readLines(
   file: FileHandle,
@@ -35,7 +36,7 @@ export async function readLines(
   return offset;
 }
 
-/** Returns where the last whole line ends. */
+/** Returns the position at which the last whole line ends. */
 function eachLine(block: Buffer, onLine: OnLine): number {
   let begin = 0;
   for (;;) {

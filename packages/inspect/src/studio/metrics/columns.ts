@@ -1,8 +1,8 @@
-/** Numbers of a file's lines, by the number of the line. */
+/** Numbers of a file's lines, by line number. */
 
 const firstLength = 64;
 
-/** Grows as it is filled; NaN where none was set. */
+/** A list of numbers that grows as values are set; NaN if none was set. */
 export interface Column {
   readonly push: (value: number) => void;
   readonly at: (index: number) => number;

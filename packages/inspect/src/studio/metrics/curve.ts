@@ -1,4 +1,4 @@
-/** Curves of metrics, with fewer points than were recorded where those are many. */
+/** Curves of metrics, with fewer points than were recorded if there are many. */
 import type { Curve } from '../interface/types.js';
 import type { Axis, Position } from './axis.js';
 import type { Column } from './columns.js';
@@ -7,9 +7,9 @@ import type { RoleLines } from './line-index.js';
 export interface CurveRange {
   readonly from?: number;
   readonly to?: number;
-  /** At most so many. */
+  /** Maximum number of points. */
   readonly points: number;
-  /** Share of the value before that stays in the next; 0 = not smoothed. */
+  /** Weight of the previous value in the smoothed one; 0 disables smoothing. */
   readonly smooth: number;
 }
 
@@ -21,7 +21,10 @@ export interface CurveOf {
   readonly position: Position;
 }
 
-/** The points of a metric; of every share of them its smallest and its largest, in their order. */
+/**
+ * The points of a metric. If there are too many, each share of them is reduced to its minimum and
+ * maximum, in order.
+ */
 export function curveOf(
   { lines: { role, steps }, name, values, axis, position }: CurveOf,
   { from = -Infinity, to = Infinity, points, smooth }: CurveRange,
@@ -45,7 +48,10 @@ export function curveOf(
   };
 }
 
-/** Exponential mean, without the pull of the first value; of all lines, so that zooming changes nothing. */
+/**
+ * Exponential moving average without a bias towards the first value. It uses all lines, so that
+ * zooming does not change it.
+ */
 function smoothedOf(values: Column, share: number): Float64Array {
   const smoothed = new Float64Array(values.length()).fill(Number.NaN);
   let [sum, weight] = [0, 0];
@@ -80,7 +86,7 @@ function extremes(
   return kept;
 }
 
-/** Means of equal shares, from the first point to the last. */
+/** Means of equally long parts, from the first point to the last. */
 export function sparklineOf(values: Column, shares: number): readonly (number | null)[] {
   const all: number[] = [];
   for (let line = 0; line < values.length(); line++) {
@@ -99,7 +105,7 @@ export function sparklineOf(values: Column, shares: number): readonly (number | 
 
 export const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
-/** `step,value` lines of all points. */
+/** CSV with a `step,value` line for each point. */
 export function csvOf({ steps }: RoleLines, name: string, values: Column): string {
   const rows = [`step,${quoted(name)}`];
   for (let line = 0; line < values.length(); line++) {
@@ -109,6 +115,6 @@ export function csvOf({ steps }: RoleLines, name: string, values: Column): strin
   return `${rows.join('\n')}\n`;
 }
 
-/** A name that a spreadsheet would take for a formula becomes text. */
+/** Quotes a name, and marks it as text if a spreadsheet would take it for a formula. */
 const quoted = (name: string): string =>
   `"${(/^[=+\-@\t\r]/.test(name) ? `'${name}` : name).replaceAll('"', '""')}"`;

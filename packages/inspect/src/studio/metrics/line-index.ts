@@ -1,22 +1,22 @@
-/** Lines that a role has, where they are, and of which step: found without reading their metrics. */
+/** Line numbers, positions and steps of each role, found without reading the metrics. */
 import { tryJson } from '@trinity-rft/core/support';
 import { createColumn, type Column } from './columns.js';
 
-/** The lines of one role, in their order. */
+/** The lines of one role in order. */
 export interface RoleLines {
   readonly role: string;
   readonly steps: Column;
-  /** Places in the file. */
+  /** Positions in the file. */
   readonly begins: Column;
 }
 
 export type LineIndex = Map<string, RoleLines>;
 
-/** Lines as `trinity` writes them; others are parsed as a whole. */
+/** Matches lines as `trinity` writes them; other lines are parsed as a whole. */
 const usual = /^\{"role":"(\w+)","step":(\d+),/;
 const prefixLength = 80;
 
-/** A line that is no record is left out: the page shows the rest. */
+/** Adds a line. A line that is not a record is left out, so that the page shows the rest. */
 export function addToIndex(
   index: LineIndex,
   block: Buffer,

@@ -1,7 +1,7 @@
 /**
- * `metrics.jsonl`. Where its lines are is known after one look at the file; values of a metric are
- * read on request, and then only what was appended. So the memory that a run
- * takes depends on what is looked at.
+ * `metrics.jsonl`. One pass over the file finds its lines; values of a metric are read on request,
+ * and later only from appended lines. So the memory for a run depends on the metrics that are
+ * requested.
  */
 import { open, stat } from 'node:fs/promises';
 import { within } from '../shared/within.js';
@@ -12,14 +12,17 @@ import { addToNames, type SeenMetrics } from './names.js';
 import { addValue, needleOf, type Wanted } from './scan.js';
 
 export interface MetricFile {
-  /** Looks at what came since. A file that became shorter is read anew: a resumed run cuts it. */
+  /**
+   * Reads lines that were added. A file that became shorter is read from the start: a resumed run
+   * truncates it.
+   */
   catchUp(): Promise<void>;
   readonly roles: ReadonlyMap<string, RoleLines>;
-  /** Metrics of a role, one value per line of it; NaN where a line lacks one. */
+  /** Metrics of a role, one value per line; NaN if a line has no such metric. */
   columns(role: string, names: readonly string[]): Promise<readonly Column[]>;
   /**
-   * Every metric. The first time, a large file takes seconds; what was found by then is there
-   * after `withinMs`, and the share of the file that it is from.
+   * Every metric. The first call takes seconds for a large file; after `withinMs` it returns those
+   * found so far, with the share of the file that was read.
    */
   seen(withinMs: number): Promise<{ readonly metrics: SeenMetrics; readonly share: number }>;
 }
@@ -28,13 +31,13 @@ export interface MetricFile {
 const mostColumns = 64;
 
 interface Content {
-  /** Up to here, lines are in the index. */
+  /** Position up to which lines are in the index. */
   end: number;
   inode: number;
   readonly index: LineIndex;
   readonly columns: Map<string, Column>;
   readonly seen: SeenMetrics;
-  /** Up to here, metrics were seen. */
+  /** Position up to which metrics were collected. */
   seenEnd: number;
 }
 
@@ -93,7 +96,7 @@ export function createMetricFile(file: string): MetricFile {
   };
 }
 
-/** Work on the same file in turns. */
+/** Runs work on the same file one after another. */
 function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -117,7 +120,7 @@ async function indexLines(file: string, content: Content, size: number): Promise
   );
 }
 
-/** Brings columns to the end of the lines; each begins where it is. */
+/** Reads missing values of columns up to the last line; each column continues at its own length. */
 async function fill(
   file: string,
   { begins }: RoleLines,

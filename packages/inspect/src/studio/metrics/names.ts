@@ -1,9 +1,9 @@
-/** Metrics that a file has, and their latest values. */
+/** Names of a file's metrics, and their latest values. */
 import { tryJson } from '@trinity-rft/core/support';
 
-/** So many of the latest values are kept, for their mean. */
+/** Number of latest values that are kept for the mean. */
 const recentLength = 20;
-/** The interval of fewer is so wide that it says nothing. */
+/** Minimum number of values for an interval: with fewer it is too wide to be useful. */
 const leastForInterval = 5;
 
 export interface SeenMetric {
@@ -46,7 +46,10 @@ function addOne(seen: SeenMetrics, role: string, name: string, value: number): v
 
 interface RecentMean {
   readonly mean: number;
-  /** 95 % interval of the mean, as if the values did not depend on each other; NaN for fewer than five. */
+  /**
+   * Lower end of the 95 % interval of the mean, as if the values were independent; NaN for fewer
+   * than five.
+   */
   readonly low: number;
   readonly high: number;
 }
@@ -60,7 +63,10 @@ export function recentMean({ recent }: SeenMetric): RecentMean {
   return { mean, low: mean - half, high: mean + half };
 }
 
-/** The 97.5 % quantile of Student's t, for four degrees or more; Abramowitz and Stegun 26.7.5. */
+/**
+ * The 97.5 % quantile of Student's t-distribution for four or more degrees of freedom; Abramowitz
+ * and Stegun 26.7.5.
+ */
 function quantile(degrees: number): number {
   const z = 1.95996;
   return (

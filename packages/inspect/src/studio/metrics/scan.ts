@@ -1,13 +1,13 @@
-/** The values of some metrics in lines of JSON, found without parsing the rest of them. */
+/** Finds values of some metrics in lines of JSON, without parsing the rest of the lines. */
 import type { Column } from './columns.js';
 
-/** One metric of a role. */
+/** One metric of a role, with the column for its values. */
 export interface Wanted {
   readonly needle: Buffer;
   readonly values: Column;
 }
 
-/** Text of a metric's name in a line. */
+/** Bytes of a metric's name as they occur in a line. */
 export const needleOf = (name: string): Buffer => Buffer.from(`${JSON.stringify(name)}:`);
 
 const [comma, brace, backslash] = [0x2c, 0x7d, 0x5c];

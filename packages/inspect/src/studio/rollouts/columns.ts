@@ -1,4 +1,4 @@
-/** Columns that grow: a number for each of very many rows, a few bytes each. */
+/** Columns that grow: a number for each of many rows, at a few bytes each. */
 
 interface NumberArray {
   [index: number]: number;
@@ -10,7 +10,10 @@ export interface Column {
   at(index: number): number;
 }
 
-/** Rows of a block: columns grow by blocks, without copies of what is there. */
+/**
+ * Number of rows in a block, as a power of two: columns grow by blocks, without copying existing
+ * ones.
+ */
 const blockBits = 14;
 const blockSize = 1 << blockBits;
 
@@ -34,19 +37,19 @@ function column(create: (length: number) => NumberArray): Column {
 export const integers = (): Column => column((length) => new Int32Array(length));
 export const doubles = (): Column => column((length) => new Float64Array(length));
 export const floats = (): Column => column((length) => new Float32Array(length));
-/** Numbers from 0 to 65,535; larger ones count as that. */
+/** Numbers from 0 to 65,535; larger ones are stored as 65,535. */
 export function smallIntegers(): Column {
   const inner = column((length) => new Uint16Array(length));
   return { ...inner, push: (value) => inner.push(Math.min(value, 65_535)) };
 }
 
-/** Texts that repeat, each stored once. */
+/** Repeated texts, each stored once. */
 export interface TextColumn {
   push(text: string | undefined): void;
   at(index: number): string | undefined;
-  /** 0 = no text. */
+  /** Code of the text of each row; 0 for no text. */
   readonly codes: Column;
-  /** Undefined where no row has it. */
+  /** Undefined if no row has the text. */
   codeOf(text: string): number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** All model calls of an attempt, each without what it repeats of an earlier one. */
+/** All model calls of an attempt, each without the part that repeats an earlier call. */
 import type { ExperienceRow, ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { tokenTexts } from '@trinity-rft/chat';
@@ -8,7 +8,7 @@ import { problemOf, textOf } from './head.js';
 import { advantagesOf, type RolloutStore, type UsedAdvantages } from './store.js';
 import type { ToolCallCounter } from './tool-calls.js';
 
-/** Undefined when there is no such row. */
+/** Undefined if there is no such row. */
 export async function conversationOf(
   id: number,
   store: RolloutStore,
@@ -35,7 +35,7 @@ export async function conversationOf(
   };
 }
 
-/** In the order of their calls. */
+/** Rows of a run in the order of their calls. */
 export function rowsOfRun(prefix: string, { reader }: RolloutStore): readonly ExperienceRow[] {
   return reader
     .idsOf(prefix)
@@ -77,12 +77,16 @@ function callOf(
   };
 }
 
-/** Sub-agents begin with the same few words; a conversation that continues shares more than this. */
+/**
+ * Minimum share of an earlier prompt that a conversation repeats when it continues; prompts of
+ * sub-agents have less in common.
+ */
 const shareOfFork = 0.5;
 
 /**
- * Spliced where the prompt begins with all tokens of an earlier call, prompt and response. Where the
- * recorder saw a fork, or most of an earlier prompt is there again, it is that call's, rendered anew.
+ * Relation of a call to earlier ones. `spliced`: the prompt begins with all tokens of an earlier
+ * call, prompt and response. `forked`: the recorder reported a fork, or the prompt repeats most of
+ * an earlier prompt, which was then rendered again.
  */
 function beginningOf(
   { tokens, promptLength, info }: Experience,
@@ -116,7 +120,10 @@ interface SegmentParts {
   readonly tokenizer: Tokenizer | undefined;
 }
 
-/** From token `from` on; a new one begins where the mask changes, or another call or version. */
+/**
+ * Segments from token `from` on. A new segment begins where the mask changes, and at another call
+ * or version.
+ */
 function segmentsOf(experience: Experience, from: number, parts: SegmentParts): Segment[] {
   const { tokens, promptLength, actionMask } = experience;
   const begins = new Set([from, promptLength, ...versionStarts(experience)]);
@@ -135,7 +142,7 @@ function segmentsOf(experience: Experience, from: number, parts: SegmentParts): 
   return segments;
 }
 
-/** Where other weights or another call begin to write. */
+/** Tokens at which another call or version of the weights begins. */
 function versionStarts({ spans = [], promptLength, info }: Experience): readonly number[] {
   const inFlight = versionsOf(info).map(({ start }) => start);
   return [...spans.map(({ start }) => start), ...inFlight].map((start) => promptLength + start);
@@ -147,7 +154,7 @@ interface VersionSpan {
   readonly policyVersion: number;
 }
 
-/** Weights that changed while it was written. */
+/** Versions of the weights that wrote the response, if they changed during it. */
 const versionsOf = (info: Experience['info']): readonly VersionSpan[] =>
   Array.isArray(info['versions']) ? (info['versions'] as readonly VersionSpan[]) : [];
 

@@ -1,20 +1,22 @@
 /**
- * Runs that failed, from the log of a run: what they did is not in the store, unless they got the
- * failure reward.
+ * Runs that failed, from the log: their calls are not in the store, unless they got the failure
+ * reward.
  */
 import { open } from 'node:fs/promises';
 
 export interface RunFailure {
-  /** Message of the log, without place and time. */
+  /** Message of the log, without position and time. */
   readonly message: string;
-  /** Attempts that failed. */
+  /** Number of failed attempts. */
   readonly attempts: number;
-  /** Its calls got the failure reward and are in the store. */
+  /** True if its calls got the failure reward and are in the store. */
   readonly isRewarded: boolean;
 }
 
 export interface Failures {
-  /** Failures by `batch/task/run`. Reads what was added to the log since the last call. */
+  /**
+   * Failures by `batch/task/run`. Reads the lines that were added to the log since the last call.
+   */
   read(): Promise<ReadonlyMap<string, RunFailure>>;
 }
 
@@ -22,7 +24,7 @@ const line = /^\w+ +\S+ Run (\S+) of workflow ".*?" failed(?: and (.*?))?: (.*)$
 const chunkBytes = 1 << 20;
 const longestMessage = 600;
 
-/** Where there is no log, nothing is known of failures. */
+/** Failures in a log. If the log does not exist, there are none. */
 export function logFailures(file: string): Failures {
   const found = new Map<string, RunFailure>();
   let place = 0;
@@ -69,6 +71,8 @@ export function logFailures(file: string): Failures {
   };
 }
 
-/** The log writes ` taskset=... row=... attempt=...` after the message. */
+/**
+ * Removes the fields ` taskset=... row=... attempt=...`, which the log writes after the message.
+ */
 const withoutFields = (message: string): string =>
   message.replace(/(?: \w+=(?:"(?:[^"\\]|\\.)*"|\S+))+$/, '');

@@ -8,10 +8,10 @@ import { rowOf } from './list.js';
 import type { RolloutStore } from './store.js';
 import { questionOf, writtenBy } from './texts.js';
 
-/** Longest text of what the model wrote in one call. */
+/** Maximum length of the text that the model wrote in one call. */
 const longestText = 4000;
 
-/** Undefined when there is no such row. */
+/** Undefined if there is no such row. */
 export async function groupOf(id: number, store: RolloutStore): Promise<Group | undefined> {
   const chosen = store.reader.row(id);
   if (!chosen) return undefined;

@@ -31,7 +31,7 @@ export function headOf(
   };
 }
 
-/** A row of the list, but for what train steps have done with it. */
+/** A row of the list, without the results of train steps. */
 export function summaryOf(head: ExperienceHead, toolCalls: number): RolloutRow {
   const { eid, promptLength, tokens, actionMask, info, truncateStatus } = head;
   return {
@@ -50,7 +50,7 @@ export function summaryOf(head: ExperienceHead, toolCalls: number): RolloutRow {
   };
 }
 
-/** Problem of an experience, as far as the record says. */
+/** Problem of an experience, according to its record. */
 export function problemOf({
   info,
   truncateStatus,
@@ -65,7 +65,7 @@ export function problemOf({
 export const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-/** `batch/task/run`, as logs name it. */
+/** Name `batch/task/run`, as in logs. */
 export const runNameOf = ({
   batch,
   task,

@@ -1,4 +1,4 @@
-/** The same task in the explore steps of a run: how it was answered by which weights. */
+/** The same task in several explore steps of a run: its answers by different weights. */
 import { runKey } from '@trinity-rft/core';
 import type { TaskHistory } from '../interface/types.js';
 import { within } from '../shared/within.js';
@@ -10,11 +10,11 @@ import type { RolloutStore } from './store.js';
 import { questionOf, writtenBy } from './texts.js';
 
 const longestText = 1000;
-/** Most of explore steps that are answered, spread over all. */
+/** Maximum number of explore steps in an answer, evenly spread. */
 const most = 100;
 const waitMs = 1000;
 
-/** Undefined when there is no such row. */
+/** Undefined if there is no such row. */
 export async function historyOf(id: number, store: RolloutStore): Promise<TaskHistory | undefined> {
   const chosen = store.reader.row(id);
   if (!chosen) return undefined;
@@ -83,7 +83,7 @@ function timeOf(
   };
 }
 
-/** At most `count` of them, the first and the last included. */
+/** At most `count` evenly spread items, including the first and the last. */
 function spread<T>(items: readonly T[], count: number): readonly T[] {
   if (items.length <= count) return items;
   const step = (items.length - 1) / (count - 1);

@@ -1,4 +1,4 @@
-/** Lists of rollouts: one page at a time, whatever their filter and order. */
+/** Lists of rollouts, one page at a time, with any filter and order. */
 import type { ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Experience } from '@trinity-rft/core';
@@ -19,16 +19,21 @@ export interface RolloutList {
   page(query: RowQuery): Promise<RolloutPage>;
 }
 
-/** How long a request waits for the index, or for a search, before it answers with what there is. */
+/**
+ * Time in ms that a request waits for the index or a search before it answers with partial results.
+ */
 const waitMs = 250;
-/** A list is made anew after so long, for what was read or done by train steps since. */
+/**
+ * Age in ms after which a list is made again, to include new rows and train steps; shorter while
+ * the index is being read.
+ */
 const [freshMs, freshWhileReadingMs] = [10_000, 1500];
-/** Lists that are kept. */
+/** Number of lists that are kept. */
 const most = 2;
 
 interface Ordered {
   readonly rows: Uint32Array;
-  /** Rows that the index had. */
+  /** Number of rows in the index when the list was made. */
   readonly size: number;
   readonly at: number;
   readonly search?: TextSearch;
@@ -79,7 +84,7 @@ function progressOf(
 interface OrderParts {
   readonly lists: Map<string, Ordered>;
   readonly store: RolloutStore;
-  /** The index has all rows. */
+  /** True if the index has all rows. */
   readonly isComplete: boolean;
 }
 
@@ -150,7 +155,7 @@ function listedRow(
   };
 }
 
-/** With what train steps have done with it. */
+/** A row of the list, with the results of train steps. */
 export function rowOf(
   id: number,
   experience: Experience,

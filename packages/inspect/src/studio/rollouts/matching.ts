@@ -1,4 +1,4 @@
-/** The rows that pass a filter, in the order that was asked for. */
+/** The rows that pass a filter, in the requested order. */
 import type { RunFailure } from './failures.js';
 import { runNameOf } from './head.js';
 import { stalenessOf, type RowColumns } from './row-index.js';
@@ -6,7 +6,7 @@ import type { Range, RowQuery, SortKey } from './query.js';
 
 type Read = (position: number) => number;
 
-/** NaN where a row has no such number. */
+/** Reads a number of a row; NaN if the row has no such number. */
 function numberReader(columns: RowColumns, key: SortKey): Read {
   if (key === 'staleness')
     return (position) =>
@@ -17,12 +17,12 @@ function numberReader(columns: RowColumns, key: SortKey): Read {
 
 export interface MatchOptions {
   readonly columns: RowColumns;
-  /** Rows that the columns have. */
+  /** Number of rows in the columns. */
   readonly size: number;
   readonly failures: ReadonlyMap<string, RunFailure>;
 }
 
-/** Positions of rows, in the order of the query; all but its text is looked at. */
+/** Positions of rows in the order of the query. The text of the query is not checked. */
 export function matchingRows(query: RowQuery, options: MatchOptions): Uint32Array {
   const { columns, size } = options;
   const passes = filterOf(query, options);
@@ -63,7 +63,7 @@ function inRange(columns: RowColumns, { key, least, most }: Range): (position: n
   };
 }
 
-/** Problem of a row: of its record, or of the log where it got the failure reward. */
+/** Problem of a row: from its record, or from the log if it got the failure reward. */
 function problemAt(
   columns: RowColumns,
   position: number,
@@ -82,7 +82,7 @@ const runNameAt = ({ batch, task, run }: RowColumns, position: number): string =
     run: run.at(position),
   });
 
-/** Rows without the number come last, equal rows stay in the order of the store. */
+/** Sorts positions. Rows without the number come last; equal rows keep the order of the store. */
 function sorted(
   positions: Uint32Array,
   columns: RowColumns,
@@ -108,7 +108,7 @@ function sorted(
 const one = new Float32Array(1);
 const bits = new Uint32Array(one.buffer);
 
-/** A 32-bit number that is ordered as the value is, to single precision. */
+/** A 32-bit number with the same order as the value, to single precision. */
 function orderOf(value: number): number {
   // Minus zero is zero.
   one[0] = value + 0;

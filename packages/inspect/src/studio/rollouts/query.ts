@@ -1,18 +1,18 @@
-/** Rows that to show: filter, order and page, of the query string. */
+/** Reads the filter, order and page of rows from the query string. */
 import { rangeKeys, sortKeys, taskSortKeys } from '../interface/rollouts.js';
 
 type RangeKey = (typeof rangeKeys)[number];
 export type SortKey = (typeof sortKeys)[number];
 export type TaskSortKey = (typeof taskSortKeys)[number];
 
-/** An absent bound lets everything pass. */
+/** Range of a number; an absent bound excludes nothing. */
 export interface Range {
   readonly key: RangeKey;
   readonly least: number;
   readonly most: number;
 }
 
-/** What is absent lets every row pass. */
+/** Filter of rows; an absent field excludes nothing. */
 interface RowFilter {
   readonly batch?: string;
   readonly task?: string;
@@ -20,17 +20,17 @@ interface RowFilter {
   readonly taskset?: string;
   readonly row?: number;
   readonly ranges: readonly Range[];
-  /** Only rows with a problem. */
+  /** True to show only rows with a problem. */
   readonly hasProblem: boolean;
-  /** Part of what was read or written, in any case. */
+  /** Text that the prompt or the response contains, in any case. */
   readonly text?: string;
 }
 
 interface PageQuery {
   readonly descending: boolean;
-  /** From 0. */
+  /** Page number from 0. */
   readonly page: number;
-  /** Rows of a page, 1 to 200. */
+  /** Number of rows per page, 1 to 200. */
   readonly size: number;
 }
 
@@ -40,7 +40,7 @@ export interface TaskQuery extends PageQuery {
 
 export interface RowQuery extends RowFilter, PageQuery {
   readonly sort: SortKey;
-  /** Rows with a larger id count as not there, so that pages fit together while a run continues. */
+  /** Rows with a larger id are ignored, so that pages stay consistent while a run continues. */
   readonly upTo: number;
 }
 
@@ -67,13 +67,13 @@ function pageOf(given: Given): PageQuery {
   };
 }
 
-/** Reads the order and the page of tasks; invalid values count as absent. */
+/** Reads the order and the page of tasks; invalid values are ignored. */
 export const parseTaskQuery = (given: Given): TaskQuery => ({
   sort: taskSortKeys.find((key) => key === given['sort']) ?? 'change',
   ...pageOf(given),
 });
 
-/** Reads the parameters of a query string; invalid values count as absent. */
+/** Reads the parameters of a query string; invalid values are ignored. */
 export function parseQuery(given: Given): RowQuery {
   const ranges = rangeKeys.flatMap((key): Range[] => {
     const [least, most] = [
@@ -103,7 +103,10 @@ const capital = (key: RangeKey): string => {
   return name.slice(0, 1).toUpperCase() + name.slice(1);
 };
 
-/** Every row, in the order of the store or its reverse: no index is needed. */
+/**
+ * True if the query asks for every row in the order of the store or its reverse, which needs no
+ * index.
+ */
 export const isEverything = ({ sort, ...filter }: RowQuery): boolean =>
   sort === 'id' && isUnfiltered(filter) && filter.text === undefined;
 
@@ -120,6 +123,6 @@ const isUnfiltered = ({
   ranges.length === 0 &&
   !hasProblem;
 
-/** Equal for pages of one list. */
+/** Key of a list, which is equal for all its pages. */
 export const listKey = ({ page: _page, size: _size, ...query }: RowQuery): string =>
   JSON.stringify(query);

@@ -22,26 +22,26 @@ import type { RolloutStore } from './store.js';
 import { taskList } from './tasks.js';
 import { toolCallCounter } from './tool-calls.js';
 
-/** Where to find an experience store. */
+/** Location of an experience store. */
 export interface StorePlace {
-  /** The SQLite file. */
+  /** Path of the SQLite file. */
   readonly database: string;
   /** The model folder with the tokenizer of the records; without it, tokens are shown as ids. */
   readonly modelFolder?: string;
-  /** The log of the run, which names the runs that failed. */
+  /** The log of the run, in which failed runs are recorded. */
   readonly logFile: string;
 }
 
 /** A recorded model call. */
 export type AttemptRow = ExperienceRow;
 
-/** Undefined answers: there is no such row. */
+/** Answers about rollouts; undefined if there is no such row. */
 export interface Rollouts {
   page(query: RowQuery): Promise<RolloutPage>;
   tasks(query: TaskQuery): Promise<TaskPage>;
   detail(id: number): Promise<RolloutDetail | undefined>;
   conversation(id: number): Promise<Conversation | undefined>;
-  /** All model calls of the attempt that this one is of, in order. */
+  /** All model calls of the attempt to which row `id` belongs, in order. */
   attempt(id: number): Promise<readonly AttemptRow[] | undefined>;
   group(id: number): Promise<Group | undefined>;
   history(id: number): Promise<TaskHistory | undefined>;

@@ -1,5 +1,5 @@
 /**
- * Index by which lists filter and sort every experience in a store: about 70 bytes each, so that a
+ * Index for filtering and sorting all experiences in a store, at about 70 bytes each, so that a
  * million fit. It grows while a run adds more.
  */
 import type { ExperienceHead, ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
@@ -28,7 +28,7 @@ function createColumns() {
     problem: textColumn(),
     taskset: textColumn(),
     row: integers(),
-    /** -1: no train step has used it. */
+    /** -1 if no train step has used the row. */
     trainStep: integers(),
     dropped: smallIntegers(),
   };
@@ -36,15 +36,18 @@ function createColumns() {
 
 export interface RowIndex {
   readonly columns: RowColumns;
-  /** Rows that it has. */
+  /** Number of rows in the index. */
   size(): number;
-  /** Reads on until all rows are read; concurrent callers share the reading. */
+  /** Reads until all rows are in the index; concurrent callers share the work. */
   catchUp(): Promise<void>;
-  /** Ends reading that is in progress. */
+  /** Stops reading that is in progress. */
   close(): void;
 }
 
-/** Each takes a few milliseconds, so that other requests run in between. */
+/**
+ * Number of rows that are read at once. They take a few milliseconds each, so that other requests
+ * run in between.
+ */
 const chunkSize = 32;
 const usesAtOnce = 512;
 
@@ -99,7 +102,7 @@ const closedError = (): BufferError =>
     code: 'BUFFER_CLOSED',
   });
 
-/** Note of the last step, where there are several. */
+/** Stores the result of a train step; a later step overwrites that of an earlier one. */
 function note(columns: RowColumns, position: number | undefined, use: ExperienceUse): void {
   if (position === undefined) return;
   columns.trainStep.set(position, use.trainStep);
@@ -127,7 +130,7 @@ function push(columns: RowColumns, head: ExperienceHead, toolCalls: number): voi
   columns.dropped.push(0);
 }
 
-/** Ids increase; without gaps, the position follows from the id. */
+/** Position of an id. Ids increase; without gaps, the position follows from the id. */
 function findId({ id: ids }: RowColumns, size: number, id: number): number | undefined {
   const guess = id - (size === 0 ? 0 : ids.at(0));
   if (guess >= 0 && guess < size && ids.at(guess) === id) return guess;
@@ -142,7 +145,7 @@ function findId({ id: ids }: RowColumns, size: number, id: number): number | und
   return undefined;
 }
 
-/** Train steps from the version that sampled it to the step that used it. */
+/** Train steps between the version that sampled a row and the step that used it. */
 export function stalenessOf(policyVersion: number, trainStep: number): number | undefined {
   // The weights of version v are those after train step v.
   return policyVersion < 0 || trainStep < 0

@@ -1,4 +1,4 @@
-/** Reader behind everything about the rollouts of a run. */
+/** The reader on which everything about the rollouts of a run is based. */
 import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { type Experience, responseLength } from '@trinity-rft/core';
@@ -10,18 +10,21 @@ export interface RolloutStore {
   readonly reader: ExperienceReader;
   readonly index: RowIndex;
   readonly failures: Failures;
-  /** Loaded once, with the first request. */
+  /** Loaded by the first request, and kept. */
   tokenizer(): Promise<Tokenizer | undefined>;
   toolCalls(): Promise<ToolCallCounter>;
 }
 
 export interface UsedAdvantages {
   readonly of?: 'trainer' | 'explorer';
-  /** One per response token, NaN where it was not trained on. */
+  /** One value per response token; NaN for tokens that were not trained on. */
   readonly values?: Float32Array;
 }
 
-/** Those of the last train step that computed some, else those that were stored with it. */
+/**
+ * Advantages of the last train step that computed some, else those that were stored with the
+ * experience.
+ */
 export function advantagesOf(
   experience: Experience,
   uses: readonly ExperienceUse[],
@@ -39,7 +42,7 @@ export function advantagesOf(
   return experience.advantages ? { of: 'explorer', values: experience.advantages } : {};
 }
 
-/** Over what was trained. */
+/** Mean advantage of the trained tokens. */
 export function meanAdvantage(
   { actionMask }: Experience,
   { values }: UsedAdvantages,

@@ -1,4 +1,4 @@
-/** Tasks at which a run has improved, and at which not. */
+/** Tasks on which a run has improved, and those on which it has not. */
 import type { TaskPage } from '../interface/types.js';
 import { within } from '../shared/within.js';
 import { headOf } from './head.js';
@@ -7,18 +7,18 @@ import type { RowColumns } from './row-index.js';
 import type { RolloutStore } from './store.js';
 import { questionOf } from './texts.js';
 
-/** How long a request waits for the index before it answers with what there is. */
+/** Time in ms that a request waits for the index before it answers with partial results. */
 const waitMs = 250;
-/** Between two lists, in times of what one takes to make. */
+/** Pause between making two lists, as a multiple of the time that making one takes. */
 const pauses = 20;
 
-/** One row of a task set, and where its first and its latest explore step are. */
+/** One row of a task set, with its first and its latest explore step. */
 interface TaskCourse {
-  /** A position in the index; its record has the question. */
+  /** Position of a record in the index, which has the question. */
   readonly position: number;
-  /** Explore steps that had it. */
+  /** Number of explore steps with the task. */
   readonly times: number;
-  /** Mean rewards of those steps, NaN where no attempt has one. */
+  /** Mean rewards of the first and the latest step; NaN if no attempt has a reward. */
   readonly first: number;
   readonly latest: number;
 }
@@ -29,9 +29,9 @@ export interface TaskList {
 
 interface Known {
   readonly courses: readonly TaskCourse[];
-  /** Rows of the index that they are of. */
+  /** Number of rows in the index when the courses were computed. */
   readonly size: number;
-  /** Until then, later rows wait. */
+  /** Time until which later rows are not included. */
   readonly until: number;
 }
 
@@ -104,7 +104,7 @@ const readers: Readonly<Record<TaskSortKey, (course: TaskCourse) => number>> = {
   times: ({ times }) => times,
 };
 
-/** Tasks without the number come last. */
+/** Compares tasks; those without the number come last. */
 function by(sort: TaskSortKey, descending: boolean): (a: TaskCourse, b: TaskCourse) => number {
   const read = readers[sort];
   const missing = descending ? -Infinity : Infinity;

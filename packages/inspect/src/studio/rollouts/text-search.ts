@@ -1,32 +1,38 @@
-/** Finds rows by what was read or written: texts stay in the store, and are read for every search. */
+/**
+ * Finds rows by text that was read or written. Texts stay in the store, and are read again for
+ * every search.
+ */
 import type { ExperienceReader } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { decodeExperience } from '@trinity-rft/core/store';
 import { searchText } from './texts.js';
 
 export interface TextSearch {
-  /** Positions of rows that were found so far, in the order of the candidates. */
+  /** Positions of rows found so far, in the order of the candidates. */
   readonly found: readonly number[];
-  /** Candidates that were looked at. */
+  /** Number of candidates that were searched. */
   readonly done: number;
   readonly of: number;
-  /** Continues in the background while requests come; resolves when done or after `ms`. */
+  /**
+   * Continues the search, in the background while requests arrive; resolves when it is done or
+   * after `ms`.
+   */
   run(ms: number): Promise<void>;
 }
 
 export interface TextSearchOptions {
   readonly reader: Pick<ExperienceReader, 'bytesOf'>;
-  /** Positions, in the order in which they are looked at. */
+  /** Positions of rows, in the order of the search. */
   readonly candidates: Uint32Array;
   readonly idAt: (position: number) => number;
   readonly text: string;
-  /** For records without texts of their own. */
+  /** Decodes tokens of records that contain no text. */
   readonly tokenizer: () => Promise<Tokenizer | undefined>;
 }
 
-/** Between two pauses, in which other requests run. */
+/** Time in ms between two pauses, in which other requests run. */
 const sliceMs = 8;
-/** A list without requests is not searched further. */
+/** Time in ms without a request after which a search stops. */
 const patienceMs = 3000;
 
 export function textSearch(options: TextSearchOptions): TextSearch {
@@ -64,8 +70,8 @@ export function textSearch(options: TextSearchOptions): TextSearch {
 }
 
 /**
- * Bytes of a record are looked at as they are before anything is decoded, which is thirty times as
- * fast; that they hold the text is necessary, not sufficient. A record without its texts is decoded.
+ * Searches the bytes of a record before decoding it, which is thirty times as fast. A record whose
+ * bytes contain the text is then decoded and checked; so is a record without texts.
  */
 function matcher(text: string, tokenizer: Tokenizer | undefined): (bytes: Uint8Array) => boolean {
   const wanted = text.toLowerCase();
@@ -79,6 +85,9 @@ function matcher(text: string, tokenizer: Tokenizer | undefined): (bytes: Uint8A
   };
 }
 
-/** Calls that were merged have the texts of the first prompt and the last response only. */
+/**
+ * True if the record contains all its texts. Records of merged calls only contain the first prompt
+ * and the last response.
+ */
 const hasTexts = (bytes: Buffer): boolean =>
   bytes.includes('promptText') && bytes.includes('responseText') && !bytes.includes('spans');

@@ -1,4 +1,4 @@
-/** Texts of an experience: recorded ones, else those of its tokens. */
+/** Texts of an experience: the recorded ones, else its decoded tokens. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import { tokenTexts } from '@trinity-rft/chat';
 import type { Experience } from '@trinity-rft/core';
@@ -6,7 +6,7 @@ import { lastSaid, textBlocks } from '../interface/text-blocks.js';
 
 type Texts = Pick<Experience, 'tokens' | 'promptLength' | 'promptText' | 'responseText'>;
 
-/** The text of an experience in which a search looks, in lower case. */
+/** The text of an experience that a search covers, in lower case. */
 export function searchText(experience: Texts, tokenizer: Tokenizer | undefined): string {
   const { promptText = '', responseText = '', tokens } = experience;
   return `${promptText}\n${responseText}\n${textOf(tokens, tokenizer)}`.toLowerCase();
@@ -14,7 +14,7 @@ export function searchText(experience: Texts, tokenizer: Tokenizer | undefined):
 
 const previewLength = 240;
 
-/** End of what the model read last. */
+/** End of the prompt's last text that the model did not write. */
 export function questionOf(
   { promptText, tokens, promptLength }: Texts,
   tokenizer: Tokenizer | undefined,
@@ -23,11 +23,14 @@ export function questionOf(
   return lastSaid(text).slice(-previewLength);
 }
 
-/** The beginning of what it wrote. */
+/** Beginning of the text that the model wrote. */
 export const answerOf = (experience: Texts, tokenizer: Tokenizer | undefined): string =>
   writtenBy(experience, tokenizer, previewLength);
 
-/** Text that the model wrote, without the marks of a template; of calls that were merged, all after the first prompt. */
+/**
+ * Text that the model wrote, without template marks; for merged calls, everything after the first
+ * prompt.
+ */
 export function writtenBy(
   { responseText = '', tokens, promptLength }: Texts,
   tokenizer: Tokenizer | undefined,

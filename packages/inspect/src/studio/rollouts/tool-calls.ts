@@ -1,4 +1,4 @@
-/** How often the model called tools, by the marks that begin a call. */
+/** Counts the tool calls of the model by the marks with which they begin. */
 import type { ExperienceHead } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 
@@ -6,7 +6,9 @@ export type ToolCallCounter = (
   experience: Pick<ExperienceHead, 'tokens' | 'promptLength' | 'actionMask'>,
 ) => number;
 
-/** Marks of the syntaxes that begin a call with a mark: hermes and qwen3_coder, mistral, llama3_json. */
+/**
+ * Marks with which tool calls begin in the syntaxes hermes and qwen3_coder, mistral, llama3_json.
+ */
 const marks = ['<tool_call>', '[TOOL_CALLS]', '<|python_tag|>'] as const;
 
 /** Counter of tool calls. Without a tokenizer no call is counted. */

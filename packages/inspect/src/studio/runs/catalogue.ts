@@ -1,28 +1,33 @@
-/** All runs that are served, and what changes in them. */
+/** All served runs, and their changes. */
 import { createRun, type Run } from './run.js';
 import { findRuns, type RunPlace } from './place.js';
 import type { RunEvent, RunSummary } from '../interface/types.js';
 
 export interface Catalogue {
   run(id: string): Run | undefined;
-  /** The one that changed last first. */
+  /** Summaries of all runs; the run that changed last comes first. */
   summaries(): Promise<readonly RunSummary[]>;
   /**
-   * Calls back with what has changed, at once with all runs. Returns what ends it. The folders are
-   * looked at only while a client follows.
+   * Calls back at once with all runs, and later with changes. Returns a function that stops this.
+   * Folders are only read while a client follows.
    */
   follow(onChange: (event: RunEvent) => void): () => void;
   close(): void;
 }
 
-/** Steps are to be on the page within a second; more often would take from the training. */
+/**
+ * Time in ms between reads: steps must appear within a second, and reading more often would slow
+ * the training down.
+ */
 const lookMs = 700;
-/** Runs appear and disappear more rarely than they change, and ended ones seldom continue. */
+/**
+ * Number of reads after which all folders are searched and ended runs are read: both change rarely.
+ */
 const allEveryLooks = 5;
-/** After so long without a change, a run that does not work is one that has ended. */
+/** Time in ms without a change after which a run whose process is not working counts as ended. */
 const quietMs = 15_000;
 
-/** @param root a folder to look for runs in, or the places of known ones */
+/** @param root a folder in which runs are searched, or the locations of known runs */
 export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   const runs = new Map<string, Run>();
   const followers = new Set<(event: RunEvent) => void>();
@@ -58,7 +63,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     return all.toSorted((a, b) => b.changedAt - a.changedAt);
   };
 
-  /** Recent summaries of ended runs, what was seen before. */
+  /** Current summaries of the latest runs; for ended ones, the last summary. */
   const recentSummaries = (): Promise<readonly RunSummary[]> =>
     Promise.all(
       latest.map(async (seen) =>

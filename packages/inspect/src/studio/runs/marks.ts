@@ -9,7 +9,7 @@ import type { RunPlace } from './place.js';
 
 interface Event {
   readonly kind: Mark['kind'];
-  /** Line of the role that is looked at. */
+  /** Line number in the role of the shown curve. */
   readonly line: number;
   readonly text: string;
 }
@@ -17,11 +17,11 @@ interface Event {
 interface Looked {
   readonly lines: RoleLines;
   readonly metrics: MetricFile;
-  /** The line from which on the weights of a train step are in use. */
+  /** The first line that uses the weights of a train step. */
   readonly lineOfTrainStep: (step: number) => number;
 }
 
-/** Number of each kind that is shown. */
+/** Maximum number of shown events of each kind. */
 const mostOfKind = 200;
 
 export async function marksOf(
@@ -62,7 +62,7 @@ const thinned = (events: readonly Event[]): readonly Event[] => {
   return every <= 1 ? events : events.filter((_, i) => i % every === 0);
 };
 
-/** Those that are there, and those that a later one has replaced: writing one takes time. */
+/** Checkpoints on disk, and deleted ones, which are known by the time that writing them took. */
 async function checkpoints(
   folder: string,
   { metrics, lineOfTrainStep }: Looked,
@@ -117,7 +117,7 @@ async function evaluations({ lines, metrics, lineOfTrainStep }: Looked): Promise
 
 const logShare = 1 << 20;
 
-/** A process that continues with a run says so in its log. */
+/** Restarts: a process that continues a run writes a message to its log. */
 async function restarts(
   folder: string,
   { lines, lineOfTrainStep }: Looked,

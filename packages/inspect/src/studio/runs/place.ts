@@ -1,16 +1,19 @@
-/** Folders of runs below a folder. */
+/** Finds the folders of runs below a folder. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Where the parts of one run are. A run of several stages has one place for each. */
+/** Location of one run's files. A run of several stages has one location for each. */
 export interface RunPlace {
-  /** Unique; the path below the folder that is served. */
+  /** Unique id: the path relative to the served folder. */
   readonly id: string;
   readonly folder: string;
   readonly metricsFile: string;
   /** SQLite file of its experiences. */
   readonly database?: string;
-  /** Model folder with the tokenizer of its records; looked for in its checkpoints if absent. */
+  /**
+   * Model folder with the tokenizer of its records. If absent, its checkpoints are searched for
+   * one.
+   */
   readonly modelFolder?: string;
 }
 
@@ -18,13 +21,16 @@ const deepest = 6;
 const skipped = /^(?:node_modules|\..*|global_step_.*|tensorboard)$/;
 
 export interface FoundRuns {
-  /** Those that changed last. */
+  /** Locations of the runs that changed last. */
   readonly places: readonly RunPlace[];
-  /** Runs beyond them. */
+  /** Number of further runs. */
   readonly left: number;
 }
 
-/** Symbolic links are not followed: a run does not make any. @param most places to keep */
+/**
+ * Finds runs. Does not follow symbolic links, which runs do not create.
+ * @param most maximum number of locations to return
+ */
 export async function findRuns(root: string, most = 2000): Promise<FoundRuns> {
   const found: { readonly place: RunPlace; readonly changedAt: number }[] = [];
   const look = async (folder: string, depth: number): Promise<void> => {
@@ -47,7 +53,7 @@ const changedAt = async ({ metricsFile, database }: RunPlace): Promise<number> =
   return Math.max(...(await Promise.all(times)).map((found) => found?.mtimeMs ?? 0));
 };
 
-/** Undefined if the folder is not that of a run. */
+/** Undefined if the folder does not belong to a run. */
 async function placeOf(root: string, folder: string): Promise<RunPlace | undefined> {
   const metricsFile = path.join(folder, 'monitor', 'metrics.jsonl');
   const database = await databaseOf(folder);

@@ -1,4 +1,4 @@
-/** How far a run is, from its metrics and its settings. */
+/** Progress of a run, from its metrics and its settings. */
 import type { RunSettings, RunSummary } from '../interface/types.js';
 import type { Column } from '../metrics/columns.js';
 import { finite, sparklineOf } from '../metrics/curve.js';
@@ -6,9 +6,9 @@ import type { MetricFile } from '../metrics/metric-file.js';
 import type { Passes, TotalReader } from './total-steps.js';
 
 const sparklineLength = 60;
-/** Steps over which the time of the next ones is guessed. */
+/** Number of recent steps from which the time of the next ones is estimated. */
 const recentSteps = 20;
-/** The list of runs does not wait for it. */
+/** Maximum time in ms for reading metrics; the list of runs does not wait for it. */
 const seenMs = 60_000;
 
 export type Progress = Pick<
@@ -62,7 +62,7 @@ export async function progressOf(
   };
 }
 
-/** A run that only evaluates has the rewards of its task sets, of which the first is shown. */
+/** Rewards of a run that only evaluates: those of its first task set. */
 async function evaluationOf(metrics: MetricFile): Promise<Column | undefined> {
   if (!metrics.roles.has('bench')) return undefined;
   const { metrics: all } = await metrics.seen(seenMs);
@@ -72,14 +72,14 @@ async function evaluationOf(metrics: MetricFile): Promise<Column | undefined> {
   return found && (await metrics.columns('bench', [found.name]))[0];
 }
 
-/** Undefined: the trainer reads no file. */
+/** Undefined if the trainer reads no file. */
 function passesOf(metrics: MetricFile, epochs: Column | undefined): Passes | undefined {
   const passed = epochs && lastOf(epochs);
   const steps = lastStep(metrics, 'trainer', epochs);
   return passed === undefined || steps === undefined ? undefined : { epochs: passed, steps };
 }
 
-/** Last step of the lines that have a value; of all where none has one. */
+/** Last step with a value; the very last step if no line has one. */
 function lastStep({ roles }: MetricFile, role: string, values?: Column): number | undefined {
   const steps = roles.get(role)?.steps;
   if (steps === undefined || steps.length() === 0) return undefined;
@@ -96,7 +96,7 @@ function lastLine(values: Column): number {
 const lastOf = (values: Column): number | undefined =>
   finite(values.at(lastLine(values))) ?? undefined;
 
-/** Recent mean of the sum of these columns. */
+/** Mean over recent lines of the sum of these columns. */
 function recentMean(columns: readonly (Column | undefined)[]): number | undefined {
   const length = Math.max(0, ...columns.map((column) => column?.length() ?? 0));
   const sums: number[] = [];

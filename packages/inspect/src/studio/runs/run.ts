@@ -16,14 +16,20 @@ import { totalReader } from './total-steps.js';
 export interface Run {
   readonly place: RunPlace;
   readonly metrics: MetricFile;
-  /** Current summary; reads what was added since the last call. */
+  /** Current summary; reads the lines that were added since the last call. */
   summary(): Promise<RunSummary>;
-  /** Undefined when nothing was recorded. @throws BufferError when it cannot be read */
+  /**
+   * Undefined if no experiences are recorded.
+   * @throws BufferError when the store cannot be read
+   */
   rollouts(): Promise<Rollouts | undefined>;
   close(): void;
 }
 
-/** A large file, or a slow disk, does not hold up the list of all runs. */
+/**
+ * Maximum time in ms for a summary, so that a large file or a slow disk does not delay the list of
+ * all runs.
+ */
 const summaryMs = 250;
 
 export function createRun(place: RunPlace): Run {
@@ -82,7 +88,10 @@ export function createRun(place: RunPlace): Run {
   };
 }
 
-/** Closes the store again: a list of many runs does not keep them all open. */
+/**
+ * Number of recorded experiences. Closes the store again, so that a list of many runs does not keep
+ * them all open.
+ */
 function countRecorded(database: string | undefined): number | undefined {
   if (database === undefined) return undefined;
   const reader = readExperiences(database);

@@ -1,4 +1,4 @@
-/** The configuration that a run was last started with: `settings.json` of its job. */
+/** The configuration with which a run was last started: `settings.json` of its job. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
@@ -9,13 +9,16 @@ interface Recorded {
   readonly stages: readonly RunSettings[];
 }
 
-/** Where they may be: a stage of a run is a folder in that of the run. */
+/** Possible paths of the file: the folder of a stage is inside that of its run. */
 export const settingsFiles = (folder: string): readonly [own: string, job: string] => [
   path.join(folder, 'settings.json'),
   path.join(path.dirname(folder), 'settings.json'),
 ];
 
-/** Excludes secrets, which are not recorded. Empty if nothing was recorded. */
+/**
+ * Settings of a run. They contain no secrets, which are not recorded. Empty if nothing was
+ * recorded.
+ */
 export async function settingsOf(folder: string): Promise<RunSettings> {
   const [own, job] = settingsFiles(folder);
   const recorded = (await read(own)) ?? (await read(job));
@@ -30,7 +33,9 @@ export async function settingsOf(folder: string): Promise<RunSettings> {
   );
 }
 
-/** Two runs of one project differ in their folders, which is no difference. */
+/**
+ * Makes a path relative to the run's folder, so that two runs do not differ only in their folders.
+ */
 const fromFolder = (folder: string, value: unknown): unknown =>
   typeof value === 'string' && path.isAbsolute(value) ? path.relative(folder, value) : value;
 

@@ -8,14 +8,17 @@ export interface RunState {
   readonly state: RunSummary['state'];
   readonly pid?: number;
   readonly failure?: string;
-  /** When one of its files was last written. */
+  /** Time at which one of its files was last written. */
   readonly changedAt: number;
 }
 
-/** Age in ms up to which a run counts as live, where its processes are on other machines: they write this often while they work. */
+/**
+ * Age in ms of the last write up to which a run on other machines counts as live: its processes
+ * write at least this often while they work.
+ */
 const recentMs = 15_000;
 
-/** @param files whose change is a sign of life */
+/** @param files files that a working run writes */
 export async function stateOf(folder: string, files: readonly string[]): Promise<RunState> {
   const times = await Promise.all(files.map(changedAt));
   const changed = Math.max(0, ...times);
@@ -33,11 +36,14 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
   return { ...common, state: await endOf(job) };
 }
 
-/** The files of a process are in the folder of the run, of which a stage is a subfolder. */
+/**
+ * The folder of the run, which holds the files of its process. The folder of a stage is a subfolder
+ * of it.
+ */
 export const jobFolder = async (folder: string): Promise<string> =>
   (await isThere(path.join(folder, 'stage_meta.json'))) ? folder : path.dirname(folder);
 
-/** `stage_meta.json` counts the stages that are done. */
+/** State of a run that has ended: `stage_meta.json` has the number of completed stages. */
 async function endOf(job: string): Promise<RunState['state']> {
   const text = await readFile(path.join(job, 'stage_meta.json'), 'utf8').catch(() => undefined);
   const meta = tryJson(text) as { readonly latest_stage: number } | null | undefined;
@@ -45,7 +51,7 @@ async function endOf(job: string): Promise<RunState['state']> {
   return meta.latest_stage > 0 ? 'finished' : 'stopped';
 }
 
-/** Stages run one after the other; the log of each begins with it. */
+/** True if `folder` is the stage whose log was created last: stages run one after another. */
 async function isLatestStage(job: string, folder: string): Promise<boolean> {
   const entries = await readdir(job, { withFileTypes: true }).catch(() => []);
   const begun = await Promise.all(
@@ -65,7 +71,10 @@ const birth = (file: string): Promise<number> =>
     () => 0,
   );
 
-/** An empty file says nothing: reading a database makes an empty log beside it. */
+/**
+ * Time of the last write. Empty files do not count, because reading a database creates an empty log
+ * beside it.
+ */
 const changedAt = (file: string): Promise<number> =>
   stat(file).then(
     ({ mtimeMs, size }) => (size === 0 ? 0 : mtimeMs),

@@ -1,4 +1,4 @@
-/** How many steps a run takes in all: as its settings say, or as its data allows. */
+/** Total number of steps of a run, from its settings or its data. */
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import type { RunSettings, RunSummary } from '../interface/types.js';
@@ -6,13 +6,13 @@ import { whenChanged } from '../shared/when-changed.js';
 
 interface TotalSteps {
   readonly steps?: number;
-  /** Whose steps are counted. */
+  /** The role whose steps are counted. */
   readonly of: 'trainer' | 'explorer';
-  /** Why they are not known. */
+  /** Reason why the number is unknown. */
   readonly unknown?: RunSummary['noTotal'];
 }
 
-/** Passes that the trainer has made over a file, and the train steps for them. */
+/** Completed passes of the trainer over a file, and their train steps. */
 export interface Passes {
   readonly epochs: number;
   readonly steps: number;
@@ -20,7 +20,7 @@ export interface Passes {
 
 export type TotalReader = (settings: RunSettings, passes?: Passes) => Promise<TotalSteps>;
 
-/** @param job the folder of the run, from which the paths of its settings lead */
+/** @param job the folder of the run, to which paths in its settings are relative */
 export function totalReader(job: () => Promise<string>): TotalReader {
   const counts = new Map<string, () => Promise<number>>();
   const linesOf = (file: string): Promise<number> => {
@@ -54,7 +54,10 @@ function givenSteps(settings: RunSettings): TotalSteps | undefined {
   return { steps, of: settings['mode'] === 'train' ? 'trainer' : 'explorer' };
 }
 
-/** Task count of all task sets, where each is a JSONL file on this machine or says how many it makes. */
+/**
+ * Number of tasks in all task sets, if each is a JSONL file on this machine or states how many it
+ * generates.
+ */
 async function taskCount(
   settings: RunSettings,
   job: string,
@@ -77,10 +80,10 @@ async function taskCount(
 }
 
 const newline = 0x0a;
-/** Space, tab, carriage return. */
+/** Bytes of space, tab and carriage return. */
 const blank: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d]);
 
-/** Those that hold something. */
+/** Counts lines that are not blank. */
 async function countLines(file: string): Promise<number> {
   let count = 0;
   let hasText = false;

@@ -1,4 +1,4 @@
-/** How the parts of the interface add their routes. */
+/** Functions with which the parts of the interface add their routes. */
 import { readJson } from '@trinity-rft/http-server';
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
@@ -6,39 +6,41 @@ import type { Actions, Routes } from '../interface/route.js';
 import type { Catalogue } from '../runs/catalogue.js';
 import type { Run } from '../runs/run.js';
 
-/** Largest body of an action. */
+/** Maximum size of an action's body, in bytes. */
 const maxBytes = 1 << 20;
 
 type Answer = Response | Promise<Response>;
 
 export interface Api {
   readonly catalogue: Catalogue;
-  /** Reads, below `/api/`. */
+  /** Adds a route that reads, below `/api/`. */
   get(path: string, answer: (context: Context) => Answer): void;
-  /** Reads, below `/api/runs/ID/`. */
+  /** Adds a route that reads a run, below `/api/runs/ID/`. */
   ofRun(path: string, answer: (run: Run, context: Context) => Answer): void;
-  /** Changes something, below `/api/actions/`; the body has been checked. */
+  /**
+   * Adds a route that changes something, below `/api/actions/`; `answer` gets the validated body.
+   */
   act<T>(path: string, body: z.ZodType<T>, answer: (given: T, context: Context) => Answer): void;
-  /** Changes something, below `/api/actions/runs/ID/`. */
+  /** Adds a route that changes a run, below `/api/actions/runs/ID/`. */
   actOnRun<T>(path: string, body: z.ZodType<T>, answer: (run: Run, given: T) => Answer): void;
 }
 
 export type AddRoutes = (api: Api) => void;
 
-/** More of the interface, from a package that may do more than read. */
+/** Further routes from another package, which may do more than read. */
 export interface StudioPart {
-  /** For the OpenAPI document. */
+  /** Descriptions of its routes for the OpenAPI document. */
   readonly routes: Routes;
   readonly actions: Actions;
   readonly add: AddRoutes;
-  /** Frees what the routes hold. */
+  /** Releases the resources of the routes. */
   close(): Promise<void>;
 }
 
 export const notFound = { error: 'Not found.' };
 
 export function createApi(app: Hono, catalogue: Catalogue): Api {
-  /** Run of the path; its id may hold slashes, encoded. */
+  /** The run in the path; its id may contain encoded slashes. */
   const runOf = async (context: Context): Promise<Run | undefined> => {
     const id = context.req.param('run') ?? '';
     // After a restart of the server, a page may ask before anything was listed.

@@ -1,4 +1,4 @@
-/** The server: a page without data, and an interface that needs the key. */
+/** The server: a page without data, and an interface that requires the key. */
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { hasKey } from '@trinity-rft/http-server';
@@ -16,8 +16,8 @@ import { addRuns } from './runs.js';
 const parts: readonly AddRoutes[] = [addRuns, addMetrics, addRollouts, addInsight];
 
 /**
- * Scripts and styles only from this server, connections only to it, and no text becomes HTML: text
- * of models and tools stays harmless even if the page has a bug.
+ * Content security policy: scripts and styles only from this server, connections only to it, and no
+ * text as HTML, so that texts of models and tools stay harmless even if the page has a bug.
  */
 const contentPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -33,7 +33,7 @@ const headers = {
 
 export interface AppOptions {
   readonly catalogue: Catalogue;
-  /** Files of the page, by path below the address. */
+  /** Files of the page, by their path in the URL. */
   readonly page: ReadonlyMap<string, PageFile>;
   readonly key: string;
   readonly more: readonly StudioPart[];
@@ -65,7 +65,7 @@ export function createApp({ catalogue, page, key, more }: AppOptions): Hono {
   return app;
 }
 
-/** An error as the interface words it. */
+/** Response for an error. */
 export function refuse(error: unknown): Response {
   const status =
     error instanceof ModelError ? error.status : error instanceof ConfigError ? 400 : 500;

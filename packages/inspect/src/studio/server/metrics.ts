@@ -9,7 +9,9 @@ import { marksOf } from '../runs/marks.js';
 import type { Run } from '../runs/run.js';
 import { notFound, type AddRoutes } from './api.js';
 
-/** The first list of a large file comes while the file is still read. */
+/**
+ * Time in ms after which the first list of a large file is sent while the file is still being read.
+ */
 const listMs = 300;
 
 export const addMetrics: AddRoutes = (api) => {
@@ -58,7 +60,7 @@ async function listOf(file: Run['metrics']): Promise<MetricList> {
   };
 }
 
-/** Undefined if no line has it. */
+/** Undefined if no line has the metric. */
 async function metricOf({ metrics }: Run, context: Context) {
   await metrics.catchUp();
   const { role = '', name = '' } = context.req.query();

@@ -1,4 +1,4 @@
-/** The files of the built page, read once. No path of a request reaches the disk. */
+/** The files of the built page, read once at the start. Paths of requests never reach the disk. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,10 +15,10 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Error of a checkout in which nothing was built. */
+/** Error for a checkout in which the page was not built. */
 const notBuilt = 'The page is not built. Run "pnpm build", and start the command again.\n';
 
-/** Page by path below the address: `/index.html`. */
+/** Files of the page by their path in the URL, such as `/index.html`. */
 export async function readPage(folder: string): Promise<ReadonlyMap<string, PageFile>> {
   if (!existsSync(folder))
     return new Map([['/index.html', { bytes: Buffer.from(notBuilt), type: 'text/plain' }]]);

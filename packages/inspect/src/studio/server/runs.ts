@@ -1,4 +1,4 @@
-/** Runs, and events of what changes in them. */
+/** Runs, and events about their changes. */
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { runNotes } from '../interface/runs.js';
@@ -17,7 +17,7 @@ export const addRuns: AddRoutes = (api) => {
   });
 };
 
-/** A comment keeps the connection known to be alive. */
+/** Time in ms between comments that keep the connection alive. */
 const aliveMs = 10_000;
 
 function streamEvents(context: Context, catalogue: Catalogue): Response {

@@ -1,12 +1,12 @@
-/** Work on files that is done again only when they have changed. */
+/** Repeats work on files only if they have changed. */
 import { stat } from 'node:fs/promises';
 
-/** File systems count the time of a change in steps of up to two seconds. */
+/** Resolution of file times in ms: some file systems round them to two seconds. */
 const coarsestMs = 2000;
 
 /**
- * The result of `work`, kept until one of the files is written, appears or goes. Work that fails is
- * done again the next time.
+ * The result of `work`, kept until one of the files is written, created or deleted. If `work`
+ * fails, the next call repeats it.
  */
 export function whenChanged<T>(
   files: readonly string[],

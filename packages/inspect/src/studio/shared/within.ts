@@ -1,6 +1,9 @@
-/** Waiting with an end. */
+/** Waiting with a time limit. */
 
-/** Resolves when the work is done, or after a time, while it continues. @returns whether it is done */
+/**
+ * Resolves when the work is done, or after `ms`, in which case the work continues.
+ * @returns true if the work is done
+ */
 export const within = (ms: number, work: Promise<void>): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(false), ms);
