@@ -6,8 +6,8 @@ import { checkMergedWeights } from './lora/load-model.js';
 import { readModelFiles } from './storage/model-folder.js';
 
 /**
- * @throws CheckpointError when the folder is of a model that cannot be run, or its weights do not
- * fit its config.json; EngineError when it is too short
+ * @throws CheckpointError when the folder's model is not supported, or its weights do not match its
+ * config.json; EngineError when the model has too few positions
  */
 export async function checkModel({
   modelPath,

@@ -1,4 +1,4 @@
-/** Writes a model folder in another form: number format, shards, adapters merged in. */
+/** Writes a copy of a model folder with another number format, other shards or a merged adapter. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -25,28 +25,31 @@ export type StoredTypeName = keyof typeof storedTypeNames;
 export interface ConvertModelOptions {
   /** Model folder. */
   readonly from: string;
-  /** Is created, or must be empty. */
+  /** Folder to create; it may exist if it is empty. */
   readonly to: string;
   /** Folder of a LoRA adapter, as PEFT writes it, to merge into the weights. */
   readonly adapter?: string;
   /** @default "float32" */
   readonly dtype?: StoredTypeName;
-  /** Largest file of weights, in bytes; a larger tensor gets a file of its own. @default one file */
+  /**
+   * Maximum size of a file of weights, in bytes; a larger tensor gets a file of its own. @default
+   * one file
+   */
   readonly shardBytes?: number;
 }
 
 export interface ConvertedModel {
   readonly weights: number;
-  /** Bytes of all files of weights. */
+  /** Total bytes of the files of weights. */
   readonly bytes: number;
   readonly files: readonly string[];
 }
 
 /**
- * The new folder has the config, tokenizer and chat template of the old one. All weights are in
- * memory meanwhile, as float32.
- * @throws CheckpointError when the model or the adapter cannot be read, or a weight is too large for the
- * format; ConfigError when `to` holds files
+ * Writes the new folder, with the config, tokenizer and chat template of the old one. All weights
+ * are in memory as float32 meanwhile.
+ * @throws CheckpointError when the model or the adapter cannot be read, or a weight is too large
+ * for the format; ConfigError when `to` holds files
  */
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;
@@ -77,6 +80,9 @@ async function merged(
   return weights.training.flat;
 }
 
-/** Otherwise transformers would convert the weights back to the old format. */
+/**
+ * Sets the number format in config.json: otherwise transformers would convert the weights back to
+ * the old one.
+ */
 const withStoredType = (configText: string, dtype: StoredTypeName): string =>
   configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, `$1"${dtype}"`);

@@ -23,9 +23,9 @@ export interface OnnxCriticOptions {
    * @default the machine's cores, at most 8
    */
   readonly threads?: number;
-  /** Memory for the activations of one micro-batch. @default 384 MiB */
+  /** Memory for the activations of one micro-batch, in bytes. @default 384 MiB */
   readonly memoryBudgetBytes?: number;
-  /** @default silent */
+  /** @default no logger */
   readonly logger?: Logger;
 }
 
@@ -49,7 +49,7 @@ export async function createOnnxCritic(options: OnnxCriticOptions): Promise<Valu
   return critic;
 }
 
-/** The options with defaults, as the worker thread gets them. */
+/** The options of the worker thread, with defaults filled in. */
 export function completeCriticOptions(options: OnnxCriticOptions): CriticOptions {
   return {
     modelPath: options.modelPath,

@@ -1,7 +1,7 @@
 /** Gradients that were computed in the same pass as the log-probabilities. */
 import type { ExpectedLoss, ForwardPass } from '@trinity-rft/core/engine';
 
-/** dLoss/dlogprob, where it does not depend on the log-probabilities. [N] */
+/** Gradient dLoss/dlogprob, if it does not depend on the log-probabilities. [N] */
 export function knownGradients({ name, advantages }: ExpectedLoss): Float32Array | undefined {
   const isKnown = name === 'linear' && advantages.some((A) => A !== 0);
   return isKnown ? advantages.map((A) => -A) : undefined;
@@ -15,7 +15,10 @@ export class AddedGradients {
     this.#added.set(pass, gradients);
   }
 
-  /** Part of `gradients` that is still to be added, asked once for a pass; undefined: none. A copy. */
+  /**
+   * Copy of the part of `gradients` that is not added yet; undefined if all are. May be called once
+   * per pass.
+   */
   missing(pass: ForwardPass, gradients: Float32Array): Float32Array | undefined {
     const added = this.#added.get(pass);
     this.#added.delete(pass);

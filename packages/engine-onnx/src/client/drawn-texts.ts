@@ -3,9 +3,9 @@ import { hash } from 'node:crypto';
 
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
-/** Told of every call of an engine, in their order. */
+/** Must be notified of every call of an engine, in order. */
 export class DrawnTexts {
-  /** The training weights are those that were published last. */
+  /** True if the last published weights are the training weights. */
   #arePublished = false;
   /** Version under which the sampler has the training weights. */
   #version: number | undefined;
@@ -15,13 +15,13 @@ export class DrawnTexts {
     this.#arePublished = true;
   }
 
-  /** @param own the weights that were published last */
+  /** @param own true if `version` is the weights that were published last */
   adopted(version: number, own: boolean): void {
     if (own ? this.#arePublished : version === this.#version)
       this.#begin(own ? version : undefined);
   }
 
-  /** The training weights changed. */
+  /** Records that the training weights changed. */
   trained(): void {
     this.#arePublished = false;
     this.#begin(undefined);
@@ -44,7 +44,7 @@ export class DrawnTexts {
   }
 }
 
-/** Nothing but the temperature changed the distribution. */
+/** True if the options change nothing about the distribution except its temperature. */
 const isWholeDistribution = ({ topP = 1, topK = -1, minTokens = 0, grammar }: SamplingOptions) =>
   topP === 1 && topK === -1 && minTokens === 0 && !grammar;
 

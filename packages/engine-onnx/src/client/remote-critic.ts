@@ -1,4 +1,4 @@
-/** The `ValueEngine` interface over the calls of a critic's thread. */
+/** The `ValueEngine` interface on top of the calls of a critic's thread. */
 import { CancelledError, EngineError } from '@trinity-rft/core';
 import type { ValueEngine } from '@trinity-rft/core/engine';
 import type { Link } from '@trinity-rft/core/worker-link';
@@ -8,7 +8,7 @@ import { packBatch, transferables } from '../protocol/packing.js';
 
 /**
  * Starts a thread and waits until it is ready.
- * @throws whatever opening the model threw there; the link is closed then
+ * @throws the error with which opening the model failed in the thread; the link is then closed
  */
 export async function connectCritic(
   start: (options: CriticOptions) => Link<CriticMethods>,

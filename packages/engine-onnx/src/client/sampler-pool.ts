@@ -1,6 +1,6 @@
 /**
- * The samplers of an engine: one in the trainer's thread, the others in threads of their own. The
- * result of a request does not depend on which of them samples it.
+ * The samplers of an engine: one in the trainer's thread, the others in threads of their own. Every
+ * sampler gives the same result for a request.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
@@ -19,12 +19,12 @@ import { packBatch, transferables, unpackSequences } from '../protocol/packing.j
 
 interface PooledSampler {
   readonly link: Link<EngineMethods>;
-  /** Sequences requested and not yet answered. */
+  /** Number of sequences that were requested and not yet answered. */
   pending: number;
 }
 
 export interface SamplerThreadsOptions {
-  /** Samplers besides the first; their threads start with the first request. */
+  /** Number of samplers besides the first; their threads start with the first request. */
   readonly others: number;
   readonly start: () => Link<EngineMethods>;
 }
@@ -41,7 +41,7 @@ export class SamplerPool {
   }
 
   /**
-   * Divides the choices of a request among the samplers, the least busy first. When one part fails,
+   * Divides the choices of a request among the samplers, the least busy first. If one part fails,
    * `abort` stops the others.
    */
   async sample(
@@ -66,13 +66,13 @@ export class SamplerPool {
     }
   }
 
-  /** Scored in the trainer's thread, by its graphs and the weights that all samplers have. */
+  /** Scores in the trainer's thread, with the weights that all samplers have. */
   score(row: TokenRow, signal: AbortSignal): Promise<Float32Array> {
     const call = { batch: packBatch({ rows: [row] }) };
     return this.#first.link.call('score', call, { signal, transfer: transferables(call) });
   }
 
-  /** All samplers switch to the same weights at the same place in the order of calls. */
+  /** Switches all samplers to the same weights, at the same point in the order of calls. */
   async adopt(source: WeightSource, version: number): Promise<void> {
     this.#startOthers();
     const outcomes = await Promise.allSettled(this.#adoptFromFirst(source, version));
@@ -102,7 +102,7 @@ export class SamplerPool {
     return [this.#first, ...this.#others];
   }
 
-  /** The others begin with the current weights of the first. */
+  /** Starts the other samplers with the current weights of the first. */
   #startOthers(): void {
     if (this.#started) return;
     this.#started = true;
@@ -112,7 +112,7 @@ export class SamplerPool {
     for (const call of this.#adoptFromFirst({ kind: 'initial' }, -1)) call.catch(() => undefined);
   }
 
-  /** The first sampler's thread has the weights, or reads them, and sends them to the others. */
+  /** Sends weights to the other samplers from the thread of the first, which has or reads them. */
   #adoptFromFirst(
     source: WeightSource | { readonly kind: 'initial' },
     version: number,

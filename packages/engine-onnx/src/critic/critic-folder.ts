@@ -8,9 +8,9 @@ import { families } from '../model/families.js';
 import { valueHeadNames } from '../model/parameters.js';
 
 /**
- * Opens any folder with the body of a model. A head with one label is kept, including that of a
- * reward model (which has no bias); otherwise the head is new and 0, so that every value starts at 0
- * and no seed is needed.
+ * Opens any folder with the body of a model. A head with one label is kept, including the head of a
+ * reward model (which has no bias); otherwise a new head of zeros is made, so that every value
+ * starts at 0 and no seed is needed.
  * @throws CheckpointError when the folder cannot be used
  */
 export async function openCriticFolder(directory: string): Promise<ModelFolder> {
@@ -21,7 +21,7 @@ export async function openCriticFolder(directory: string): Promise<ModelFolder> 
 }
 
 /**
- * `config.json` of a critic: its class, its one label, and no dropout, which transformers would
+ * `config.json` of a critic: sets its class, its one label and no dropout, which transformers would
  * otherwise apply at 0.1. The rest of the text is unchanged.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
@@ -34,7 +34,7 @@ export function criticConfigText(configText: string, family: ModelFamily): strin
   return Object.entries(keys).reduce((text, [key, value]) => withKey(text, key, value), configText);
 }
 
-/** Sets a key whose value has no nested brackets. */
+/** Sets a key whose value contains no nested brackets. */
 function withKey(text: string, key: string, value: string): string {
   const pair = `"${key}": ${value}`;
   const known = new RegExp(String.raw`"${key}"\s*:\s*(\[[^\]]*\]|\{[^}]*\}|[^,{}[\]\s]+)`);

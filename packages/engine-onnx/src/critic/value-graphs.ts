@@ -39,7 +39,7 @@ export function valueGradientGraph(config: ModelConfig): Uint8Array {
   return graph.encode();
 }
 
-/** One number for each of `rows`. [R, 1] */
+/** One value for each of `rows`. [R, 1] */
 function valuesOf({ trunk, x }: TrainingBody, rows: Value, spread?: Value): Value {
   const states = finalNorm(trunk, takeRows(x, rows, spread));
   const { weight, bias } = valueHeadNames;

@@ -13,16 +13,19 @@ import { valueGradientGraph, valueGraph } from './value-graphs.js';
 
 type GraphKind = 'values' | 'gradients';
 
-/** Calls are made one at a time, as `ValueEngine` requires. The config has `head: 'value'`. */
+/**
+ * Trainer of a critic, whose config has `head: 'value'`. Calls are made one at a time, as
+ * `ValueEngine` requires.
+ */
 export class ValueTrainer extends GraphTrainer<GraphKind> {
   constructor(options: TrainerOptions) {
     super(options, valueHead(options.config));
   }
 
   /**
-   * The value of the position before each response token, which is the state that the token was drawn
-   * in. Temperatures have no effect.
-   * @throws EngineError naming the row when a row cannot be read or its value is not finite
+   * The value of the position before each response token, which is the state in which the token was
+   * drawn. Temperatures have no effect.
+   * @throws EngineError naming the row when it cannot be read or its value is not finite
    */
   async forward(batch: TokenBatch): Promise<ValuePass> {
     const offsets = responseOffsets(batch);
@@ -41,7 +44,7 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
   /**
    * Adds the gradient of sum(gradients * values) at the current weights. Rows whose gradients are
    * all 0 are left out.
-   * @throws EngineError naming the row when a gradient is not finite; nothing has been added then
+   * @throws EngineError naming the row when a gradient is not finite; in this case nothing is added
    */
   async backward(
     { batch, offsets }: Pick<ValuePass, 'batch' | 'offsets'>,

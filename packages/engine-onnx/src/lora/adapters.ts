@@ -1,6 +1,6 @@
 /**
- * The adapters of a model during training: the base stays unchanged, and every set of weights is the
- * base with the adapters merged in.
+ * The adapters of a model during training. The base stays unchanged, and every set of weights is
+ * the base with the adapters merged in.
  */
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 
@@ -27,20 +27,26 @@ import {
 export interface AdaptersOptions {
   readonly config: ModelConfig;
   readonly plan: AdapterPlan;
-  /** Its training set is the base. */
+  /** Buffers of weights; the training set holds the base. */
   readonly weights: WeightBuffers;
-  /** Others read the base from that set, which is never written to. @default false */
+  /**
+   * True if other threads read the base from that set, which is then never written to. @default
+   * false
+   */
   readonly sharesBase?: boolean | undefined;
-  /** All matrices in the order of `adapterTargets`; becomes the state, and is not copied. */
+  /**
+   * Initial matrices in the order of `adapterTargets`. The array is not copied, and becomes the
+   * state.
+   */
   readonly initial: Float32Array;
   /** Threads inside one operator. */
   readonly threads: number;
 }
 
 /**
- * Trains the factors A and B of W + alpha / rank B A. Trainer and sampler work on merged matrices,
- * so they agree as without adapters, and neither computes more; the gradient graph computes dL/dA and
- * dL/dB without the gradient of a whole matrix.
+ * Trains the factors A and B of W + alpha / rank B A. Trainer and sampler both use merged matrices,
+ * so they agree as they do without adapters, and need no further computation; the gradient graph
+ * computes dL/dA and dL/dB without the gradient of a whole matrix.
  */
 export class Adapters implements Trainable {
   readonly plan: AdapterPlan;
@@ -49,7 +55,7 @@ export class Adapters implements Trainable {
   readonly adapters: LayerAdapters;
   /** The frozen weights. */
   readonly base: FrozenWeights;
-  /** All matrices; updated in place. */
+  /** Values of all matrices; updated in place. */
   readonly flat: Float32Array;
   readonly #config: ModelConfig;
   readonly #targets: readonly AdapterTarget[];
@@ -112,14 +118,17 @@ export class Adapters implements Trainable {
     }
   }
 
-  /** Parameters that no adapter changes. */
+  /** Copies the parameters that have no adapter. */
   #copyOthers(to: Float32Array): void {
     const adapted = new Set(this.#targets.map(({ weight }) => weight.name));
     for (const spec of parameterSpecs(this.#config))
       if (!adapted.has(spec.name)) to.set(this.base.part(spec), spec.offset);
   }
 
-  /** Continues from a checkpoint: the matrices, and the merged weights if it has them. */
+  /**
+   * Continues from a checkpoint: sets the matrices, and the merged weights if the checkpoint has
+   * them.
+   */
   async restore(flat: Float32Array, weights: Float32Array | undefined): Promise<void> {
     await this.#weights.settled();
     this.flat.set(flat);
@@ -133,13 +142,13 @@ export class Adapters implements Trainable {
   }
 }
 
-/** The training set, packed or kept as it is. */
+/** The weights of the training set, packed if possible. */
 function frozen(weights: WeightBuffers, isShared: boolean): FrozenWeights {
   const { flat } = weights.training;
   const packed = isShared ? undefined : packedWeights(flat);
   return packed ?? plainWeights(weights.lease().flat);
 }
 
-/** The tensor of a parameter, as a view of the flat array. */
+/** A parameter as a tensor, which is a view of the flat array. */
 const view = (flat: Float32Array, { shape, offset, size }: ParameterSpec): Tensor =>
   new Tensor('float32', flat.subarray(offset, offset + size), shape);

@@ -1,4 +1,4 @@
-/** The weights below adapters, which never change. */
+/** The frozen weights under adapters. */
 import { createHash } from 'node:crypto';
 
 /** A range of the flat array of all parameters. */
@@ -8,13 +8,16 @@ interface Range {
 }
 
 export interface FrozenWeights {
-  /** Others may hold the array of {@link all}: it must not be written to. */
+  /** True if other threads may hold the array of {@link all}: it must not be written to. */
   readonly isShared: boolean;
   part(range: Range): Float32Array;
   all(): Float32Array;
 }
 
-/** In half the memory, if all numbers are in bfloat16, as those of most public models are. */
+/**
+ * Stores the weights in half the memory; undefined unless all numbers are bfloat16, as in most
+ * public models.
+ */
 export function packedWeights(flat: Float32Array): FrozenWeights | undefined {
   const halves = upperHalves(flat);
   if (!halves) return undefined;
@@ -26,7 +29,10 @@ export function packedWeights(flat: Float32Array): FrozenWeights | undefined {
   return { isShared: false, part, all: () => part({ offset: 0, size: halves.length }) };
 }
 
-/** @param flat is not copied */
+/**
+ * Weights in their own array.
+ * @param flat the array, which is not copied
+ */
 export const plainWeights = (flat: Float32Array): FrozenWeights => ({
   isShared: true,
   part: ({ offset, size }) => flat.subarray(offset, offset + size),
@@ -43,7 +49,7 @@ export function digestOf(weights: FrozenWeights, ranges: readonly Range[]): stri
 export const bytesOf = (array: Float32Array): Uint8Array =>
   new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 
-/** Undefined where a lower half of a float32 is not 0. */
+/** Upper 16 bits of each float32; undefined if any lower half is not 0. */
 function upperHalves(flat: Float32Array): Uint16Array | undefined {
   const bits = new Uint32Array(flat.buffer, flat.byteOffset, flat.length);
   for (let i = 0; i < bits.length; i++) if ((bits[i]! & 0xffff) !== 0) return undefined;

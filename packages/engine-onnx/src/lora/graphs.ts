@@ -1,4 +1,4 @@
-/** The two graphs of adapters: their gradients, and the merged weights. */
+/** The two graphs of adapters: their gradients, and merging. */
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import { differentiated, type TrainingGraphOptions } from '../model/training-graphs.js';
@@ -9,8 +9,8 @@ import { adapterScale, adapterSpecs, adapterTargets, type AdapterPlan } from './
 
 /**
  * The gradient graph of `model/training-graphs.ts` with the matrices of the adapters as further
- * inputs, and `grad.<matrix>` of these as its only outputs. Its parameters are the merged
- * ones, so it differentiates what the sampler computes.
+ * inputs, and only their gradients `grad.<matrix>` as outputs. Its parameters are the merged ones,
+ * so it differentiates the function that the sampler computes.
  */
 export function adapterGradientGraph(
   config: ModelConfig,
@@ -41,7 +41,9 @@ export function adapterGradientGraph(
   return graph.encode();
 }
 
-/** `merged` = `weight` + scale `b` `a` for one layer of any size: [O, I], [O, r] and [r, I]. */
+/**
+ * `merged` = `weight` + scale `b` `a` for one layer of any size. Shapes: [O, I], [O, r] and [r, I].
+ */
 export function mergeGraph(plan: AdapterPlan): Uint8Array {
   const graph = new Graph();
   const weight = graph.input('weight', 'float32', ['O', 'I']);

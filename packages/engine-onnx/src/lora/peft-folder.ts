@@ -30,7 +30,7 @@ export interface SaveAdaptersOptions extends AdapterState {
   readonly baseModel: string;
 }
 
-/** Equal adapters give equal bytes. */
+/** Writes the adapters. Equal adapters give equal bytes. */
 export async function saveAdapters(
   directory: string,
   { config, plan, flat, baseModel }: SaveAdaptersOptions,
@@ -71,8 +71,8 @@ function peftConfig(
 }
 
 /**
- * Keys that change the meaning of the matrices, with the only value that is understood. Whatever else a
- * config says concerns how they were trained.
+ * Keys that change the meaning of the matrices, with the only supported values. All other keys of a
+ * config concern how they were trained.
  */
 const understood = {
   peft_type: ['LORA'],
@@ -83,7 +83,7 @@ const understood = {
   use_qalora: [false, undefined],
   lora_bias: [false, undefined],
 } as const;
-/** Likewise: they name layers that are different, and must name none. */
+/** Keys that name layers with exceptions; they must be empty. */
 const exceptions = [
   'rank_pattern',
   'alpha_pattern',
@@ -95,7 +95,7 @@ const exceptions = [
 
 const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number().positive() });
 
-/** @throws CheckpointError naming the file, and what in it does not fit the model */
+/** @throws CheckpointError naming the file, and the part of it that does not match the model */
 export async function loadAdapters(directory: string, config: ModelConfig): Promise<AdapterState> {
   const { r: rank, lora_alpha: alpha } = await readConfig(join(directory, configFile));
   const path = join(directory, weightFile);
@@ -128,7 +128,10 @@ async function readMatrices(
   return { plan, flat };
 }
 
-/** Configs name layers in many ways (endings, patterns, full names), so the tensors decide. */
+/**
+ * Names of the layers with adapters. They are read from the tensors, because configs name layers in
+ * many ways (endings, patterns, full names).
+ */
 function adaptedModules(
   file: SafetensorsFile,
   config: ModelConfig,

@@ -1,17 +1,17 @@
-/** Layers that get a low-rank adapter, of what rank and scale. */
+/** Plans which layers get a low-rank adapter, with its rank and scale. */
 import { EngineError } from '@trinity-rft/core';
 
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 
-/** New adapters: a layer learns alpha / rank B A. */
+/** New adapters: each layer learns alpha / rank B A. */
 export interface NewAdapters {
-  /** Rows of A and columns of B, at least 1. */
+  /** Number of rows of A and of columns of B, at least 1. */
   readonly rank: number;
-  /** Positive. */
+  /** Numerator of the scale; positive. */
   readonly alpha: number;
   /**
-   * PEFT's names, such as `q_proj`; `all-linear` is every linear layer except the head.
+   * Module names of PEFT, such as `q_proj`; `all-linear` is every linear layer except the head.
    * @default "all-linear"
    */
   readonly targetModules?: 'all-linear' | readonly string[];
@@ -19,14 +19,14 @@ export interface NewAdapters {
   readonly seed?: number;
 }
 
-/** Existing adapters: a folder as PEFT writes it, which defines rank, scale and layers. */
+/** Existing adapters: a folder in the layout of PEFT, which defines rank, scale and layers. */
 export interface StoredAdapters {
   readonly path: string;
 }
 
 export type LoraOptions = NewAdapters | StoredAdapters;
 
-/** {@link NewAdapters} with its names checked. */
+/** {@link NewAdapters} after checking the names. */
 export interface AdapterPlan {
   readonly rank: number;
   readonly alpha: number;
@@ -38,13 +38,15 @@ export interface AdapterPlan {
 export interface AdapterTarget {
   /** The frozen matrix W [out, in]. */
   readonly weight: ParameterSpec;
-  /** A [r, in]; offsets are those of the flat array of all adapters. */
+  /** A [r, in]; its offset refers to the flat array of all adapters. */
   readonly a: ParameterSpec;
   /** B [out, r] */
   readonly b: ParameterSpec;
 }
 
-/** Experts have no adapters, as with PEFT, to which they are no layers. */
+/**
+ * Matches weights of linear layers. Experts have no adapters: PEFT does not treat them as layers.
+ */
 const linearName = /(?<!\.experts\.\d+)\.(?<module>\w+_proj)\.weight$/;
 
 const moduleOf = ({ name }: ParameterSpec): string | undefined =>
@@ -55,7 +57,7 @@ function linearModules(config: ModelConfig): readonly string[] {
   return [...new Set(parameterSpecs(config).flatMap((spec) => moduleOf(spec) ?? []))];
 }
 
-/** @throws EngineError naming what does not fit the model */
+/** @throws EngineError naming the option that does not match the model */
 export function planAdapters(
   config: ModelConfig,
   { rank, alpha, targetModules = 'all-linear' }: NewAdapters,
@@ -85,12 +87,12 @@ function namedModules(
 const invalid = (message: string): EngineError =>
   new EngineError(message, { code: 'ENGINE_OPTIONS' });
 
-/** Factor on B A. */
+/** Factor by which B A is multiplied. */
 export const adapterScale = ({ rank, alpha }: AdapterPlan): number => alpha / rank;
 
 /**
- * Every layer with an adapter, in the order of the model. The flat array of all adapters holds A and
- * then B of each.
+ * Every layer with an adapter, in the order of the model. The flat array of all adapters holds A
+ * and then B of each layer.
  */
 export function adapterTargets(
   config: ModelConfig,

@@ -7,13 +7,13 @@ import { layerTraits, type ModelConfig } from './config.js';
 import { layerPrefix } from './parameters.js';
 import { normalize, projectNamed, type Trunk } from './trunk.js';
 
-/** How the scores of a layer are made. */
+/** Options for computing the attention scores of a layer. */
 export function attentionOptions(config: ModelConfig, layer: number): AttentionOptions {
   const { attentionScale: scale, attentionCap: cap } = config;
   return { scale, cap, window: layerTraits(config, layer).window };
 }
 
-/** `h` [B, S, d] -> [B, S, d] */
+/** Applies attention to `h`. [B, S, d] -> [B, S, d] */
 export function attend(trunk: Trunk, layer: number, h: Value): Value {
   const { config } = trunk;
   const made = projections(trunk, layer, h);
@@ -30,7 +30,7 @@ type Part = 'q' | 'k' | 'v';
 const headsOf = ({ heads, kvHeads }: ModelConfig, part: Part): number =>
   part === 'q' ? heads : kvHeads;
 
-/** Queries, keys and values, side by side: from one matrix each, or all from one. */
+/** Queries, keys and values from one matrix each, or from one matrix for all. */
 function projections(trunk: Trunk, layer: number, h: Value): (part: Part) => Value {
   const { config } = trunk;
   const prefix = `${layerPrefix(layer)}self_attn.`;
@@ -41,7 +41,7 @@ function projections(trunk: Trunk, layer: number, h: Value): (part: Part) => Val
   return (part) => columns(all, starts[part], headsOf(config, part) * headDim);
 }
 
-/** [B, S, H D] -> [B, H, S, D], queries and keys normalised */
+/** Splits a projection into heads, with queries and keys normalised. [B, S, H D] -> [B, H, S, D] */
 function inHeads(trunk: Trunk, layer: number, flat: Value, part: Part): Value {
   const { config } = trunk;
   const scope = part !== 'v' && config.qkNorm ? (config.qkNormScope ?? 'head') : undefined;

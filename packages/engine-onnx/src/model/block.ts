@@ -1,4 +1,7 @@
-/** The decoder block of every family, and the stack of blocks. Graphs differ only in their attention. */
+/**
+ * The decoder block of every family, and the stack of blocks. Only the attention differs between
+ * graphs.
+ */
 import type { Value } from '../onnx/graph/graph.js';
 import { add, multiply } from '../onnx/ops/elementwise.js';
 import { attend } from './attend.js';
@@ -6,7 +9,10 @@ import { feedForward } from './feed-forward.js';
 import { layerPrefix, normNames, type BranchNorms } from './parameters.js';
 import { normalize, type Trunk } from './trunk.js';
 
-/** All blocks in sequence, without the final norm. `x`, rows of the embedding matrix, [B, S, d] -> [B, S, d] */
+/**
+ * All blocks in sequence, without the final norm. `x` holds rows of the embedding matrix. [B, S, d]
+ * -> [B, S, d]
+ */
 export function decoder(trunk: Trunk, x: Value): Value {
   const { embeddingScale, layers } = trunk.config;
   let state = embeddingScale ? multiply(x, x.graph.scalar(embeddingScale)) : x;
@@ -20,7 +26,7 @@ export function block(trunk: Trunk, layer: number, x: Value): Value {
   return branch(trunk, layer, attended, mlp, (h) => feedForward(trunk, layer, h));
 }
 
-/** x + f(x), with norms before f, after it, or both. */
+/** x + f(x), with a norm before f, after it, or both. */
 function branch(
   trunk: Trunk,
   layer: number,

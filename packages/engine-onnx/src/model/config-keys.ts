@@ -1,4 +1,4 @@
-/** The keys of `config.json` that are read, and what is said about the others. */
+/** The keys of `config.json` that are read, with messages for unsupported values. */
 import { CheckpointError } from '@trinity-rft/core';
 import { z } from 'zod';
 
@@ -36,13 +36,13 @@ const rope = z.looseObject(
 );
 export type RopeKeys = z.infer<typeof rope>;
 
-/** Value of `rope_parameters` if it differs by the type of a layer. */
+/** `rope_parameters` in the form that depends on the type of a layer. */
 const ropeByLayerType = z.looseObject(
   { full_attention: rope, sliding_attention: rope.nullish() },
   section,
 );
 
-/** Names of activations, some of which are one function. */
+/** Activations by name; several names can stand for the same function. */
 export const activations: Readonly<Record<string, Activation>> = {
   silu: 'silu',
   swish: 'silu',
@@ -105,10 +105,10 @@ const schema = z.looseObject({
     .nullish(),
 });
 
-/** A config.json whose values are of the right types. */
+/** A config.json whose values have the right types. */
 export type ConfigKeys = z.infer<typeof schema>;
 
-/** @throws CheckpointError that names the first key that is wrong */
+/** @throws CheckpointError that names the first invalid key */
 export function readConfigKeys(json: unknown, file: string): ConfigKeys {
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;

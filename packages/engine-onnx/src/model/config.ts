@@ -1,4 +1,6 @@
-/** The shape of a model: a `config.json` of Hugging Face, checked and in one format for all families. */
+/**
+ * The shape of a model: Hugging Face's `config.json`, validated and in one format for all families.
+ */
 
 /** Families by `model_type` of config.json. */
 export const modelFamilies = [
@@ -28,62 +30,65 @@ export type RopeScaling =
   | {
       readonly kind: 'yarn';
       readonly factor: number;
-      /** Rotations over the original positions from which a frequency is kept. */
+      /** Minimum number of rotations over the original positions for a frequency to be kept. */
       readonly betaFast: number;
-      /** Rotations up to which a frequency is divided by the factor. */
+      /** Maximum number of rotations for a frequency to be divided by the factor. */
       readonly betaSlow: number;
-      /** Factor on cosines and sines. */
+      /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;
       readonly originalMaxPositions: number;
-      /** The bounds of the blend are whole dimensions. */
+      /** True if the bounds of the blend are rounded to whole dimensions. */
       readonly truncate: boolean;
     };
 
-/** Rotary embeddings of some layers, where they differ from those of the model. */
+/** Rotary embeddings of the layers for which they differ from those of the model. */
 export interface LocalRope {
   readonly theta: number;
   readonly scaling?: RopeScaling;
 }
 
-/** Traits that distinguish one layer from a layer that sees all positions before it. */
+/** Traits of a layer that differs from the default, which sees all earlier positions. */
 export interface LayerTraits {
-  /** Positions that a query sees, its own among them. @default all up to its own */
+  /** Number of positions that a query sees, including its own. @default all up to its own */
   readonly window?: number;
-  /** `local`: by {@link ModelConfig.localRope}; `none`: positions are not rotated. @default the model's */
+  /**
+   * `local` uses {@link ModelConfig.localRope}; `none` does not rotate positions. @default that of
+   * the model
+   */
   readonly rope?: 'local' | 'none';
-  /** A plain feed-forward block in a model of experts. */
+  /** True for a plain feed-forward block in a model with experts. */
   readonly dense?: true;
 }
 
-/** Feed-forward blocks of which a router picks some for every token. */
+/** Feed-forward blocks of which a router selects some for every token. */
 export interface Experts {
   readonly count: number;
-  /** Experts per token. */
+  /** Number of experts per token. */
   readonly active: number;
   /** Width of one expert. */
   readonly size: number;
-  /** The weights of the picked experts sum to 1. */
+  /** True if the weights of the selected experts are scaled to sum to 1. */
   readonly normalize: boolean;
 }
 
-/** Activation of the gate: silu, or GELU by the error function or by its tanh approximation. */
+/** Activation of the gate: silu, or GELU with the error function or its tanh approximation. */
 export type Activation = 'silu' | 'gelu' | 'gelu_tanh';
 
 /**
- * Where the norms of a block's two branches stand: x + f(norm(x)), x + norm(f(x)), or x +
+ * Position of the norms of a block's two branches: x + f(norm(x)), x + norm(f(x)), or x +
  * norm(f(norm(x))).
  */
 export type NormPlacement = 'before' | 'after' | 'around';
 
-/** Everything the graphs need to know about a model. Sizes are counts; ids are token ids. */
+/** All properties of a model that the graphs depend on. Sizes are counts; ids are token ids. */
 export interface ModelConfig {
   readonly family: ModelFamily;
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly layers: number;
-  /** Query heads. */
+  /** Number of query heads. */
   readonly heads: number;
-  /** Key and value heads; divides {@link heads}. */
+  /** Number of key and value heads; divides {@link heads}. */
   readonly kvHeads: number;
   /** Width of one head; even. */
   readonly headDim: number;
@@ -91,46 +96,51 @@ export interface ModelConfig {
   readonly normEpsilon: number;
   readonly ropeTheta: number;
   readonly ropeScaling?: RopeScaling;
-  /** @default before */
+  /** Position of the norms. @default 'before' */
   readonly norms?: NormPlacement;
-  /** Added to the weights of every norm. @default 0 */
+  /** Number that is added to the weights of every norm. @default 0 */
   readonly normOffset?: number;
-  /** RMSNorm of queries and keys. */
+  /** True if queries and keys are normalised with RMSNorm. */
   readonly qkNorm: boolean;
-  /** It covers all heads together. @default each head for itself */
+  /** Makes one norm cover all heads together. @default each head separately */
   readonly qkNormScope?: 'projection';
   readonly qkvBias: boolean;
-  /** Bias of the attention's output projection. */
+  /** True if the attention's output projection has a bias. */
   readonly outputBias: boolean;
   readonly mlpBias: boolean;
-  /** The head is the embedding matrix. */
+  /** True if the head uses the embedding matrix. */
   readonly tieEmbeddings: boolean;
-  /** One matrix makes queries, keys and values, and one makes gate and up. @default false */
+  /**
+   * True if one matrix makes queries, keys and values, and one makes gate and up. @default false
+   */
   readonly fusedProjections?: boolean;
-  /** @default silu */
+  /** @default 'silu' */
   readonly activation?: Activation;
-  /** Factor on the scores of attention. @default 1 / sqrt(headDim) */
+  /** Factor by which attention scores are multiplied. @default 1 / sqrt(headDim) */
   readonly attentionScale?: number;
-  /** Scores become cap tanh(score / cap). @default no cap */
+  /** Limits attention scores to cap tanh(score / cap). @default no cap */
   readonly attentionCap?: number;
-  /** Likewise for the logits. @default no cap */
+  /** Limits logits in the same way. @default no cap */
   readonly logitCap?: number;
-  /** Factor on the embeddings. @default 1 */
+  /** Factor by which embeddings are multiplied. @default 1 */
   readonly embeddingScale?: number;
   readonly localRope?: LocalRope;
   readonly experts?: Experts;
-  /** One per layer. @default no layer differs */
+  /** Traits of each layer. @default all layers are alike */
   readonly layerTraits?: readonly LayerTraits[];
-  /** Longest sequence the model was made for. */
+  /** Longest sequence that the model supports. */
   readonly maxPositions: number;
   readonly bosTokenId?: number;
   readonly eosTokenIds: readonly number[];
   readonly padTokenId?: number;
-  /** `value`: one number per position instead of a distribution over tokens. @default tokens */
+  /**
+   * `value` gives one number per position instead of a distribution over tokens. @default a
+   * distribution
+   */
   readonly head?: 'value';
 }
 
-/** @param layer from 0 on */
+/** @param layer index from 0 */
 export function layerTraits(config: ModelConfig, layer: number): LayerTraits {
   return config.layerTraits?.[layer] ?? {};
 }

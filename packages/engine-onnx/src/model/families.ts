@@ -1,45 +1,48 @@
-/** Common and different traits of the families, as data. */
+/** Traits of the model families, as data. */
 import type { ModelConfig, ModelFamily } from './config.js';
 
-/** Layers that have the window of `sliding_window`, where `layer_types` does not say. */
+/** Layers with the window of `sliding_window`, if `layer_types` does not name them. */
 export type WindowPattern =
-  /** All. */
+  /** All layers. */
   | 'all'
-  /** From `max_window_layers` on. */
+  /** Layers from `max_window_layers` on. */
   | 'late'
-  /** All but each `sliding_window_pattern`-th. */
+  /** All layers except each `sliding_window_pattern`-th. */
   | 'interleaved'
-  /** Those without rotary embeddings. */
+  /** Layers without rotary embeddings. */
   | 'unrotated';
 
 export interface Family {
-  /** Begins the names of its classes in transformers. */
+  /** Prefix of the family's class names in transformers. */
   readonly className: string;
-  /** Values that transformers assumes for keys that config.json lacks; null is nothing. */
+  /** Values that transformers assumes for keys that config.json lacks; null stands for no value. */
   readonly defaults: Readonly<Record<string, unknown>>;
   /** Traits of every model of the family. */
   readonly traits?: Pick<
     ModelConfig,
     'norms' | 'normOffset' | 'qkNormScope' | 'fusedProjections'
   > & { readonly qkNorm?: true };
-  /** `qkv`: of these three by construction; `key`: of all four if `attention_bias` is true. */
+  /**
+   * Projections with a bias. `qkv`: always queries, keys and values; `key`: these and the output,
+   * if the key `attention_bias` is true.
+   */
   readonly attentionBias?: 'qkv' | 'key';
-  /** Reads `mlp_bias`. */
+  /** True if `mlp_bias` applies. */
   readonly mlpBias?: true;
-  /** Embeddings are multiplied by sqrt(hidden_size). */
+  /** True if embeddings are multiplied by sqrt(hidden_size). */
   readonly scaledEmbeddings?: true;
   readonly windows?: {
     readonly layers: WindowPattern;
-    /** There are windows only if `use_sliding_window` is true. */
+    /** True if windows depend on `use_sliding_window`. */
     readonly switched?: true;
-    /** Layers with a window have rotary embeddings of their own. */
+    /** True if layers with a window have rotary embeddings of their own. */
     readonly localRope?: true;
   };
-  /** Meaning of a `rope_type` where it is not what its name says. */
+  /** Meanings of `rope_type` values that differ from their name. */
   readonly ropeTypes?: Readonly<Record<string, string>>;
-  /** Reads `no_rope_layers`. */
+  /** True if `no_rope_layers` applies. */
   readonly unrotatedLayers?: true;
-  /** Reads the keys of experts. */
+  /** True if the keys of experts apply. */
   readonly experts?: true;
 }
 

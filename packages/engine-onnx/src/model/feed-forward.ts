@@ -13,7 +13,7 @@ const gatedUnits: Readonly<Record<Activation, (gate: Value, up: Value) => Value>
   gelu_tanh: (gate, up) => multiply(geluTanh(gate), up),
 };
 
-/** `h` [B, S, d] -> [B, S, d] */
+/** Applies the branch to `h`. [B, S, d] -> [B, S, d] */
 export function feedForward(trunk: Trunk, layer: number, h: Value): Value {
   const { experts } = trunk.config;
   const prefix = `${layerPrefix(layer)}mlp.`;
@@ -22,7 +22,7 @@ export function feedForward(trunk: Trunk, layer: number, h: Value): Value {
     : unit(trunk, h, prefix);
 }
 
-/** down(act(gate(h)) * up(h)) */
+/** Gated unit: down(act(gate(h)) * up(h)). */
 function unit(trunk: Trunk, h: Value, prefix: string): Value {
   const { activation = 'silu', fusedProjections } = trunk.config;
   const [gate, up] = fusedProjections
@@ -37,9 +37,9 @@ function halves(both: Value): readonly [Value, Value] {
 }
 
 /**
- * The sum of the experts, each times its weight, which is 0 where the router has not picked it. All are
- * computed for every token: so the number of rows of a product does not depend on the tokens,
- * and neither do its sums.
+ * The sum of the experts, each multiplied by its weight, which is 0 unless the router selected it.
+ * All experts are computed for every token, so the number of rows of a product does not depend on
+ * the tokens, and neither does the order of sums.
  */
 function mixture(
   trunk: Trunk,

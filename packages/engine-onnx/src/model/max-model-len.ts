@@ -1,9 +1,9 @@
-/** The longest sequence that is asked for, and the longest that a model was made for. */
+/** Checks the requested maximum length against the positions of a model. */
 import { EngineError } from '@trinity-rft/core';
 
 import type { ModelConfig } from './config.js';
 
-/** @throws EngineError when the model has fewer positions */
+/** @throws EngineError when the model has fewer positions than requested */
 export function checkMaxModelLen(
   {
     maxModelLen,

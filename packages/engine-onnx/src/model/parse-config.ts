@@ -9,9 +9,9 @@ import { parseExperts, parseLayers } from './parse-layers.js';
 import { parseRope } from './parse-rope.js';
 
 /**
- * Reads the parsed `config.json`, in the spelling of transformers 4 or 5.
- * @param file named in errors
- * @throws CheckpointError that names the key, its value and what is supported
+ * Reads the parsed `config.json`, in the format of transformers 4 or 5.
+ * @param file path for messages
+ * @throws CheckpointError that names the key, its value and the supported values
  */
 export function parseModelConfig(json: unknown, file: string): ModelConfig {
   assertText(json, file);
@@ -57,7 +57,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   };
 }
 
-/** @throws CheckpointError for a model that has more than text as its input */
+/** @throws CheckpointError for a model that takes more than text as input */
 function assertText(json: unknown, file: string): void {
   const other = otherInput(json);
   if (other === undefined) return;
@@ -75,7 +75,7 @@ function withDefaults(json: unknown): unknown {
   return known ? { ...families[known].defaults, ...(json as object) } : json;
 }
 
-/** Keys that not all families have are read where they have a default. */
+/** True if the family of the model uses the key, which then has a default. */
 const reads = (hf: ConfigKeys, key: string): boolean =>
   Object.hasOwn(families[hf.model_type].defaults, key);
 
@@ -109,6 +109,6 @@ const capOf = (
   key: 'attn_logit_softcapping' | 'final_logit_softcapping',
 ): number | undefined => (reads(hf, key) ? (hf[key] ?? undefined) : undefined);
 
-/** Some checkpoints write -1 for no padding token. */
+/** The padding token; some checkpoints write -1 for none. */
 const padTokenId = ({ pad_token_id: id }: ConfigKeys): number | undefined =>
   id != null && id >= 0 ? id : undefined;

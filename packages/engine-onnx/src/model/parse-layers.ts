@@ -1,9 +1,9 @@
-/** Layers of a model that differ from the others: windows, positions, experts. */
+/** Reads how the layers of a model differ: windows, positions, experts. */
 import type { Experts, LayerTraits } from './config.js';
 import { invalid, type ConfigKeys } from './config-keys.js';
 import { families, type WindowPattern } from './families.js';
 
-/** One per layer; undefined if no layer differs. */
+/** Traits of each layer; undefined if all layers are alike. */
 export function parseLayers(
   hf: ConfigKeys,
   { file, maxPositions }: { readonly file: string; readonly maxPositions: number },
@@ -29,7 +29,7 @@ export function parseLayers(
   return traits.some(differs) ? traits : undefined;
 }
 
-/** Values by layer. */
+/** Makes a list with a value for each layer. */
 const each = <T>(
   { num_hidden_layers: count }: ConfigKeys,
   of: (layer: number) => T,
@@ -76,7 +76,7 @@ function inPattern(
   return pattern === 'all' || (layer + 1) % (hf.sliding_window_pattern ?? 1) !== 0;
 }
 
-/** `true` where a model of experts has a plain feed-forward block. */
+/** True for each layer with a plain feed-forward block in a model with experts. */
 function denseLayers(hf: ConfigKeys): readonly (true | undefined)[] {
   const { mlp_only_layers: listed, decoder_sparse_step: step } = hf;
   const routed = (layer: number): boolean =>

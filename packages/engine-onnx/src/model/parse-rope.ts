@@ -1,9 +1,9 @@
-/** The settings of rotary embeddings in config.json. */
+/** Reads the settings of rotary embeddings in config.json. */
 import type { LocalRope, RopeScaling } from './config.js';
 import { invalid, type ConfigKeys, type RopeKeys } from './config-keys.js';
 import { families } from './families.js';
 
-/** The rotary embeddings of a model, and those of its layers with a window. */
+/** The rotary embeddings of a model, and of its layers with a window. */
 export interface ParsedRope {
   readonly theta: number;
   readonly scaling: RopeScaling | undefined;
@@ -16,8 +16,8 @@ interface Context {
 }
 
 /**
- * In the spelling of transformers 4 (`rope_theta`, `rope_scaling`, `rope_local_base_freq`) or 5
- * (`rope_parameters`, which may differ by the type of a layer).
+ * Reads the settings in the format of transformers 4 (`rope_theta`, `rope_scaling`,
+ * `rope_local_base_freq`) or 5 (`rope_parameters`, which may depend on the type of a layer).
  */
 export function parseRope(hf: ConfigKeys, context: Context): ParsedRope {
   const { full, sliding } = byLayerType(hf);
@@ -59,7 +59,7 @@ interface Scaling {
   readonly need: (key: 'factor' | 'low_freq_factor' | 'high_freq_factor') => number;
 }
 
-/** Scalings by `rope_type`. */
+/** Functions that read a scaling, by `rope_type`. */
 const scalings: Readonly<
   Record<string, (rope: RopeKeys, scaling: Scaling) => RopeScaling | undefined>
 > = {
@@ -98,7 +98,7 @@ function withOriginal(rope: RopeKeys, hf: ConfigKeys, { file, maxPositions }: Co
   };
 }
 
-/** @see Peng et al., arXiv:2309.00071, equation 22; with `mscale`, as DeepSeek-V2 has it */
+/** @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2 */
 function yarnAttentionFactor({ mscale, mscale_all_dim: all }: RopeKeys, factor: number): number {
   const scale = (by: number): number => (factor <= 1 ? 1 : 0.1 * by * Math.log(factor) + 1);
   return mscale != null && all != null ? scale(mscale) / scale(all) : scale(1);

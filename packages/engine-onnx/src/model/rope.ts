@@ -1,25 +1,25 @@
-/** Tables of rotary angles, computed in JavaScript and fed to the graphs. */
+/** Tables of rotary angles, computed in JavaScript as inputs of the graphs. */
 import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig, RopeScaling } from './config.js';
 import type { Feeds } from './weights.js';
 
 export interface RopeTables {
-  /** Positions that the tables hold. */
+  /** Number of positions in the tables. */
   readonly length: number;
   /** [length, headDim / 2] */
   readonly cos: Float32Array;
   readonly sin: Float32Array;
 }
 
-/** Parameters on which angles depend. */
+/** Parameters that determine the angles. */
 export interface RopeShape {
-  /** Even. */
+  /** Width of one head; even. */
   readonly headDim: number;
   readonly ropeTheta: number;
   readonly ropeScaling?: RopeScaling;
 }
 
-/** Cosines and sines of position * frequency, in float64 and rounded once. */
+/** Cosines and sines of position * frequency, computed in float64 and rounded once. */
 export function ropeTables(shape: RopeShape, length: number): RopeTables {
   const frequencies = ropeFrequencies(shape);
   const { ropeScaling: scaling } = shape;
@@ -38,9 +38,9 @@ export function ropeTables(shape: RopeShape, length: number): RopeTables {
 }
 
 /**
- * Angle per position of each pair of dimensions: theta^(-2i / D), scaled as the config says.
- * [headDim / 2]
- * @see Su et al., arXiv:2104.09864; for `llama3`, the Llama 3.1 model card's `rope_scaling`
+ * Angle per position of each pair of dimensions: theta^(-2i / D), scaled according to the config.
+ * [headDim / 2] @see Su et al., arXiv:2104.09864; for `llama3`, the Llama 3.1 model card's
+ * `rope_scaling`
  */
 export function ropeFrequencies(shape: RopeShape): Float64Array {
   const half = shape.headDim / 2;
@@ -48,7 +48,7 @@ export function ropeFrequencies(shape: RopeShape): Float64Array {
   return Float64Array.from({ length: half }, (_, i) => scale(shape.ropeTheta ** (-i / half), i));
 }
 
-/** A frequency, scaled; `i` is the pair of dimensions that it turns. */
+/** Scales a frequency; `i` is the index of its pair of dimensions. */
 type Scale = (frequency: number, i: number) => number;
 
 function scaleOf(shape: RopeShape): Scale {
@@ -58,7 +58,7 @@ function scaleOf(shape: RopeShape): Scale {
   return scaling.kind === 'llama3' ? llama3(scaling) : yarn(shape, scaling);
 }
 
-/** Keeps fast rotations, divides slow ones by the factor, and blends between the two. */
+/** Keeps high frequencies, divides low ones by the factor, and blends between them. */
 function llama3({
   factor,
   lowFreqFactor,
@@ -75,14 +75,14 @@ function llama3({
 }
 
 /**
- * Likewise, with the blend along the dimensions.
- * @see Peng et al., arXiv:2309.00071, section 3.2, as transformers computes it
+ * Like {@link llama3}, with the blend along the dimensions. @see Peng et al., arXiv:2309.00071,
+ * section 3.2, as transformers computes it
  */
 function yarn(
   { headDim, ropeTheta }: RopeShape,
   scaling: Extract<RopeScaling, { kind: 'yarn' }>,
 ): Scale {
-  /** The dimension that turns so often over the original positions. */
+  /** The dimension that makes this number of turns over the original positions. */
   const dimension = (turns: number): number =>
     (headDim * Math.log(scaling.originalMaxPositions / (turns * 2 * Math.PI))) /
     (2 * Math.log(ropeTheta));
@@ -96,7 +96,10 @@ function yarn(
   };
 }
 
-/** Inputs for the graphs. Tables grow by doubling, so a run computes them only a few times. */
+/**
+ * Rotary tables as inputs of the graphs. Tables grow by doubling, so they are computed only a few
+ * times.
+ */
 export class RopeFeeds {
   readonly #config: ModelConfig;
   #length = 0;
@@ -106,7 +109,10 @@ export class RopeFeeds {
     this.#config = config;
   }
 
-  /** `rope_cos` and `rope_sin` for positions below `length`, and those of layers with others. */
+  /**
+   * `rope_cos` and `rope_sin` for positions below `length`, and the tables of layers that have
+   * their own.
+   */
   feeds(length: number): Feeds {
     if (length > this.#length) {
       const { headDim, localRope } = this.#config;

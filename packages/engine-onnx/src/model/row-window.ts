@@ -1,23 +1,26 @@
 /**
- * How many rows one run of a graph may have, so that the result of a row does not depend on the other
- * rows, bit for bit.
+ * Number of rows that one run of a graph may have, so that the result of a row does not depend on
+ * the other rows, bit for bit.
  */
 import type { ModelConfig } from './config.js';
 import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm-blocks.js';
 import { linearShapes } from './parameters.js';
 
-/** A run has at least `min` rows (the caller pads with rows whose results it drops), at most `max`. */
+/**
+ * A run has at least `min` rows and at most `max`. To reach `min`, the caller pads with rows whose
+ * results it drops.
+ */
 export interface RowWindow {
   readonly min: number;
   readonly max: number;
 }
 
-/** More rows are not faster. */
+/** Maximum number of rows; more rows are not faster. */
 const maxRows = 512;
 
 /**
- * The window whose row counts all give equal blocks in every linear layer of a model; of several
- * windows the one with the largest ratio of `max` to `min`.
+ * The window in which all row counts give equal blocks in every linear layer of a model. Among
+ * several windows, the one with the largest ratio of `max` to `min`.
  */
 export function rowWindow(config: ModelConfig, threads: number): RowWindow {
   const layers = linearShapes(config);
@@ -34,7 +37,7 @@ export function rowWindow(config: ModelConfig, threads: number): RowWindow {
   return best;
 }
 
-/** The block lengths that the columns of each layer are summed with. */
+/** Lengths of the blocks in which the columns of each layer are summed. */
 function blocksOf(layers: readonly LinearShape[], rows: number, threads: number): string {
   return layers
     .map((shape) => {

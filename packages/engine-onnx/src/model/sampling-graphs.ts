@@ -38,7 +38,7 @@ import { embed, parameterInputs, tableInputs, type Attention, type Trunk } from 
 
 export type DecodeVariant = 'sampled' | 'logprobs';
 
-/** ONNX bytes of the graph that reads prompts. */
+/** ONNX bytes of the graph that reads prompts into the cache. */
 export function prefillGraph(config: ModelConfig): Uint8Array {
   const graph = new Graph();
   const ids = graph.input('ids', 'int32', ['B', 'S']);
@@ -52,7 +52,7 @@ export function prefillGraph(config: ModelConfig): Uint8Array {
   return graph.encode();
 }
 
-/** ONNX bytes of the graph that reads one token per row and continues it. */
+/** ONNX bytes of the graph that reads one token per row and draws the next. */
 export function decodeGraph(
   config: ModelConfig,
   options: { readonly variant: DecodeVariant },

@@ -1,10 +1,10 @@
-/** The bytes that the token ids of a model stand for. */
+/** The bytes that each token id stands for. */
 
 /** The byte string of each token id. */
 export interface TokenBytes {
-  /** Those of all tokens, one after the other. */
+  /** The byte strings of all tokens, one after another. */
   readonly bytes: Uint8Array;
-  /** Token t is `bytes[offsets[t] .. offsets[t + 1])`; ids beyond have no bytes. */
+  /** Token t is `bytes[offsets[t] .. offsets[t + 1])`; ids beyond the table have no bytes. */
   readonly offsets: Uint32Array;
 }
 

@@ -1,4 +1,7 @@
-/** Reverse-mode differentiation: walks the values backwards and sums what their pullbacks return. */
+/**
+ * Reverse-mode differentiation: visits the values backwards and sums the results of their
+ * pullbacks.
+ */
 import { InvariantError } from '@trinity-rft/core';
 import type { Value } from './graph/graph.js';
 import { add } from './ops/elementwise.js';

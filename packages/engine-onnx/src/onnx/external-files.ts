@@ -1,4 +1,4 @@
-/** Places of the bytes of weights: inside the model file, or in files beside it. */
+/** Places for the bytes of weights: inside the model file, or in files beside it. */
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -15,8 +15,10 @@ export interface WeightPlace {
 }
 
 /**
- * Files are named as transformers.js looks for them: `model.onnx_data`, `model.onnx_data_1` ...
- * @param options.most bytes of a file beside the model; undefined: all bytes go into the model file
+ * Creates places in files with the names that transformers.js expects: `model.onnx_data`,
+ * `model.onnx_data_1` ...
+ * @param options.most maximum bytes of a file beside the model; undefined to put all bytes into the
+ * model file
  */
 export function weightPlace(options: {
   readonly folder: string;

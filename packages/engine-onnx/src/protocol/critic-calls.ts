@@ -1,4 +1,4 @@
-/** Options of a critic's thread, and the calls that it answers. */
+/** Options of a critic's thread, and the calls that it handles. */
 import type { TrainingMemory } from '../train/memory.js';
 import type { Metrics } from '@trinity-rft/core';
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';

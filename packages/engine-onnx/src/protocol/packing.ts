@@ -1,6 +1,6 @@
 /**
- * Batches and sequences as a few long typed arrays, which cross to another thread without being
- * copied.
+ * Packs batches and sequences into a few long typed arrays, which another thread receives without
+ * copies.
  */
 import { MessagePort, type Transferable } from 'node:worker_threads';
 
@@ -8,9 +8,12 @@ import type { SampledSequence, TokenBatch, TokenLogprob } from '@trinity-rft/cor
 
 /** A batch in a few arrays instead of an object per row. */
 export interface PackedBatch {
-  /** The tokens of all rows in sequence. */
+  /** The tokens of all rows, one row after another. */
   readonly tokens: Int32Array;
-  /** Tokens per row; float64, so that invalid numbers arrive unchanged and are rejected. */
+  /**
+   * Number of tokens of each row, in float64, so that invalid numbers arrive unchanged and are
+   * rejected.
+   */
   readonly lengths: Float64Array;
   readonly promptLengths: Float64Array;
   readonly temperatures: Float64Array;
@@ -44,7 +47,7 @@ export function unpackBatch(packed: PackedBatch): TokenBatch {
 
 /** The choices of one request. */
 export interface PackedSequences {
-  /** The tokens of all choices in sequence. */
+  /** The tokens of all choices, one choice after another. */
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
   readonly choices: readonly ({ readonly length: number } & Pick<
@@ -55,12 +58,12 @@ export interface PackedSequences {
   readonly top?: PackedTop;
 }
 
-/** Alternatives of all tokens of all choices in sequence. */
+/** Alternatives of the tokens of all choices, in order. */
 interface PackedTop {
-  /** Alternatives per token. */
+  /** Number of alternatives of each token. */
   readonly counts: Uint8Array;
   readonly tokens: Int32Array;
-  /** float64, in which log-probabilities of a truncated distribution are computed. */
+  /** Log-probabilities in float64, as they are computed for a truncated distribution. */
   readonly logprobs: Float64Array;
 }
 
@@ -121,8 +124,8 @@ function unpackTop({ counts, tokens, logprobs }: PackedTop): TokenLogprob[][] {
 }
 
 /**
- * The buffers and ports in a message, to hand over instead of copying them. The arrays of such a
- * message must belong to it alone.
+ * The buffers and ports in a message, which are transferred instead of copied. The arrays of such a
+ * message must not be used elsewhere.
  */
 export function transferables(value: unknown): Transferable[] {
   if (value instanceof MessagePort) return [value];

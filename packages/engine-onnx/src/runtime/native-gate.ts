@@ -1,9 +1,12 @@
 /**
- * Keeps a thread from being ended inside ONNX Runtime: its binding aborts the whole process when it
- * returns into a thread that is ending.
+ * Keeps a thread from being terminated inside ONNX Runtime, whose binding aborts the whole process
+ * when it returns into a thread that is terminating.
  */
 
-/** Shared by the thread that computes and the one that started it: calls inside, and stop. */
+/**
+ * State that the computing thread shares with the thread that started it: the number of calls
+ * inside, and the stop flag.
+ */
 export type GateState = Int32Array<SharedArrayBuffer>;
 
 const inside = 0;
@@ -13,12 +16,12 @@ export const createGateState = (): GateState => new Int32Array(new SharedArrayBu
 
 let own: GateState | undefined;
 
-/** In the thread that computes: calls go through this gate from now on. */
+/** Makes the calls of this thread go through the gate. */
 export function useGate(state: GateState): void {
   own = state;
 }
 
-/** Makes a call of the runtime, unless the gate is closed: then the thread waits for its end. */
+/** Calls the runtime. If the gate is closed, the thread waits to be terminated instead. */
 export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
   const gate = own;
   if (!gate) return call();
@@ -39,7 +42,7 @@ function leave(gate: GateState): void {
   Atomics.notify(gate, inside);
 }
 
-/** Closes the gate and resolves once no call is inside. */
+/** Closes the gate and waits until no call is inside. */
 export async function closeGate(gate: GateState): Promise<void> {
   Atomics.store(gate, stop, 1);
   for (let calls = Atomics.load(gate, inside); calls > 0; calls = Atomics.load(gate, inside))
@@ -48,13 +51,16 @@ export async function closeGate(gate: GateState): Promise<void> {
 
 const recheckMs = 1000;
 
-/** For a thread that has ended, perhaps inside. */
+/** Resets the count for a thread that has ended, perhaps during a call. */
 export function leaveGate(gate: GateState): void {
   Atomics.store(gate, inside, 0);
   Atomics.notify(gate, inside);
 }
 
-/** Like {@link closeGate} without an event loop. Returns false when the time is over. */
+/**
+ * Like {@link closeGate}, but blocks the thread. Returns false if calls are still inside at the
+ * deadline.
+ */
 export function closeGateNow(gate: GateState, deadlineMs: number): boolean {
   Atomics.store(gate, stop, 1);
   for (let calls = Atomics.load(gate, inside); calls > 0; calls = Atomics.load(gate, inside))

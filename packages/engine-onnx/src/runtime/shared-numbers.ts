@@ -1,9 +1,12 @@
-/** Arrays that the threads of one engine work on together. */
+/** Arrays that the threads of one engine share. */
 
-/** With fewer numbers, telling another thread takes longer than the work. */
+/**
+ * Minimum count for sharing: with fewer numbers, notifying another thread takes longer than the
+ * work.
+ */
 export const leastShared = 2 ** 20;
 
-/** Zeros; in memory that can be shared, if they are many. */
+/** An array of zeros, in shared memory if it is large. */
 export function sharedNumbers(count: number): Float32Array {
   return count < leastShared
     ? new Float32Array(count)

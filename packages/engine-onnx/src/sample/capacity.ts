@@ -1,20 +1,20 @@
 /**
- * Chooses the cache capacity of each sequence: short sequences should not pay for long ones, and
- * runs should not have too few rows.
+ * Chooses the cache capacity of each sequence, so that short sequences do not pay for long ones and
+ * runs still have enough rows.
  */
 
-/** The costs that decide between one run with unused positions and two runs. */
+/** Costs that decide between one run with padding and two separate runs. */
 export interface CapacityCosts {
-  /** Bytes that a run reads besides the cache. */
+  /** Bytes that a run reads in addition to the cache. */
   readonly runBytes: number;
   /** Cache bytes per row and position. */
   readonly positionBytes: number;
 }
 
 /**
- * The smallest capacity that holds `positions`: four steps per doubling, multiples of 16. Attention
- * over a padded cache adds exact zeros at the end of each sum, so the capacity never changes a
- * result.
+ * The smallest capacity for `positions`: there are four per doubling, all multiples of 16.
+ * Attention over a padded cache adds exact zeros at the end of each sum, so the capacity never
+ * changes a result.
  */
 export function capacityFor(positions: number): number {
   const step = Math.max(16, 2 ** (Math.ceil(Math.log2(positions)) - 3));
@@ -23,15 +23,16 @@ export function capacityFor(positions: number): number {
 
 /**
  * A capacity for every sequence. Starting with the shortest, sequences join the next larger class
- * when reading the padding costs less than a separate run.
- * @param positions that each sequence needs @returns capacities in the same order
+ * if reading the padding costs less than a separate run.
+ * @param positions that each sequence needs
+ * @returns capacities in the same order
  */
 export function planCapacities(positions: readonly number[], costs: CapacityCosts): number[] {
   const own = positions.map(capacityFor);
   const classes = [...new Set(own)].toSorted((a, b) => a - b);
-  /** The class that each class joined. */
+  /** For each class the class that it joined. */
   const joined = new Map<number, number>();
-  /** Classes that join the next one that gets a run. */
+  /** Classes that will join the next class with a run of its own. */
   let waiting: number[] = [];
   let rows = 0;
   for (const [i, capacity] of classes.entries()) {

@@ -1,4 +1,4 @@
-/** A sequence that is being sampled, and the request it belongs to. */
+/** A sequence that is being sampled, and the request to which it belongs. */
 import { type Random, type TrinityError, createRandom, deriveSeed } from '@trinity-rft/core';
 import type { SampledSequence, SampleStop, TokenLogprob } from '@trinity-rft/core/engine';
 
@@ -10,25 +10,28 @@ import { createStopMatcher, type StopMatcher } from './stop-matcher.js';
 
 export interface Request {
   readonly plan: SamplePlan;
-  /** Choices that have been given a row so far. */
+  /** Number of choices that have been given a row so far. */
   admitted: number;
-  /** Version of the weights that all its choices are sampled from; set with the first row. */
+  /** Version of the weights for all its choices; set with the first row. */
   policyVersion: number;
-  /** Keys and values of the prompt, while choices still wait for a row. */
+  /** Keys and values of the prompt, kept while choices still wait for a row. */
   prefix?: PromptCache | undefined;
   readonly results: (SampledSequence | undefined)[];
-  /** Answered, failed or cancelled: what is still computed for it is dropped. */
+  /**
+   * True once it is answered, failed or cancelled: results that are still computed for it are
+   * dropped.
+   */
   settled: boolean;
-  /** Called with every token that is drawn. */
+  /** Called for every token that is drawn. */
   readonly onToken?: TokenReport;
   readonly resolve: (sequences: readonly SampledSequence[]) => void;
   readonly reject: (error: TrinityError) => void;
 }
 
-/** `choice` counts all choices of the engine's caller. */
+/** `choice` counts through all choices of the caller's request. */
 export type TokenReport = (choice: number, token: number) => void;
 
-/** One row of the result of a prefill run. */
+/** A row in the result of a prefill run. */
 interface PromptCache {
   /** [B, 2 L KV, stride, D] */
   readonly data: Float32Array;
@@ -56,7 +59,7 @@ export interface TokenTexts {
   readonly constraints: ConstraintFactory;
 }
 
-/** Choice k of a request draws one number per token from the stream (seed, k). */
+/** Creates choice k of a request. It draws one number per token from the stream (seed, k). */
 export function createChoice(
   request: Request,
   index: number,

@@ -11,8 +11,8 @@ import type { SamplerKernels } from './kernels.js';
 import type { KvPool } from './kv-pool.js';
 
 /**
- * Runs the pool in as few runs as the row window allows. Rows stay where they are until the caller
- * frees those that ended.
+ * Runs the pool in as few runs as the row window allows. Rows stay until the caller frees those of
+ * sequences that ended.
  */
 export async function decodeRows(
   kernels: SamplerKernels,
@@ -58,7 +58,7 @@ async function decodeRun(
   }
 }
 
-/** The inputs that are not weights or cache. Rows beyond the choices read token 0 at position 0. */
+/** Inputs other than weights and cache. Rows beyond the choices read token 0 at position 0. */
 function rowInputs(
   variant: DecodeVariant,
   choices: readonly Choice[],
@@ -105,7 +105,7 @@ function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): 
   accept(choice, token, logprob, top);
 }
 
-/** Tokens that continue the answer, and the stop tokens if it is complete. [V] */
+/** Tokens that may come next, including stop tokens if the answer is complete. [V] */
 function allowedTokens(
   constraint: AnswerConstraint,
   stopTokenIds: ReadonlySet<number>,

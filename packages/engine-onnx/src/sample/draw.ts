@@ -6,39 +6,40 @@ import type { TokenLogprob } from '@trinity-rft/core/engine';
 
 export interface DrawOptions {
   /**
-   * Take the most probable token; of equally probable ones the smallest id. Log-probabilities stay
-   * those of the given distribution.
+   * True to take the most probable token; among equally probable ones, that with the smallest id.
+   * Log-probabilities remain those of the given distribution.
    */
   readonly greedy: boolean;
-  /** In (0, 1]. */
+  /** Share of probability for top-p, in (0, 1]. */
   readonly topP: number;
-  /** Infinity = all. */
+  /** Number of tokens for top-k; Infinity for all. */
   readonly topK: number;
-  /** Ids that may not be drawn. */
+  /** Ids that must not be drawn. */
   readonly forbidden?: ReadonlySet<number> | undefined;
-  /** 1 for each id that may be drawn. [V] @default all */
+  /** 1 for each id that may be drawn. [V] @default all ids */
   readonly allowed?: Uint8Array | undefined;
-  /** How many alternatives to report. */
+  /** Number of alternatives to report. */
   readonly topLogprobs: number;
 }
 
 export interface Draw {
   readonly token: number;
   /**
-   * Natural log of its probability in the distribution that was drawn from; not finite when a given
+   * Natural log of its probability in the distribution that was drawn from; not finite if a given
    * log-probability is not.
    */
   readonly logprob: number;
-  /** The most probable tokens of that distribution, best first; equal ones by id. */
+  /** The most probable tokens of that distribution, the best first; equal ones by id. */
   readonly top?: readonly TokenLogprob[];
 }
 
 /**
- * The token is the first one, by id, whose cumulative probability exceeds `uniform` times the
- * total: no token of probability 0 can be drawn, and rounding of the total favours no token. The
- * graph that draws inside ONNX Runtime follows the same rule in float32, so the two agree unless
- * `uniform` is within rounding of a boundary.
- * @param logprobs [V] @param uniform in [0, 1)
+ * Draws the first token, by id, whose cumulative probability exceeds `uniform` times the total: no
+ * token of probability 0 can be drawn, and rounding of the total favours no token. The graph that
+ * draws inside ONNX Runtime follows the same rule in float32, so the two agree unless `uniform` is
+ * within rounding of a boundary.
+ * @param logprobs [V]
+ * @param uniform in [0, 1)
  */
 export function drawToken(logprobs: Float32Array, uniform: number, options: DrawOptions): Draw {
   const weights = Float64Array.from(logprobs, Math.exp);
@@ -68,8 +69,8 @@ function sum(weights: Float64Array): number {
 }
 
 /**
- * The ids of the `count` largest weights, unordered; of equal weights the smaller ids.
- * `undefined` = all.
+ * Ids of the `count` largest weights, unordered; among equal weights the smaller ids. `undefined`
+ * stands for all.
  */
 function keepTopK(weights: Float64Array, count: number): Int32Array | undefined {
   if (count >= weights.length) return undefined;
@@ -103,7 +104,7 @@ function isWorse(a: number, b: number, weights: Float64Array): boolean {
 
 /**
  * The smallest set of most probable ids whose share of the candidates' probability reaches `topP`.
- * `undefined` = all tokens.
+ * `undefined` stands for all tokens.
  */
 function keepNucleus(
   candidates: Int32Array | undefined,

@@ -1,4 +1,4 @@
-/** The cache pools of all sequences: which pool a sequence belongs in, and how much memory all take. */
+/** The cache pools of all sequences: assigns sequences to pools, and accounts for their memory. */
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import { capacityFor, planCapacities } from './capacity.js';
 import type { Choice } from './choice.js';
@@ -6,7 +6,7 @@ import type { SamplerKernels } from './kernels.js';
 import { KvPool } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 
-/** Cost of starting a run, as the bytes of memory traffic that take the same time. */
+/** Cost of starting a run, in bytes of memory traffic that would take the same time. */
 const runOverheadBytes = 4 << 20;
 
 export class KvCache {
@@ -14,7 +14,7 @@ export class KvCache {
   readonly #bytes: number;
   readonly #pools = new Map<string, KvPool>();
 
-  /** @param bytes the caller stays within them by {@link rowBytes} */
+  /** @param bytes limit, which the caller must respect by means of {@link rowBytes} */
   constructor(kernels: SamplerKernels, bytes: number) {
     this.#kernels = kernels;
     this.#bytes = bytes;
@@ -30,13 +30,13 @@ export class KvCache {
     return this.#pool(plan.variant, capacityFor(plan.prompt.length));
   }
 
-  /** Bytes that a sequence needs at its longest. */
+  /** Maximum number of bytes that a sequence needs. */
   rowBytes(plan: SamplePlan): number {
     return capacityFor(plan.prompt.length + plan.maxTokens) * this.#positionBytes;
   }
 
   /**
-   * Moves sequences to the pools where they now belong. Afterwards each has room for one more
+   * Moves sequences to the pools to which they now belong. Afterwards each has room for one more
    * position.
    */
   regroup(choices: readonly Choice[]): void {
@@ -75,8 +75,8 @@ export class KvCache {
   }
 
   /**
-   * Empty pools are kept for the next sequences of their length while all pools together take at
-   * most half the memory.
+   * Drops empty pools. They are kept for later sequences of their length while all pools together
+   * take at most half the memory.
    */
   #dropEmptyPools(): void {
     let bytes = this.#pools.values().reduce((sum, pool) => sum + pool.bytes, 0);

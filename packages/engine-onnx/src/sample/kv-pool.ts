@@ -1,7 +1,7 @@
 /**
- * Keys and values of the sequences being sampled. JavaScript owns them, because the runtime copies
- * everything that it returns. A pool holds rows of one capacity for one graph, without gaps, so a
- * run's tensors are views of its arrays.
+ * Keys and values of the sequences that are being sampled. JavaScript owns them, because the
+ * runtime copies everything that it returns. A pool holds rows of one capacity for one graph,
+ * without gaps, so the tensors of a run are views of its arrays.
  */
 import { Tensor } from 'onnxruntime-node';
 
@@ -11,7 +11,7 @@ import type { Feeds } from '../model/weights.js';
 
 /** The owner of a row in a pool. */
 export interface KvOwner {
-  /** Tokens whose keys and values are stored. */
+  /** Number of tokens whose keys and values are stored. */
   cached: number;
   pool: KvPool;
   row: number;
@@ -19,17 +19,17 @@ export interface KvOwner {
 
 /** Sizes of one row. */
 interface Layout {
-  /** Key and value heads. */
+  /** Number of key and value heads. */
   readonly heads: number;
   /** Width of a head. */
   readonly width: number;
-  /** Arrays: keys and values of each layer, `k.0, v.0, k.1 ...`. */
+  /** Names of the arrays with keys and values of each layer: `k.0, v.0, k.1 ...`. */
   readonly names: readonly string[];
 }
 
 export class KvPool {
   readonly variant: DecodeVariant;
-  /** Positions per row. */
+  /** Number of positions per row. */
   readonly capacity: number;
   /** The owner of each row. */
   readonly owners: KvOwner[] = [];
@@ -39,7 +39,7 @@ export class KvPool {
   #rows = 0;
   #tensors = new Map<string, Feeds>();
 
-  /** @param margin rows that a run may take beyond the last owner */
+  /** @param margin number of rows beyond the last owner that a run may use */
   constructor(config: ModelConfig, variant: DecodeVariant, capacity: number, margin: number) {
     this.variant = variant;
     this.capacity = capacity;
@@ -52,7 +52,7 @@ export class KvPool {
     this.#arrays = names.map(() => new Float32Array(0));
   }
 
-  /** Makes room for `count` more rows at once. */
+  /** Makes room for `count` more rows in one step. */
   reserve(count: number): void {
     const wanted = this.owners.length + count + this.#margin;
     if (wanted <= this.#rows) return;
@@ -92,7 +92,8 @@ export class KvPool {
   }
 
   /**
-   * Overwrites a row with zeros. A freed row must stay finite, because attention multiplies it by 0.
+   * Overwrites a row with zeros. A freed row must stay finite, because attention multiplies it by
+   * 0.
    */
   clear(owner: KvOwner): void {
     for (const array of this.#arrays)
@@ -121,7 +122,11 @@ export class KvPool {
     owner.cached = length;
   }
 
-  /** Stores one more position. @param source [B, 2 L KV, 1, D] @param index row of `source` */
+  /**
+   * Stores one further position.
+   * @param source [B, 2 L KV, 1, D]
+   * @param index row of `source`
+   */
   append(owner: KvOwner, source: Float32Array, index: number): void {
     const { heads, width } = this.#layout;
     let from = index * this.#arrays.length * heads * width;
@@ -136,7 +141,7 @@ export class KvPool {
     owner.cached++;
   }
 
-  /** The inputs `k.<l>` and `v.<l>` of `count` rows from `start` on. */
+  /** The inputs `k.<l>` and `v.<l>` for `count` rows from `start` on. */
   feeds(start: number, count: number): Feeds {
     const key = `${start}+${count}`;
     let feeds = this.#tensors.get(key);

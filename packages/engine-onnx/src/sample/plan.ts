@@ -1,21 +1,21 @@
-/** Sampling options, checked and with defaults: what the sampler does for one request. */
+/** Validates sampling options and adds defaults: a plan for one request. */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TextGrammar } from '@trinity-rft/core/engine';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 
-/** One request as the sampler works on it. */
+/** One request in the form that the sampler uses. */
 export interface SamplePlan {
   readonly prompt: Int32Array;
   readonly choices: number;
-  /** Choices of the same request that another sampler has and that come before these. */
+  /** Number of choices of the same request that come before these, in another sampler. */
   readonly firstChoice: number;
-  /** 0 = greedy. */
+  /** 0 samples greedily. */
   readonly temperature: number;
   readonly topP: number;
-  /** Tokens that may be drawn; Infinity = all. */
+  /** Number of tokens that may be drawn; Infinity for all. */
   readonly topK: number;
-  /** At most the room that the prompt leaves. */
+  /** Maximum number of tokens, limited by the room that the prompt leaves. */
   readonly maxTokens: number;
   readonly minTokens: number;
   readonly stopTokenIds: ReadonlySet<number>;
@@ -24,19 +24,19 @@ export interface SamplePlan {
   readonly topLogprobs: number;
   readonly grammar?: TextGrammar;
   /**
-   * `sampled`: tokens are drawn inside the graph. `logprobs`: in TypeScript, from the distribution,
-   * which the graph returns.
+   * `sampled` draws tokens inside the graph. `logprobs` draws in TypeScript, from the distribution
+   * that the graph returns.
    */
   readonly variant: DecodeVariant;
 }
 
 export interface StopString {
   readonly text: string;
-  /** UTF-8. */
+  /** Text in UTF-8. */
   readonly bytes: Uint8Array;
 }
 
-/** Limits that a request must fit into. */
+/** Limits of a request. */
 export interface SampleLimits {
   readonly vocabSize: number;
   readonly maxModelLen: number;
@@ -44,10 +44,10 @@ export interface SampleLimits {
   readonly hasTokenBytes: boolean;
 }
 
-/** Alternatives per token that can be requested. */
+/** Maximum number of alternatives per token. */
 const maxTopLogprobs = 100;
 
-/** @throws ModelError 400 that names the option, its value and what is possible */
+/** @throws ModelError 400 that names the option, its value and the allowed values */
 export function planSample(
   prompt: Int32Array,
   options: SamplingOptions,

@@ -4,9 +4,9 @@ import type { Request } from './choice.js';
 import type { SamplerKernels } from './kernels.js';
 
 /**
- * Reads the prompts of `requests` and sets the `prefix` of each. Prompts share a run only with
- * prompts of the same padded length, and runs stay inside the row window, so a prompt's numbers
- * depend on the prompt alone.
+ * Reads the prompts of `requests` and sets the `prefix` of each. Prompts only share a run with
+ * prompts of the same padded length, and runs stay inside the row window, so the numbers of a
+ * prompt do not depend on other prompts.
  */
 export async function prefillPrompts(
   kernels: SamplerKernels,
@@ -28,8 +28,8 @@ export async function prefillPrompts(
 }
 
 /**
- * Depends on the prompt alone. Short prompts are often equally long, and padding would cost them
- * much; long ones gain by sharing runs.
+ * Padded length of a prompt. Short prompts are often equally long, and padding would be expensive
+ * for them; long ones gain by sharing runs.
  */
 function paddedLength(length: number): number {
   return length <= 16 ? length : Math.ceil(length / 16) * 16;

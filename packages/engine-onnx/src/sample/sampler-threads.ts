@@ -1,10 +1,10 @@
-/** How the threads of an engine are divided among samplers. */
+/** Divides the threads of an engine among samplers. */
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 
 export interface SamplerThreads {
   /**
-   * Parallel samplers, each in its own thread with its own sequences and a copy of the
+   * Number of parallel samplers, each in its own thread with its own sequences and a copy of the
    * weights.
    */
   readonly samplers: number;
@@ -13,15 +13,15 @@ export interface SamplerThreads {
 }
 
 /**
- * Larger weights are not copied: their operators run long enough to share several threads. In
- * bytes.
+ * Maximum bytes of weights that are copied for further samplers: operators of a larger model run
+ * long enough to share several threads.
  */
 const maxCopiedBytes = 16 << 20;
 
 /**
  * Operators of a small model take a few microseconds: waking a second thread for each costs as much
- * as it saves, while two samplers with one thread each do twice the work. The result depends on the
- * arguments alone, because the number of threads decides how sums are rounded.
+ * as it saves, while two samplers with one thread each do twice the work. The result only depends
+ * on the arguments, because the number of threads determines how sums are rounded.
  */
 export function planSamplerThreads(config: ModelConfig, threads: number): SamplerThreads {
   return 4 * parameterCount(config) <= maxCopiedBytes

@@ -1,7 +1,7 @@
 /**
  * Continuous batching: requests wait in order of arrival, their choices get rows as rows become
- * free, and every turn of the loop reads one token per row. The result of a request depends on its
- * prompt, options, seed and weights alone, never on what else is running.
+ * free, and every turn of the loop reads one token per row. The result of a request only depends on
+ * its prompt, options, seed and weights, never on other requests.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -28,18 +28,18 @@ import type { SamplePlan } from './plan.js';
 import { prefillPrompts } from './prefill.js';
 
 export interface SchedulerOptions {
-  /** Sequences sampled at once. */
+  /** Maximum number of sequences that are sampled at once. */
   readonly maxBatchSize: number;
-  /** Bytes that keys and values may take. */
+  /** Maximum bytes for keys and values. */
   readonly cacheBytes: number;
-  /** Requests that may wait. */
+  /** Maximum number of waiting requests. */
   readonly maxQueue: number;
   readonly tokenBytes?: TokenBytes;
   /** Delays a turn of the loop until the thread is free for the sampler. @default runs at once */
   readonly turn?: (run: () => Promise<void>) => Promise<void>;
 }
 
-/** The weights that a sequence is sampled from. */
+/** Weights from which sequences are sampled. */
 export interface SamplingWeights {
   readonly flat: Float32Array;
   readonly feeds: Feeds;
@@ -51,15 +51,13 @@ export interface SamplingWeights {
 
 export interface SampleTicket {
   readonly result: Promise<readonly SampledSequence[]>;
-  /**
-   * Rejects the request with `error`; its rows are free from the next turn on.
-   */
+  /** Rejects the request with `error`; its rows are freed at the next turn. */
   cancel(error: TrinityError): void;
 }
 
 /**
- * Finds the next weights. It may release the current ones, which no sequence uses by then; when it fails after
- * that, the sampler cannot continue.
+ * Finds the next weights. It may release the current ones, which no sequence uses at that time; if
+ * it fails after that, the sampler cannot continue.
  */
 export type WeightSwitch = (
   releaseCurrent: () => void,
@@ -72,15 +70,15 @@ interface Switch {
   readonly take: WeightSwitch;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-  /** Other users who wait for the weights that are in use after it. */
+  /** Other users who wait for the weights after this change. */
   readonly borrowers: Borrower[];
 }
 
 type Borrower = Pick<PromiseWithResolvers<SamplingWeights>, 'resolve' | 'reject'>;
 
 /**
- * Prompt tokens read between two turns, so that many prompts do not delay the sequences that are
- * running.
+ * Maximum number of prompt tokens that are read between two turns, so that many prompts do not
+ * delay running sequences.
  */
 const prefillTokensPerTurn = 4096;
 
@@ -115,7 +113,7 @@ export class SampleScheduler {
     return this.#weights.version;
   }
 
-  /** Tokens sampled so far, including those of cancelled requests. */
+  /** Number of tokens sampled so far, including those of cancelled requests. */
   get sampledTokens(): number {
     return this.#sampledTokens;
   }
@@ -142,8 +140,8 @@ export class SampleScheduler {
   }
 
   /**
-   * Switches weights once every request submitted before is answered; later requests wait for it.
-   * So the order of the calls alone decides which request gets which weights.
+   * Switches weights once every earlier request is answered; later requests wait for the switch. So
+   * only the order of the calls decides which request gets which weights.
    */
   adopt(take: Switch['take']): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -170,7 +168,7 @@ export class SampleScheduler {
   }
 
   /**
-   * Rejects everything open and every later call with `error`. Resolves when no run is in progress.
+   * Rejects all open requests and later calls with `error`. Resolves when no run is in progress.
    */
   async close(error: TrinityError): Promise<void> {
     this.#rejectAll(error);
@@ -236,7 +234,7 @@ export class SampleScheduler {
     }
   }
 
-  /** Unrecoverable: the old weights are already released. */
+  /** Ends the sampler with an unrecoverable error: the old weights are already released. */
   #endWith(cause: unknown): void {
     const error = new EngineError(
       'The weights to sample from were lost while new ones were written. Open the engine again.',
@@ -265,7 +263,9 @@ export class SampleScheduler {
     this.#regroupNeeded = true;
   }
 
-  /** How many choices of which waiting requests fit into the free rows, memory and time. */
+  /**
+   * Determines how many choices of which waiting requests fit into the free rows, memory and time.
+   */
   #planAdmissions(): readonly Admission[] {
     const { maxBatchSize, cacheBytes } = this.#options;
     const admissions: Admission[] = [];
@@ -293,7 +293,7 @@ export class SampleScheduler {
     return admissions;
   }
 
-  /** Gives rows to the last `count` choices that were admitted. */
+  /** Starts the last `count` admitted choices in rows of a pool. */
   #start(request: Request, count: number, pool: KvPool): void {
     const { plan, admitted, prefix } = request;
     for (let index = admitted - count; index < admitted; index++) {
@@ -335,7 +335,7 @@ export class SampleScheduler {
   }
 
   /**
-   * Rejects every request that has started. The cache is dropped too, because it may contain
+   * Rejects every request that has started. The cache is dropped as well, because it may contain
    * numbers that are not finite.
    */
   #failStarted(error: TrinityError): void {
@@ -357,7 +357,7 @@ export class SampleScheduler {
   }
 }
 
-/** The next `count` choices of a request get rows. */
+/** Gives rows to the next `count` choices of a request. */
 interface Admission {
   readonly request: Request;
   readonly count: number;

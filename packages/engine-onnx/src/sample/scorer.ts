@@ -12,24 +12,24 @@ import type { SamplingWeights } from './scheduler.js';
 
 export interface ScorerOptions {
   /**
-   * Log-probabilities of all rows with the given weights. A row's result does not depend on the
-   * others.
+   * Computes log-probabilities of all rows with the given weights. The result of a row does not
+   * depend on the other rows.
    */
   readonly read: (
     batch: TokenBatch,
     feeds: Feeds,
   ) => Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>>;
-  /** Rows of one batch. */
+  /** Maximum number of rows in a batch. */
   readonly maxRows: number;
 }
 
-/** Part of {@link SamplingWeights} that a scorer needs. */
+/** The part of {@link SamplingWeights} that a scorer needs. */
 export type ScoringWeights = Pick<SamplingWeights, 'feeds' | 'version' | 'release'>;
 
 export interface ScoreTicket {
-  /** [R] */
+  /** Log-probabilities of the response. [R] */
   readonly result: Promise<Float32Array>;
-  /** Rejects with `error`; the row is not read unless it is being read already. */
+  /** Rejects with `error`; the row is not read unless its run is already in progress. */
   cancel(error: TrinityError): void;
 }
 
@@ -53,7 +53,10 @@ export class Scorer {
     this.#options = options;
   }
 
-  /** @param weights released when the row is answered */
+  /**
+   * Adds a row to score.
+   * @param weights released when the row is answered
+   */
   submit(row: TokenRow, weights: ScoringWeights): ScoreTicket {
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
     const entry: Entry = {
@@ -74,7 +77,7 @@ export class Scorer {
     return { result: promise, cancel: (error) => entry.settle(error) };
   }
 
-  /** Rejects everything open with `error`. Resolves when no run is in progress. */
+  /** Rejects all open rows with `error`. Resolves when no run is in progress. */
   async close(error: TrinityError): Promise<void> {
     this.#closed ??= error;
     for (const entry of this.#queue.splice(0)) entry.settle(error);
@@ -88,7 +91,7 @@ export class Scorer {
     this.#loop = undefined;
   }
 
-  /** The next waiting rows that the same weights score. */
+  /** The next waiting rows that use the same weights. */
   #next(): readonly Entry[] {
     this.#queue = this.#queue.filter((entry) => !entry.settled);
     const feeds = this.#queue[0]?.weights.feeds;

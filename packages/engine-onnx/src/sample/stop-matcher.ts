@@ -6,11 +6,14 @@ import type { TokenBytes } from '../model/token-bytes.js';
 import type { StopString } from './plan.js';
 
 export interface StopMatcher {
-  /** Adds a token; returns the stop string that it completes, of several the one that ends first. */
+  /**
+   * Adds a token; returns the stop string that it completes. Among several, that is the one that
+   * ends first.
+   */
   push(token: number): string | undefined;
 }
 
-/** Keeps only as many past bytes as the longest stop string needs. */
+/** Creates a matcher. It keeps only as many past bytes as the longest stop string needs. */
 export function createStopMatcher(
   stops: readonly StopString[],
   tokenBytes: TokenBytes,

@@ -10,8 +10,8 @@ export function isStoredType(name: string): name is StoredType {
 }
 
 /**
- * Decodes little-endian numbers. `bytes.length` is a multiple of the size of `type`; `into` has one
- * element per number.
+ * Decodes little-endian numbers. `bytes.length` must be a multiple of the size of `type`; `into`
+ * has one element per number.
  */
 export function decodeFloats(bytes: Uint8Array, type: StoredType, into: Float32Array): void {
   if (type === 'F32') {
@@ -23,7 +23,7 @@ export function decodeFloats(bytes: Uint8Array, type: StoredType, into: Float32A
   else decodeFloat16(halves, into);
 }
 
-/** bfloat16 is the upper half of a float32. */
+/** Decodes bfloat16, which is the upper half of a float32. */
 function decodeBfloat16(halves: Uint16Array, into: Float32Array): void {
   const bits = new Uint32Array(into.buffer, into.byteOffset, into.length);
   for (let i = 0; i < halves.length; i++) bits[i] = halves[i]! << 16;
@@ -33,14 +33,14 @@ function decodeFloat16(halves: Uint16Array, into: Float32Array): void {
   for (let i = 0; i < halves.length; i++) into[i] = numberOfHalf(halves[i]!);
 }
 
-/** The largest finite number of a format that is still encoded as a finite one. */
+/** The largest number that each format encodes as a finite one. */
 export const largestOf: Readonly<Record<StoredType, number>> = {
   F32: Infinity,
   BF16: Infinity,
   F16: 65_519,
 };
 
-/** Encodes little-endian, rounding to nearest, ties to even. */
+/** Encodes little-endian numbers, rounding to nearest, ties to even. */
 export function encodeFloats(values: Float32Array, type: StoredType): Uint8Array {
   if (type === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   return type === 'BF16' ? encodeBfloat16(values) : encodeFloat16(values);

@@ -5,7 +5,7 @@ import { CheckpointError } from '@trinity-rft/core';
 import { readStored, verifyStored } from '@trinity-rft/core/engine';
 import { replaceFile } from '@trinity-rft/core/support';
 
-/** @throws CheckpointError if the manifest of a checkpoint names the file, and it is missing */
+/** @throws CheckpointError if the manifest of a checkpoint names the file but it is missing */
 export async function isFile(path: string): Promise<boolean> {
   const isThere = await stat(path).then(
     (found) => found.isFile(),
@@ -15,7 +15,7 @@ export async function isFile(path: string): Promise<boolean> {
   return isThere;
 }
 
-/** @throws CheckpointError also if the file differs from its digest in a checkpoint */
+/** @throws CheckpointError also if a checkpoint has another digest for the file */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
     return await readStored(path);
@@ -25,7 +25,10 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Atomic: readers see the old file or the new one. @param bytes at once or in parts */
+/**
+ * Writes a file atomically: readers see the old file or the new one.
+ * @param bytes content in one or several parts
+ */
 export async function writeWhole(
   path: string,
   bytes: Uint8Array | readonly Uint8Array[],

@@ -1,4 +1,7 @@
-/** A new model with seeded weights, in a folder that Hugging Face transformers opens too. */
+/**
+ * Creates a model with seeded random weights, in a folder that Hugging Face transformers can also
+ * open.
+ */
 import { CheckpointError } from '@trinity-rft/core';
 
 import type { ModelConfig, ModelFamily, RopeScaling } from '../model/config.js';
@@ -7,7 +10,7 @@ import { initialWeights } from '../model/parameters.js';
 import { parseModelConfig } from '../model/parse-config.js';
 import { companionFiles, saveModelFolder } from './model-folder.js';
 
-/** Families of new models: those whose blocks are alike in every layer. */
+/** Families of new models: those in which all layers are alike. */
 export const newModelFamilies = [
   'qwen3',
   'qwen2',
@@ -29,7 +32,7 @@ type OtherTraits =
   | 'experts'
   | 'layerTraits';
 
-/** The required sizes of a new model; the rest defaults to a small qwen3. */
+/** The required sizes of a new model; other values default to those of a small qwen3. */
 export interface NewModelConfig extends Partial<Omit<ModelConfig, OtherTraits>> {
   readonly family?: (typeof newModelFamilies)[number];
   readonly vocabSize: number;
@@ -50,7 +53,7 @@ export interface NewModelOptions {
   readonly initializerRange?: number;
   /**
    * Further files to write into the folder, by name (`tokenizer.json`, `chat_template.jinja` ...).
-   * @default none
+   * @default no files
    */
   readonly tokenizerFiles?: Readonly<Record<string, string | Uint8Array>>;
 }

@@ -1,23 +1,23 @@
-/** Stored weights, read one tensor at a time, for programs that write them elsewhere. */
+/** Reads stored weights one tensor at a time, for programs that convert them. */
 import { CheckpointError } from '@trinity-rft/core';
 
 import { openSafetensorsFiles, openWeightFiles } from './weight-files.js';
 
 export interface StoredWeights {
-  /** Row-major shapes by Hugging Face's names. */
+  /** Row-major shapes by the names of Hugging Face. */
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
   /**
-   * Numbers of a tensor as float32, row-major; a new array.
-   * @throws CheckpointError when there is no such tensor, or its file was cut short
+   * Reads a tensor into a new row-major float32 array.
+   * @throws CheckpointError when there is no such tensor, or its file is truncated
    */
   read(name: string): Promise<Float32Array>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the weights of a model: the folder of a Hugging Face model with one safetensors file or several, a
- * GGUF file, or one safetensors file such as `adapter_model.safetensors` of an adapter. Reads the headers
- * only; memory holds one tensor at a time.
+ * Opens the weights of a model: a Hugging Face folder with one or several safetensors files, a GGUF
+ * file, or a single safetensors file such as an adapter's `adapter_model.safetensors`. Only reads
+ * the headers; memory holds one tensor at a time.
  * @throws CheckpointError when there are no weights, or a file is damaged
  */
 export async function openWeights(path: string): Promise<StoredWeights> {

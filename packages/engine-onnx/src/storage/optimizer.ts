@@ -1,4 +1,4 @@
-/** The optimizer's moments and counter in a checkpoint folder. */
+/** Stores the optimizer's moments and step counter in a checkpoint folder. */
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -10,9 +10,12 @@ import { blankOptimizer, momentTensors } from '../train/optimizer-file.js';
 import { isFile } from './files.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from './safetensors.js';
 
-/** Not beside the weights: vLLM reads every safetensors file there as weights. */
+/**
+ * Path of the file. It is not beside the weights, because vLLM reads every safetensors file there
+ * as weights.
+ */
 const optimizerFile = join('optimizer', 'moments.safetensors');
-/** Where earlier versions wrote it. */
+/** Path of the file in earlier versions. */
 const earlierFile = 'optimizer.safetensors';
 const optimizerFormat = 'trinity-rft-adamw-1';
 
@@ -36,7 +39,7 @@ export async function saveOptimizer(
 
 /**
  * `undefined` if the folder has no optimizer file.
- * @throws CheckpointError when the file is not of these parameters
+ * @throws CheckpointError when the file belongs to other parameters
  */
 export async function loadOptimizer(
   directory: string,

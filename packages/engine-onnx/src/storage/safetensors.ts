@@ -12,7 +12,7 @@ import { z } from 'zod';
 
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';
 
-/** A tensor in its file. */
+/** Location of a tensor in its file. */
 interface StoredTensor {
   readonly name: string;
   readonly type: StoredType;
@@ -23,11 +23,11 @@ interface StoredTensor {
 }
 
 export interface SafetensorsFile {
-  /** File name without its folder, for messages. */
+  /** Name of the file without its folder, for messages. */
   readonly file: string;
   readonly tensors: ReadonlyMap<string, StoredTensor>;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Decodes a tensor to float32, row-major. `into` has exactly its number of elements. */
+  /** Decodes a tensor to row-major float32. `into` must have exactly its number of elements. */
   read(name: string, into: Float32Array): Promise<void>;
   close(): Promise<void>;
 }
@@ -41,15 +41,18 @@ export interface NamedTensor {
 export interface WriteOptions {
   /** @default "F32" */
   readonly type?: StoredType;
-  /** @default { format: "pt" }, which transformers asks for */
+  /** @default { format: "pt" }, which transformers requires */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** Bytes read or converted at once, which bounds the memory besides the tensors themselves. */
+/**
+ * Number of bytes that are read or converted at once, which limits the memory besides the tensors
+ * themselves.
+ */
 const chunkBytes = 4 << 20;
-/** Node reads less than 2 GiB at once. */
+/** Maximum size of one read: Node reads less than 2 GiB at once. */
 const maxReadBytes = 1 << 30;
-/** The limit of the format. */
+/** Maximum size of a header in the format. */
 const maxHeaderBytes = 100 << 20;
 
 const entrySchema = z.object({
@@ -59,7 +62,7 @@ const entrySchema = z.object({
 });
 const headerSchema = z.record(z.string(), z.union([entrySchema, z.record(z.string(), z.string())]));
 
-/** @throws CheckpointError when the file is not safetensors or is cut short */
+/** @throws CheckpointError when the file is not safetensors or is truncated */
 export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   const file = basename(path);
   const handle = await open(path, 'r').catch((cause: unknown) => {
@@ -113,7 +116,10 @@ async function readHeader(
   return { tensors, metadata };
 }
 
-/** The format has neither overlaps nor gaps: a changed offset would read the numbers of another tensor. */
+/**
+ * Checks that tensors neither overlap nor leave gaps, as the format requires: a wrong offset would
+ * read the numbers of another tensor.
+ */
 function assertContiguous(
   tensors: readonly StoredTensor[],
   dataStart: number,
@@ -201,7 +207,10 @@ async function readTensor(
   spareChunks.push(chunk);
 }
 
-/** Used again, because a new one for each tensor fills memory before it is collected. */
+/**
+ * Chunks to reuse, because a new one for each tensor would fill the memory before they are
+ * collected.
+ */
 const spareChunks: Uint8Array[] = [];
 
 async function readFully<Bytes extends Uint8Array>(
@@ -220,7 +229,7 @@ async function readFully<Bytes extends Uint8Array>(
 }
 
 /**
- * Writes the tensors in the given order, to a temporary file that is renamed when all is on disk.
+ * Writes the tensors in the given order, to a temporary file that is renamed once it is on disk.
  * Equal tensors give equal bytes.
  */
 export async function writeSafetensors(

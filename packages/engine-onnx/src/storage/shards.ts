@@ -1,4 +1,6 @@
-/** Writes weights to one safetensors file, or to several with the index of Hugging Face. */
+/**
+ * Writes weights to one safetensors file, or to several with an index as Hugging Face writes it.
+ */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -29,7 +31,10 @@ export async function writeShards(
   return { bytes, files };
 }
 
-/** @param instead formats that hold larger numbers, for the message. @throws CheckpointError that names the weight */
+/**
+ * @param instead formats for larger numbers, for the message.
+ * @throws CheckpointError that names the weight
+ */
 export function assertFits(
   { name, data }: Pick<NamedTensor, 'name' | 'data'>,
   type: StoredType,
@@ -44,7 +49,7 @@ export function assertFits(
   );
 }
 
-/** In order, each as full as it can be. */
+/** Splits items in order into shards, each as full as possible. */
 function split<Item>(
   items: readonly Item[],
   bytesOf: (item: Item) => number,

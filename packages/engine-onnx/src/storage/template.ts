@@ -1,11 +1,12 @@
-/** The chat template of a model folder, in the two places where programs look for it. */
+/** Writes the chat template of a model folder to both places where programs read it. */
 import { tryJson } from '@trinity-rft/core/support';
 
 const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinja'];
 
 /**
- * Copies a template that is a file of its own into `tokenizer_config.json`, which is made where it is missing,
- * in place of another template there: transformers.js and earlier versions of transformers read it only there.
+ * Copies a template that is a separate file into `tokenizer_config.json`, which is created if it is
+ * missing, replacing a template there: transformers.js and earlier versions of transformers only
+ * read it there.
  * @param files contents by name
  */
 export function withTemplate(
@@ -23,7 +24,7 @@ export function withTemplate(
   return new Map(files).set(configFile, Buffer.from(`${JSON.stringify(merged, null, 2)}\n`));
 }
 
-/** Undefined for text that is no JSON object: the next reader of the folder reports it. */
+/** Undefined for text that is not a JSON object: the next reader of the folder reports it. */
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   const value = tryJson(text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)

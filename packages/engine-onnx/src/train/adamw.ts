@@ -1,7 +1,7 @@
 /** AdamW over flat arrays. */
 import type { ParameterSpec } from '../model/parameters.js';
 
-/** Moments of the gradient in the order of the parameters, and the number of updates. */
+/** Moments of the gradient, in the order of the parameters, and the number of updates. */
 export interface OptimizerState {
   step: number;
   /** Running mean of the gradient. [P] */
@@ -14,9 +14,9 @@ export interface AdamWOptions {
   readonly learningRate: number;
   readonly betas: readonly [number, number];
   readonly epsilon: number;
-  /** Decoupled; applied to matrices only, not to norms and biases. */
+  /** Decoupled weight decay; applied to matrices only, not to norms and biases. */
   readonly weightDecay: number;
-  /** Factor on the gradient, from clipping. */
+  /** Factor by which clipping scales the gradient. */
   readonly gradientScale: number;
 }
 
@@ -31,14 +31,14 @@ export function globalNorm(gradient: Float32Array): number {
 }
 
 /**
- * Factor that brings a gradient of norm `norm` to at most `limit`; 0 = no limit. As torch's
- * `clip_grad_norm_`.
+ * Factor that reduces a gradient of norm `norm` to at most `limit`; no limit if it is 0. Same as
+ * torch's `clip_grad_norm_`.
  */
 export function clipScale(norm: number, limit: number): number {
   return limit > 0 ? Math.min(1, limit / (norm + 1e-6)) : 1;
 }
 
-/** Arrays of one length, [P]. `to` may be `from`, or the gradient. */
+/** Arrays of one length, [P]. `to` may be the same array as `from` or as the gradient. */
 export interface UpdateArrays {
   readonly from: Float32Array;
   readonly to: Float32Array;
@@ -47,7 +47,7 @@ export interface UpdateArrays {
   readonly second: Float32Array;
 }
 
-/** Numbers of the flat arrays from `start` to before `end`. */
+/** The numbers of the flat arrays from `start` up to, but not including, `end`. */
 export interface Range {
   readonly start: number;
   readonly end: number;
@@ -57,7 +57,10 @@ export interface Range {
 export interface UpdatePlan extends Pick<AdamWOptions, 'betas' | 'epsilon' | 'gradientScale'> {
   readonly stepSize: number;
   readonly rootCorrection: number;
-  /** In the order of the arrays: what weights are multiplied by, from decay. */
+  /**
+   * One entry per array, in order: `keep` is the factor that weight decay multiplies its weights
+   * by.
+   */
   readonly tensors: readonly (Range & { readonly keep: number })[];
 }
 
@@ -88,7 +91,7 @@ export function planUpdate(
   };
 }
 
-/** A whole update in this thread. */
+/** Performs a whole update in this thread. */
 export function adamW(
   specs: readonly ParameterSpec[],
   from: Float32Array,
@@ -102,7 +105,7 @@ export function adamW(
   updateRange({ from, to, gradient, first, second }, plan, { start: 0, end: from.length });
 }
 
-/** The part of an update that is within `range`. */
+/** Performs the part of an update in `range`. */
 export function updateRange(arrays: UpdateArrays, plan: UpdatePlan, range: Range): void {
   for (const tensor of plan.tensors) {
     const start = Math.max(tensor.start, range.start);

@@ -1,13 +1,16 @@
-/** The accumulated gradient: a flat array to which the outputs of every micro-batch are added in order. */
+/**
+ * The accumulated gradient: a flat array to which the outputs of each micro-batch are added in
+ * order.
+ */
 import { InvariantError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 
 import type { ParameterSpec } from '../model/parameters.js';
 
-/** A lookup table that is trained: its gradient comes by row. */
+/** A trained lookup table, whose gradient arrives by row. */
 export interface LookupTable {
   readonly spec: ParameterSpec;
-  /** The table is also the head, whose gradient comes as a matrix. */
+  /** True if the table is also the head, whose gradient arrives as a matrix. */
   readonly tied: boolean;
 }
 
@@ -20,7 +23,7 @@ export type SummedGradient = Pick<GradientSum, 'flat' | 'take'>;
 export class GradientSum {
   #array: Float32Array | undefined;
   readonly #newArray: () => Float32Array;
-  /** Whose gradient the graph returns as a whole. */
+  /** Parameters whose gradient the graph returns as a whole. */
   readonly #returned: readonly ParameterSpec[];
   readonly #byName: ReadonlyMap<string, ParameterSpec>;
   readonly #table: LookupTable | undefined;
@@ -28,7 +31,7 @@ export class GradientSum {
 
   /**
    * @param specs the trained parameters
-   * @param newArray where the sum is kept, of any contents. @default it is allocated
+   * @param newArray makes the array for the sum, with any content. @default a new array
    */
   constructor(
     specs: readonly ParameterSpec[],
@@ -45,7 +48,7 @@ export class GradientSum {
   }
 
   /**
-   * dL/dparameter in the order of the parameters, zeros when nothing was added. A view, valid until
+   * dL/dparameter in the order of the parameters; zeros if nothing was added. A view, valid until
    * the next call. [P]
    */
   get flat(): Float32Array {
@@ -53,7 +56,9 @@ export class GradientSum {
     return this.#sum;
   }
 
-  /** The same, which then belongs to the caller; the sum starts again from 0. */
+  /**
+   * Returns {@link flat} as an array that then belongs to the caller; the sum starts again from 0.
+   */
   take(): Float32Array {
     const { flat } = this;
     this.#array = undefined;
@@ -62,8 +67,9 @@ export class GradientSum {
   }
 
   /**
-   * Where the graph writes the gradients of the next micro-batch, by output: into the sum itself while it
-   * is empty, so that nothing is copied; otherwise nowhere in particular.
+   * Arrays into which the graph writes the gradients of the next micro-batch, by output. While the
+   * sum is empty, they are parts of the sum itself, which saves a copy; afterwards there are none,
+   * and the runtime allocates them.
    */
   outputs(): Readonly<Record<string, Tensor>> {
     if (!this.#empty) return {};
@@ -75,7 +81,7 @@ export class GradientSum {
     );
   }
 
-  /** Adds one micro-batch whose input ids were `ids`, and which was given {@link outputs}. */
+  /** Adds one micro-batch that ran with input `ids` and with {@link outputs}. */
   add(outputs: GradientOutputs, ids: Int32Array): void {
     if (!this.#empty) {
       for (const { name, offset, size } of this.#returned)
@@ -86,8 +92,8 @@ export class GradientSum {
   }
 
   /**
-   * Adds part of a micro-batch: the gradient of a parameter, or of its numbers from `start` on. Each number
-   * comes once, and {@link putLookups} last.
+   * Adds a part of a micro-batch: the gradient of a parameter, or of its numbers from `start` on.
+   * Each number is added once, and {@link putLookups} is called last.
    */
   put(name: string, found: unknown, start = 0): void {
     const { offset } = this.#spec(name);
@@ -106,7 +112,7 @@ export class GradientSum {
     addRows(target, found as Float32Array, ids, shape[1]!);
   }
 
-  /** All of a micro-batch was added. */
+  /** Marks the end of a micro-batch. */
   endBatch(): void {
     this.#empty = false;
   }
@@ -136,7 +142,7 @@ export function addTo(target: Float32Array, source: Float32Array): void {
   for (let i = 0; i < target.length; i++) target[i] = target[i]! + source[i]!;
 }
 
-/** Row i of `rows` is added to row `ids[i]` of `table`: the gradient of a lookup. */
+/** Adds row i of `rows` to row `ids[i]` of `table`: the gradient of a lookup. */
 function addRows(table: Float32Array, rows: Float32Array, ids: Int32Array, width: number): void {
   for (let i = 0; i < ids.length; i++) {
     const to = ids[i]! * width;

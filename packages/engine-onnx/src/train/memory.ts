@@ -1,4 +1,4 @@
-/** How much memory training may take, and estimates of what its graphs need while they run. */
+/** Memory limits of training, and estimates of the memory that its graphs need. */
 import { machineMemory } from '@trinity-rft/core/support';
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
@@ -9,63 +9,72 @@ import type { ParameterSpec } from '../model/parameters.js';
  */
 export const defaultMemoryBudget = 384 * 2 ** 20;
 
-/** Where no budget is set, the share of the machine's memory for the gradients of a whole model at once. */
+/**
+ * Share of the machine's memory that the gradients of a whole model may take if no budget is set.
+ */
 const machineShare = 1 / 8;
-/** With a budget, and on small machines: one graph for the whole model may need so many times the budget. */
+/**
+ * With a budget, and on small machines: one graph for the whole model may need this multiple of the
+ * budget.
+ */
 const timesBudget = 2;
 
 /** Sizes in bytes. */
 export interface TrainingMemory {
-  /** For the activations of one micro-batch. */
+  /** Memory for the activations of one micro-batch. */
   readonly budget: number;
   /**
-   * For one graph of the whole model where that is more than {@link timesBudget} budgets: its activations, and the
-   * gradients that it returns. Micro-batches may then exceed the budget. @default never
+   * Memory for one graph of the whole model, if that is more than {@link timesBudget} budgets: for
+   * its activations and the gradients that it returns. Micro-batches may then exceed the budget.
+   * @default not allowed
    */
   readonly wholeModel?: number;
 }
 
-/** Memory that `budget` allows; without one, that the machine allows. */
+/** Limits according to `budget`, or without one according to the machine. */
 export function trainingMemory(budget: number | undefined): TrainingMemory {
   if (budget !== undefined) return { budget };
   return { budget: defaultMemoryBudget, wholeModel: machineMemory() * machineShare };
 }
 
-/** Most that one graph for the whole model may need with micro-batches of the budget, gradients included. */
+/**
+ * Memory that one graph for the whole model may need with micro-batches of the budget, gradients
+ * included.
+ */
 export const mostOfBudget = ({ budget }: TrainingMemory): number => timesBudget * budget;
 
 const bytes = 4;
-/** Bytes that the head may hold at once. */
+/** Maximum bytes of the head's arrays at a time. */
 const headBudget = 256 * 2 ** 20;
 /**
- * Arrays of width V alive at the same time in a part of the head: log-probabilities, probabilities,
- * gradients.
+ * Number of arrays of width V alive at the same time in a part of the head: log-probabilities,
+ * probabilities, gradients.
  */
 const headArrays = 3;
-/** Likewise where logits are capped: besides, the capped logits and their slope. */
+/** The same if logits are capped, which adds the capped logits and their slope. */
 const cappedHeadArrays = 5;
-/** Scored positions that should fit into one micro-batch of the head. */
+/** Number of scored positions that should fit into one micro-batch of the head. */
 const headRows = 2048;
 const maxParts = 64;
-/** Columns that the kernels compute at a time. */
+/** Number of columns that the kernels compute at a time. */
 const partAlign = 128;
 
-/** Parts of the head: a power of two, 1 while the vocabulary is small. */
+/** Number of parts of the head: a power of two, 1 for a small vocabulary. */
 export function headChunks(config: ModelConfig): number {
   const wanted = (headRows * config.vocabSize * bytes * headArrays) / headBudget;
   return Math.min(maxParts, 2 ** Math.max(0, Math.ceil(Math.log2(wanted))));
 }
 
-/** Values between the matrices of a feed-forward block; of a block of experts, all of these. */
+/**
+ * Number of values between the matrices of a feed-forward block; of all experts together, if it has
+ * experts.
+ */
 function feedForwardWidth({ intermediateSize, experts, hiddenSize }: ModelConfig): number {
   const routed = experts ? experts.count * (experts.size + hiddenSize) : 0;
   return Math.max(intermediateSize, routed);
 }
 
-/**
- * Count of values that one layer keeps per position until its backward pass: what the gradients are
- * computed from.
- */
+/** Number of values that one layer keeps per position for its backward pass. */
 export function keptPerLayer(config: ModelConfig, time: number): number {
   const scores = (config.attentionCap === undefined ? 1 : 2) * config.heads * time;
   const queries = config.heads * config.headDim;
@@ -74,7 +83,7 @@ export function keptPerLayer(config: ModelConfig, time: number): number {
   return 4 * config.hiddenSize + projections + queries + scores + 3 * feedForwardWidth(config);
 }
 
-/** Values per position that live only while one layer is computed. */
+/** Number of values per position that exist only while one layer is computed. */
 export function transientPerLayer(config: ModelConfig, time: number): number {
   return 4 * config.hiddenSize + 3 * feedForwardWidth(config) + 2 * config.heads * time;
 }
@@ -85,13 +94,13 @@ function headCost(config: ModelConfig, picked: number): number {
   return (picked / headChunks(config)) * config.vocabSize * arrays + 4 * picked * config.hiddenSize;
 }
 
-/** Scoring keeps one layer at a time. */
+/** Memory of a forward pass: the activations of one layer at a time. */
 export function forwardCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
     bytes * (rows * time * transientPerLayer(config, time) + headCost(config, picked));
 }
 
-/** Gradients keep every layer. */
+/** Memory of a backward pass: the activations of every layer are kept for the gradients. */
 export function backwardCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
     bytes *
@@ -99,12 +108,15 @@ export function backwardCost(config: ModelConfig): MemoryCost {
       headCost(config, picked));
 }
 
-/** Gradients that a graph returns exist twice: in the runtime, and as its outputs. */
+/** Memory of returned gradients, which exist twice: in the runtime, and as its outputs. */
 export function gradientBytes(specs: readonly ParameterSpec[]): number {
   return 2 * bytes * specs.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Gradients layer by layer keep the states between layers, and one layer. */
+/**
+ * Memory of a backward pass layer by layer: the states between layers, and the activations of one
+ * layer.
+ */
 export function layerwiseCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
     bytes *
@@ -116,7 +128,7 @@ export function layerwiseCost(config: ModelConfig): MemoryCost {
       4 * picked * config.hiddenSize);
 }
 
-/** Tokens of a part of the vocabulary whose logits and gradients fit into so many bytes. */
+/** Number of vocabulary tokens whose logits and gradients fit into a number of bytes. */
 export function vocabularyPart(
   { hiddenSize, vocabSize, logitCap }: ModelConfig,
   picked: number,
@@ -129,7 +141,7 @@ export function vocabularyPart(
 }
 
 /**
- * Bytes that a micro-batch of `rows` strands x `time` positions with `picked` of them scored needs while it
- * runs.
+ * Bytes that a running micro-batch needs, with `rows` strands x `time` positions of which `picked`
+ * are scored.
  */
 export type MemoryCost = (rows: number, time: number, picked: number) => number;

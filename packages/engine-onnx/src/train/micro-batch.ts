@@ -1,4 +1,4 @@
-/** Packing rows into micro-batches that fit a memory budget, and the arrays of one micro-batch. */
+/** Packs rows into micro-batches within a memory budget, and makes the arrays of a micro-batch. */
 import type { Row } from './rows.js';
 import { singleStrand, type Strand } from './strands.js';
 import type { MemoryCost } from './memory.js';
@@ -6,25 +6,28 @@ import type { MemoryCost } from './memory.js';
 /** Rows that run together. */
 export interface MicroBatch {
   readonly strands: readonly Strand[];
-  /** Those of the strands, one after the other. */
+  /** Rows of the strands, one strand after another. */
   readonly rows: readonly Row[];
-  /** Padded length: inputs are the tokens without the last. At least 2, see {@link toArrays}. */
+  /**
+   * Padded length of the inputs, which are the tokens without the last one. At least 2, see {@link
+   * toArrays}.
+   */
   readonly time: number;
-  /** Response tokens of all rows. */
+  /** Number of response tokens in all rows. */
   readonly picked: number;
 }
 
 /**
- * Rows shorter than this share of the longest one start a micro-batch of their own, unless the
- * batch is still small.
+ * Rows shorter than this share of the longest one start a new micro-batch, unless the current one
+ * is still small.
  */
 const shortestShare = 0.5;
 const smallBatchPositions = 1024;
 
-/** Halvings of the interval in which the smallest budget is searched. */
+/** Number of bisection steps in the search for the smallest budget. */
 const balanceRounds = 6;
 
-/** {@link planStrands} of single rows. */
+/** {@link planStrands} for strands of one row each. */
 export const planMicroBatches = (
   rows: readonly Row[],
   cost: MemoryCost,
@@ -32,10 +35,10 @@ export const planMicroBatches = (
 ): readonly MicroBatch[] => planStrands(rows.map(singleStrand), cost, budget);
 
 /**
- * Longest strands first, ties in the order of the batch, in as few micro-batches as the budget allows,
- * which are then balanced: their number stays, the largest becomes as small as possible. A strand that
- * exceeds the budget gets a separate micro-batch. The result depends on the rows only, never on
- * time or memory in use.
+ * Packs the longest strands first, ties in the order of the batch, into as few micro-batches as the
+ * budget allows. These are then balanced: with the same number of micro-batches, the largest
+ * becomes as small as possible. A strand that exceeds the budget gets its own micro-batch. The
+ * result only depends on the rows, never on time or memory in use.
  */
 export function planStrands(
   strands: readonly Strand[],
@@ -79,24 +82,27 @@ function pack(sorted: readonly Strand[], cost: MemoryCost, budget: number): read
   return batches.map((batch) => ({ ...batch, rows: batch.strands.flatMap(({ rows }) => rows) }));
 }
 
-/** Inputs of the training graphs; see the table in `model/training-graphs.ts`. */
+/** Inputs of the training graphs, as listed in the table in `model/training-graphs.ts`. */
 export interface MicroBatchArrays {
   readonly ids: Int32Array;
   readonly rows: Int32Array;
   readonly targets: Int32Array;
   readonly inverseTemperature: Float32Array;
   readonly spread: Int32Array;
-  /** Where a strand has several rows: of each input its position and its row, from 1; 0 = shared. */
+  /**
+   * Position and row of each input, if a strand has several rows; rows count from 1, 0 stands for
+   * shared inputs.
+   */
   readonly branching?: { readonly positions: BigInt64Array; readonly branches: Int32Array };
-  /** R: picked positions and padding, a multiple of the head's parts. */
+  /** R: number of picked positions and padding, a multiple of the head's parts. */
   readonly padded: number;
 }
 
 /**
- * Picked positions of all rows one after the other, then at least one padding row, so that
- * positions that are not picked have a row with gradient 0 to point at. A length below 2 would use
- * the matrix-vector kernel, which rounds differently; so might fewer than `leastRows` positions, or
- * picked ones in a part of the head, which are therefore padded.
+ * Picked positions of all rows one after another, then at least one padding row with gradient 0, to
+ * which positions that are not picked refer. A length below 2 would use the matrix-vector kernel,
+ * which rounds differently; so might fewer than `leastRows` positions, or picked ones in a part of
+ * the head, which are therefore padded.
  */
 export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;
@@ -141,7 +147,10 @@ function branchesOf({ strands, time }: MicroBatch, size: number) {
   return { positions, branches };
 }
 
-/** Picked numbers of a batch-wide array in the order of {@link toArrays}, 0 in padding. [R] */
+/**
+ * Copies picked numbers from a batch-wide array in the order of {@link toArrays}, with 0 in
+ * padding. [R]
+ */
 export function gatherPicked(
   batch: MicroBatch,
   numbers: Float32Array,
@@ -156,7 +165,7 @@ export function gatherPicked(
   return out;
 }
 
-/** The reverse: writes picked numbers to their places in a batch-wide array. */
+/** Copies picked numbers back to their places in a batch-wide array. */
 export function scatterPicked(batch: MicroBatch, picked: Float32Array, into: Float32Array): void {
   let at = 0;
   for (const row of batch.rows) {

@@ -3,15 +3,15 @@ import type { ParameterSpec } from '../model/parameters.js';
 import { sharedNumbers } from '../runtime/shared-numbers.js';
 import type { OptimizerState } from './adamw.js';
 
-/** A tensor of the optimizer: a view of the moments. */
+/** A tensor of the optimizer, which is a view of the moments. */
 export interface MomentTensor {
-  /** `exp_avg.<parameter>` or `exp_avg_sq.<parameter>`, torch's words for the moments. */
+  /** `exp_avg.<parameter>` or `exp_avg_sq.<parameter>`, which are torch's names for the moments. */
   readonly name: string;
   readonly shape: readonly number[];
   readonly data: Float32Array;
 }
 
-/** Views of the moments by name; writing to them fills the state. */
+/** Views of the moments by name. Writing to them sets the state. */
 export function momentTensors(
   specs: readonly ParameterSpec[],
   state: OptimizerState,
@@ -22,7 +22,7 @@ export function momentTensors(
   ]);
 }
 
-/** Moments of 0; {@link momentTensors} gives views to fill them. */
+/** Moments of 0; {@link momentTensors} returns views for setting them. */
 export function blankOptimizer(specs: readonly ParameterSpec[], step: number): OptimizerState {
   const size = specs.reduce((sum, spec) => sum + spec.size, 0);
   return { step, first: sharedNumbers(size), second: sharedNumbers(size) };

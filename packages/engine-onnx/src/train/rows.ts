@@ -1,9 +1,12 @@
-/** The rows of a batch for the trainer: checked, numbered, with their place in per-token arrays. */
+/**
+ * The rows of a batch for the trainer: validated, numbered, and with their offsets in per-token
+ * arrays.
+ */
 import { EngineError } from '@trinity-rft/core';
 import type { TokenBatch, TokenRow } from '@trinity-rft/core/engine';
 import type { ModelConfig } from '../model/config.js';
 
-/** One sequence with something to score. */
+/** One sequence with response tokens to score. */
 export interface Row {
   /** Index in the batch. */
   readonly index: number;
@@ -12,11 +15,11 @@ export interface Row {
   readonly inverseTemperature: number;
   /** Index of its first response token in per-token arrays. */
   readonly offset: number;
-  /** Response tokens. */
+  /** Number of response tokens. */
   readonly count: number;
 }
 
-/** Offsets of the rows' response tokens. [B + 1] */
+/** Offsets of each row's response tokens in per-token arrays. [B + 1] */
 export function responseOffsets(batch: TokenBatch): Int32Array {
   const offsets = new Int32Array(batch.rows.length + 1);
   batch.rows.forEach(
@@ -25,10 +28,10 @@ export function responseOffsets(batch: TokenBatch): Int32Array {
   return offsets;
 }
 
-/** Response tokens of all rows. */
+/** Total number of response tokens. */
 export const tokenCount = (offsets: Int32Array): number => offsets.at(-1) ?? 0;
 
-/** @throws EngineError naming the first row that cannot be scored, and why */
+/** @throws EngineError naming the first row that cannot be scored, with the reason */
 export function checkedRows(
   batch: TokenBatch,
   offsets: Int32Array,
@@ -53,7 +56,7 @@ export function checkedRows(
   });
 }
 
-/** Problems of a row, and what was expected. */
+/** Problem of a row, with the expected value; undefined if it has none. */
 function problemOf(
   { tokens, promptLength, temperature }: TokenRow,
   { maxPositions, vocabSize }: ModelConfig,
@@ -83,9 +86,7 @@ function problemOf(
   };
 }
 
-/**
- * @throws EngineError naming the row and the response token of the first number that is not finite
- */
+/** @throws EngineError naming the row and response token of the first number that is not finite */
 export function assertFinite(what: string, numbers: Float32Array, offsets: Int32Array): void {
   const at = numbers.findIndex((x) => !Number.isFinite(x));
   if (at < 0) return;
@@ -98,7 +99,7 @@ export function assertFinite(what: string, numbers: Float32Array, offsets: Int32
   );
 }
 
-/** @throws EngineError when `numbers` are not one per response token */
+/** @throws EngineError when there is not exactly one number per response token */
 export function assertPerToken(what: string, numbers: Float32Array, offsets: Int32Array): void {
   const expected = tokenCount(offsets);
   if (numbers.length === expected) return;

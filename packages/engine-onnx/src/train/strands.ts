@@ -1,4 +1,7 @@
-/** Input of one row of a gradient graph: a row of the batch, or rows of one prompt, which is read once. */
+/**
+ * Inputs of a gradient graph. A strand is one row of the batch, or several rows with one prompt,
+ * which is then computed once.
+ */
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 import { keptPerLayer, transientPerLayer } from './memory.js';
@@ -6,13 +9,13 @@ import type { Row } from './rows.js';
 
 export interface Strand {
   readonly rows: readonly Row[];
-  /** For each row its first input that predicts a response token. */
+  /** For each row the index of its first input that predicts a response token. */
   readonly starts: readonly number[];
-  /** Inputs that all rows see; 0 for a single row. */
+  /** Number of inputs that all rows see; 0 for a single row. */
   readonly shared: number;
-  /** Inputs: of each row its tokens without the last, and without what is shared. */
+  /** Number of inputs: the shared ones, and for each row its other tokens without the last one. */
   readonly length: number;
-  /** Response tokens. */
+  /** Number of response tokens. */
   readonly count: number;
 }
 
@@ -21,7 +24,10 @@ export function singleStrand(row: Row): Strand {
   return { rows: [row], starts: [row.promptLength - 1], shared: 0, length, count: row.count };
 }
 
-/** The rows share all of their prompt but its last token, which predicts the response of each. */
+/**
+ * Strand of rows that share their prompt except for its last token, which predicts the first
+ * response token of each row.
+ */
 function sharedStrand(rows: readonly Row[]): Strand {
   const shared = (rows[0]?.promptLength ?? 1) - 1;
   let length = shared;
@@ -30,8 +36,8 @@ function sharedStrand(rows: readonly Row[]): Strand {
 }
 
 /**
- * Rows of the same prompt in strands, as many in each as cost least; by themselves unless that saves a
- * third of the work, because wider attention costs more than it seems.
+ * Groups rows of the same prompt into strands of the cheapest size. They stay separate unless this
+ * saves a third of the work, because wider attention is more expensive than estimated.
  */
 export function strandsOf(rows: readonly Row[], config: ModelConfig): readonly Strand[] {
   const { perPosition, perScore } = operationsOf(config);
@@ -51,7 +57,10 @@ export function strandsOf(rows: readonly Row[], config: ModelConfig): readonly S
 }
 
 const mostOfSingle = 2 / 3;
-/** Least operations of a position in a layer: with fewer, time goes into calls more than into arithmetic. */
+/**
+ * Minimum number of operations per position in a layer: with fewer, calls take more time than
+ * arithmetic.
+ */
 const leastOperations = 1e6;
 
 const halvings = (count: number): readonly number[] =>
@@ -62,12 +71,12 @@ const strandsOfSize = (rows: readonly Row[], size: number): readonly Strand[] =>
     sharedStrand(rows.slice(i * size, (i + 1) * size)),
   );
 
-/** Floating-point operations in the time in which one number is read and written. */
+/** Number of floating-point operations in the time for reading and writing one number. */
 const operationsPerValue = 60;
-/** Arrays of attention scores that a layer and its gradient write. */
+/** Number of arrays of attention scores that a layer and its gradient write. */
 const scoreArrays = 10;
 
-/** Operations for the gradients of one layer: for a position, and for each position that it sees. */
+/** Operations for the gradients of one layer: per position, and per visible position. */
 function operationsOf(config: ModelConfig) {
   const { layers, heads, headDim, hiddenSize, vocabSize } = config;
   const weights = (parameterCount(config) - vocabSize * hiddenSize) / layers;

@@ -1,4 +1,7 @@
-/** Entry of the threads that compute a part of an update. Imports little, because each thread loads it. */
+/**
+ * Entry of the threads that compute a part of an update. Imports as little as possible, because
+ * each thread loads it.
+ */
 import { workerData } from 'node:worker_threads';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
 import { updateRange } from './adamw.js';

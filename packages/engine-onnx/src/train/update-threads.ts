@@ -1,4 +1,4 @@
-/** Updates of many weights, divided among threads; each number is computed as in one thread. */
+/** Divides updates of many weights among threads; each number is the same as with one thread. */
 import { EngineError, InvariantError } from '@trinity-rft/core';
 import { startThread, type Link } from '@trinity-rft/core/worker-link';
 import { isShared } from '../runtime/shared-numbers.js';
@@ -12,21 +12,24 @@ interface RangeUpdate {
 
 export type UpdateMethods = { update(part: RangeUpdate): void };
 
-/** More wait for the memory instead of each other. */
+/** Maximum number of threads: with more, they wait for the memory. */
 const mostThreads = 4;
 
 export class UpdateThreads {
   readonly #others: number;
   #links: readonly Link<UpdateMethods>[] = [];
 
-  /** @param threads the caller's own among them; the others start with the first update that needs them */
+  /**
+   * @param threads number of threads including the caller's; the others start with the first update
+   * that needs them
+   */
   constructor(threads: number) {
     this.#others = Math.min(threads, mostThreads) - 1;
   }
 
   /**
-   * Computes `plan`: together if all arrays are shared, otherwise in this thread.
-   * @throws EngineError when a thread ends; the arrays are partly updated then
+   * Computes `plan`, with all threads if all arrays are shared, otherwise in this one.
+   * @throws EngineError when a thread ends; the arrays are then partly updated
    */
   async update(arrays: UpdateArrays, plan: UpdatePlan): Promise<void> {
     const size = arrays.from.length;

@@ -1,4 +1,7 @@
-/** The critic in its thread: model folder, weights and trainer behind the calls of its protocol. */
+/**
+ * The critic in its thread: handles the calls of its protocol with a model folder, weights and a
+ * trainer.
+ */
 import type { Handlers } from '@trinity-rft/core/worker-link';
 import pLimit from 'p-limit';
 
@@ -17,7 +20,7 @@ export class CriticCore {
   readonly #files: ModelFiles;
   readonly #weights: WeightBuffers;
   readonly #trainer: ValueTrainer;
-  /** Calls run one at a time, in their order. */
+  /** Runs calls one at a time, in order. */
   readonly #inOrder = pLimit(1);
 
   private constructor(

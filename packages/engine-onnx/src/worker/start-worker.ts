@@ -1,6 +1,6 @@
 /**
- * Starts the threads of engine and critic: each has its own thread, because running a graph
- * blocks the thread that it is called in.
+ * Starts the threads of engine and critic. Each has its own thread, because running a graph blocks
+ * the thread that calls it.
  */
 import { EngineError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
@@ -38,11 +38,14 @@ export function startWorker<M extends MethodTable<keyof M>>(task: WorkerTask): L
   });
 }
 
-/** How long the end of the process waits for the threads. */
+/** Time in ms that the exit of the process waits for the threads. */
 const exitDeadlineMs = 3000;
 const interrupted = 130;
 
-/** `process.exit` ends all threads at once, wherever they are. Returns how to undo it. */
+/**
+ * Closes the gate when the process exits, because `process.exit` terminates all threads at once,
+ * whatever they are doing. Returns a function that undoes this.
+ */
 function closeGateAtExit(gate: GateState): () => void {
   const onExit = (code: number): void => {
     if (closeGateNow(gate, exitDeadlineMs)) return;

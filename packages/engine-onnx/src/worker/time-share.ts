@@ -1,10 +1,10 @@
-/** Shares a thread between trainer and sampler by time while both have work. */
+/** Divides the time of a thread between trainer and sampler while both have work. */
 
 export type Party = 'train' | 'sample';
 
 /**
- * One run at a time. When both parties wait, the one goes first that has used less time since both
- * began to want it.
+ * Allows one run at a time. If both parties wait, the one that has used less time since both have
+ * been waiting goes first.
  */
 export class TimeShare {
   readonly #now: () => number;
@@ -12,12 +12,12 @@ export class TimeShare {
   readonly #used: Record<Party, number> = { train: 0, sample: 0 };
   #busy = false;
 
-  /** @param now milliseconds of any steady clock */
+  /** @param now time in milliseconds from a monotonic clock */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Runs `work` when it is the turn of `party`, which asks for one turn at a time. */
+  /** Runs `work` when it is the turn of `party`, which may only wait for one turn at a time. */
   async run<T>(party: Party, work: () => Promise<T>): Promise<T> {
     if (this.#busy) await new Promise<void>((resolve) => this.#waiting.set(party, resolve));
     this.#busy = true;

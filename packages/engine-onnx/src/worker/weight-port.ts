@@ -6,7 +6,7 @@ import { reviveError, toErrorRecord, type ErrorRecord } from '@trinity-rft/core/
 
 type WeightMessage = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 
-/** Result of `find`. When it throws, every port gets the error. */
+/** Returns the result of `find`. If it throws, every port gets the error. */
 export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
   try {
     return find();
@@ -17,8 +17,9 @@ export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
 }
 
 /**
- * Sends a copy of the weights to every port, or the error that `find` throws. Returns what `find` returned.
- * @throws that error
+ * Sends a copy of the weights to every port, or the error that `find` throws. Returns the result of
+ * `find`.
+ * @throws the error of `find`
  */
 export async function sendFound<T extends { readonly flat: Float32Array }>(
   ports: readonly MessagePort[],
@@ -46,7 +47,7 @@ function tell(ports: readonly MessagePort[], error: unknown): void {
     port.postMessage({ error: toErrorRecord(error) } satisfies WeightMessage);
 }
 
-/** @throws EngineError when the sender has ended, or what the sender failed with */
+/** @throws EngineError when the sender has ended, or the error that the sender sent */
 export async function receiveWeights(port: MessagePort): Promise<Float32Array> {
   const message = await new Promise<WeightMessage>((resolve, reject) => {
     port.once('message', resolve);

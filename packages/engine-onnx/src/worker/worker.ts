@@ -11,7 +11,7 @@ import { useGate, type GateState } from '../runtime/native-gate.js';
 import { CriticCore } from './critic-core.js';
 import { EngineCore } from './engine-core.js';
 
-/** Task of a thread. */
+/** Task of a worker thread. */
 export type WorkerTask =
   | { readonly kind: 'engine'; readonly options: WorkerOptions }
   | { readonly kind: 'critic'; readonly options: CriticOptions };

@@ -8,7 +8,7 @@ export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((dim, i) => dim === b[i]);
 }
 
-/** Product in one spelling: numbers first, then the symbols in the order given. */
+/** Product in one canonical form: the number first, then the symbols in the given order. */
 export function product(dims: Shape): Dim {
   let count = 1;
   const symbols: string[] = [];

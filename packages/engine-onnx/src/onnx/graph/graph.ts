@@ -4,33 +4,34 @@ import type { Dim, Shape } from './dims.js';
 import { encodeModel, type Attribute, type ConstantRecord, type DataType } from './schema.js';
 
 /**
- * Gradients of a value's inputs from the gradient of the value, in the order of the inputs;
- * `undefined` where there is none (ids, tables). A vector-Jacobian product.
+ * Vector-Jacobian product: gradients of a value's inputs, in order, from the gradient of the value.
+ * `undefined` for inputs without a gradient (ids, tables).
  */
 export type Pullback = (gradient: Value) => readonly (Value | undefined)[];
 
 /** One tensor of a graph. Made by {@link Graph} and the functions in `ops/`. */
 export interface Value {
   readonly graph: Graph;
-  /** Grows with creation, so it is a topological order. */
+  /** Increases with creation, so it is a topological order. */
   readonly id: number;
   readonly dtype: DataType;
   readonly shape: Shape;
   /**
-   * How gradients pass through it; absent for inputs, constants and values that have no gradient.
+   * The inputs, and the rule for their gradients; absent for inputs of the graph, constants and
+   * values without a gradient.
    */
   readonly source?: { readonly inputs: readonly Value[]; readonly pullback: Pullback };
 }
 
 export interface OutputSpec {
   readonly shape: Shape;
-  /** @default that of the first input */
+  /** Type of the outputs. @default that of the first input */
   readonly dtype?: DataType;
 }
 
 export interface NodeOptions {
   readonly attributes?: Readonly<Record<string, Attribute>>;
-  /** `com.microsoft` for the contributed operators. @default "" */
+  /** `com.microsoft` for contributed operators. @default "" */
   readonly domain?: string;
 }
 
@@ -55,7 +56,10 @@ export class Graph {
   readonly #stored = new Map<string, Value>();
   #nextId = 0;
 
-  /** A tensor the caller feeds. @throws InvariantError when the name is taken. */
+  /**
+   * A tensor that the caller feeds.
+   * @throws InvariantError when the name is taken.
+   */
   input(name: string, dtype: DataType, shape: Shape): Value {
     if (this.#inputs.has(name))
       throw new InvariantError(
@@ -92,7 +96,7 @@ export class Graph {
   }
 
   /**
-   * A constant under a name of its own, such as a weight; its bytes may lie in a file beside the model.
+   * A constant with a name, such as a weight; its bytes may be in a file beside the model.
    * @throws InvariantError when the name is taken
    */
   stored(name: string, record: Omit<ConstantRecord, 'name'>): Value {
@@ -104,17 +108,17 @@ export class Graph {
     return value;
   }
 
-  /** float32 [] */
+  /** A float32 scalar. [] */
   scalar(number: number): Value {
     return this.constant(Float32Array.of(number), []);
   }
 
-  /** int64 [n]: axes, shapes and bounds of operators. */
+  /** An int64 vector: axes, shapes and bounds of operators. [n] */
   integers(numbers: readonly number[]): Value {
     return this.constant(BigInt64Array.from(numbers, BigInt), [numbers.length]);
   }
 
-  /** int64 [1]: the size of a symbol when the graph runs, read from an input that has it. */
+  /** The size of a symbol when the graph runs, as int64 [1], read from an input that has it. */
   size(symbol: string): Value {
     return this.memo(`size ${symbol}`, () => {
       const owner = this.#inputs.values().find((value) => value.shape.includes(symbol));
@@ -130,7 +134,7 @@ export class Graph {
     });
   }
 
-  /** int64 [rank]: `shape` as a tensor. */
+  /** `shape` as an int64 tensor. [rank] */
   shapeTensor(shape: Shape): Value {
     if (shape.every((dim) => typeof dim === 'number')) return this.integers(shape);
     return this.memo(`shape ${shape.join()}`, () => {
@@ -146,7 +150,7 @@ export class Graph {
     });
   }
 
-  /** The value made by an earlier call with the same key, or a new one. */
+  /** Returns the value of an earlier call with the same key, or makes it. */
   memo(key: string, make: () => Value): Value {
     const known = this.#memo.get(key);
     if (known) return known;
@@ -180,20 +184,22 @@ export class Graph {
     return values;
   }
 
-  /** Nodes that some output needs. */
+  /** Number of nodes on which an output depends. */
   get nodeCount(): number {
     return this.#live().length;
   }
 
   /**
-   * Bytes of the ONNX model. Nodes and constants that no output needs are left out; all inputs are
-   * kept.
+   * Bytes of the ONNX model. Nodes and constants on which no output depends are left out; all
+   * inputs are kept.
    */
   encode(): Uint8Array {
     return Buffer.concat(this.encodeParts());
   }
 
-  /** {@link encode} in parts to be written one after another; those of constants are not copied. */
+  /**
+   * {@link encode} as parts to be written one after another; the bytes of constants are not copied.
+   */
   encodeParts(): readonly Uint8Array[] {
     const outputs = new Map<string, Value>();
     const names = new Map<Value, string>();
@@ -251,7 +257,7 @@ export function withPullback(value: Value, inputs: readonly Value[], pullback: P
 }
 
 /**
- * The dimension at an index, from the end when negative.
+ * The dimension at an index, which counts from the end if negative.
  * @throws InvariantError when there is none.
  */
 export function dimAt(value: Value, index: number): Dim {

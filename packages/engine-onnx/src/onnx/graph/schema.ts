@@ -45,7 +45,7 @@ const [encodeHead, encodeGraph, encodeTensor] = [
   encoder('TensorProto'),
 ];
 
-/** TensorProto.DataType */
+/** Numbers of `TensorProto.DataType`. */
 export const dataTypes = {
   float32: 1,
   uint8: 2,
@@ -57,7 +57,8 @@ export const dataTypes = {
 export type DataType = keyof typeof dataTypes;
 
 /**
- * An integer, integers, text, or a float; floats are marked, because JavaScript has one number type.
+ * An integer, integers, text, or a float. Floats are marked, because JavaScript has a single number
+ * type.
  */
 export type Attribute = number | string | readonly number[] | { readonly float: number };
 
@@ -65,7 +66,7 @@ interface NodeRecord {
   readonly type: string;
   readonly domain: string;
   readonly name: string;
-  /** An empty name is an input left out. */
+  /** Names of inputs; an empty name stands for an input that is left out. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly attributes: Readonly<Record<string, Attribute>>;
@@ -75,13 +76,13 @@ export interface ConstantRecord {
   readonly name: string;
   readonly dtype: DataType;
   readonly shape: readonly number[];
-  /** Little-endian numbers, or where they are in a file beside the model. */
+  /** Little-endian numbers, or their place in a file beside the model. */
   readonly bytes: Uint8Array | ExternalBytes;
 }
 
-/** Place of a constant's bytes in a file in the folder of the model. */
+/** Place of a constant's bytes in a file in the model's folder. */
 export interface ExternalBytes {
-  /** File name. */
+  /** Name of the file. */
   readonly location: string;
   readonly offset: number;
   readonly length: number;
@@ -101,8 +102,9 @@ export interface ModelRecord {
 }
 
 /**
- * Bytes of an ONNX file in parts: IR 10, operator sets 21 and com.microsoft 1. The bytes of a constant are a
- * part of their own and not copied, because those of a model may take half of the memory.
+ * Bytes of an ONNX file in parts: IR 10, operator sets 21 and com.microsoft 1. The bytes of a
+ * constant are a separate part and not copied, because those of a model may take half of the
+ * memory.
  */
 export function encodeModel(model: ModelRecord): readonly Uint8Array[] {
   const head = encodeHead({
@@ -130,10 +132,10 @@ export function encodeModel(model: ModelRecord): readonly Uint8Array[] {
   return [head, ...field(fields.graph, [graph, ...constants])];
 }
 
-/** Numbers of the fields that are written part by part, as in the format above. */
+/** Numbers of the fields that are written part by part; they must match the format above. */
 const fields = { graph: 7, initializer: 5, rawData: 9 } as const;
 
-/** A field that holds bytes: its number and wire type (2), the length, the bytes. */
+/** A field with bytes: its number and wire type (2), the length, the bytes. */
 function field(number: number, parts: readonly Uint8Array[]): readonly Uint8Array[] {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   return [
@@ -145,7 +147,7 @@ function field(number: number, parts: readonly Uint8Array[]): readonly Uint8Arra
   ];
 }
 
-/** TensorProto.DataLocation: 1 external. */
+/** Encodes a constant. `TensorProto.DataLocation` is 1 for external data. */
 function constant({ name, dtype, shape, bytes }: ConstantRecord): readonly Uint8Array[] {
   const tensor = { name, dims: shape, data_type: dataTypes[dtype] };
   if (bytes instanceof Uint8Array) return [encodeTensor(tensor), ...field(fields.rawData, [bytes])];
@@ -153,7 +155,7 @@ function constant({ name, dtype, shape, bytes }: ConstantRecord): readonly Uint8
   return [encodeTensor({ ...tensor, data_location: 1, external_data: place })];
 }
 
-/** AttributeProto.AttributeType: 1 float, 2 int, 3 string, 7 ints. */
+/** Encodes an attribute. `AttributeProto.AttributeType` is 1 for float, 2 int, 3 string, 7 ints. */
 function attribute(name: string, value: Attribute): object {
   if (typeof value === 'number') return { name, i: value, type: 2 };
   if (typeof value === 'string') return { name, s: new TextEncoder().encode(value), type: 3 };

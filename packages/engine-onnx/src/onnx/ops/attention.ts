@@ -6,20 +6,23 @@ import { matmul } from './matmul.js';
 import { expand } from './select.js';
 import { reshape, swapHeads } from './shape.js';
 
-/** A masked score: its exponential is exactly 0, and without infinities there is no NaN. */
+/**
+ * Score of a masked position: its exponential is exactly 0, and without infinities no NaN can
+ * occur.
+ */
 export const maskedScore = -1e9;
 
-/** How scores are made from queries and keys. */
+/** Options for computing scores from queries and keys. */
 export interface AttentionOptions {
-  /** Factor on q k^T. @default 1 / sqrt(D) */
+  /** Factor by which q k^T is multiplied. @default 1 / sqrt(D) */
   readonly scale?: number;
   /** See {@link softCap}. @default no cap */
   readonly cap?: number;
-  /** Positions that a query sees, its own among them. @default all up to its own */
+  /** Number of positions that a query sees, including its own. @default all up to its own */
   readonly window?: number;
   /**
-   * int32 [B, T]: of the positions up to its own, a query sees those of its own branch and of branch 0.
-   * @default all
+   * int32 [B, T]: among the positions up to its own, a query sees those of its own branch and of
+   * branch 0. @default no branches
    */
   readonly branches?: Value;
 }
@@ -76,7 +79,10 @@ export function causalAttention(
   });
 }
 
-/** [T, T], or [B, 1, 1, T, T] with branches: 0 for what is seen, at most {@link maskedScore} elsewhere. */
+/**
+ * Mask that is added to scores, [T, T], or [B, 1, 1, T, T] with branches: 0 for visible positions,
+ * at most {@link maskedScore} for others.
+ */
 function maskOf(
   graph: Graph,
   time: Dim,
@@ -99,7 +105,10 @@ function maskOf(
   });
 }
 
-/** [T, T]: 0 on and below the diagonal, within the window; {@link maskedScore} elsewhere. */
+/**
+ * Mask [T, T] with 0 on and below the diagonal, within the window, and {@link maskedScore}
+ * elsewhere.
+ */
 function causalMask(graph: Graph, time: Dim, window: number | undefined): Value {
   const shape = [time, time];
   const triangle = (upper: 0 | 1, diagonal: number): Value => {

@@ -10,7 +10,9 @@ import { matmul } from './matmul.js';
 import { cast, expand, gatherElements, scatterElements } from './select.js';
 import { concat, reshape, swapHeads } from './shape.js';
 
-/** `k`, `v` [B, KV, M, D]; slots from the row's position on hold any finite numbers. */
+/**
+ * Cache of `k` and `v` [B, KV, M, D]; slots from the row's position on may hold any finite numbers.
+ */
 export interface PastKeyValues {
   readonly k: Value;
   readonly v: Value;
@@ -61,8 +63,9 @@ export function cachedAttention(
 }
 
 /**
- * weights values. With one row, the left operand is passed as a column and transposed by the kernel:
- * a row would be computed as a matrix-vector product, which sums in another order.
+ * Product of weights and values. With one row, the left operand is passed as a column and
+ * transposed by the kernel: a row would be computed as a matrix-vector product, which sums in
+ * another order.
  */
 function mix(weights: Value, values: Value): Value {
   const [batch, heads, rows, inner] = weights.shape as [Dim, number, number, Dim];
@@ -71,7 +74,7 @@ function mix(weights: Value, values: Value): Value {
     : matmul(weights, values);
 }
 
-/** Position of the new token, once per score row. int32 [B, KV, G, 1] */
+/** Position of the new token for each row of scores. int32 [B, KV, G, 1] */
 function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, number, 1]): Value {
   const [batch] = shape;
   return graph.memo('own slot', () => {
@@ -81,8 +84,8 @@ function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, n
 }
 
 /**
- * 0 for slots before the position that its window holds, {@link maskedScore} for the others. [B, 1, 1,
- * M]
+ * Mask with 0 for slots before the row's position, within its window, and {@link maskedScore} for
+ * others. [B, 1, 1, M]
  */
 function pastMask(
   graph: Graph,
@@ -109,7 +112,7 @@ function pastMask(
   });
 }
 
-/** 0, 1, 2 ... int32 [M] */
+/** The numbers 0, 1, 2 ... as int32 [M]. */
 function slotNumbers(graph: Graph, capacity: Dim): Value {
   return graph.memo('slots', () => {
     const bound = cast(graph.size(String(capacity)), 'int32');

@@ -3,13 +3,16 @@ import { dimAt, type Value } from '../graph/graph.js';
 import { exp } from './elementwise.js';
 import { cast, gatherElements } from './select.js';
 
-/** Two float32 steps below 1: u * total then stays below the total after rounding. */
+/**
+ * Upper limit for u, two float32 steps below 1: u * total then stays below the total after
+ * rounding.
+ */
 const largestUniform = 1 - 2 ** -23;
 
 /**
- * Inverse transform sampling: the first token whose cumulative probability exceeds u times the
- * total. A token of probability 0 is never drawn. `logprobs` [R, V], `u` [R, 1] -> token int32 [R,
- * 1], logprob [R, 1]
+ * Inverse transform sampling: draws the first token whose cumulative probability exceeds u times
+ * the total. A token of probability 0 is never drawn. `logprobs` [R, V], `u` [R, 1] -> token int32
+ * [R, 1], logprob [R, 1]
  */
 export function categorical(
   logprobs: Value,

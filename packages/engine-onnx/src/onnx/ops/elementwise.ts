@@ -65,7 +65,7 @@ export function reciprocal(a: Value): Value {
   return withPullback(y, [a], (g) => [negate(multiply(g, multiply(y, y)))]);
 }
 
-/** cap tanh(a / cap): nearly `a` while it is small, never beyond the cap. */
+/** cap tanh(a / cap): nearly `a` if `a` is small, and never beyond the cap. */
 export function softCap(a: Value, cap: number): Value {
   const { graph } = a;
   const t = unary('Tanh', binary('Mul', a, graph.scalar(1 / cap)));
@@ -73,7 +73,9 @@ export function softCap(a: Value, cap: number): Value {
   return withPullback(y, [a], (g) => [multiply(g, softCapSlope(y, cap))]);
 }
 
-/** Derivative of {@link softCap} where its result is `y`: 1 - (y / cap)^2. Without a gradient. */
+/**
+ * Derivative of {@link softCap} as a function of its result `y`: 1 - (y / cap)^2. Has no gradient.
+ */
 export function softCapSlope(y: Value, cap: number): Value {
   return complement(binary('Mul', y, y), 1 / cap ** 2);
 }
@@ -119,7 +121,7 @@ export function geluTanh(x: Value): Value {
 const polynomial = (a: Value, constant: number, factor: number): Value =>
   binary('Add', binary('Mul', a, a.graph.scalar(factor)), a.graph.scalar(constant));
 
-/** Sums a gradient over the axes along which `shape` was repeated. */
+/** Sums a gradient over the axes along which a value of this shape was repeated. */
 export function unbroadcast(gradient: Value, shape: Shape): Value {
   if (sameShape(gradient.shape, shape)) return gradient;
   const { graph } = gradient;

@@ -1,19 +1,19 @@
-/** Weights of experts. */
+/** Weights with which a router selects experts. */
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { multiply, reciprocal, subtract } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { expand, scatterElements } from './select.js';
 
 export interface RoutingOptions {
-  /** Experts per token. */
+  /** Number of experts per token. */
   readonly active: number;
-  /** The weights of a token sum to 1. */
+  /** True if the weights of a token are scaled to sum to 1. */
   readonly normalize: boolean;
 }
 
 /**
- * The probabilities of the most probable experts, 0 for the others. Which they are has no gradient.
- * `logits` [..., E] -> [..., E]
+ * The probabilities of the most probable experts, and 0 for the others. The selection itself has no
+ * gradient. `logits` [..., E] -> [..., E]
  */
 export function routingWeights(logits: Value, { active, normalize }: RoutingOptions): Value {
   const probabilities = softmax(logits);
@@ -21,14 +21,14 @@ export function routingWeights(logits: Value, { active, normalize }: RoutingOpti
   return normalize ? multiply(picked, reciprocal(rowSum(picked))) : picked;
 }
 
-/** With p = softmax(x): dL/dx = p (g - sum(g p)). Over the last dimension. */
+/** Softmax over the last dimension. With p = softmax(x): dL/dx = p (g - sum(g p)). */
 function softmax(a: Value): Value {
   const output = { shape: a.shape };
   const p = a.graph.node('Softmax', [a], output, { attributes: { axis: -1 } });
   return withPullback(p, [a], (g) => [multiply(p, subtract(g, rowSum(multiply(g, p))))]);
 }
 
-/** 1 at the `count` largest numbers of each row, 0 elsewhere; no gradient. */
+/** 1 at the `count` largest numbers of each row, 0 elsewhere. Has no gradient. */
 function largest(a: Value, count: number): Value {
   const { graph } = a;
   const shape = a.shape.with(-1, count);

@@ -3,7 +3,7 @@ import { dataTypes, type DataType } from '../graph/schema.js';
 import type { Shape } from '../graph/dims.js';
 import type { Value } from '../graph/graph.js';
 
-/** The same numbers in another number type. */
+/** The same numbers as another type. */
 export function cast(a: Value, dtype: DataType): Value {
   const attributes = { to: dataTypes[dtype] };
   return a.graph.node('Cast', [a], { shape: a.shape, dtype }, { attributes });
@@ -14,7 +14,7 @@ export function expand(a: Value, shape: Shape): Value {
   return a.graph.node('Expand', [a, a.graph.shapeTensor(shape)], { shape });
 }
 
-/** The element at `indices` along `axis`. The result has the shape of `indices`. */
+/** The elements at `indices` along `axis`. The result has the shape of `indices`. */
 export function gatherElements(a: Value, indices: Value, axis: number): Value {
   const output = { shape: indices.shape };
   return a.graph.node('GatherElements', [a, indices], output, { attributes: { axis } });

@@ -1,11 +1,13 @@
-/** Operators that move numbers without changing them. */
+/** Operators that rearrange numbers without changing them. */
 import { sameShape, type Dim, type Shape } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 
 /** The value that each value was reshaped from. */
 const originals = new WeakMap<Value, Value>();
 
-/** The same numbers in another shape: one node without a copy, also after other reshapes. */
+/**
+ * The same numbers in another shape. Consecutive reshapes become one node, which copies nothing.
+ */
 export function reshape(a: Value, shape: Shape): Value {
   if (sameShape(a.shape, shape)) return a;
   const original = originals.get(a);
@@ -31,7 +33,10 @@ export function transpose(a: Value, permutation: readonly number[]): Value {
   return withPullback(y, [a], (g) => [transpose(g, inverse)]);
 }
 
-/** [B, S, H, D] <-> [B, H, S, D]; a single position or head moves nothing. */
+/**
+ * Swaps positions and heads: [B, S, H, D] <-> [B, H, S, D]. With a single position or head this is
+ * a reshape.
+ */
 export function swapHeads(x: Value): Value {
   const [batch, second, third, width] = x.shape as [Dim, Dim, Dim, Dim];
   return second === 1 || third === 1
@@ -39,7 +44,7 @@ export function swapHeads(x: Value): Value {
     : transpose(x, [0, 2, 1, 3]);
 }
 
-/** Columns of the last dimension, from `start` on. */
+/** `count` columns of the last dimension, from `start` on. */
 export function columns(a: Value, start: number, count: number): Value {
   const { graph } = a;
   const axis = a.shape.length - 1;
@@ -54,7 +59,7 @@ export function columns(a: Value, start: number, count: number): Value {
 }
 
 /**
- * Values joined along `axis`, whose total is `size`. Without a gradient, because it is only used on
+ * Values joined along `axis`, whose total is `size`. Has no gradient, because it is only used on
  * gradients and cached values.
  */
 export function concat(values: readonly Value[], axis: number, size: Shape[number]): Value {
@@ -69,17 +74,17 @@ export function concat(values: readonly Value[], axis: number, size: Shape[numbe
 }
 
 /**
- * Rows of a matrix: y[r] = a[rows[r]]. `a` [N, d], `rows` [R], all different except for padding.
- * The gradient is gathered too, never scattered, so that it has one order of summation: `spread`
- * [N] names, for every row of `a`, the row of the result that came from it, or a row whose gradient is
- * 0.
+ * Rows of a matrix: y[r] = a[rows[r]]. `a` [N, d]; `rows` [R] are all different except for padding.
+ * The gradient is also gathered and never scattered, so that its order of summation is fixed:
+ * `spread` [N] gives, for every row of `a`, the row of the result that was taken from it, or a row
+ * whose gradient is 0.
  */
 export function takeRows(a: Value, rows: Value, spread?: Value): Value {
   const y = gather(a, rows);
   return spread ? withPullback(y, [a], (g) => [gather(g, spread)]) : y;
 }
 
-/** Rows of a matrix, any number of times; no gradient. `a` [N, d], `ids` [...] -> [..., d] */
+/** Rows of a matrix, which may repeat. Has no gradient. `a` [N, d], `ids` [...] -> [..., d] */
 export function gather(a: Value, ids: Value): Value {
   return a.graph.node(
     'Gather',
@@ -90,8 +95,8 @@ export function gather(a: Value, ids: Value): Value {
 }
 
 /**
- * 0 keeps the dimension at the same index, -1 is one unknown; with more unknowns the sizes are read
- * at run time.
+ * Target shape for a reshape: 0 keeps the dimension at the same index, -1 is one unknown; with more
+ * unknowns the sizes are read at run time.
  */
 function reshapeTarget(a: Value, shape: Shape): Value {
   const target = shape.map((dim, i) =>

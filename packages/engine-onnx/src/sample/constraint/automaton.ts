@@ -1,6 +1,6 @@
 /**
- * A grammar over bytes as an automaton that is built while it is used: a state is the set of places
- * in the grammar that the text may continue from, and equal sets are one state.
+ * A grammar over bytes as an automaton that is built on demand: a state is the set of places in the
+ * grammar from which the text may continue, and equal sets are the same state.
  */
 import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core/engine';
 
@@ -8,7 +8,7 @@ import { nullableRules, rulesInOrder } from './rules.js';
 
 export interface GrammarAutomaton {
   readonly start: number;
-  /** The state after `byte` or a control token, -1 where the grammar does not allow it. */
+  /** The state after `byte` or a control token; -1 if the grammar does not allow it. */
   next(state: number, byte: number): number;
   /** True if the text may end here. */
   accepts(state: number): boolean;
@@ -20,8 +20,8 @@ const dead = -1;
 const unknown = -2;
 
 /**
- * A rule that has been entered, and the places where the text continues after it. All that entered
- * it at one point share it.
+ * An entered rule, with the places where the text continues after it. All places from which the
+ * rule was entered at the same point of the text share one frame.
  */
 interface Frame {
   readonly returns: readonly number[];
@@ -31,12 +31,12 @@ interface Frame {
 interface Place {
   readonly symbols: readonly GrammarSymbol[];
   readonly position: number;
-  /** Number of the frame of its rule. */
+  /** Number of the frame to which its rule belongs. */
   readonly frame: number;
 }
 
 interface State {
-  /** Numbers of the places before a byte. */
+  /** Numbers of the places whose next symbol is a byte. */
   readonly places: readonly number[];
   readonly accepts: boolean;
   /** Next state by byte or control token of the grammar, {@link dead} or {@link unknown}. */
@@ -44,8 +44,8 @@ interface State {
 }
 
 /**
- * Grows with the texts it has seen, by a number of places per byte that depends on the grammar
- * alone. A rule may not start with itself.
+ * The automaton grows with the texts that it has seen, by a number of places per byte that depends
+ * only on the grammar. A rule may not start with itself.
  */
 export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarAutomaton {
   return new LazyAutomaton(rules);
@@ -54,12 +54,12 @@ export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarA
 class LazyAutomaton implements GrammarAutomaton {
   readonly start: number;
   readonly #rules: TextGrammar['rules'];
-  /** Number of bytes and, above them, of control tokens up to the last in the rules. */
+  /** Number of symbols: bytes, followed by control tokens up to the largest in the rules. */
   readonly #symbols: number;
   readonly #nullable: ReadonlySet<number>;
-  /** Every rule before those that it can start with. */
+  /** Rules in an order in which each comes before those that it can start with. */
   readonly #order: readonly number[];
-  /** A number for each alternative. */
+  /** A unique number for each alternative. */
   readonly #alternatives: ReadonlyMap<readonly GrammarSymbol[], number>;
   readonly #frames = createTable<Frame>();
   readonly #places = createTable<Place>();
@@ -93,7 +93,10 @@ class LazyAutomaton implements GrammarAutomaton {
     return this.#stateOf(matching.flatMap((number) => this.#after(number)));
   }
 
-  /** The state of all places before a byte that are reached from `starts` without a byte. */
+  /**
+   * The state for all places whose next symbol is a byte and that can be reached from `starts`
+   * without reading a byte.
+   */
   #stateOf(starts: readonly number[]): number {
     const reached = this.#reach(starts);
     const accepts = reached.delete(end);
@@ -108,10 +111,10 @@ class LazyAutomaton implements GrammarAutomaton {
     }));
   }
 
-  /** All places that are reached from `starts` without a byte. */
+  /** All places that can be reached from `starts` without reading a byte. */
   #reach(starts: readonly number[]): Set<number> {
     const found = new Set<number>();
-    /** Continuations by entered rule: the places where the text continues after it. */
+    /** For each entered rule, the places where the text continues after it. */
     const entered = new Map<number, Set<number>>();
     const arrive = (number: number): void => {
       if (found.has(number)) return;
@@ -132,7 +135,7 @@ class LazyAutomaton implements GrammarAutomaton {
     return found;
   }
 
-  /** The first places of a rule whose text continues at `returns`. */
+  /** Enters a rule, after which the text continues at `returns`. Returns its first places. */
   #enter(rule: number, returns: ReadonlySet<number>): readonly number[] {
     const sorted = [...returns].toSorted((a, b) => a - b);
     const frame = this.#frames.number(`${rule}:${sorted.join(' ')}`, () => ({ returns: sorted }));
@@ -141,7 +144,10 @@ class LazyAutomaton implements GrammarAutomaton {
       .map((symbols) => this.#placeAt(symbols, 0, frame));
   }
 
-  /** Where the text continues after the symbol at a place: in its alternative, or after its rule. */
+  /**
+   * Places where the text continues after the symbol at a place: in its alternative, or after its
+   * rule.
+   */
   #after(number: number): readonly number[] {
     const { symbols, position, frame } = this.#places.at(number);
     return position + 1 < symbols.length
@@ -158,7 +164,7 @@ class LazyAutomaton implements GrammarAutomaton {
   }
 }
 
-/** Rule 0 and nothing after it. */
+/** The whole text: rule 0 and nothing after it. */
 const wholeText: readonly GrammarSymbol[] = [0];
 
 const symbolAt = ({ symbols, position }: Place): GrammarSymbol => symbols[position]!;
@@ -177,7 +183,7 @@ function contains(ranges: readonly number[], byte: number): boolean {
 }
 
 interface Table<T> {
-  /** The number of the row with this key, which is made when it is new. */
+  /** The number of the row with this key. Makes the row if the key is new. */
   number(key: string, make: () => T): number;
   at(number: number): T;
 }

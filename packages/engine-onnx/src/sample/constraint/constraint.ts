@@ -1,4 +1,4 @@
-/** Tokens that may come next in an answer that follows a grammar. */
+/** Restricts the next token of an answer that must follow a grammar. */
 import type { TextGrammar } from '@trinity-rft/core/engine';
 import type { TokenBytes } from '../../model/token-bytes.js';
 import { createAutomaton, type GrammarAutomaton } from './automaton.js';
@@ -6,21 +6,21 @@ import { createTokenTrie, type TokenTrie } from './token-trie.js';
 
 /** The tokens that may follow in one state. */
 interface AllowedTokens {
-  /** 1 for each token that may be drawn. [V] */
+  /** 1 for each allowed token. [V] */
   readonly mask: Uint8Array;
   readonly count: number;
   /** True if the answer is complete, so that a stop token may be drawn too. */
   readonly complete: boolean;
 }
 
-/** The state of one answer. */
+/** The state of one constrained answer. */
 export interface AnswerConstraint {
   allowed(): AllowedTokens;
-  /** Adds a token that was allowed; stop tokens change nothing. */
+  /** Adds an allowed token; stop tokens change nothing. */
   push(token: number): void;
 }
 
-/** Constraints of grammars. Equal grammars, as of a group of runs, share their automaton. */
+/** Creates constraints. Equal grammars, such as those of a group of runs, share their automaton. */
 export interface ConstraintFactory {
   begin(grammar: TextGrammar): AnswerConstraint;
 }
@@ -34,7 +34,7 @@ export function createConstraintFactory(
 ): ConstraintFactory {
   let trie: TokenTrie | undefined;
   const byContent = new Map<string, Machine>();
-  /** Machines by object: the choices of a request share their grammar. */
+  /** Machines by grammar object: the choices of a request share one object. */
   const byObject = new WeakMap<TextGrammar, Machine>();
   const machineOf = (grammar: TextGrammar): Machine => {
     const machine =
@@ -70,7 +70,7 @@ function createConstraint(
   };
 }
 
-/** The value of a key, made when it is new; of too many values the oldest is dropped. */
+/** The value of a key, which is made if it is new. Beyond `max` values, the oldest is evicted. */
 function remembered<K, V>(values: Map<K, V>, key: K, max: number, make: () => V): V {
   const known = values.get(key);
   if (known !== undefined) return known;
@@ -104,7 +104,7 @@ function createMachine(grammar: TextGrammar, trie: TokenTrie, vocabSize: number)
   return { automaton, controls, allowedIn };
 }
 
-/** Walks the trie as far as the grammar allows. Returns how many tokens it marked. */
+/** Walks the trie as far as the grammar allows, and marks allowed tokens. Returns their number. */
 function markAllowed(
   { automaton, controls }: Omit<Machine, 'allowedIn'>,
   start: number,

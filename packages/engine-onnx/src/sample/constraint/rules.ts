@@ -1,4 +1,6 @@
-/** Properties of a grammar: which rules may be empty, and which rules a rule can start with. */
+/**
+ * Properties of a grammar: the rules that may be empty, and the rules that a rule can start with.
+ */
 import type { TextGrammar } from '@trinity-rft/core/engine';
 
 type Rules = TextGrammar['rules'];
@@ -18,8 +20,8 @@ export function nullableRules(rules: Rules): ReadonlySet<number> {
 }
 
 /**
- * Every rule before those that it can start with. Of rules that can start with each other, any one
- * comes first.
+ * Rules in an order in which each comes before those that it can start with. Rules that can start
+ * with each other are in any order.
  */
 export function rulesInOrder(rules: Rules, nullable: ReadonlySet<number>): readonly number[] {
   const seen = new Set<number>();

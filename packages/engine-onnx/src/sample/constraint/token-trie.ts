@@ -1,11 +1,11 @@
 /** The vocabulary as a trie of bytes, so that tokens with a common prefix are checked together. */
 import type { TokenBytes } from '../../model/token-bytes.js';
 
-/** Nodes by number, 0 is the root. */
+/** Nodes by number; 0 is the root. */
 export interface TokenTrie {
-  /** First child of each node; 0 = none. */
+  /** First child of each node; 0 if there is none. */
   readonly child: Int32Array;
-  /** Next sibling of each node; 0 = none. */
+  /** Next sibling of each node; 0 if there is none. */
   readonly sibling: Int32Array;
   /** The byte that leads to each node. */
   readonly byte: Uint8Array;
@@ -13,7 +13,7 @@ export interface TokenTrie {
   readonly tokens: readonly (readonly number[] | undefined)[];
 }
 
-/** Tokens without bytes are left out, because no text contains them. */
+/** Creates the trie. Tokens without bytes are left out, because no text contains them. */
 export function createTokenTrie({ bytes, offsets }: TokenBytes): TokenTrie {
   const size = bytes.length + 1;
   const [child, sibling, byte] = [new Int32Array(size), new Int32Array(size), new Uint8Array(size)];
