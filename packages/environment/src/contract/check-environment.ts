@@ -1,38 +1,38 @@
-/** Contract of every environment, as checks that can be run on one that a stranger wrote. */
+/** Checks of the contract that every environment must keep, for environments written by anyone. */
 import { silentLogger, type RawTask } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import { checks } from './checks.js';
 import { failureOf, inTime, type Subject } from './transcript.js';
 
 export interface EnvironmentCheck {
-  /** Name as a sentence: `equal starts give equal episodes`. */
+  /** The claim as a sentence: `equal starts give equal episodes`. */
   readonly name: string;
   /** `skipped`: there was nothing to check. */
   readonly outcome: 'passed' | 'failed' | 'skipped';
-  /** What is wrong, why it was skipped, or what was found. */
+  /** Reason for a failure or a skip, or what was found. */
   readonly detail?: string;
 }
 
 export interface CheckOptions {
-  /** @default none */
+  /** `environment_args`. @default {} */
   readonly args?: Readonly<Record<string, unknown>>;
-  /** Rows to play. @default 20 that the environment generates */
+  /** Rows to play. @default 20 rows that the environment generates */
   readonly rows?: readonly RawTask[];
-  /** Fewer where each is a process. @default 100 */
+  /** Episodes open at once; use fewer if each one is a process. @default 100 */
   readonly episodesAtOnce?: number;
-  /** How long it may take to answer, each time. @default 60_000 */
+  /** Timeout of each call of the environment. @default 60_000 */
   readonly timeoutMs?: number;
-  /** @default never */
+  /** @default no signal */
   readonly signal?: AbortSignal;
-  /** Called with each result as it comes. */
+  /** Called with each result as soon as it is there. */
   readonly onCheck?: (check: EnvironmentCheck) => void;
 }
 
 const rowCount = 20;
 
 /**
- * Opens the environment, plays it, and closes it. Never rejects: what fails is a result.
- * @returns the results in order; the first failure to open is the only one
+ * Opens the environment, plays it, and closes it. Never rejects: failures are results.
+ * @returns the results in order; if the environment cannot be opened, only that failure
  */
 export async function checkEnvironment(
   definition: EnvironmentDefinition,

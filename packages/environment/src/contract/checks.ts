@@ -13,7 +13,7 @@ import {
   type Subject,
 } from './transcript.js';
 
-/** One of them at most; none: it holds. */
+/** Has at most one property; empty if the claim holds. */
 interface Finding {
   readonly failed?: string;
   readonly skipped?: string;
@@ -96,7 +96,7 @@ const nonsenseEarnsLess: Check = async (subject) => {
   return {};
 };
 
-/** Resets directly, without the play loop's handling of faults. */
+/** Calls `reset` directly, without the error handling of the play loop. */
 const resetRaw = (subject: Subject, { signal }: Pick<Subject, 'signal'> = subject) => {
   const { environment, rows } = subject;
   return inTime(subject, () => environment.reset({ row: rows[0] ?? {}, seed: 0 }, signal));
@@ -140,7 +140,7 @@ const stopsWhenTold: Check = async (subject) => {
   return failure === undefined ? { failed: 'it begins an episode although it was stopped' } : {};
 };
 
-/** Three steps are enough to get in the way of others. */
+/** Cuts a policy to three steps, which are enough for episodes to interfere with each other. */
 function briefly(policy: Solver): Solver {
   let left = 3;
   return (observation) => (left-- > 0 ? policy(observation) : undefined);
@@ -172,7 +172,7 @@ const splitsAreApart: Check = async ({ definition: { tasks }, args }) => {
 
 const keyOf = (row: RawTask): string => JSON.stringify(row);
 
-/** Checks by the sentence that each has to make true. Every answer that they get is also checked for its form. */
+/** Checks, keyed by the claim that each verifies. They also validate every answer that they get. */
 export const checks: Readonly<Record<string, Check>> = {
   'equal starts give equal episodes': equalEpisodes,
   'a refused action changes nothing, and says why': refusalsChangeNothing,

@@ -1,6 +1,6 @@
-/** Where two pieces of data differ, for people. */
+/** Describes for users where two values differ. */
 
-/** More of them than these say nothing new. */
+/** Limit on the differences shown; more would add nothing. */
 const mostShown = 3;
 const longestValue = 60;
 
@@ -41,7 +41,7 @@ function pathTo(path: string, key: string, isArray: boolean): string {
 const textOf = (value: unknown): string =>
   value === undefined ? 'not there' : (JSON.stringify(value) ?? typeof value);
 
-/** Long ones begin shortly before they differ. */
+/** Cuts long texts to a part that begins shortly before they differ. */
 function shortened(left: string, right: string): string {
   if (Math.max(left.length, right.length) <= longestValue) return `${left} and ${right}`;
   let at = 0;

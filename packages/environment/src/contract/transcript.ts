@@ -20,10 +20,10 @@ export interface Subject {
   readonly definition: EnvironmentDefinition;
   readonly args: Args;
   readonly environment: Environment;
-  /** Rows of training. */
+  /** Rows of the training split. */
   readonly rows: readonly RawTask[];
   readonly episodesAtOnce: number;
-  /** Each answer has to come within this time. */
+  /** Timeout of each answer. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -31,7 +31,7 @@ export interface Subject {
 export interface Transcript {
   readonly start: Pick<GuardedEpisode, 'observation' | 'instructions' | 'tools'>;
   readonly steps: readonly (StepResult & { readonly stateKey: string | undefined })[];
-  /** Reward as the environment's defaults combine those of the steps. */
+  /** Reward of the episode: the steps' rewards, combined by the environment's default rule. */
   readonly reward: number;
   readonly isDone: boolean;
 }
@@ -50,7 +50,7 @@ export const begin = (
     signal,
   });
 
-/** Plays from `start` until the policy gives up, or for as many turns as the environment allows. */
+/** Plays from `start` until the policy gives up or the environment's turns are used up. */
 export async function transcriptOf(
   subject: Subject,
   start: EpisodeStart,
@@ -80,11 +80,11 @@ export async function transcriptOf(
   }
 }
 
-/** Actions of the environment's solver; without one, three answers that mean nothing. */
+/** The environment's solver, or a policy of three meaningless answers if there is none. */
 export const solverOf = ({ definition, args }: Subject, start: EpisodeStart): Solver =>
   definition.solver?.(start, args) ?? says('', '?', '1');
 
-/** These texts, and no more. */
+/** A policy that answers with these texts and then gives up. */
 export function says(...texts: readonly string[]): Solver {
   const left = [...texts];
   return () => {
@@ -93,7 +93,7 @@ export function says(...texts: readonly string[]): Solver {
   };
 }
 
-/** Undefined if it succeeds. */
+/** Message of the error that `work` rejects with; undefined if it succeeds. */
 export async function failureOf(work: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await work();
@@ -103,7 +103,10 @@ export async function failureOf(work: () => Promise<unknown>): Promise<string | 
   }
 }
 
-/** Rejects when it takes longer than an answer may take. It is closed even if the checks are stopped. */
+/**
+ * Rejects after `timeoutMs`. Takes no signal, so that episodes are closed even if the checks are
+ * stopped.
+ */
 export const inTime = <T>(
   { timeoutMs: ms }: Pick<Subject, 'timeoutMs'>,
   work: () => Promise<T>,

@@ -1,4 +1,4 @@
-/** Worlds in this process: a state, and a function from action to result. */
+/** Environments that run in this process: a state and a function from action to result. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import { endsOnce } from '../seam/ends-once.js';
 import type { Action, Environment, Episode, EpisodeStart, StepResult } from '../seam/types.js';
@@ -8,17 +8,23 @@ export interface World {
   readonly observation: string;
   readonly instructions?: string;
   readonly tools?: readonly ToolDefinition[];
-  /** Takes a step; a forbidden action comes back as `refused`. A promise only where it asks a judge. */
+  /**
+   * Takes a step; an impossible action returns `refused`. Returns a promise only if it asks a
+   * judge.
+   */
   step(action: Action): StepResult | Promise<StepResult>;
   /** See `Episode.grade`. */
   grade?(): number;
   /** See `Episode.stateKey`. */
   stateKey?(): string;
-  /** Frees what it holds, such as a database. */
+  /** Frees resources such as a database. */
   close?(): void;
 }
 
-/** An environment whose episodes are plain objects. @param start pure: equal starts, equal worlds */
+/**
+ * An environment whose episodes are plain objects.
+ * @param start must be pure: equal starts give equal worlds
+ */
 export function nativeEnvironment(
   start: (start: EpisodeStart) => World,
   close?: () => void,

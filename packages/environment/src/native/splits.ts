@@ -1,4 +1,4 @@
-/** Splits of generated tasks: what is in one never occurs in the other. */
+/** Splits generated tasks so that no task occurs in both splits. */
 import {
   type RawTask,
   type SplitName,
@@ -8,15 +8,15 @@ import {
   TaskError,
 } from '@trinity-rft/core';
 
-/** One of ten tasks is for evaluation. */
+/** One of this many tasks is for evaluation. */
 const evalShare = 10;
 
 /**
- * Draws tasks until `count` of the split are there. The content decides which split a task belongs to,
- * not its number, so that two draws of the same puzzle cannot land in both.
+ * Draws tasks until `count` of the split are found. A task's split depends on its content, not its
+ * number, so that two draws of the same puzzle cannot land in both splits.
  * @param draw the row of a 32-bit seed
- * @param keyOf the content: what makes two rows the same task
- * @throws TaskError when the world has fewer different tasks
+ * @param keyOf the content, equal for rows that are the same task
+ * @throws TaskError if the world has fewer different tasks
  */
 export function rowsOfSplit(
   { split, count, seed }: TaskRange,
@@ -38,6 +38,6 @@ export function rowsOfSplit(
   );
 }
 
-/** The split that a task of this content belongs to. */
+/** Split of a task with this content. */
 const splitOf = (key: string): SplitName =>
   deriveSeed(0, key) % evalShare === 0 ? 'eval' : 'train';

@@ -1,4 +1,4 @@
-/** The environments that a run may name, each opened once and closed at the end of the run. */
+/** The environments that a run can name. Each is opened once and closed at the end of the run. */
 import {
   ConfigError,
   describeError,
@@ -16,19 +16,19 @@ type Args = Readonly<Record<string, unknown>>;
 export interface Environments {
   names(): readonly string[];
   find(name: string): EnvironmentDefinition | undefined;
-  /** @throws ConfigError with the known names, and the most similar one */
+  /** @throws ConfigError with the known names and the most similar one */
   get(name: string): EnvironmentDefinition;
   /**
-   * The environment of that name and these arguments, which is opened when it is first asked for. One
-   * that could not be opened is tried again the next time.
+   * The environment of that name with these arguments, opened at the first call. If opening fails,
+   * the next call tries again.
    * @throws ConfigError, EnvironmentError
    */
   open(name: string, args: Args, logger: Logger): Promise<Environment>;
-  /** Closes what was opened; what cannot be closed is logged. */
+  /** Closes the open environments; logs failures. */
   close(): Promise<void>;
 }
 
-/** @throws ConfigError when two have one name */
+/** @throws ConfigError if two definitions share a name */
 export function createEnvironments(definitions: readonly EnvironmentDefinition[]): Environments {
   const table = new Map<string, EnvironmentDefinition>();
   for (const definition of definitions) {

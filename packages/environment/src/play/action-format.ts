@@ -1,8 +1,8 @@
-/** Actions as the model writes them: `<action>{action}</action>`. */
+/** Form in which the model writes actions: `<action>{action}</action>`. */
 
 const slot = '{action}';
 
-/** Finds every action in a text; the first group is the action. */
+/** Pattern that finds every action in a text. Its first group is the action. */
 export function patternOf(format: string): RegExp {
   const [before = '', after = ''] = format.split(slot).map(escaped);
   return new RegExp(`${before}([\\s\\S]*?)${after === '' ? '$' : after}`, 'g');

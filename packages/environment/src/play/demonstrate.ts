@@ -1,4 +1,4 @@
-/** Episodes that the solver of an environment plays, as conversations to imitate. */
+/** Plays episodes with the environment's solver and returns them as conversations to imitate. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import type { Action, StepResult } from '../seam/types.js';
@@ -6,11 +6,11 @@ import { written } from './action-format.js';
 import type { GuardedEpisode } from './guarded-episode.js';
 import { asMessage, asObservation, opening } from './messages.js';
 
-/** An episode of the solver. */
+/** An episode played by the solver. */
 export interface Demonstration {
-  /** Conversation as a model would have had it, with the system prompt first. */
+  /** The conversation as a model would have had it, with the system prompt first. */
   readonly messages: readonly ChatMessage[];
-  /** Tools of the episode; undefined when it has none. */
+  /** Tools of the episode; undefined if it has no tools. */
   readonly tools: readonly ToolDefinition[] | undefined;
   /** Sum of the rewards. */
   readonly reward: number;
@@ -26,7 +26,7 @@ interface DemonstrateOptions {
   readonly maxTurns: number;
 }
 
-/** @param episode one that began with the row and the seed of the options */
+/** @param episode an episode that began with the row and seed of the options */
 export async function demonstrate(
   episode: GuardedEpisode,
   { definition, args, row, seed, maxTurns }: DemonstrateOptions,
@@ -53,7 +53,7 @@ export async function demonstrate(
   return { messages, tools, reward, steps, isDone: seen.done };
 }
 
-/** The answer of a model that takes this action. */
+/** The assistant message of a model that takes this action. */
 function asAnswer(action: Action, format: string | undefined, step: number): ChatMessage {
   if (action.type === 'text')
     return asMessage({ responseText: written(action.text, format), toolCalls: [] });

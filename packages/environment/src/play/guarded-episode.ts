@@ -1,4 +1,4 @@
-/** An episode whose every wait has a deadline, and whose every fault is an EnvironmentError. */
+/** An episode in which every wait has a deadline and every fault becomes an EnvironmentError. */
 import {
   describeError,
   EnvironmentError,
@@ -25,11 +25,11 @@ import type {
 import { shorten, within } from '../waiting/within.js';
 
 export interface GuardOptions {
-  /** Name in messages. */
+  /** Name in error messages. */
   readonly name: string;
-  /** How long it may take to answer, each time. */
+  /** Timeout of each answer. */
   readonly timeoutMs: number;
-  /** How long it may take to become ready. @default `timeoutMs` */
+  /** Timeout of becoming ready. @default `timeoutMs` */
   readonly startTimeoutMs?: number;
   readonly clock: Pick<Clock, 'after' | 'now'>;
   readonly logger: Logger;
@@ -39,18 +39,18 @@ export interface GuardOptions {
 /** Part of an episode that the play loop uses. */
 export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructions' | 'tools'> {
   step(action: Action): Promise<StepResult>;
-  /** Undefined where the episode has no grade. */
+  /** Undefined if the episode has no grade. */
   grade(): Promise<number | undefined>;
   stateKey(): string | undefined;
-  /** How long the environment was waited for, in milliseconds. */
+  /** Total time spent waiting for the environment, in milliseconds. */
   waitedMs(): number;
-  /** Logs what cannot be closed. */
+  /** Ends the episode; logs failures. */
   close(): Promise<void>;
 }
 
 /**
- * @param environment what opens it, when it may not be open yet
- * @throws EnvironmentError, TaskError, CancelledError when the signal aborts
+ * @param environment the environment, or a promise of it while it is being opened
+ * @throws EnvironmentError, TaskError; CancelledError if the signal aborts
  */
 export async function beginEpisode(
   environment: Environment | Promise<Environment>,
@@ -99,10 +99,10 @@ export async function beginEpisode(
   };
 }
 
-/** Where in an episode the environment broke. */
+/** Step and action at which the environment broke. */
 interface Place {
   readonly step: number;
-  /** Equal for equal actions. */
+  /** Hash of the action; equal for equal actions. */
   readonly action: number;
   readonly text: string;
 }
@@ -114,7 +114,10 @@ function placeOf(step: number, action: Action): Place {
   return { step, action: deriveSeed(0, written), text };
 }
 
-/** Tells the explorer, which sees whether another attempt breaks at the same place. */
+/**
+ * Adds step and action to errors, so that the explorer sees if another attempt breaks at the same
+ * place.
+ */
 async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -127,7 +130,7 @@ async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>
   }
 }
 
-/** The judge has limits of its own. */
+/** Stops the deadline's clock while the judge is asked: the judge has limits of its own. */
 const outsideDeadlines = (judge: Judge, clock: StoppableClock): Judge => ({
   ask: async (question) => {
     const goOn = clock.stop();
@@ -160,7 +163,7 @@ async function reset(
   return episode;
 }
 
-/** True if or not the run is stopped. */
+/** Closes the episode even if the run was aborted; logs failures. */
 async function closeEpisode(episode: Episode, options: GuardOptions): Promise<void> {
   const { signal } = new AbortController();
   await beforeDeadline('close', () => episode.close(), { ...options, signal }).catch(
@@ -170,7 +173,7 @@ async function closeEpisode(episode: Episode, options: GuardOptions): Promise<vo
 }
 
 interface Limit extends GuardOptions {
-  /** Key of `workflow_args`. @default 'environment_timeout' */
+  /** Key of the limit in `workflow_args`. @default 'environment_timeout' */
   readonly key?: string;
 }
 
@@ -215,7 +218,7 @@ function checked(result: unknown, options: GuardOptions): StepResult {
   };
 }
 
-/** Its methods stay those of the episode, which may be an instance of a class. */
+/** Validates the episode without copying it, because it may be an instance of a class. */
 function checkEpisode(episode: Episode, options: GuardOptions): Episode {
   const by = returned(options);
   const form = 'an episode with observation, step and close from a reset';

@@ -1,8 +1,8 @@
-/** Messages of the model and the environment in the conversation. */
+/** Builds the conversation's messages from those of the model and the environment. */
 import type { ChatMessage, ChatResponse, ToolCall } from '@trinity-rft/core';
 import type { Episode } from '../seam/types.js';
 
-/** The messages that the model sees first. @param system in place of the instructions of the episode */
+/** The first messages that the model sees. @param system replaces the episode's instructions */
 export function opening(
   { instructions, observation }: Pick<Episode, 'instructions' | 'observation'>,
   system = instructions,
@@ -11,7 +11,7 @@ export function opening(
   return system === undefined ? [first] : [{ role: 'system', content: system }, first];
 }
 
-/** The answer as the next request repeats it. */
+/** The model's answer as a message for the next request. */
 export const asMessage = ({
   responseText,
   reasoningText,
@@ -23,7 +23,7 @@ export const asMessage = ({
   tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
 });
 
-/** Words of the environment for the model. */
+/** An observation as a message for the model. */
 export const asObservation = (observation: string, call: ToolCall | undefined): ChatMessage =>
   call === undefined
     ? { role: 'user', content: observation }

@@ -1,4 +1,4 @@
-/** A conversation between a model and an episode, until one of them ends it. */
+/** Plays an episode: a conversation between model and environment until one of them ends it. */
 import {
   EnvironmentError,
   ModelError,
@@ -18,47 +18,50 @@ import { combineRewards, type RewardRule } from './rewards.js';
 
 export interface PlayOptions {
   readonly maxTurns: number;
-  /** Global; the first group, or else the match, is the action. @default the whole text, trimmed */
+  /**
+   * Global pattern; its first group, or else its match, is the action.
+   * @default the whole text, trimmed
+   */
   readonly actionPattern?: RegExp;
-  /** How an action is written, for a model whose text has none. @default the pattern */
+  /** Form of an action, shown to a model whose text has no action. @default the pattern */
   readonly actionHint?: string;
   readonly reward: RewardRule;
-  /** A reward of the episode below it becomes 0. @default none */
+  /** Episode rewards below this become 0. @default no threshold */
   readonly rewardThreshold?: number;
-  /** @default that of the episode */
+  /** @default the instructions of the episode */
   readonly systemPrompt?: string;
   readonly chat: ChatOptions;
-  /** How long the policy may take. @default no limit */
+  /** Time limit of the policy. @default no limit */
   readonly time?: OwnTime;
 }
 
-/** Time that an episode may take, without the time that is needed to grade it. */
+/** Time that an episode may take, not counting the time reserved for its grade. */
 interface OwnTime {
-  /** Aborts when it is over. */
+  /** Aborts when the time is over. */
   readonly over: AbortSignal;
-  /** Since the run began. */
+  /** Time since the run began. */
   readonly elapsedMs: () => number;
 }
 
 /**
- * Why the episode ended: the world ended it, or a limit of its own; or the policy used up its turns,
- * its tokens or its time.
+ * Reason that the episode ended: the environment ended it (`done`) or reached a limit of its own
+ * (`truncated`), or the policy used up its turns, tokens or time.
  */
 export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens' | 'out_of_time';
 
 export interface PlayedTurn {
-  /** Sum of the rewards of its actions. */
+  /** Sum of the rewards of the turn's actions. */
   readonly reward: number;
-  /** State key of the state that the turn began in. */
+  /** State key at the beginning of the turn. */
   readonly stateKey: string | undefined;
-  /** The recorded calls of the turn. */
+  /** The recorded model calls of the turn. */
   readonly experiences: readonly Experience[];
 }
 
 export interface PlayedEpisode {
   readonly reward: number;
   readonly end: EpisodeEnd;
-  /** One for each call of the model. */
+  /** One turn per call of the model. */
   readonly turns: readonly PlayedTurn[];
   readonly metrics: Metrics;
 }
@@ -66,8 +69,8 @@ export interface PlayedEpisode {
 type Model = Pick<RolloutModel, 'chat' | 'extractExperiencesFromHistory'>;
 
 /**
- * Plays to the end. An episode that the policy does not finish is graded on the state reached.
- * @throws EnvironmentError when the environment breaks or gives no verdict; ModelError
+ * Plays to the end. An episode that the policy does not finish is graded by its last state.
+ * @throws EnvironmentError if the environment breaks or gives no reward; ModelError
  */
 export async function playEpisode(
   model: Model,
@@ -114,7 +117,7 @@ class Play {
     return this.#rewards.reduce((sum, reward) => sum + reward, 0);
   }
 
-  /** One call of the model and its actions. Undefined: it continues. */
+  /** One model call and its actions. Undefined if the episode continues. */
   async turn(model: Model): Promise<EpisodeEnd | undefined> {
     const response = await this.#ask(model);
     if (typeof response === 'string') return response;
@@ -132,7 +135,10 @@ class Play {
     return undefined;
   }
 
-  /** The end when the conversation has outgrown the model, or the time is over. */
+  /**
+   * Asks the model. Returns an end if the conversation no longer fits the model, or the time is
+   * over.
+   */
   async #ask(model: Model): Promise<ChatResponse | EpisodeEnd> {
     const { options, episode } = this;
     // At the first call it is the task that is too long, or the model that does not answer.
@@ -155,7 +161,7 @@ class Play {
     }
   }
 
-  /** @throws EnvironmentError when it was not the policy that took the time */
+  /** @throws EnvironmentError if the environment, not the policy, took most of the time */
   #outOfTime(): EpisodeEnd {
     const { time } = this.options;
     const waitedMs = this.episode.waitedMs();
@@ -183,7 +189,7 @@ class Play {
     return undefined;
   }
 
-  /** The reward of the episode, and the part that the grade of its last state has in the last turn. */
+  /** Reward of the episode, and the grade that is part of the last turn's reward. */
   async verdict(end: EpisodeEnd): Promise<{ readonly reward: number; readonly grade: number }> {
     const asks = end !== 'done' || this.#rewards.length === 0;
     const grade = asks ? await this.episode.grade() : undefined;

@@ -1,21 +1,21 @@
-/** Actions of an episode from what the model did. */
+/** Reads the actions from an answer of the model. */
 import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import type { Action } from '../seam/types.js';
 
-/** An action, or the text for the model in its place; with the tool call that asked for it. */
+/** An action, or the reason for the model why there is none; with its tool call, if any. */
 export type ReadAction =
   | { readonly action: Action; readonly call?: ToolCall }
   | { readonly refusal: string; readonly call?: ToolCall };
 
 export interface ReadOptions {
   readonly actionPattern?: RegExp;
-  /** How an action is written, for a model whose text has none. */
+  /** Form of an action, shown to a model whose text has no action. */
   readonly actionHint?: string;
   readonly tools: readonly ToolDefinition[];
 }
 
-/** The tool calls in order, or else the text as one action. */
+/** Tool calls in order, or else the text as one action. */
 export function readActions(
   { toolCalls, responseText }: ChatResponse,
   { actionPattern, actionHint, tools }: ReadOptions,

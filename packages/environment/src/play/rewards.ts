@@ -1,7 +1,7 @@
-/** The reward of an episode, from those of its steps and its grade. */
+/** Combines the rewards of the steps and the grade into the reward of the episode. */
 export type RewardRule = 'last' | 'sum' | 'max';
 
-/** @returns 0 without any */
+/** @returns 0 if there are no rewards */
 export const combineRewards = (rule: RewardRule, rewards: readonly number[]): number =>
   rules[rule](rewards);
 

@@ -1,4 +1,4 @@
-/** Declaring environments, and recognising what plugins declare. */
+/** Declares environments, and recognises those that plugins declare. */
 import type { ArgProblem, ArgsSchema, Logger, Needs, RawTask, TaskRange } from '@trinity-rft/core';
 import {
   argProblems,
@@ -11,16 +11,17 @@ import type { Environment, EpisodeStart, Solver } from './types.js';
 
 type AnyArgs = Readonly<Record<string, unknown>>;
 
-/** How a conversation with the environment goes unless `workflow_args` say otherwise. */
+/** Defaults of a conversation with the environment; `workflow_args` override them. */
 export interface PlayDefaults {
-  /** Calls of the model in an episode. @default 20 */
+  /** Model calls per episode. @default 20 */
   readonly maxTurns?: number;
   /**
-   * How the model writes an action, with `{action}` in its place: `<action>{action}</action>`. The
-   * last one in its text counts. @default the whole text, trimmed
+   * Form in which the model writes an action, with `{action}` in its place:
+   * `<action>{action}</action>`. The last action in its text counts.
+   * @default the whole text, trimmed
    */
   readonly actionFormat?: string;
-  /** How the rewards of the steps become that of the episode. @default 'sum' */
+  /** Rule that combines the steps' rewards into that of the episode. @default 'sum' */
   readonly reward?: 'last' | 'sum' | 'max';
 }
 
@@ -37,25 +38,32 @@ export interface EnvironmentOptions<Args> {
   /** One sentence for `trinity env list`. */
   readonly description: string;
   /**
-   * The schema of `workflow_args.environment_args`, in zod or another library of Standard Schema.
-   * @default anything goes
+   * Schema of `workflow_args.environment_args`, in zod or another Standard Schema library.
+   * @default any arguments
    */
   readonly args?: ArgsSchema<Args>;
-  /** The schema of the rows that it plays, for checks before a run. @default any row fits */
+  /** Schema of the rows that it plays, for checks before a run. @default any row fits */
   readonly rows?: ArgsSchema;
-  /** Needs with these arguments besides its own code. @default nothing */
+  /** Requirements with these arguments, besides its own code. @default nothing */
   readonly needs?: (args: Args) => Needs;
   readonly play?: PlayDefaults;
-  /** Its rewards come from the judge of the run, `EpisodeStart.judge`, where there is one. @default false */
+  /**
+   * True if the run's judge (`EpisodeStart.judge`), if it has one, decides the rewards.
+   * @default false
+   */
   readonly judged?: boolean;
-  /** Makes it ready to play: starts servers, loads data. @throws EnvironmentError, ConfigError */
+  /**
+   * Makes it ready to play, for example by starting servers or loading data.
+   * @throws EnvironmentError, ConfigError
+   */
   readonly open: (args: Args, context: EnvironmentContext) => Promise<Environment> | Environment;
   /**
-   * Generates tasks, as rows of a task set; equal ranges give equal rows, and no row of one split
-   * occurs in the other. @default tasks come from a file
+   * Generates tasks as rows of a task set. Equal ranges must give equal rows, and no row may occur
+   * in both splits.
+   * @default tasks come from a file
    */
   readonly tasks?: (range: TaskRange, args: Args) => readonly RawTask[];
-  /** Plays an episode to the best end there is; `trinity env test` expects it to succeed. */
+  /** Plays an episode as well as possible; `trinity env test` expects it to succeed. */
   readonly solver?: (start: EpisodeStart, args: Args) => Solver;
 }
 
@@ -70,11 +78,11 @@ export interface EnvironmentDefinition {
   readonly args?: ArgsSchema;
   /** Problems of `environment_args`. */
   checkArgs(args: AnyArgs): readonly ArgProblem[];
-  /** Returns what is wrong with a row. @default any row fits */
+  /** Returns the problems of a row. @default any row fits */
   readonly checkRow?: (row: RawTask) => readonly ArgProblem[];
-  /** @throws ConfigError when the arguments are wrong @default nothing */
+  /** @throws ConfigError if the arguments are wrong @default nothing */
   readonly needs?: (args: AnyArgs) => Needs;
-  /** @throws ConfigError when the arguments are wrong; EnvironmentError */
+  /** @throws ConfigError if the arguments are wrong; EnvironmentError */
   open(args: AnyArgs, context: EnvironmentContext): Promise<Environment>;
   readonly tasks?: (range: TaskRange, args: AnyArgs) => readonly RawTask[];
   readonly solver?: (start: EpisodeStart, args: AnyArgs) => Solver;
@@ -89,9 +97,9 @@ const owner: ArgsOwner = {
 };
 
 /**
- * Declares an environment that `workflow_args.environment` can name. Export the result from a plugin,
- * or pass it to the launcher.
- * @throws ConfigError when the name is empty or has characters that are not allowed
+ * Declares an environment that `workflow_args.environment` can name. Export the result from a
+ * plugin, or pass it to the launcher.
+ * @throws ConfigError if the name is empty or has characters that are not allowed
  */
 export function defineEnvironment<Args = AnyArgs>(
   options: EnvironmentOptions<Args>,
@@ -116,6 +124,6 @@ export function defineEnvironment<Args = AnyArgs>(
   };
 }
 
-/** Recognises a result of {@link defineEnvironment}, even from another copy of this package. */
+/** True for a result of {@link defineEnvironment}, even from another copy of this package. */
 export const isEnvironmentDefinition = (value: unknown): value is EnvironmentDefinition =>
   (value as { readonly kind?: unknown } | null | undefined)?.kind === kind;

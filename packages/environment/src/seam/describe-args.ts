@@ -1,14 +1,14 @@
-/** The arguments of an environment, for people. */
+/** Describes the arguments of an environment for users. */
 import type { ArgsSchema } from '@trinity-rft/core';
 import { z } from 'zod';
 
 export interface DescribedArg {
   readonly name: string;
-  /** Its kind, range, default and meaning: `integer from 1 up to 3, default 2`. */
+  /** Type, range, default and meaning: `integer from 1 up to 3, default 2`. */
   readonly text: string;
 }
 
-/** Undefined for a schema that is not one of zod. */
+/** Undefined if the schema is not a zod schema. */
 export function describeArgs(schema: ArgsSchema): readonly DescribedArg[] | undefined {
   if (schema['~standard'].vendor !== 'zod') return undefined;
   const { properties = {}, required = [] } = z.toJSONSchema(schema as unknown as z.ZodType, {
@@ -37,7 +37,7 @@ function textOf(property: Property): string {
   return `${kind}${standard}${description === undefined ? '' : `. ${description}`}`;
 }
 
-/** zod writes the limits of safe integers where a schema has none. */
+/** Omits the limits of safe integers, which zod writes for schemas without limits. */
 function rangeOf({ minimum = -Infinity, maximum = Infinity }: Property): string {
   const low = minimum <= Number.MIN_SAFE_INTEGER ? '' : ` from ${minimum}`;
   const high = maximum >= Number.MAX_SAFE_INTEGER ? '' : ` up to ${maximum}`;

@@ -1,8 +1,8 @@
-/** An episode that is over takes no further steps: an answer to one would be of another episode. */
+/** Makes steps after the end an error: the answer to one would belong to another episode. */
 import { EnvironmentError } from '@trinity-rft/core';
 import type { Episode } from './types.js';
 
-/** @param who as messages name it */
+/** @param who name of the environment in error messages */
 export function endsOnce(who: string, episode: Episode): Episode {
   let isOver = false;
   return {

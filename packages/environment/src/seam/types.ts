@@ -1,4 +1,4 @@
-/** The seam between a policy and the world that it acts in. */
+/** The interface between a policy and the world that it acts in. */
 import type { ChatMessage, Metrics, RawTask, ToolDefinition } from '@trinity-rft/core';
 
 /** Action of the policy in one step. */
@@ -19,17 +19,17 @@ export interface ToolAction {
 
 /** Answer of the world to an action. */
 export interface StepResult {
-  /** For the policy. Never shown when `done`: the last one may hold the answer. */
+  /** Text for the policy. Never shown if `done`, because the last one may contain the answer. */
   readonly observation: string;
-  /** Reward of this step; a finite number. @default the world gives none here */
+  /** Reward of this step; a finite number. @default no reward at this step */
   readonly reward?: number;
-  /** The episode is over. */
+  /** True if the episode is over. */
   readonly done: boolean;
-  /** It is over because a limit of the world was reached, not by a verdict. @default false */
+  /** True if the episode is over because a limit of the world was reached. @default false */
   readonly truncated?: boolean;
   /**
-   * The action was not possible: the observation says why, nothing else changed, and the policy goes
-   * on.
+   * True if the action was not possible: the observation says why, nothing else changed, and the
+   * episode continues.
    * @default false
    */
   readonly refused?: boolean;
@@ -37,63 +37,71 @@ export interface StepResult {
 }
 
 /**
- * Where an episode begins. Equal starts give equal episodes, so all runs of a group get the same one.
+ * Start of an episode. Equal starts must give equal episodes, so that all runs of a group get the
+ * same one.
  */
 export interface EpisodeStart {
-  /** The row of the task set; for generated tasks one that the definition's `tasks` returned. */
+  /** Row of the task set; for generated tasks, one that the definition's `tasks` returned. */
   readonly row: RawTask;
   /** 32-bit, unsigned; the same for all runs of a task. */
   readonly seed: number;
-  /** For verdicts that words cannot give. @default the run has none, or the definition asks none */
+  /**
+   * For verdicts that rules cannot give.
+   * @default undefined if the run has no judge, or the environment is not `judged`
+   */
   readonly judge?: Judge;
 }
 
-/** A model that is not trained, and compares answers. */
+/** An auxiliary model that judges answers. */
 export interface Judge {
   /**
-   * Waits as long as the judge may take, whatever the deadline of a step is.
-   * @throws EnvironmentError when it cannot be reached or nothing that it answers can be read
+   * Waits as long as the judge takes, regardless of the step's deadline.
+   * @throws EnvironmentError if the judge cannot be reached or none of its answers can be parsed
    */
   ask<T>(question: JudgeQuestion<T>): Promise<T>;
 }
 
 export interface JudgeQuestion<T> {
   readonly messages: readonly ChatMessage[];
-  /** Returns undefined for an answer that it cannot read. */
+  /** Returns undefined if it cannot parse the answer. */
   readonly parse: (answer: string) => T | undefined;
-  /** The form of the answer, for the reminder: `true or false`. */
+  /** Form of the answer, for the reminder after one that cannot be parsed: `true or false`. */
   readonly expected: string;
 }
 
 /** One attempt at a task, from a reset to its end. Steps are taken one after the other. */
 export interface Episode {
-  /** First text for the policy: the task, and what it sees. */
+  /** First text for the policy: the task and the initial observation. */
   readonly observation: string;
-  /** How to act here, as a system prompt. @default none */
+  /** System prompt that explains how to act. @default no system prompt */
   readonly instructions?: string;
-  /** Tools that the policy may call instead of writing actions. @default none */
+  /** Tools that the policy may call instead of writing actions. @default no tools */
   readonly tools?: readonly ToolDefinition[];
   /**
-   * Takes an action. What the policy may not do comes back as `refused`; whatever is thrown counts as
-   * a broken environment.
+   * Takes an action. Impossible actions return `refused`; everything that is thrown counts as a
+   * broken environment.
    * @throws EnvironmentError, CancelledError
    */
   step(action: Action, signal: AbortSignal): Promise<StepResult>;
   /**
-   * The reward for the state reached, asked when the policy stops, or runs out of turns, tokens or
-   * its own time before the episode is over. @default 0 on top of the rewards of the steps
+   * Reward for the state reached, added to the rewards of the steps. Called if the policy stops, or
+   * runs out of turns, tokens or time, before the episode is over.
+   * @default 0
    * @throws EnvironmentError
    */
   grade?(signal: AbortSignal): Promise<number>;
-  /** Equal in equal states, for algorithms that compare steps taken from one state. @default unknown */
+  /**
+   * Equal for equal states, for algorithms that compare steps from one state.
+   * @default states are unknown
+   */
   stateKey?(): string;
   /** Ends the episode and frees what it holds. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** A world that is ready to play; many episodes may be open at once. */
+/** A world that is ready to play. Many episodes can be open at once. */
 export interface Environment {
-  /** Begins an episode. @throws TaskError when the row is wrong; EnvironmentError; CancelledError */
+  /** Begins an episode. @throws TaskError if the row is wrong; EnvironmentError; CancelledError */
   reset(start: EpisodeStart, signal: AbortSignal): Promise<Episode>;
   /** Stops servers and processes. Safe to call twice. */
   close(): Promise<void>;

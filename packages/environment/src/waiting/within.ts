@@ -1,17 +1,17 @@
-/** Waits with a deadline, and what they throw. */
+/** Waits with a deadline, and the errors that end them. */
 import { EnvironmentError, type Clock, CancelledError, systemClock } from '@trinity-rft/core';
 
 export interface Patience {
   readonly ms: number;
   readonly signal: AbortSignal;
-  /** @default that of the system */
+  /** @default the system clock */
   readonly clock?: Pick<Clock, 'after'>;
 }
 
 /**
- * Result of `work`, or the error of `late` when it takes longer than `ms`. Its own signal
- * aborts then, and when `signal` does.
- * @throws CancelledError when `signal` aborts; what `late` returns; what `work` throws
+ * Result of `work`, or the error of `late` after `ms`. The signal that `work` gets aborts on the
+ * timeout and when `signal` aborts.
+ * @throws CancelledError if `signal` aborts; what `late` returns; what `work` throws
  */
 export async function within<T>(
   { ms, signal, clock = systemClock }: Patience,
@@ -36,7 +36,10 @@ export async function within<T>(
   }
 }
 
-/** Stops waiting, not the work, when `signal` aborts. @throws CancelledError; what `work` throws */
+/**
+ * Stops waiting when `signal` aborts; the work continues.
+ * @throws CancelledError; what `work` throws
+ */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(cancelled(signal));
@@ -54,10 +57,13 @@ export function cancelled({ reason }: AbortSignal): Error {
   return new CancelledError('The run has ended.', { reason: 'aborted', cause: reason });
 }
 
-/** An environment failed: `message` names the server or command, what was asked, and what to do. */
+/**
+ * Error of a failed environment. `message` names the server or command, what was asked, and what to
+ * do.
+ */
 export const broken = (code: string, message: string, cause?: unknown): EnvironmentError =>
   new EnvironmentError(message, { code, cause });
 
-/** Shortens texts from elsewhere in messages. */
+/** Shortens external texts for error messages. */
 export const shorten = (text: string, length = 300): string =>
   text.length > length ? `${text.slice(0, length)} ...` : text;

@@ -1,4 +1,4 @@
-/** One connection to an MCP server, which is the run's own. */
+/** One connection to an MCP server that belongs to one run. */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
@@ -8,22 +8,22 @@ import type { McpServer } from './server.js';
 
 export interface McpConnection {
   readonly tools: readonly Tool[];
-  /** `refused`: the server does not take the call, and says why. */
+  /** `refused`: the server rejects the call and says why. */
   call(
     name: string,
     args: Readonly<Record<string, unknown>>,
     patience: Patience,
   ): Promise<{ readonly text: string; readonly refused: boolean }>;
   /**
-   * Resolves when every answer has come, and none without a waiting call: a call that arrived twice has
-   * changed the server's state unseen.
+   * Waits for all pending answers, and checks that no answer came without a waiting call: a call
+   * that arrived twice may have changed the server's state.
    * @throws EnvironmentError, CancelledError
    */
   settle(patience: Patience): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Kept length of what a server wrote to standard error, in characters. */
+/** Length of the kept end of the server's standard error, in characters. */
 const keptLength = 1000;
 
 /** @throws EnvironmentError, ConfigError when the SDK is not installed, CancelledError */
@@ -92,7 +92,7 @@ function openTransport(sdk: Sdk, server: McpServer, folder: string) {
   return { transport: transport as Transport, lastWords: () => words.trim() };
 }
 
-/** Counts answers to what was not asked, or was answered before. */
+/** Counts answers to requests that were never sent or were already answered. */
 function countStrays(transport: Transport): () => number {
   const asked = new Set<string | number>();
   let strays = 0;
@@ -109,7 +109,9 @@ function countStrays(transport: Transport): () => number {
   return () => strays;
 }
 
-/** Answers over one connection come in order, so that of a ping comes after all others. */
+/**
+ * Sends a ping: answers over one connection come in order, so its answer comes after all others.
+ */
 function settler(
   { McpError }: Sdk,
   client: Client,
@@ -128,7 +130,7 @@ function settler(
   };
 }
 
-/** Method not found of JSON-RPC: a server that has no ping answers all the same. */
+/** JSON-RPC code "method not found": a server without ping answers with it, which is enough. */
 const methodNotFound = -32_601;
 
 async function listTools(client: Client, options: object): Promise<readonly Tool[]> {
@@ -162,7 +164,7 @@ function caller(
   };
 }
 
-/** The texts, else what the result holds as data. */
+/** The texts of a result, or else its structured data. */
 function textOf({ content, structuredContent }: CallToolResult): string {
   const texts = content.map((part) => {
     if (part.type === 'text') return part.text;

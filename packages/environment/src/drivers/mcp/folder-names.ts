@@ -1,12 +1,12 @@
 /**
- * The folder of an episode under one name: runs of a group see equal texts, and nothing of this
- * machine.
+ * Name under which the policy sees the episode's folder, so that all runs of a group see equal
+ * texts and no path of this machine.
  */
 const shownName = '/workspace';
 
 export interface FolderNames {
   shown(text: string): string;
-  /** In every text of the arguments. */
+  /** Replaces the shown name by the real folder in every text of the arguments. */
   real<T>(value: T): T;
 }
 

@@ -1,4 +1,6 @@
-/** Environments of MCP servers: tools are the server's, the reward is a function over what they did. */
+/**
+ * Environments of MCP servers: the server provides the tools, and a function computes the reward.
+ */
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,7 +25,7 @@ import { connectMcp, type McpConnection } from './connection.js';
 import type { McpServer } from './server.js';
 import { folderNames, type FolderNames } from './folder-names.js';
 
-/** A call of a tool that the server took or refused. */
+/** A tool call that the server accepted or refused. */
 export interface McpCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -31,18 +33,21 @@ export interface McpCall {
   readonly refused: boolean;
 }
 
-/** Where an episode takes place. */
+/** Start of an episode. */
 export interface McpStart {
   readonly row: RawTask;
   /** 32-bit, unsigned; the same for all runs of a task. */
   readonly seed: number;
-  /** Folder of this episode alone, empty at first and deleted at the end. The policy sees it as /workspace. */
+  /**
+   * Folder of this episode alone, empty at first and deleted at the end. The policy sees it as
+   * /workspace.
+   */
   readonly folder: string;
 }
 
 /** End of an episode. */
 export interface McpEnd extends McpStart {
-  /** In order. */
+  /** All calls in order. */
   readonly calls: readonly McpCall[];
   /** The policy's last text; undefined when it ran out of turns or tokens. */
   readonly answer: string | undefined;
@@ -54,30 +59,33 @@ export interface McpEnvironmentOptions<Args> extends Pick<
 > {
   /** See `EnvironmentOptions.args`. */
   readonly args?: ArgsSchema<Args>;
-  /** The server of an episode: a fresh process, or a session of its own. */
+  /** The server of an episode: a new process, or a new session at an address. */
   readonly server: (start: McpStart, args: Args) => McpServer;
-  /** Fills the folder before the server starts. @default it stays empty */
+  /** Fills the folder before the server starts. @default no files */
   readonly prepare?: (start: McpStart, args: Args) => Promise<void> | void;
   /** The first message. @default the row's `prompt` */
   readonly prompt?: (start: McpStart, args: Args) => string;
-  /** System prompt. @default none */
+  /** System prompt. @default no system prompt */
   readonly instructions?: string;
-  /** Names of the tools that the policy may call. @default all of the server */
+  /** Names of the tools that the policy may call. @default all tools of the server */
   readonly tools?: readonly string[] | ((args: Args) => readonly string[] | undefined);
-  /** The verdict over the end: a finite number. What it throws breaks the episode. */
+  /**
+   * Computes the reward from the end of the episode: a finite number. If it throws, the episode
+   * fails.
+   */
   readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
-  /** Episodes at once, each with a server; further ones wait. @default 16 */
+  /** Limit on concurrent episodes, each with a server; further ones wait. @default 16 */
   readonly maxServers?: number | ((args: Args) => number);
-  /** For the start of a server, in seconds. @default 60 */
+  /** Timeout of a server's start, in seconds. @default 60 */
   readonly startTimeout?: number;
-  /** For a call, and for the reward, in seconds. @default 120 */
+  /** Timeout of each call, and of the reward, in seconds. @default 120 */
   readonly timeout?: number;
 }
 
 /**
- * Declares an environment of an MCP server. The policy calls tools until it answers with a text, which
- * ends the episode.
- * @throws ConfigError when the name is empty or has characters that are not allowed
+ * Declares an environment of an MCP server. The policy calls tools until it answers with a text,
+ * which ends the episode.
+ * @throws ConfigError if the name is empty or has characters that are not allowed
  */
 export function mcpEnvironment<Args = Readonly<Record<string, unknown>>>(
   options: McpEnvironmentOptions<Args>,
@@ -127,11 +135,11 @@ interface Begun {
   readonly start: McpStart;
   readonly observation: string;
   readonly connection: McpConnection;
-  /** Lets another episode begin. */
+  /** Frees the place for another episode. */
   readonly free: () => void;
 }
 
-/** For a server that is free, in ms. */
+/** Longest wait for a free place, in ms. */
 const waitMs = 600_000;
 
 const busy = (name: string, limit: number) =>
@@ -201,7 +209,7 @@ function ownPrompt({ row }: McpStart): string {
   });
 }
 
-/** @throws EnvironmentError when the server lacks one that is allowed */
+/** @throws EnvironmentError if the server lacks one of the allowed tools */
 function allowedTools<Args>(
   { name, tools: given }: McpEnvironmentOptions<Args>,
   args: Args,

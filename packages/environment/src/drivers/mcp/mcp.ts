@@ -1,4 +1,7 @@
-/** MCP servers by configuration alone: files before and after say what the task was. */
+/**
+ * MCP environments that need no code: a row gives the files before the run, and the files or answer
+ * expected after it.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { TaskError } from '@trinity-rft/core';
@@ -48,7 +51,7 @@ const rowSchema = z.object({
 });
 type Row = z.infer<typeof rowSchema>;
 
-/** The reward is 1 where all files, and the answer, are as the task expects them, else 0. */
+/** The reward is 1 if all files and the answer are as the row expects, else 0. */
 export const mcp = mcpEnvironment<McpArgs>({
   name: 'mcp',
   description:
@@ -87,7 +90,7 @@ async function filesAreRight({ expected_files: expected }: Row, end: McpEnd): Pr
   return true;
 }
 
-/** null where there is no file. */
+/** Text of a file; null if there is no such file. */
 async function textOf(file: string): Promise<string | null> {
   try {
     return await readFile(file, 'utf8');
@@ -98,7 +101,7 @@ async function textOf(file: string): Promise<string | null> {
   }
 }
 
-/** @throws TaskError for a file outside of the folder */
+/** @throws TaskError if the file is outside the folder */
 function inside({ folder }: McpStart, name: string): string {
   const file = path.resolve(folder, name);
   if (file.startsWith(folder + path.sep)) return file;

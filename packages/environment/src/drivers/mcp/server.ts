@@ -1,10 +1,10 @@
-/** Where an MCP server is. Apart from the connection, whose types need the optional SDK. */
+/** Location of an MCP server. Separate from the connection, whose types need the optional SDK. */
 /** A program that speaks over its standard input and output, or an address. */
 export type McpServer =
   | {
       readonly command: string;
       readonly args?: readonly string[];
-      /** On top of the few variables that the SDK passes on, such as PATH. */
+      /** Added to the few variables that the SDK passes on, such as PATH. */
       readonly env?: Readonly<Record<string, string>>;
       /** @default the folder of the episode */
       readonly cwd?: string;

@@ -1,4 +1,4 @@
-/** The accessibility tree of a page as numbered lines, as screen readers walk it. */
+/** The accessibility tree of a page, as screen readers see it, in numbered lines. */
 import { z } from 'zod';
 
 const value = z.object({ value: z.unknown().optional() });
@@ -19,11 +19,11 @@ export const treeSchema = z.object({ nodes: z.array(nodeSchema) });
 
 export interface NumberedTree {
   readonly text: string;
-  /** The DOM node of each number, from 1 on. */
+  /** DOM node ids; the element with the number n is at index n - 1. */
   readonly elements: readonly number[];
 }
 
-/** Roles without a meaning of their own. */
+/** Roles that carry no meaning by themselves. */
 const silentRoles: ReadonlySet<unknown> = new Set([
   'none',
   'generic',
@@ -32,10 +32,10 @@ const silentRoles: ReadonlySet<unknown> = new Set([
   'RootWebArea',
   'MenuListPopup',
 ]);
-/** States that are shown when they hold. */
+/** States that are shown when true. */
 const shownStates = ['checked', 'selected', 'expanded', 'disabled', 'focused'];
 
-/** @param nodes of `Accessibility.getFullAXTree` */
+/** @param nodes result of `Accessibility.getFullAXTree` */
 export function numberTree(nodes: readonly AxNode[]): NumberedTree {
   const byId = new Map(nodes.map((node) => [node.nodeId, node]));
   const lines: string[] = [];
@@ -60,7 +60,9 @@ export function numberTree(nodes: readonly AxNode[]): NumberedTree {
 const textOf = (held: AxNode['name']): string =>
   typeof held?.value === 'string' ? held.value.trim() : '';
 
-/** The text of a button is its name already. */
+/**
+ * True if a node is shown. A text that repeats the name of its parent, such as a button, is not.
+ */
 function isMeant({ role }: AxNode, name: string, said: string): boolean {
   if (role?.value === 'StaticText') return name !== '' && name !== said;
   return !silentRoles.has(role?.value);

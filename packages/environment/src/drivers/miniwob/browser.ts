@@ -1,11 +1,11 @@
-/** The browser of all episodes; started when it is needed, and again when it has ended. */
+/** The browser shared by all episodes: started when needed, and restarted after it has ended. */
 import { existsSync } from 'node:fs';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { Browser, Page } from 'playwright-core';
 import { broken } from '../../waiting/within.js';
 
 export interface BrowserHandle {
-  /** A page that reaches no network. @throws EnvironmentError, ConfigError */
+  /** Opens a page without network access. @throws EnvironmentError, ConfigError */
   page(): Promise<Page>;
   close(): Promise<void>;
 }

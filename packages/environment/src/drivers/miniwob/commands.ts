@@ -1,4 +1,4 @@
-/** Command that the policy writes to act on a page. */
+/** Commands that the policy writes to act on a page. */
 
 export type Command =
   | { readonly type: 'click'; readonly element: number }
@@ -15,7 +15,7 @@ press("Enter") presses a key, such as Enter, Tab, Backspace or ArrowDown`;
 const pattern =
   /^(?:(?<click>click)\(\s*(?<target>\d+)\s*\)|(?<verb>fill|select)\(\s*(?<element>\d+)\s*,\s*(?<text>.+?)\s*\)|(?<press>press)\(\s*(?<key>.+?)\s*\))$/s;
 
-/** Undefined where the text is no action. */
+/** Undefined if the text is not a command. */
 export function readCommand(text: string): Command | undefined {
   const groups = pattern.exec(text.trim())?.groups;
   if (groups === undefined) return undefined;

@@ -6,7 +6,7 @@ import { broken } from '../../waiting/within.js';
 import { type NumberedTree, numberTree, treeSchema } from './accessibility.js';
 import { type Command, instructions, readCommand } from './commands.js';
 
-/** Runs one piece of work before a deadline. */
+/** Runs `work` with a deadline; `what` names it in errors. */
 export type Within = <T>(what: string, work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 export interface OpenPage {
@@ -15,7 +15,7 @@ export interface OpenPage {
   readonly task: string;
 }
 
-/** Not for the policy: the score, the clock, and the goal, which it gets in words. */
+/** Hidden from the policy: the score, the clock, and the goal, which the prompt contains. */
 const hidden = '#reward-display, #click-canvas, #query, #sync-task-cover';
 
 /** @throws EnvironmentError */
@@ -71,7 +71,7 @@ async function readTree({ session }: OpenPage): Promise<NumberedTree> {
   return numberTree(treeSchema.parse(await session.send('Accessibility.getFullAXTree')).nodes);
 }
 
-/** Reads a command; where it is none, the policy gets the reason. */
+/** Reads a command. @returns the reason for the policy if it is not valid */
 function toCommand(action: Action, { elements }: NumberedTree): Command | string {
   const command = action.type === 'text' ? readCommand(action.text) : undefined;
   if (command === undefined)
@@ -81,7 +81,7 @@ function toCommand(action: Action, { elements }: NumberedTree): Command | string
   return command;
 }
 
-/** Acts on the page; where the page refuses, the policy gets the reason. */
+/** Acts on the page. @returns the reason for the policy if the page refuses */
 async function act(
   open: OpenPage,
   command: Command,
@@ -116,7 +116,7 @@ async function pressKey(page: Page, key: string): Promise<string | undefined> {
 
 const placeSchema = z.object({ x: z.number(), y: z.number() });
 
-/** The middle of an element or text. */
+/** JavaScript that finds the centre of an element or text. */
 const locate = `function () {
   if (!this.isConnected) return null;
   (this.nodeType === 1 ? this : this.parentElement).scrollIntoView({ block: 'nearest' });
@@ -135,7 +135,7 @@ const choose = `function (text) {
   return true;
 }`;
 
-/** Result of a function, with the element as \`this\`. */
+/** Calls a JavaScript function with the element as `this`. */
 async function callOn(
   { session }: OpenPage,
   backendNodeId: number,
@@ -155,7 +155,10 @@ async function callOn(
 
 const verdictSchema = z.object({ isDone: z.boolean(), reward: z.number() });
 
-/** The raw reward: the other falls with the time that the model needs. @throws EnvironmentError */
+/**
+ * Reads the raw reward; the page's other reward falls with the time that the model takes.
+ * @throws EnvironmentError
+ */
 async function readVerdict({ page, task }: OpenPage): Promise<z.infer<typeof verdictSchema>> {
   const state: unknown = await page.evaluate(
     '({ isDone: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL })',

@@ -28,7 +28,7 @@ export const miniwob = defineEnvironment<MiniwobArgs>({
 
 const rowKey = (row: Readonly<Record<string, unknown>>): string => JSON.stringify(row);
 
-/** @throws ConfigError when the page of the task is not there */
+/** @throws ConfigError if there is no page for the task */
 function openMiniwob(args: MiniwobArgs): Environment {
   pageOf(args, args.task);
   const browser = browserOf(args.chromium);
@@ -83,7 +83,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
   };
 }
 
-/** @throws EnvironmentError for whatever is thrown */
+/** Turns every error into an EnvironmentError. @throws EnvironmentError */
 async function failing<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** The episodes of one connection, one after the other. */
+/** Plays the episodes of one connection, one after the other. */
 import { EnvironmentError, type RawTask, deriveSeed } from '@trinity-rft/core';
 import { z } from 'zod';
 import type { Action, Environment, Episode, StepResult } from '../../seam/types.js';
@@ -22,7 +22,7 @@ const resetSchema = z.object({
   episode_id: z.string().nullish(),
   split: z.string().default('train'),
   index: z.int().min(0).nullish(),
-  /** A row of the caller's own. */
+  /** A row that the client provides. */
   task: z.record(z.string(), z.unknown()).optional(),
 });
 type Reset = z.infer<typeof resetSchema>;
@@ -97,7 +97,7 @@ const tooLate = (what: string, ms: number): EnvironmentError =>
 interface Start {
   readonly row: RawTask;
   readonly seed: number;
-  /** Told to the client, so that it can see what it got. */
+  /** Sent to the client, so that it knows which task it got. */
   readonly facts: Record<string, unknown>;
 }
 

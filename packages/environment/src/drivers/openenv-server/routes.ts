@@ -12,7 +12,7 @@ export interface HttpAnswer {
 export interface Routes {
   readonly definition: EnvironmentDefinition;
   readonly tasks: Tasks;
-  /** Its actions are calls of tools. */
+  /** True if actions are tool calls. */
   readonly hasTools: boolean;
 }
 

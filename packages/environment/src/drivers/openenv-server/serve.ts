@@ -1,4 +1,6 @@
-/** Serves an environment to everything that speaks OpenEnv: TRL, verifiers, miles, ourselves. */
+/**
+ * Serves an environment to every client of OpenEnv, such as TRL, verifiers, miles and Trinity-RFT.
+ */
 import {
   ConfigError,
   describeError,
@@ -29,15 +31,21 @@ export interface EnvironmentServerOptions {
   readonly host?: string;
   /** 0 = any free port. @default 0 */
   readonly port?: number;
-  /** Key that clients send as `Authorization: Bearer`. @default none; needed when others can reach the host */
+  /**
+   * Key that clients send as `Authorization: Bearer`; required unless `host` is local.
+   * @default no key
+   */
   readonly apiKey?: string;
-  /** Connections, each with an episode; a further one gets CAPACITY_REACHED. @default 256 */
+  /** Limit on connections, each with an episode; further ones get CAPACITY_REACHED. @default 256 */
   readonly maxConcurrentEnvs?: number;
-  /** Tasks of each split, for environments that generate them. @default 1000 */
+  /** Number of tasks in each split, for environments that generate tasks. @default 1000 */
   readonly tasks?: number;
-  /** Seed of the tasks. @default 0 */
+  /** Seed of the generated tasks. @default 0 */
   readonly seed?: number;
-  /** How long a reset and a step may take, in milliseconds; the episode has failed then. @default 60_000 */
+  /**
+   * Timeout of a reset or step in milliseconds, after which the episode has failed.
+   * @default 60_000
+   */
   readonly timeoutMs?: number;
   readonly limits?: Partial<HttpLimits>;
   /** @default silent */
@@ -45,25 +53,25 @@ export interface EnvironmentServerOptions {
 }
 
 export interface EnvironmentServer {
-  /** For clients: `http://HOST:PORT` */
+  /** Address for clients: `http://HOST:PORT` */
   readonly url: string;
   /** Ends all episodes. */
   close(): Promise<void>;
 }
 
-/** Largest message, and all messages of a connection that wait for an answer, in bytes. */
+/** Limit on the size of a message, and of all waiting messages of a connection, in bytes. */
 const maxPayload = 16 * 1024 * 1024;
-/** Messages of a connection that wait; clients send one at a time. */
+/** Limit on the waiting messages of a connection; clients normally send one at a time. */
 const maxWaiting = 64;
 /** Largest request over HTTP, in bytes. */
 const maxBody = 1 << 20;
-/** Between two pings, in ms; a client that missed one is gone. */
+/** Time between two pings in ms. A client that missed one is disconnected. */
 const pingMs = 30_000;
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /**
- * Serves an environment by the protocol of OpenEnv until it is closed.
- * @throws ConfigError when the arguments are wrong, the port is taken, or a key is missing;
+ * Serves an environment over the OpenEnv protocol until the server is closed.
+ * @throws ConfigError if the arguments are wrong, the port is taken, or a key is missing;
  * EnvironmentError
  */
 export async function serveEnvironment(
@@ -116,7 +124,7 @@ const needsKey = (host: string) =>
     { code: 'SERVE_KEY' },
   );
 
-/** True if the first task's episode has tools; false where tasks come with the reset. */
+/** True if the first task's episode has tools. False if the environment generates no tasks. */
 async function episodesHaveTools(environment: Environment, tasks: Tasks): Promise<boolean> {
   if (tasks.splits.length === 0) return false;
   const { signal } = new AbortController();
@@ -159,7 +167,7 @@ interface Sockets {
   close(): Promise<void>;
 }
 
-/** An open connection: what it waits for. */
+/** State of an open connection: the queue of its messages. */
 interface Waiting {
   last: Promise<void>;
   messages: number;
@@ -221,7 +229,7 @@ function refuseSession(socket: WebSocket, active: number, most: number): void {
   socket.send(JSON.stringify(reply), () => socket.close());
 }
 
-/** Clients that vanished without a word would keep their places. */
+/** Disconnects silent clients, which would otherwise keep their places. */
 function pingAll(sockets: ReadonlyMap<WebSocket, unknown>): () => void {
   const silent = new WeakSet<WebSocket>();
   const timer = setInterval(() => {
@@ -243,7 +251,7 @@ async function handle(session: Session, socket: WebSocket, text: string): Promis
   else if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(reply));
 }
 
-/** Undefined for "close". */
+/** Undefined for the message "close". */
 async function replyTo(session: Session, text: string): Promise<Reply | undefined> {
   try {
     const message = parse(text);

@@ -1,4 +1,4 @@
-/** The tasks that a server offers by split and index. */
+/** Tasks that a server offers, by split and index. */
 import { type RawTask, type SplitName, TaskError } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../../seam/define.js';
 
@@ -7,14 +7,14 @@ export interface Tasks {
   readonly splits: readonly SplitName[];
   /** @throws TaskError */
   row(split: string, index: number): RawTask;
-  /** The place that a reset without one gets: of its seed, else the next. */
+  /** Index for a reset that names none: derived from its seed, else the next. */
   place(split: string, seed: number | undefined): number;
 }
 
 export interface TasksOptions {
   readonly definition: EnvironmentDefinition;
   readonly args: Readonly<Record<string, unknown>>;
-  /** In each split. */
+  /** Number of tasks in each split. */
   readonly count: number;
   readonly seed: number;
 }

@@ -1,11 +1,11 @@
-/** How actions of a server look, by its `GET /schema`. */
+/** Finds out from `GET /schema` which actions a server takes. */
 import { ConfigError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { broken, type Patience, shorten, within } from '../../waiting/within.js';
 import type { OpenenvArgs } from './args.js';
 
-/** Tools, or a field that takes the text of the policy. */
+/** Form of an action: a tool call, or a text in one field. */
 export type ActionForm =
   | { readonly type: 'tools' }
   | { readonly type: 'field'; readonly field: string; readonly valueType: string };
@@ -15,7 +15,10 @@ const schemaAnswer = z.object({
   action: z.object({ properties: z.record(z.string(), z.unknown()).default({}) }),
 });
 
-/** @throws ConfigError when the action has several fields and none was named; EnvironmentError */
+/**
+ * @throws ConfigError if the action has several fields and `action_field` is not set;
+ * EnvironmentError
+ */
 export async function readActionForm(args: OpenenvArgs, patience: Patience): Promise<ActionForm> {
   const address = `${args.url.replace(/^ws/, 'http').replace(/\/+$/, '')}/schema`;
   const { action } = await fetchSchema(address, args, patience);

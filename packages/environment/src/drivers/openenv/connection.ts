@@ -1,15 +1,16 @@
 /**
- * One connection to an OpenEnv server. Answers come in order and carry no id, so there is one request
- * at a time, and an answer without a waiting request means that they are out of step.
+ * One connection to an OpenEnv server. Answers come in order and carry no id, so only one request
+ * is sent at a time, and an answer without a waiting request means that the two sides are out of
+ * step.
  */
 import type { EnvironmentError } from '@trinity-rft/core';
 import { broken, type Patience, shorten, within } from '../../waiting/within.js';
 import { type Answer, answerSchema } from './messages.js';
 
 export interface Connection {
-  /** False once it is closed, or an answer is missing. */
+  /** False if the connection is closed, or an answer is missing. */
   isUsable(): boolean;
-  /** @throws EnvironmentError, CancelledError; the connection is then no longer usable */
+  /** @throws EnvironmentError, CancelledError; afterwards the connection is unusable */
   ask(
     message: { readonly type: string; readonly data?: unknown },
     patience: Patience,
@@ -149,7 +150,7 @@ const outOfStep = (url: string, request: string) =>
     `${url} sent an answer before it was asked "${request}", so answers cannot be told apart. See the server's log, and proxies in between.`,
   );
 
-/** @throws EnvironmentError: an answer of another type than the request has */
+/** @throws EnvironmentError, because the answer's type does not match the request */
 export const wrongAnswer = (url: string, request: string, type: string) =>
   broken(
     'ENVIRONMENT_ORDER',

@@ -1,4 +1,4 @@
-/** The connections to one server: a limit on their number, and waiting where the server has its own. */
+/** Connections to one server: limits their number, and waits while the server has no capacity. */
 import { systemClock } from '@trinity-rft/core';
 import { createSlots } from '../shared/slots.js';
 import { broken, type Patience, within } from '../../waiting/within.js';
@@ -8,7 +8,7 @@ import type { Answer } from './messages.js';
 export interface Begun {
   readonly connection: Connection;
   readonly answer: Answer;
-  /** Keeps the connection for the next episode where it is still in step. */
+  /** Ends the episode. Keeps the connection for the next one if `isInStep`. */
   end(isInStep: boolean): void;
 }
 
@@ -24,13 +24,13 @@ export interface Connections {
 export interface ConnectionsOptions {
   readonly address: Address;
   readonly limit: number;
-  /** For an answer. */
+  /** Timeout of an answer. */
   readonly timeoutMs: number;
-  /** For a connection that has a place on the server. */
+  /** Longest wait for a connection that the server accepts. */
   readonly startMs: number;
 }
 
-/** Between two attempts at a server that has no capacity, in ms. */
+/** Pause between two attempts at a server without capacity, in ms. */
 const retryMs = 250;
 
 export function createConnections(options: ConnectionsOptions): Connections {
@@ -55,7 +55,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     return connection;
   };
 
-  /** Undefined when the server has no place for it. */
+  /** Undefined if the server has no capacity. */
   async function attempt(message: { readonly type: string }, start: Patience) {
     const connection = await some(start);
     try {

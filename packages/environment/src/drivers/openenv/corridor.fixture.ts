@@ -1,4 +1,4 @@
-/** Small worlds for the tests of drivers: a corridor to walk in text, and a box with tools. */
+/** Small worlds for the tests of drivers: a corridor to walk by text, and a box with tools. */
 import { defineEnvironment } from '../../seam/define.js';
 import type { Action, StepResult } from '../../seam/types.js';
 import { nativeEnvironment } from '../../native/native-environment.js';

@@ -27,7 +27,10 @@ export function openenvEpisode(options: EpisodeOptions): Episode {
   const ask = (message: Parameters<Connection['ask']>[0], signal: AbortSignal): Promise<Answer> =>
     connection.ask(message, { ms: args.timeout * 1000, signal });
 
-  /** An answer too many, or too few, would have shifted all that follow. */
+  /**
+   * Checks that the connection is in step: one missing or extra answer would have shifted all later
+   * ones.
+   */
   async function checkOrder(signal: AbortSignal): Promise<void> {
     const { type } = await ask({ type: 'state' }, signal);
     if (type === 'observation') throw wrongAnswer(url, 'state', type);
@@ -103,13 +106,13 @@ function resultOf(data: ObservationData, args: OpenenvArgs, form: ActionForm): S
   return { observation: text, reward, done, refused, truncated };
 }
 
-/** Flags as our own server marks them. */
+/** Flags that `serveEnvironment` puts into the metadata. */
 function flagsOf({ metadata }: ObservationData['observation']) {
   const { refused, truncated } = (metadata ?? {}) as Readonly<Record<string, unknown>>;
   return { refused: refused === true, truncated: truncated === true };
 }
 
-/** Not of the policy's doing. */
+/** Errors that the policy did not cause. */
 const serverErrors: ReadonlySet<string> = new Set(['transport_error', 'timeout']);
 
 function toolError(
@@ -125,9 +128,9 @@ function toolError(
 }
 
 /**
- * A value that the policy chose was not valid: it gets the reason. Anything else, such as a field that is not
- * there, is no fault of the policy.
- * @throws EnvironmentError
+ * Tells the policy why its value was not valid. Other problems, such as a missing field, are not
+ * the policy's fault.
+ * @throws EnvironmentError for other problems
  */
 function refusalOf(problem: ProblemData, url: string, request: string): StepResult {
   const { code, errors } = problem;

@@ -16,7 +16,7 @@ import { openenvEpisode, serverError } from './episode.js';
 import { type ObservationData, toolSchema } from './messages.js';
 import { renderObservation, toolDefinition } from './rendering.js';
 
-/** Plays whatever an OpenEnv server has, over WebSocket: texts or tools. */
+/** Plays any environment of an OpenEnv server over WebSocket, by texts or tools. */
 export const openenv = defineEnvironment<OpenenvArgs>({
   name: 'openenv',
   description: 'Environments of an OpenEnv server, which environment_args.url names.',
@@ -82,19 +82,19 @@ function readRow(row: RawTask): z.infer<typeof rowSchema> {
   );
 }
 
-/** All runs of a task send the same. */
+/** Data of the reset, equal for all runs of a task. */
 function resetData({ row, seed }: EpisodeStart, args: OpenenvArgs): Record<string, unknown> {
   const { reset, split, index } = readRow(row);
   return { seed, split, index, ...args.reset, ...reset };
 }
 
-/** The task's own prompt before what the environment says. */
+/** The row's prompt, followed by the observation. */
 function promptOf(row: RawTask, observation: string): string {
   const { prompt } = readRow(row);
   return [prompt, observation].filter((text) => text !== undefined && text !== '').join('\n\n');
 }
 
-/** Instructions as our own server sends them. */
+/** Instructions that `serveEnvironment` puts into the metadata. */
 function instructionsOf({ metadata }: ObservationData['observation']): string | undefined {
   const { instructions } = (metadata ?? {}) as Readonly<Record<string, unknown>>;
   return typeof instructions === 'string' ? instructions : undefined;

@@ -1,14 +1,14 @@
-/** Text of an observation for the policy, and the server's form of its action. */
+/** Renders observations as texts for the policy, and tools as the model takes them. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { z } from 'zod';
 import type { ObservationData, toolSchema } from './messages.js';
 
 type Observation = ObservationData['observation'];
 
-/** Fields that are not for the policy. */
+/** Fields that the policy does not see. */
 const hidden: ReadonlySet<string> = new Set(['metadata', 'reward', 'done']);
 
-/** One field alone, several as `name: value`. */
+/** Renders a single field as its value, several fields as `name: value`. */
 export function renderObservation(
   observation: Observation,
   fields: readonly string[] | undefined,

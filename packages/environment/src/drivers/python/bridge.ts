@@ -1,4 +1,4 @@
-/** A process that takes a JSON message on each line, one at a time, and answers in the same way. */
+/** A process that exchanges JSON messages, one per line and one at a time. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
@@ -12,13 +12,14 @@ export interface BridgeOptions {
 }
 
 export interface Bridge {
-  /** Calls that are under way or wait for their turn. */
+  /** Number of calls in progress or waiting. */
   readonly load: number;
-  /** Undefined while it lives. */
+  /** Undefined while the process lives. */
   failure(): TrinityError | undefined;
   /**
-   * Answer of the process. Giving up the wait does not stop it: other episodes live there.
-   * @throws EnvironmentError; one of a deadline or a disorder ends the process
+   * Answer of the process. Aborting the wait does not stop the process, because it holds other
+   * episodes.
+   * @throws EnvironmentError; a timeout or an answer out of order also ends the process
    */
   call(method: string, params: object, timeoutMs: number): Promise<unknown>;
   close(): void;
@@ -35,7 +36,7 @@ interface Waiting extends PromiseWithResolvers<Answer> {
   readonly id: number;
 }
 
-/** Kept length of what it wrote to standard error, in characters. */
+/** Length of the kept end of the process's standard error, in characters. */
 const keptLength = 2000;
 
 export function startBridge({ command, args }: BridgeOptions): Bridge {
@@ -118,7 +119,7 @@ function kill(child: ChildProcess): void {
 const said = (lastWords: string): string =>
   lastWords.trim() === '' ? '' : ` It wrote last: ${lastWords.trim()}`;
 
-/** A program that is not there fails in the same way each time, so it is not tried again. */
+/** A missing program is a ConfigError, because a retry would fail in the same way. */
 function notStarted(name: string, cause: NodeJS.ErrnoException): TrinityError {
   const code = 'ENVIRONMENT_START_FAILED';
   const message = `\`${name}\` cannot be started: ${describeError(cause)}. Name a Python in environment_args.python.`;

@@ -1,9 +1,9 @@
-/** The processes of an environment: started when they are needed, and again when one has ended. */
+/** The processes of an environment: started when needed, and restarted after one has ended. */
 import { InvariantError } from '@trinity-rft/core';
 import { startBridge, type Bridge, type BridgeOptions } from './bridge.js';
 
 export interface Bridges {
-  /** The least busy one. @throws EnvironmentError when it cannot be started */
+  /** The least busy process. @throws EnvironmentError if it cannot be started */
   some(): Promise<Bridge>;
   close(): void;
 }
@@ -11,7 +11,7 @@ export interface Bridges {
 export interface BridgesOptions {
   readonly program: BridgeOptions;
   readonly processes: number;
-  /** Params of the first call. */
+  /** Parameters of the first call. */
   readonly params: object;
   readonly startMs: number;
 }

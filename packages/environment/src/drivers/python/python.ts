@@ -1,4 +1,4 @@
-/** Environments that are written in Python. */
+/** Environments written in Python. */
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import { type PythonArgs, pythonArgs } from './args.js';
 import type { Bridge, BridgeOptions } from './bridge.js';
 import { createBridges } from './bridges.js';
 
-/** Gymnasium, TextArena, Reasoning Gym, TextWorld, ScienceWorld, and the user's own. */
+/** Gymnasium, TextArena, Reasoning Gym, TextWorld, ScienceWorld, and custom environments. */
 export const python = defineEnvironment<PythonArgs>({
   name: 'python',
   description: 'Environments in Python: Gymnasium, TextArena, Reasoning Gym, TextWorld, others.',
@@ -24,18 +24,18 @@ export const python = defineEnvironment<PythonArgs>({
   tasks: (range) => rowsOfSplit(range, (seed) => ({ seed }), JSON.stringify),
 });
 
-/** Kinds of our own are named like the module that they need. */
+/** Module that a kind needs: built-in kinds are named after their module. */
 const moduleOf = (kind: string): string => kind.split(':')[0] ?? kind;
 
-/** The Python side, which lies beside `src` and `dist`. */
+/** The Python script that runs environments. It lies beside `src` and `dist`. */
 export function script(): string {
   const manifest = createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json');
   return path.join(path.dirname(manifest), 'python', 'bridge.py');
 }
 
 /**
- * Starts the first process, which finds out what is not installed.
- * @param program what speaks the protocol of python/bridge.py
+ * Starts the first process, which fails if a package is missing.
+ * @param program command that speaks the protocol of python/bridge.py
  * @throws EnvironmentError
  */
 export async function openBridged(args: PythonArgs, program: BridgeOptions): Promise<Environment> {
@@ -69,7 +69,7 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
   };
 }
 
-/** A row may have its own, as generated ones do. */
+/** The row's own seed, as generated rows have one, else that of the task. */
 function seedOf({ row, seed }: EpisodeStart): number {
   const own = row['seed'];
   return Number.isSafeInteger(own) ? (own as number) : seed;
@@ -125,7 +125,7 @@ function bridgedEpisode(
   };
 }
 
-/** True if the process still lives does not matter: it holds the episode. */
+/** Frees the episode in the process; errors do not matter, because a dead process has freed it. */
 function forget(bridge: Bridge, episode: string): void {
   bridge.call('close', { episode }, closeMs).catch(() => undefined);
 }

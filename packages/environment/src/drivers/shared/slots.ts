@@ -1,9 +1,13 @@
-/** A limit on how many of something are open at once. */
+/** Limits how many of something are open at once. */
 import type { EnvironmentError } from '@trinity-rft/core';
 import { type Patience, within } from '../../waiting/within.js';
 
 export interface Slots {
-  /** Waits for a free one. @returns a function that frees it. @throws what `late` returns; CancelledError */
+  /**
+   * Waits for a free slot.
+   * @returns a function that frees it
+   * @throws the error of `late` on timeout; CancelledError
+   */
   take(patience: Patience, late: () => EnvironmentError): Promise<() => void>;
 }
 

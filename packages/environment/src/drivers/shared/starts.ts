@@ -1,12 +1,12 @@
-/** Groups are compared run by run, so all runs of a task must start from the same state. */
+/** Checks that all runs of a task start from the same state, because their rewards are compared. */
 import { hash } from 'node:crypto';
 import type { EpisodeStart } from '../../seam/types.js';
 import { broken } from '../../waiting/within.js';
 
-/** Starts that are remembered; older ones are forgotten. */
+/** Number of starts that are remembered; the oldest are dropped. */
 const remembered = 10_000;
 
-/** @returns a function that throws when an earlier equal start had another first observation */
+/** @returns a function that throws if an equal start gave a different first observation before */
 export function createStartCheck(
   who: string,
 ): ({ row, seed }: EpisodeStart, observation: string) => void {
