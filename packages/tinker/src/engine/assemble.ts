@@ -1,4 +1,6 @@
-/** The parts of the engine as its two halves, until it is closed. */
+/**
+ * Joins the parts into an engine: a training half and a sampling half, usable until it is closed.
+ */
 import { describeError, EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine } from '@trinity-rft/core/engine';
 import { tinkerCapabilities } from './capabilities.js';
@@ -17,10 +19,10 @@ export interface EngineParts extends Omit<CheckpointOptions, 'forgets'> {
   readonly traits: ServerTraits;
   readonly delivery: WeightDelivery;
   readonly initialWeights: () => Promise<SamplingHandle>;
-  /** An adapter with the initial weights, if they are kept. */
+  /** An adapter with the initial weights; undefined if the run does not need one. */
   readonly reference: RemoteModel | undefined;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
-  /** Ends all requests. */
+  /** Aborts all requests when the engine is closed. */
   readonly ended: AbortController;
 }
 
@@ -87,7 +89,7 @@ function samplingHalf({ context, delivery, trained, ...parts }: EngineParts): {
 const closed = (): EngineError =>
   new EngineError('The engine was closed.', { code: 'ENGINE_CLOSED' });
 
-/** The same object, whose calls reject once the engine is closed. */
+/** Wraps `half` so that its calls reject once the engine is closed. */
 function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal): T {
   return new Proxy(half, {
     get: (target, name) => {
@@ -101,7 +103,7 @@ function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal
   });
 }
 
-/** A server that is gone has no places to free. */
+/** How long closing waits for adapters to be unloaded: a server that is down must not block it. */
 const goodbyeMs = 5_000;
 
 async function closeParts(parts: EngineParts): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * An engine on a server that speaks the Tinker protocol. Knows token ids and where weights lie;
- * nothing of text, rewards or algorithms.
+ * An engine on a server that speaks the Tinker protocol. It handles token ids and the addresses of
+ * weights, and knows nothing of text, rewards or algorithms.
  */
 import { type Clock, type Logger, EngineError, silentLogger, systemClock } from '@trinity-rft/core';
 import type { Engine, OptimizerOptions } from '@trinity-rft/core/engine';
@@ -25,7 +25,10 @@ import type { RowLimits } from './train/rows.js';
 import { adamOf } from './train/trainer.js';
 
 export interface TinkerEngineOptions {
-  /** The Hugging Face folder of the model that the server trains (its weights are not needed), or a checkpoint of this engine. */
+  /**
+   * A checkpoint of this engine, or the Hugging Face folder of the model that the server trains
+   * (its weights are not needed).
+   */
   readonly modelPath: string;
   /** The model's name on the server. @default the only one that the server has */
   readonly baseModel?: string;
@@ -42,24 +45,27 @@ export interface TinkerEngineOptions {
   readonly trainAttn?: boolean;
   /** @default true */
   readonly trainUnembed?: boolean;
-  /** Keep the initial weights for scoring. @default false */
+  /** True if the initial weights are kept for scoring. @default false */
   readonly reference?: boolean;
-  /** The run samples on the server. @default true */
+  /** True if the run samples on the server. @default true */
   readonly samples?: boolean;
-  /** Settings with which the optimizer of the server is tried. @default those of `TrainEngine.step`, at 1e-5 */
+  /**
+   * Optimizer settings with which the server's precision is tested.
+   * @default those of `TrainEngine.step`, at 1e-5
+   */
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
-  /** @default what config.json and the server allow */
+  /** @default as long as config.json and the server allow */
   readonly maxModelLen?: number;
-  /** The bytes of each token id; stop texts need them. @default none */
+  /** The bytes of each token id; required for stop texts. @default no stop texts */
   readonly tokenBytes?: readonly Uint8Array[];
-  /** How long the server may be away or busy. @default 5 min */
+  /** How long to retry while the server is down or busy. @default 5 min */
   readonly patienceMs?: number;
-  /** How long a result may take. @default 30 min */
+  /** Longest wait for one result. @default 30 min */
   readonly resultMs?: number;
   /** @default silent */
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** See `EngineOptions` of core. @default never */
+  /** See `EngineOptions` of core. @default no signal */
   readonly signal?: AbortSignal;
 }
 
@@ -68,9 +74,9 @@ const hostedAddress = 'https://tinker.thinkingmachines.dev/services/tinker-prod'
 const minute = 60_000;
 
 /**
- * Opens a session, finds out how the server computes, and creates an adapter, or loads that of the
- * checkpoint `modelPath`. The process stays alive until the engine is closed.
- * @throws CheckpointError when the folder cannot be used, EngineError when the server cannot
+ * Opens a session, measures how the server computes, and creates an adapter (or loads that of the
+ * checkpoint `modelPath`). The process stays alive until the engine is closed.
+ * @throws CheckpointError if the folder cannot be used, EngineError if the server cannot
  */
 export async function createTinkerEngine(options: TinkerEngineOptions): Promise<Engine> {
   const { clock = systemClock, logger = silentLogger, patienceMs = 5 * minute } = options;
@@ -149,8 +155,8 @@ async function openModel(options: OpenOptions): Promise<Engine> {
 }
 
 /**
- * The adapter that stays untrained, for KL.
- * @throws EngineError when the server holds one adapter at a time
+ * Creates the untrained adapter that KL terms compare with.
+ * @throws EngineError if the server holds only one adapter at a time
  */
 async function secondAdapter(create: () => Promise<RemoteModel>): Promise<RemoteModel> {
   try {

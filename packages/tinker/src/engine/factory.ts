@@ -1,4 +1,4 @@
-/** The engine as configurations choose it. */
+/** The engine as it is selected in configurations. */
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import { tinkerCapabilities } from './capabilities.js';
 import { readModelSizes } from './checkpoint/model-files.js';
@@ -38,7 +38,7 @@ export const tinkerEngine: EngineFactory = {
   },
 };
 
-/** The run's own seed where the section has none. */
+/** Uses the run's seed if the settings have none. */
 const withSeed = (settings: TinkerSettings, seed: number | undefined): TinkerSettings => ({
   ...settings,
   seed: settings.seed ?? seed,

@@ -1,4 +1,4 @@
-/** Effect of optimizer steps on an adapter, read from the adapter itself. */
+/** Measures what optimizer steps do to an adapter by downloading the adapter. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,16 +11,19 @@ import type { Normalisation } from './train/gradients.js';
 export interface AdapterProbe {
   readonly model: RemoteModel;
   readonly connection: Connection;
-  /** One pass of cross-entropy with this weight on all targets, and an update by it. @returns its metrics */
+  /**
+   * Runs cross-entropy with this weight on all targets, then an update.
+   * @returns the update's metrics
+   */
   readonly step: (weight: number, adam: AdamParams) => Promise<Readonly<Record<string, number>>>;
   readonly logger: Logger;
-  /** The rank that was asked for. */
+  /** The rank that was requested. */
   readonly rank: number;
 }
 
 let saves = 0;
 
-/** The matrices that begin at zero; undefined where the server keeps its adapters to itself. */
+/** The matrices that start at zero (`lora_B`); undefined if the server hands out no adapters. */
 async function readAdapter({
   model,
   connection,
@@ -44,7 +47,7 @@ async function readAdapter({
   }
 }
 
-/** @throws EngineError when the server has made a smaller adapter */
+/** @throws EngineError if the server made an adapter of a smaller rank */
 function assertRank(found: number | undefined, asked: number): void {
   if (found === undefined || found >= asked) return;
   throw new EngineError(
@@ -53,7 +56,7 @@ function assertRank(found: number | undefined, asked: number): void {
   );
 }
 
-/** With these, an update is the gradient divided by a million. */
+/** Adam settings with which an update is the gradient divided by a million. */
 const plain: AdamParams = {
   learning_rate: 1,
   beta1: 0,
@@ -64,8 +67,8 @@ const plain: AdamParams = {
 };
 
 /**
- * Ratio of the gradients of two passes with weights of 1 and 2; undefined where the adapter cannot
- * be read. Begins with a fresh adapter.
+ * Ratio of the gradients of two passes, with weights 2 and 1; undefined if the adapter cannot be
+ * read. Expects a fresh adapter.
  */
 export async function gradientRatio(probe: AdapterProbe): Promise<number | undefined> {
   let before: Tensors = new Map();
@@ -81,7 +84,7 @@ export async function gradientRatio(probe: AdapterProbe): Promise<number | undef
   return double / single;
 }
 
-/** L2 norm of the change from `before`, which may be empty for zeros. */
+/** L2 norm of the change from `before`; an empty `before` counts as zeros. */
 function distance(tensors: Tensors, before: Tensors): number {
   let sum = 0;
   for (const [name, values] of tensors) {
@@ -91,7 +94,10 @@ function distance(tensors: Tensors, before: Tensors): number {
   return Math.sqrt(sum);
 }
 
-/** Sums double with the weights of a datum, means stay. */
+/**
+ * Doubled weights double the gradient (ratio 2) if losses are summed, and leave it unchanged (ratio
+ * 1) if they are averaged.
+ */
 export function normalisationOf(ratio: number, tolerance: number): Normalisation {
   if (Math.abs(ratio - 2) < tolerance) return 'sum';
   if (Math.abs(ratio - 1) < tolerance) return 'mean-per-datum';
@@ -106,14 +112,14 @@ export const precisionRemedy =
 
 const largeRate = 0.05;
 const steps = 4;
-/** Shares of the entries that a small update must move. */
+/** Shares of the entries that a small update must move: below `refused` is an error. */
 const shares = { refused: 0.5, healthy: 0.9 } as const;
 
 /**
- * A large step makes entries of about 0.05, where half precision has a unit of 2.4e-4 (bf16); then
- * steps of the run's size, at most 1e-5, must move those entries again: in float32 all of them do,
- * in half precision none.
- * @throws EngineError when most do not
+ * Tests whether the server keeps weights in float32. A large step makes entries of about 0.05,
+ * where half precision resolves 2.4e-4 (bf16); then steps of the run's size, at most 1e-5, must
+ * move those entries again. In float32 they move all entries, in half precision none.
+ * @throws EngineError if most entries do not move
  */
 export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Promise<void> {
   const { logger, step } = probe;
@@ -140,7 +146,7 @@ export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Pro
     );
 }
 
-/** Entries that are not 0 in `before`, and those of them that differ in `after`. */
+/** Number of entries that are not 0 in `before`, and how many of them differ in `after`. */
 function countMoved(before: Tensors, after: Tensors) {
   const counts = { entries: 0, moved: 0 };
   for (const [name, values] of before) {

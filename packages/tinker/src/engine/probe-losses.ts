@@ -1,4 +1,4 @@
-/** Losses of the protocol that a server has, with the meaning that the protocol gives them. */
+/** Finds the losses of the protocol that a server computes as the protocol defines them. */
 import { EngineError } from '@trinity-rft/core';
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { ForwardBackwardResult } from '../protocol/index.js';
@@ -8,8 +8,8 @@ import { scoreData } from './train/passes.js';
 import { datumOf } from './train/rows.js';
 
 /**
- * Those whose values for some tokens are as they should be, within the bounds of the ratio and
- * beyond them. Of a server that says neither the loss of each token nor their sum, none.
+ * Names of the losses whose values match ours on sample tokens, within the bounds of the ratio and
+ * beyond them. Empty if the server reports neither the loss of each token nor their sum.
  */
 export async function probeLosses(
   model: Pick<RemoteModel, 'pass'>,
@@ -31,7 +31,7 @@ export async function probeLosses(
   return new Set(names.filter((_, i) => found[i]));
 }
 
-/** Undefined where the server has no such loss. */
+/** Undefined if the server has no such loss. */
 async function passOf(
   model: Pick<RemoteModel, 'pass'>,
   pass: Pass,

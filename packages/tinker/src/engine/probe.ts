@@ -1,6 +1,6 @@
 /**
- * Behaviour of the server with losses and saved weights, measured with an adapter that is thrown
- * away: programs that speak the protocol differ, and none says how.
+ * Measures how the server treats losses and saved weights, with an adapter that is then thrown
+ * away. Servers of the protocol differ in this, and none of them reports it.
  */
 import { EngineError, TrinityError } from '@trinity-rft/core';
 import type { Connection } from './http/connection.js';
@@ -31,16 +31,16 @@ import { datumOf, type RowLimits } from './train/rows.js';
 
 export interface ServerTraits extends LossTraits {
   readonly sampling: SamplingWeights;
-  /** It scales gradients down to `grad_clip_norm`. */
+  /** True if the server scales gradients down to `grad_clip_norm`. */
   readonly clips: boolean;
-  /** A model that is unloaded takes along what it has saved (TuFT). */
+  /** True if unloading a model deletes the weights that it saved (TuFT). */
   readonly forgets: boolean;
 }
 
 export interface ProbeOptions {
   readonly context: ModelContext;
   readonly connection: Connection;
-  /** The server samples, too. */
+  /** True if the server also samples. */
   readonly samples: boolean;
   /** Optimizer settings of the run. */
   readonly adam: AdamParams;
@@ -93,7 +93,9 @@ async function probeModel(
 
 type ProbeRow = ReturnType<typeof probeRow>;
 
-/** Ends with the last id of the vocabulary: a smaller model does not know it. */
+/**
+ * A row that ends with the last id of the vocabulary, which a server with a smaller model rejects.
+ */
 function probeRow({ vocabSize }: RowLimits) {
   const ids = [0, 1, 2, 3, 4, 5, 6].map((i) => Math.floor((i * (vocabSize - 1)) / 7));
   return { tokens: Int32Array.of(...ids, vocabSize - 1), promptLength: 1, temperature: 1 };
@@ -118,7 +120,7 @@ async function checkVocabulary(
   }
 }
 
-/** A pass of cross-entropy with `weight` on all targets, and an update by it. */
+/** Runs cross-entropy with `weight` on all targets, then an update. */
 async function update(
   model: RemoteModel,
   row: ProbeRow,
@@ -133,7 +135,10 @@ async function update(
   return metrics;
 }
 
-/** Twice the weights: twice the gradient where losses are added, the same where they are divided. */
+/**
+ * Doubled weights double the gradient if losses are summed, and leave it unchanged if they are
+ * averaged.
+ */
 async function probeNormalisation(
   probe: AdapterProbe,
   adam: AdamParams,
@@ -154,7 +159,7 @@ async function probeNormalisation(
   return { normalisation: 'sum', metrics };
 }
 
-/** True if a sampling session still samples what was saved once the model has learned. */
+/** `snapshot` if a sampling session keeps its weights while the model is trained, else `live`. */
 async function probeSampling(
   { context: { calls, logger }, adam }: ProbeOptions,
   model: RemoteModel,

@@ -1,24 +1,24 @@
-/** Meaning of a status for the client that made the request. */
+/** Maps an HTTP status to what the client should do. */
 import { tryJson } from '@trinity-rft/core/support';
 
-/** Action of a client on an answer that is no success. */
+/** How a client reacts to an answer that is not a success. */
 export type ErrorAction =
   /** The future is not ready: ask again. */
   | 'poll-again'
   /** The server is busy or restarting: send the same request later. */
   | 'retry'
-  /** Session, model, checkpoint or future is unknown: the server has lost it. */
+  /** The server has lost the session, model, checkpoint or future. */
   | 'lost'
-  /** The key is missing or wrong, or may not do this. */
+  /** The API key is missing, wrong or not allowed to do this. */
   | 'forbidden'
-  /** Its disk is full. */
+  /** The server's disk is full. */
   | 'full'
   /** The server cannot do this, such as a loss that its backend lacks. */
   | 'unsupported'
   /** The request itself is wrong: a fault of the client. */
   | 'invalid';
 
-/** Where an answer came from: the request that submits work, or the one that waits for its result. */
+/** The request that was answered: `submit` starts work, `future` waits for its result. */
 export type ErrorPlace = 'submit' | 'future';
 
 const actions: Readonly<Record<number, ErrorAction>> = {
@@ -35,8 +35,8 @@ const actions: Readonly<Record<number, ErrorAction>> = {
 };
 
 /**
- * A submitted request of 422 names an unknown loss or key where the server lacks it; a future of 400
- * is what the backend refused.
+ * A 422 on `submit` names a loss or key that the server lacks; a 400 on `future` is what its
+ * backend refused.
  */
 export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
   if (isDiskFull(detail)) return 'full';
@@ -46,15 +46,18 @@ export function actionFor(status: number, place: ErrorPlace, detail: string): Er
   return actions[status] ?? (status >= 500 ? 'retry' : 'invalid');
 }
 
-/** In the words of the system that the server runs on. */
+/** Matches the messages of the operating system that the server runs on. */
 export const isDiskFull = (detail: string): boolean =>
   /no space left|ENOSPC|disk quota exceeded/i.test(detail);
 
-/** SkyRL says so of a model that it had before it was restarted. */
+/** SkyRL answers this for a model that it had before it was restarted. */
 const refusedBy = (detail: string): ErrorAction =>
   /^Model \S+ not loaded/.test(detail) ? 'lost' : 'unsupported';
 
-/** FastAPI's words for a name that is not in a list, and for a key that a loss does not take. */
+/**
+ * Matches FastAPI's messages for a name that is not in a list, and for a key that a loss does not
+ * take.
+ */
 const isCapability = (detail: string): boolean =>
   /literal_error|loss_fn_config/.test(detail) || detail.startsWith('Unknown loss');
 

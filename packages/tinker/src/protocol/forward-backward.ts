@@ -10,7 +10,7 @@ import {
   type TensorValues,
 } from './tensors.js';
 
-/** One sequence: its input ids, and what the loss needs for each of them. */
+/** One sequence: its input ids, and the values that the loss needs for each of them. */
 export interface Datum {
   /** [T] */
   readonly tokens: Int32Array;
@@ -20,7 +20,7 @@ export interface Datum {
 
 export interface ForwardBackwardRequest {
   readonly modelId: string;
-  /** 0: none. */
+  /** Number of the request within the session; 0: no number. */
   readonly seqId: number;
   readonly data: readonly Datum[];
   readonly lossFn: string;
@@ -32,7 +32,7 @@ export interface ForwardBackwardRequest {
 
 export interface ForwardBackwardResult {
   readonly outputType: string;
-  /** One record per datum. */
+  /** One record of named tensors per datum. */
   readonly outputs: readonly Readonly<Record<string, TensorValues>>[];
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -89,7 +89,8 @@ const outputs = messageCodec<OutputMessage>('ForwardBackwardOutput');
 
 /**
  * The body of a request.
- * @param sdk whose bytes: since 0.38 the settings of the loss are sent in a second form as well
+ * @param sdk version of the SDK to imitate: since 0.38 it sends the loss settings in a second form
+ * as well
  */
 export function encodeForwardBackward(
   request: ForwardBackwardRequest,
@@ -120,7 +121,7 @@ const datumMessage = ({ tokens, inputs }: Datum): DatumMessage => ({
   }),
 });
 
-/** @throws Error when the bytes are no such request, or hold images or sparse tensors */
+/** @throws Error if the bytes are not such a request, or hold images or sparse tensors */
 export function decodeForwardBackward(bytes: Uint8Array): ForwardBackwardRequest {
   const message = requests.decode(bytes);
   return {
@@ -192,7 +193,7 @@ function batchedTensor(rows: readonly TensorValues[]): BatchedTensorMessage {
   return { data, offsets: int64Bytes(ends), dtype: parts[0]?.dtype ?? 0 };
 }
 
-/** @throws Error when the bytes are no such result */
+/** @throws Error if the bytes are not such a result */
 export function decodeForwardBackwardResult(bytes: Uint8Array): ForwardBackwardResult {
   const message = outputs.decode(bytes);
   return {

@@ -1,6 +1,6 @@
 /**
- * The messages that travel as JSON, as schemas: servers read requests with them, clients answers.
- * Unknown keys are dropped, because servers and SDKs of different ages add some.
+ * Schemas of the JSON messages. Servers read requests with them, clients read answers. Unknown keys
+ * are dropped, because servers and SDKs of other versions may send more.
  */
 import { z } from 'zod';
 
@@ -17,7 +17,7 @@ const chunk = z.object({
   tokens: z.array(z.number().int()),
 });
 
-/** Requests by the verb in their path: `/api/v1/VERB`. Numbers that a client need not send default. */
+/** Requests, keyed by the verb in their path (`/api/v1/VERB`). Optional numbers have defaults. */
 export const requestSchemas = {
   create_session: z.object({
     tags: z.array(z.string()).default([]),
@@ -44,7 +44,7 @@ export const requestSchemas = {
         beta2: z.number().min(0).lt(1).default(0.95),
         eps: z.number().positive().default(1e-12),
         weight_decay: z.number().min(0).default(0),
-        /** 0: none. */
+        /** 0: no clipping. */
         grad_clip_norm: z.number().min(0).default(0),
       })
       .prefault({}),
@@ -55,7 +55,10 @@ export const requestSchemas = {
     path: z.string().nullish(),
     overwrite: z.boolean().nullish(),
   }),
-  /** Addressed by the model, or (SDK 0.38) by the session and the number of a model that it creates. */
+  /**
+   * Addressed by model id or (SDK 0.38) by session and the number of the model that the request
+   * creates.
+   */
   load_weights: z.object({
     model_id: id.nullish(),
     session_id: id.nullish(),
@@ -103,10 +106,10 @@ export const requestSchemas = {
 export type JsonVerb = keyof typeof requestSchemas;
 export type JsonRequest<V extends JsonVerb> = z.input<(typeof requestSchemas)[V]>;
 
-/** Answer of a verb whose work continues: its result is that of the future. */
+/** Answer of a verb whose work continues. Its result comes with the future `request_id`. */
 export const pendingAnswer = z.object({
   request_id: id,
-  /** SDK 0.38 needs one per sample; SkyRL 0.4 sends none. */
+  /** SDK 0.38 requires one id per sample; SkyRL 0.4 sends none. */
   sample_sequence_ids: z.array(z.string()).nullish(),
 });
 /** Answer of `create_session`. */
@@ -116,7 +119,7 @@ export const sessionAnswer = z.object({
   warning_message: z.string().nullish(),
   error_message: z.string().nullish(),
 });
-/** Immediate answer of `create_model`; the model can be used once the future is there. */
+/** Immediate answer of `create_model`. The model is usable once its future is ready. */
 export const modelAnswer = z.object({ model_id: id, request_id: id });
 /** Answer of `create_sampling_session`. */
 export const samplingSessionAnswer = z.object({ sampling_session_id: id });
@@ -126,7 +129,7 @@ export const capabilitiesAnswer = z.object({
     z.object({
       model_name: z.string().nullish(),
       max_context_length: z.number().int().positive().nullish(),
-      /** TuFT: `training`, `sampling`; absent where a server does both. */
+      /** TuFT lists `training` and `sampling`; absent if the server does both. */
       capabilities: z.array(z.string()).nullish(),
     }),
   ),
@@ -138,12 +141,12 @@ export const weightsInfoAnswer = z.object({
   lora_rank: z.number().int().nullish(),
 });
 
-/** Results of futures that are JSON. */
+/** Result of `create_model`. */
 export const modelResult = z.object({
   model_id: id,
   lora_config: z.object({ rank: z.number(), alpha: z.number().nullish() }).nullish(),
 });
-/** Result of `optim_step`. JSON has no NaN: SkyRL sends null. */
+/** Result of `optim_step`. SkyRL sends null for NaN, which JSON lacks. */
 export const stepResult = z.object({
   metrics: z
     .record(
@@ -159,21 +162,21 @@ export const stepResult = z.object({
 export const saveResult = z.object({ path: z.string() });
 /** Result of `load_weights`. */
 export const loadResult = z.object({ path: z.string().nullish(), model_id: id.nullish() });
-/** Result of `save_weights_for_sampler`: an address, or a sampling session. */
+/** Result of `save_weights_for_sampler`: an address or a sampling session. */
 export const samplerResult = z.object({
   path: z.string().nullish(),
   sampling_session_id: id.nullish(),
 });
-/** Hosted: the work is not done yet, poll again. */
+/** Hosted servers: the work is not done yet, poll again. */
 export const tryAgainResult = z.object({
   type: z.literal('try_again'),
   queue_state: z.string().nullish(),
 });
-/** Hosted: the work failed. */
+/** Hosted servers: the work failed. */
 export const failedResult = z.object({ error: z.string(), category: z.string().nullish() });
 export type FailedResult = z.output<typeof failedResult>;
 
-/** Paths that are not `/api/v1/VERB`, and where those begin. */
+/** Paths that are not `/api/v1/VERB`; `root` is the prefix of those that are. */
 export const paths = {
   root: '/api/v1/',
   forwardBackward: '/api/v1/forward_backward',

@@ -2,25 +2,25 @@
 import { messageCodec } from './schema.js';
 import { floatBytes, int32Bytes, readFloats, readInt32s } from './tensors.js';
 
-/** The likeliest tokens at a position, the likeliest first. */
+/** The most likely tokens at a position, most likely first. */
 export type TopTokens = readonly { readonly token: number; readonly logprob: number }[];
 
 export interface SampledTokens {
   readonly stopReason: 'stop' | 'length';
   readonly tokens: Int32Array;
   readonly logprobs?: Float32Array;
-  /** For every token. */
+  /** One entry per token. */
   readonly topLogprobs?: readonly TopTokens[];
 }
 
 export interface SampleResult {
   readonly sequences: readonly SampledTokens[];
   /**
-   * Prompt logprobs of the prompt: one per token, the first NaN (hosted), or one fewer (SkyRL 0.4). Use
-   * {@link alignPromptLogprobs}.
+   * Log-probabilities of the prompt: one per token, with NaN first (hosted), or one fewer (SkyRL
+   * 0.4). Use {@link alignPromptLogprobs}.
    */
   readonly promptLogprobs?: Float32Array;
-  /** For every token of the prompt; undefined where nothing comes before. */
+  /** One entry per token of the prompt; undefined for a token with nothing before it. */
   readonly topPromptLogprobs?: readonly (TopTokens | undefined)[];
 }
 
@@ -71,10 +71,10 @@ function sequenceMessage({
   return message;
 }
 
-/** Placeholders where there is no token. */
+/** Fill the cells of positions that have fewer tokens than others. */
 const [noToken, noLogprob] = [0, -99_999];
 
-/** Two matrices, a row for each position. */
+/** Encodes the lists as two matrices (ids and log-probabilities) with one row per position. */
 function topMessage(top: readonly (TopTokens | undefined)[]): TopMessage {
   const k = top.reduce((most, row) => Math.max(most, row?.length ?? 0), 1);
   const cells = top.flatMap((row) => Array.from({ length: k }, (_, i) => row?.[i]));
@@ -86,7 +86,7 @@ function topMessage(top: readonly (TopTokens | undefined)[]): TopMessage {
   };
 }
 
-/** @throws Error when the bytes are no such result */
+/** @throws Error if the bytes are not such a result */
 export function decodeSampleResult(bytes: Uint8Array): SampleResult {
   const message = responses.decode(bytes);
   return {
@@ -116,8 +116,8 @@ function topOf(message: TopMessage | undefined): readonly (TopTokens | undefined
 }
 
 /**
- * One log-probability per prompt token after the first.
- * @throws RangeError when the result has another number of them
+ * Returns one log-probability per prompt token after the first.
+ * @throws RangeError if the result has another number of them
  */
 export function alignPromptLogprobs(logprobs: Float32Array, promptLength: number): Float32Array {
   if (logprobs.length === promptLength - 1) return logprobs;

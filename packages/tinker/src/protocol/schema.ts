@@ -1,4 +1,4 @@
-/** The protobuf messages of the protocol, package `tinker_public` as SDK 0.38 has it. */
+/** Protobuf messages of the protocol: package `tinker_public` as in SDK 0.38. */
 import protobuf from 'protobufjs';
 
 const proto = `
@@ -42,11 +42,13 @@ const { root } = protobuf.parse(proto, { keepCase: true });
 /** The codec of one message type, between plain objects and bytes. */
 export interface MessageCodec<T> {
   encode(message: T): Uint8Array;
-  /** @throws Error when the bytes are not such a message */
+  /** @throws Error if the bytes are not such a message */
   decode(bytes: Uint8Array): T;
 }
 
-/** Unknown fields are skipped, missing scalars are 0, missing lists and maps empty. */
+/**
+ * On decoding, unknown fields are skipped, missing scalars become 0, missing lists and maps empty.
+ */
 export function messageCodec<T extends object>(name: string): MessageCodec<T> {
   const type = root.lookupType(`tinker_public.${name}`);
   return {

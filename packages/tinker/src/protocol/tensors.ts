@@ -1,9 +1,9 @@
-/** Number arrays as the protocol stores them: little-endian bytes and a type. */
+/** Number arrays in the protocol's encoding: little-endian bytes and a type. */
 
-/** Whole numbers are int64 on the wire, as the SDK sends them. */
+/** Tensor values. Integers are sent as int64, as the SDK does. */
 export type TensorValues = Float32Array | Int32Array;
 
-/** Type numbers of the protocol. */
+/** Type numbers in the protocol. */
 const dtypes = { float32: 1, int64: 2, int32: 3, bfloat16: 4 } as const;
 
 const typeNames = new Map<number, string>(
@@ -34,7 +34,7 @@ export function int64Bytes(values: ArrayLike<number>): Uint8Array {
 const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** How many numbers of `size` bytes there are. */
+/** Number of values of `size` bytes each. */
 function count(bytes: Uint8Array, size: number): number {
   if (bytes.length % size === 0) return bytes.length / size;
   throw new RangeError(`${bytes.length} bytes are no list of numbers of ${size} bytes.`);
@@ -60,7 +60,7 @@ export function readInt64s(bytes: Uint8Array): readonly number[] {
   });
 }
 
-/** The upper half of a float32. */
+/** Reads bfloat16, which is the upper half of a float32. */
 function readBfloats(bytes: Uint8Array): Float32Array {
   const view = viewOf(bytes);
   const bits = new Uint32Array(count(bytes, 2));
@@ -68,7 +68,7 @@ function readBfloats(bytes: Uint8Array): Float32Array {
   return new Float32Array(bits.buffer);
 }
 
-/** @throws RangeError for another type, or ids beyond 32 bits */
+/** @throws RangeError if the type is unknown, or ids exceed 32 bits */
 export function readTensor(bytes: Uint8Array, dtype: number): TensorValues {
   if (dtype === dtypes.float32) return readFloats(bytes);
   if (dtype === dtypes.bfloat16) return readBfloats(bytes);

@@ -1,4 +1,6 @@
-/** `tinker://MODEL/weights/NAME` and `tinker://MODEL/sampler_weights/NAME`. */
+/**
+ * Addresses of saved weights: `tinker://MODEL/weights/NAME`, `tinker://MODEL/sampler_weights/NAME`.
+ */
 
 export type WeightsKind = 'weights' | 'sampler_weights';
 
@@ -14,7 +16,7 @@ const pattern = /^tinker:\/\/(?<modelId>[^/]+)\/(?<kind>weights|sampler_weights)
 export const formatTinkerPath = ({ modelId, kind, name }: TinkerPath): string =>
   `tinker://${modelId}/${kind}/${name}`;
 
-/** Undefined when `text` is no such path. */
+/** Undefined if `text` is not such an address. */
 export function parseTinkerPath(text: string): TinkerPath | undefined {
   const { modelId, kind, name } = pattern.exec(text)?.groups ?? {};
   if (modelId === undefined || kind === undefined || name === undefined) return undefined;

@@ -1,10 +1,10 @@
-/** The server on HTTP. */
+/** The HTTP server. */
 import { openHttpServer, type HttpLimits } from '@trinity-rft/http-server';
 import { createApp, refuse } from './http/app.js';
 import { createService, type ServiceOptions } from './service/service.js';
 
 export interface TinkerServerOptions extends ServiceOptions {
-  /** Key that clients send as `x-api-key`. The SDK accepts keys that begin with `tml-`. */
+  /** API key that clients send as `x-api-key`. The SDK accepts only keys that begin with `tml-`. */
   readonly apiKey: string;
   /** @default "127.0.0.1" */
   readonly host?: string;
@@ -14,15 +14,15 @@ export interface TinkerServerOptions extends ServiceOptions {
 }
 
 export interface TinkerServer {
-  /** For `base_url`: `http://HOST:PORT` */
+  /** `base_url` for clients: `http://HOST:PORT` */
   readonly url: string;
-  /** Frees all models. */
+  /** Stops serving and frees all models. */
   close(): Promise<void>;
 }
 
 /**
- * Serves the Tinker protocol until it is closed.
- * @throws ConfigError when the port is not available
+ * Serves the Tinker protocol until the server is closed.
+ * @throws ConfigError if the port is not available
  */
 export async function openTinkerServer(options: TinkerServerOptions): Promise<TinkerServer> {
   const { apiKey, host, port, limits, runtime } = options;

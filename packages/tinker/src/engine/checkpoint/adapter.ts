@@ -1,4 +1,4 @@
-/** Brings an adapter home: the folder that PEFT and vLLM read. */
+/** Downloads an adapter from the server into a folder that PEFT and vLLM can read. */
 import { copyFile, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
@@ -15,12 +15,13 @@ const downloadMs = 600_000;
 
 const files = ['adapter_config.json', 'adapter_model.safetensors'];
 
-/** Archives of SkyRL begin with the folder `/`. */
+/** Matches by base name, because SkyRL's archives put the files into a folder `/`. */
 const isWanted = (entry: string): boolean => files.includes(path.posix.basename(entry));
 
 /**
+ * Downloads a saved adapter into `directory`.
  * @returns its values and its rank
- * @throws CheckpointError when the archive is no adapter, or a value is not finite
+ * @throws CheckpointError if the archive holds no adapter, or a value is not finite
  */
 export async function fetchAdapter(
   connection: Connection,
@@ -51,7 +52,9 @@ export async function fetchAdapter(
   return adapter;
 }
 
-/** TuFT hands out no bytes, but the folder where it has saved them: `file:///.../adapter`. */
+/**
+ * Copies the adapter from a local folder: TuFT answers with `file:///.../adapter` instead of bytes.
+ */
 async function copyAdapter(folder: string, directory: string): Promise<void> {
   const from = path.join(folder, 'adapter');
   for (const name of files) {
@@ -66,7 +69,10 @@ async function copyAdapter(folder: string, directory: string): Promise<void> {
   }
 }
 
-/** The bytes of an archive, or the folder that a `file:` address names. */
+/**
+ * Follows redirects.
+ * @returns the bytes of the archive, or the folder that a `file:` address names
+ */
 async function download(connection: Connection, first: string): Promise<Uint8Array | string> {
   let address = first;
   for (let i = 0; i <= mostRedirects; i++) {
@@ -89,7 +95,10 @@ async function download(connection: Connection, first: string): Promise<Uint8Arr
 
 const loose = z.looseObject({ target_modules: z.unknown() });
 
-/** SkyRL names no modules, which PEFT would fill in by the kind of model: the tensors say which. */
+/**
+ * Fills in `target_modules` from the tensor names. SkyRL leaves it out, and PEFT would then guess
+ * it from the model type.
+ */
 async function nameModules(directory: string, tensors: Tensors): Promise<void> {
   const file = path.join(directory, 'adapter_config.json');
   const config = loose.parse(JSON.parse(await readFile(file, 'utf8')));
@@ -99,12 +108,12 @@ async function nameModules(directory: string, tensors: Tensors): Promise<void> {
   await writeFile(file, `${JSON.stringify({ ...config, target_modules }, null, 2)}\n`);
 }
 
-/** Values of an adapter by the names of their tensors. */
+/** Values of an adapter, keyed by tensor name. */
 export type Tensors = ReadonlyMap<string, Float32Array>;
 
 export interface Adapter {
   readonly tensors: Tensors;
-  /** Columns of the narrowest `lora_B`; undefined for a file without any. */
+  /** Smallest number of columns of a `lora_B` matrix; undefined if the file has no such matrix. */
   readonly rank: number | undefined;
 }
 
@@ -118,8 +127,8 @@ const header = z.record(
 );
 
 /**
- * A safetensors file begins with the length of its header, which is JSON.
- * @throws CheckpointError when a value is not finite
+ * Reads a safetensors file: 8 bytes with the length of the header, the header as JSON, the values.
+ * @throws CheckpointError if a value is not finite
  */
 async function readTensors(directory: string): Promise<Adapter> {
   const bytes = await readFile(path.join(directory, 'adapter_model.safetensors'));
@@ -145,7 +154,7 @@ async function readTensors(directory: string): Promise<Adapter> {
   return { tensors: new Map(tensors), rank: ranks.length > 0 ? Math.min(...ranks) : undefined };
 }
 
-/** Values of a tensor whose type has 2 or 4 bytes; those of other types are not looked at. */
+/** Values of a float32 or bfloat16 tensor. Tensors of other types count as empty. */
 function numbersOf(bytes: Buffer, dtype: string): Float32Array {
   const { length, buffer, byteOffset } = bytes;
   if (dtype === 'F32') return new Float32Array(buffer.slice(byteOffset, byteOffset + length));
@@ -154,5 +163,5 @@ function numbersOf(bytes: Buffer, dtype: string): Float32Array {
   return new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);
 }
 
-/** Folder of the adapter in a checkpoint, as the embedded engine names it. */
+/** Folder of the adapter in a checkpoint. The embedded engine uses the same name. */
 export const adapterFolder = (checkpoint: string): string => path.join(checkpoint, 'lora_adapter');

@@ -1,4 +1,7 @@
-/** Checkpoints: saved on the server, described in a folder, with the adapter brought home. */
+/**
+ * Checkpoints: weights saved on the server, a folder that describes them, and the adapter
+ * downloaded.
+ */
 import { CheckpointError, EngineError } from '@trinity-rft/core';
 import type { TrainEngine } from '@trinity-rft/core/engine';
 import type { Connection } from '../http/connection.js';
@@ -19,9 +22,9 @@ export interface CheckpointOptions {
   readonly connection: Connection;
   readonly model: ModelOptions;
   readonly trained: Trained;
-  /** Its description is copied into checkpoints. */
+  /** Model folder whose description (every file but the weights) is copied into checkpoints. */
   readonly modelPath: string;
-  /** Unloading a model makes the server forget what it has saved. */
+  /** True if the server deletes the saved weights of a model that is unloaded. */
   readonly forgets: boolean;
 }
 
@@ -40,7 +43,7 @@ export function createCheckpoints(options: CheckpointOptions): Pick<TrainEngine,
 
 interface Target {
   readonly directory: string;
-  /** On the server. */
+  /** Name of the saved weights on the server. */
   readonly name: string;
 }
 
@@ -71,7 +74,7 @@ async function save(
   });
 }
 
-/** The adapter alone, for samplers elsewhere: nothing of it stays on the server. */
+/** Saves only the adapter, for samplers outside the server, and deletes the server's copy. */
 async function deliver(
   { trained: { model }, connection, context: { logger } }: CheckpointOptions,
   { directory, name }: Target,
@@ -82,7 +85,10 @@ async function deliver(
   await removeSaved({ connection, logger }, saved);
 }
 
-/** A server may keep its archives to itself: its checkpoints are good all the same. */
+/**
+ * Downloads the adapter. A server that hands out no archives is only warned about: its checkpoints
+ * work without the download.
+ */
 async function bringAdapterHome(
   { connection, context: { logger } }: CheckpointOptions,
   source: { readonly modelId: string; readonly name: string },
@@ -96,7 +102,10 @@ async function bringAdapterHome(
   }
 }
 
-/** Weights can be loaded only into a new model: the one before is given up. */
+/**
+ * Loads into a new model, because the server accepts a load only as a model's first request.
+ * Unloads the old model.
+ */
 async function load(options: CheckpointOptions, directory: string): Promise<void> {
   const { context, model, trained, forgets } = options;
   const record = await readRecord(directory);
@@ -123,7 +132,7 @@ function assertSameModel(
   );
 }
 
-/** @throws CheckpointError when the server does not know the weights */
+/** @throws CheckpointError if the server does not know the weights */
 export async function loadInto(
   model: RemoteModel,
   record: CheckpointRecord,

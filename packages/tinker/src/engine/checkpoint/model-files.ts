@@ -1,4 +1,4 @@
-/** The files of a model folder that say what the model is: all but weights. */
+/** Files of a model folder that describe the model: all but the weights. */
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -25,11 +25,11 @@ const schema = z.union([sizes, z.object({ text_config: sizes }).transform((c) =>
 
 export interface ModelSizes {
   readonly vocabSize: number;
-  /** Infinity where config.json does not say. */
+  /** Infinity if config.json sets no limit. */
   readonly maxPositions: number;
 }
 
-/** @throws CheckpointError when the folder has no usable config.json */
+/** @throws CheckpointError if the folder has no usable config.json */
 export async function readModelSizes(directory: string): Promise<ModelSizes> {
   const file = path.join(directory, 'config.json');
   const text = String(await readStored(file));

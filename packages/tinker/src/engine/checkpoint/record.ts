@@ -1,4 +1,4 @@
-/** `tinker.json` of a checkpoint folder: where the weights lie on the server. */
+/** `tinker.json` of a checkpoint folder: the addresses of the weights on the server. */
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
@@ -11,13 +11,13 @@ const schema = z.object({
   version: z.literal(1),
   base_model: z.string(),
   lora_rank: z.number().int(),
-  /** Weights and moments on the server. */
+  /** Address of the weights and the optimizer's moments on the server. */
   weights: z.string().startsWith('tinker://'),
-  /** The adapter on the server, for samplers. */
+  /** Address of the adapter on the server, for samplers. */
   sampler: z.string().startsWith('tinker://'),
-  /** Updates so far. */
+  /** Number of updates so far. */
   step: z.number().int().min(0),
-  /** The moments may be loaded. */
+  /** True if the optimizer's moments may be loaded as well. */
   optimizer: z.boolean(),
 });
 
@@ -27,7 +27,10 @@ export async function writeRecord(directory: string, record: CheckpointRecord): 
   await replaceFile(path.join(directory, file), `${JSON.stringify(record, null, 2)}\n`);
 }
 
-/** Undefined: the folder is not such a checkpoint. */
+/**
+ * Undefined if the folder is not a checkpoint of this engine.
+ * @throws CheckpointError if its record is damaged
+ */
 export async function findRecord(directory: string): Promise<CheckpointRecord | undefined> {
   const target = path.join(directory, file);
   const text = await readStored(target);
@@ -40,7 +43,7 @@ export async function findRecord(directory: string): Promise<CheckpointRecord | 
   );
 }
 
-/** @throws CheckpointError when the folder is not a checkpoint of this engine */
+/** @throws CheckpointError if the folder is not a checkpoint of this engine */
 export async function readRecord(directory: string): Promise<CheckpointRecord> {
   const record = await findRecord(directory);
   if (record !== undefined) return record;

@@ -1,6 +1,6 @@
 /**
- * Requests to the server: with a deadline each, repeated while the server is busy or away, and with
- * an error of ours for every answer that is no success.
+ * Requests to the server: each has a deadline, is retried while the server is busy or down, and
+ * fails with an EngineError on every other answer that is not a success.
  */
 import {
   describeError,
@@ -18,19 +18,19 @@ export interface ConnectionOptions {
   readonly baseUrl: string;
   /** Sent as `x-api-key`. */
   readonly apiKey: string | undefined;
-  /** How long a server may be away or busy before its run ends. */
+  /** How long to retry while the server is down or busy before the run fails. */
   readonly patienceMs: number;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
-  /** Ends every request. */
+  /** Aborts every request. */
   readonly signal?: AbortSignal;
-  /** Ends the requests of a server that is away: nothing is tried again. */
+  /** Stops retries: a request fails once the server is found to be down. */
   readonly stop?: AbortSignal;
 }
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** A path, or a whole address: then the key is sent only to the server itself. */
+  /** A path, or a full URL; the API key is sent only to `baseUrl`. */
   readonly path: string;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -39,12 +39,12 @@ export interface Request {
   /** @default "submit" */
   readonly place?: ErrorPlace;
   /**
-   * `always`: the server recognises a copy, or it does no harm. `unsent`: only when the server has
-   * not seen it.
+   * `always`: the server recognises a repeated request, or repeating it does no harm. `unsent`:
+   * only if the server has not received it.
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';
-  /** How long it is tried again. @default that of the connection */
+  /** How long to retry. @default that of the connection */
   readonly patienceMs?: number;
   /** Timeout of one attempt. @default 60 s */
   readonly timeoutMs?: number;
@@ -60,15 +60,15 @@ export interface Answer {
 
 export interface Connection {
   /**
-   * The answer of a success, a redirect, or `undefined` when a future is not ready.
-   * @throws EngineError when the server refuses or stays away; CancelledError on abort
+   * Answer of a success or a redirect; `undefined` if a future is not ready.
+   * @throws EngineError if the server refuses or stays unreachable; CancelledError on abort
    */
   send(request: Request): Promise<Answer | undefined>;
   /** Counts since the last call. */
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
 
-/** First pause ms of the first attempt, then twice as long each time. */
+/** Pause before the first retry; it doubles with each attempt, up to `longestPauseMs`. */
 const firstPauseMs = 250;
 const longestPauseMs = 15_000;
 const defaultTimeoutMs = 60_000;
@@ -127,7 +127,7 @@ async function pause(
   }
 }
 
-/** A request that its caller or the end of the engine stops. */
+/** A request that is aborted by its caller or by closing the engine. */
 type StoppableRequest = Request & { readonly signal: AbortSignal };
 
 type Outcome =
@@ -193,11 +193,13 @@ const cancelled = ({ what, signal }: StoppableRequest): unknown =>
         cause: signal.reason,
       });
 
-/** A poll that is held too long: the work continues, or the connection has died silently. */
+/**
+ * True for the timeout of one attempt: the work still runs, or the connection has died silently.
+ */
 const isTimeout = (cause: unknown): boolean =>
   (cause as { readonly name?: string } | null)?.name === 'TimeoutError';
 
-/** Nothing listened, or there is no such host. */
+/** True if the request did not reach a server: nothing listened, or the host is unknown. */
 function wasNotSent(cause: unknown): boolean {
   const { code, cause: inner } = (cause ?? {}) as {
     readonly code?: string;
@@ -207,7 +209,7 @@ function wasNotSent(cause: unknown): boolean {
   return inner !== undefined && wasNotSent(inner);
 }
 
-/** Seconds, or a date. */
+/** Pause that the server asks for. The header holds seconds or a date. */
 function retryAfterMs({ headers }: Response, clock: Clock): number | undefined {
   const text = headers.get('retry-after');
   if (text === null) return undefined;

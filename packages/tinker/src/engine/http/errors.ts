@@ -1,4 +1,4 @@
-/** What is said about a server that refuses or stays away. The key is never part of it. */
+/** Errors for a server that refuses or is unreachable. They never contain the API key. */
 import { EngineError } from '@trinity-rft/core';
 import { restarted } from '@trinity-rft/core/engine';
 import { isDiskFull, type ErrorAction, type FailedResult } from '../../protocol/index.js';
@@ -46,7 +46,7 @@ export function answerError({
   );
 }
 
-/** Error of work that was accepted, and failed. */
+/** Error for work that the server accepted and that failed later. */
 export function failedError(what: string, { error, category }: FailedResult): EngineError {
   const reason = `The Tinker server could not ${what}: ${error.replace(/\.$/, '')}.`;
   if (isDiskFull(error)) return new EngineError(`${reason} ${advice.full}.`, { code: codes.full });
@@ -54,7 +54,7 @@ export function failedError(what: string, { error, category }: FailedResult): En
   return new EngineError(reason, { code });
 }
 
-/** The run ends with it, and continues from its last checkpoint when it is started again. */
+/** Ends the run, which continues from its last checkpoint when it is started again. */
 export const unreachable = (
   { baseUrl, patienceMs }: { readonly baseUrl: string; readonly patienceMs: number },
   what: string,

@@ -1,19 +1,19 @@
-/** Model of the server that is trained. */
+/** Chooses which of the server's models is trained. */
 import { type Logger, EngineError } from '@trinity-rft/core';
 import { capabilitiesAnswer, paths } from '../../protocol/index.js';
 import type { Calls } from './calls.js';
 
 export interface BaseModel {
   readonly name: string;
-  /** Infinity where the server does not say. */
+  /** Infinity if the server sets no limit. */
   readonly maxContext: number;
-  /** It hands weights to a sampler of its own. */
+  /** True if the server can sample from the model. */
   readonly samples: boolean;
 }
 
 /**
- * The model of that name. A server with a single model, such as SkyRL, may call it by a path of its
- * own: that one is taken, and the vocabulary is compared later.
+ * The model of the name `wanted`. If the server has a single model, that one is used even if its
+ * name differs, as SkyRL names models by a local path; the vocabulary is checked later.
  * @throws EngineError listing the models of the server
  */
 export async function chooseBaseModel(

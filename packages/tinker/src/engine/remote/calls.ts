@@ -15,7 +15,7 @@ import type { Answer, Connection, Request } from '../http/connection.js';
 import { failedError } from '../http/errors.js';
 
 export interface CallOptions {
-  /** What is asked for, for errors: "save the weights". */
+  /** Purpose of the request, for errors: "save the weights". */
   readonly what: string;
   readonly repeat?: Request['repeat'];
   readonly patienceMs?: number;
@@ -23,20 +23,20 @@ export interface CallOptions {
 }
 
 export interface Calls {
-  /** A request that is answered at once. */
+  /** Sends a request that is answered at once. */
   ask<V extends JsonVerb, T>(
     verb: V,
     body: JsonRequest<V>,
     schema: ZodType<T>,
     options: CallOptions,
   ): Promise<T>;
-  /** A request whose work continues. @returns the id of its future */
+  /** Sends a request whose work continues after the answer. @returns the id of its future */
   submit<V extends JsonVerb>(verb: V, body: JsonRequest<V>, options: CallOptions): Promise<string>;
-  /** A pass through the model. @returns the id of its future */
+  /** Sends a pass through the model. @returns the id of its future */
   submitPass(body: Uint8Array, options: CallOptions): Promise<string>;
   /** Result of a future, as JSON. */
   result<T>(requestId: string, schema: ZodType<T>, options: CallOptions): Promise<T>;
-  /** Result of a future, as bytes of protobuf. */
+  /** Result of a future, as protobuf bytes. */
   bytes(requestId: string, options: CallOptions): Promise<Uint8Array>;
   get<T>(path: string, schema: ZodType<T>, options: CallOptions): Promise<T>;
 }
@@ -44,12 +44,14 @@ export interface Calls {
 export interface CallsOptions {
   readonly connection: Connection;
   readonly clock: Clock;
-  /** How long a result may take. */
+  /** Longest wait for one result. */
   readonly resultMs: number;
 }
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
-/** A server holds a poll for minutes; a connection that has died silently is noticed sooner. */
+/**
+ * Timeout of one poll. Servers hold a poll for minutes; this notices sooner that a connection died.
+ */
 const pollMs = 45_000;
 
 export function createCalls({ connection, clock, resultMs }: CallsOptions): Calls {
@@ -118,13 +120,13 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
   };
 }
 
-/** Only a poll may find nothing. */
+/** Unwraps an answer. Only a poll may have none. */
 function present(answer: Answer | undefined, { what }: CallOptions): Answer {
   if (answer !== undefined) return answer;
   throw unreadable(what, 'nothing');
 }
 
-/** Hosted servers say so in a success. */
+/** True if the work is not done yet: hosted servers report that with a success status. */
 function isPending(answer: Answer, { what }: CallOptions): boolean {
   if (!answer.contentType.startsWith('application/json')) return false;
   const body = jsonOf(answer, what);

@@ -1,4 +1,4 @@
-/** A model on the server: adapters over the base model, with their optimizer. */
+/** A model on the server: an adapter over the base model, with its optimizer. */
 import { EngineError, type Clock, type Logger } from '@trinity-rft/core';
 import {
   decodeForwardBackwardResult,
@@ -21,18 +21,18 @@ import type { Session } from './session.js';
 export type AdamParams = Required<NonNullable<JsonRequest<'optim_step'>['adam_params']>>;
 export type Pass = Pick<ForwardBackwardRequest, 'data' | 'lossFn' | 'lossConfig' | 'forwardOnly'>;
 
-/** Requests reach the server in the order of the calls; results are awaited side by side. */
+/** Requests are sent in the order of the calls; their results are awaited concurrently. */
 export interface RemoteModel {
   readonly id: string;
   pass(pass: Pass): Promise<ForwardBackwardResult>;
   step(adam: AdamParams): Promise<Readonly<Record<string, number>>>;
-  /** Saves weights and moments. @returns their path */
+  /** Saves weights and optimizer moments. @returns their path */
   saveWeights(name: string): Promise<string>;
   /** Saves the adapter under a name. @returns the path for samplers */
   saveAdapter(name: string): Promise<string>;
-  /** Weights for sampling from now on. @returns the sampling session */
+  /** Makes the current weights available for sampling. @returns the id of the sampling session */
   saveForSampling(): Promise<string>;
-  /** Only as the first request of a model. */
+  /** Loads saved weights. Allowed only as the first request of a model. */
   load(path: string, optimizer: boolean): Promise<void>;
   unload(): Promise<void>;
 }
@@ -47,9 +47,12 @@ export interface ModelContext {
   readonly session: Session;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long to wait for a place where other models, such as those of a killed run, hold them. */
+  /**
+   * How long to wait for a free place if other models, such as those of a killed run, hold them
+   * all.
+   */
   readonly placeMs: number;
-  /** Ends that wait. @default never */
+  /** Ends the wait for a place. @default no signal */
   readonly stop?: AbortSignal;
 }
 
@@ -147,7 +150,7 @@ function readPass(bytes: Uint8Array, { what }: CallOptions): ForwardBackwardResu
 
 const placePauseMs = 5_000;
 
-/** @returns the id of the model, once the server has it */
+/** Waits until the server has created the model. @returns its id */
 async function requestModel(
   { calls, session, clock, logger, placeMs, stop }: ModelContext,
   { baseModel, lora }: ModelOptions,
@@ -175,6 +178,6 @@ async function requestModel(
   }
 }
 
-/** SkyRL: "Maximum number of LoRA adapters (6) reached". */
+/** True if the server has no free place. SkyRL: "Maximum number of LoRA adapters (6) reached". */
 const isFull = (error: unknown): boolean =>
   error instanceof EngineError && /maximum number/i.test(error.message);

@@ -15,8 +15,8 @@ export interface RemoveOptions {
 }
 
 /**
- * Status of the refusal when a server does not know saved weights; undefined: it knows them. TuFT
- * answers 500, so it is asked once.
+ * Checks whether the server has saved weights: the status of its refusal, or undefined if it has
+ * them. Not retried, because TuFT answers 500 for unknown weights.
  */
 export async function statusOf(calls: Calls, address: string): Promise<number | undefined> {
   const options = { what: `find ${address}`, patienceMs: 0 };
@@ -30,7 +30,7 @@ export async function statusOf(calls: Calls, address: string): Promise<number | 
   }
 }
 
-/** Deletes what has served its purpose, or says that it stays. */
+/** Deletes saved weights that are no longer needed; logs a failure. */
 export async function removeSaved(
   { connection, logger }: RemoveOptions,
   saved: TinkerPath,

@@ -1,4 +1,4 @@
-/** A session, which the server ends when it hears nothing of it. */
+/** A session, which the server ends when it receives no heartbeats. */
 import { type Clock, type Logger, describeError } from '@trinity-rft/core';
 import { sessionAnswer } from '../../protocol/index.js';
 import { z } from 'zod';
@@ -6,11 +6,11 @@ import type { Calls } from './calls.js';
 
 export interface Session {
   readonly id: string;
-  /** Number of the next model of the session. */
+  /** Index of the next model of the session. */
   nextModel(): number;
-  /** Number of the next sampler of the session. */
+  /** Index of the next sampler of the session. */
   nextSampler(): number;
-  /** Ends the signs of life. */
+  /** Stops the heartbeats. */
   close(): void;
 }
 
@@ -35,7 +35,7 @@ export async function openSession(
   };
 }
 
-/** Keeps the session alive; a failure is reported by the next request that needs it. */
+/** Sends heartbeats. Ignores failures: the next request that needs the session reports them. */
 function keepAlive(
   calls: Calls,
   id: string,

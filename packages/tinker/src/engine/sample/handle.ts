@@ -1,13 +1,13 @@
-/** Weights that can be sampled, held as long as requests use them. */
+/** Weights on the server that can be sampled, kept while requests use them. */
 import { describeError, type Logger } from '@trinity-rft/core';
 
 export interface SamplingHandle {
   readonly sessionId: string;
-  /** Number of the next request of the session. */
+  /** Index of the next request of the session. */
   nextSequence(): number;
-  /** The weights stay until the work ends. */
+  /** Runs `work`, and keeps the weights until it ends. */
   use<T>(work: () => Promise<T>): Promise<T>;
-  /** Frees the weights once nothing uses them. */
+  /** Frees the weights as soon as no request uses them. */
   retire(): void;
 }
 

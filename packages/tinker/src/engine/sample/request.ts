@@ -1,4 +1,4 @@
-/** One request to sample, and its answer, checked. */
+/** Sends one sampling request and validates its answer. */
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 import {
   alignPromptLogprobs,
@@ -21,7 +21,7 @@ export interface SampleRequest {
 
 export interface SampleAnswer {
   readonly sequences: readonly Required<Omit<SampledTokens, 'topLogprobs'>>[];
-  /** Prompt logprobs of the prompt's tokens but the first; when asked for. */
+  /** Log-probabilities of the prompt's tokens except the first; empty unless requested. */
   readonly promptLogprobs: Float32Array;
 }
 

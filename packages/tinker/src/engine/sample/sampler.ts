@@ -12,9 +12,9 @@ export interface SamplerOptions {
   readonly calls: Calls;
   readonly limits: RowLimits;
   readonly tokenBytes: readonly Uint8Array[] | undefined;
-  /** Weights of a checkpoint folder, or those that were published last. */
+  /** Weights of a checkpoint folder, or the last published weights. */
   readonly weightsOf: (source: Parameters<Sampler['adopt']>[0]) => Promise<SamplingHandle>;
-  /** The weights that the engine was opened with: those before the first are adopted. */
+  /** Weights that are sampled until others are adopted. */
   readonly initialWeights: () => Promise<SamplingHandle>;
 }
 
@@ -23,7 +23,7 @@ interface AdoptedWeights {
   readonly version: number;
 }
 
-/** Each request holds a connection. */
+/** Limit on concurrent requests, because each holds a connection. */
 const mostRequests = 256;
 
 export function createSampler(options: SamplerOptions): Sampler {
@@ -76,7 +76,10 @@ export function createSampler(options: SamplerOptions): Sampler {
   };
 }
 
-/** Log-probabilities of the response of a row. A sample has at least one token, which is thrown away. */
+/**
+ * Log-probabilities of a row's response. The server must sample at least one token, which is
+ * discarded.
+ */
 export async function scoreRow(
   calls: Calls,
   handle: SamplingHandle,

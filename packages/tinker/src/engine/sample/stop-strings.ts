@@ -1,4 +1,7 @@
-/** Ends a sample with the first of some texts: servers take stop ids or stop texts, not both. */
+/**
+ * Cuts a sample at the first stop text, because servers take either stop ids or stop texts, not
+ * both.
+ */
 import type { SampledSequence } from '@trinity-rft/core/engine';
 
 type Cut = Pick<SampledSequence, 'tokens' | 'logprobs' | 'stopReason' | 'stopString'>;

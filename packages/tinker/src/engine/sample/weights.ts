@@ -1,4 +1,4 @@
-/** How weights get from the model that is trained to the sampler. */
+/** Delivers the weights of the trained model to the sampler. */
 import { samplingSessionAnswer } from '../../protocol/index.js';
 import {
   createModel,
@@ -11,15 +11,15 @@ import { removeSaved } from '../remote/saved.js';
 import { holdSampling, type SamplingHandle } from './handle.js';
 
 /**
- * Weights of a sampling session. `snapshot`: the saved ones. `live`: the weights of the model that
- * saved it, whatever it has learned since, and sampling an older save overwrites what is trained
- * (SkyRL on JAX); there, a copy of the model is sampled.
+ * Weights that a sampling session samples. `snapshot`: the weights that were saved. `live`: the current
+ * weights of the model that saved them (SkyRL on JAX). There, sampling an older save would
+ * overwrite the trained weights, so a copy of the model is sampled instead.
  */
 export type SamplingWeights = 'snapshot' | 'live';
 
-/** Where a checkpoint lies on the server. */
+/** Addresses of a checkpoint on the server. */
 interface SavedPaths {
-  /** Weights and moments. */
+  /** Weights and optimizer moments. */
   readonly weights: string;
   /** The adapter, for samplers. */
   readonly sampler: string;
@@ -29,7 +29,7 @@ export interface WeightDelivery {
   /** The current weights of a model. */
   ofModel(model: RemoteModel): Promise<SamplingHandle>;
   ofCheckpoint(saved: SavedPaths): Promise<SamplingHandle>;
-  /** The model without adapters. */
+  /** Weights of the base model, without an adapter. */
   ofBase(): Promise<SamplingHandle>;
 }
 

@@ -1,11 +1,16 @@
-/** Losses that the server computes itself, so that one pass gives log-probabilities and gradients. */
+/**
+ * Losses that the server computes itself, so that one pass yields log-probabilities and gradients.
+ */
 import { EngineError } from '@trinity-rft/core';
 import type { ExpectedLoss, TokenRow } from '@trinity-rft/core/engine';
 import type { Datum } from '../../protocol/index.js';
 import type { GradientPass, Normalisation } from './gradients.js';
 import { datumOf } from './rows.js';
 
-/** Losses of the protocol beside cross-entropy that mean what {@link ExpectedLoss} says. */
+/**
+ * Losses of the protocol, besides cross-entropy, that match the definitions of {@link
+ * ExpectedLoss}.
+ */
 export type ServerLoss = 'importance_sampling' | 'ppo' | 'cispo';
 
 /** Measured behaviour of the server. */
@@ -14,19 +19,24 @@ export interface LossTraits {
   readonly losses: ReadonlySet<ServerLoss>;
 }
 
-/** Bounds of the ratio, where the loss has them. */
+/** Clipping bounds of the ratio, for losses that have them. */
 export const lossConfig = ({ name, low = 0, high }: Pick<ExpectedLoss, 'name' | 'low' | 'high'>) =>
   (name === 'ppo' || name === 'cispo') && high !== undefined
     ? { clip_low_threshold: low, clip_high_threshold: high }
     : undefined;
 
-/** Where the server divides, cross-entropy is divided by its own weights. */
+/**
+ * True if the server can compute the loss. `linear` needs summed losses: a server that averages
+ * divides cross-entropy by its own weights.
+ */
 export const canCompute = (
   { name }: ExpectedLoss,
   { normalisation, losses }: LossTraits,
 ): boolean => (name === 'linear' ? normalisation === 'sum' : losses.has(name));
 
-/** Each row with its part of the loss. */
+/**
+ * The request that makes the server compute `loss`: each row with its part of the loss's inputs.
+ */
 export function expectedPass(
   rows: readonly TokenRow[],
   loss: ExpectedLoss,
@@ -60,7 +70,7 @@ export function expectedPass(
   return { lossFn, data, lossConfig: lossConfig(loss) };
 }
 
-/** dLoss/dlogprob of each token, as the server has it. [N] */
+/** dLoss/dlogprob of each token, as the server computes it. [N] */
 export const expectedGradient = (loss: ExpectedLoss, logprobs: Float32Array): Float32Array =>
   logprobs.map((logprob, t) => tokenLoss(loss, t, logprob).gradient);
 

@@ -1,10 +1,10 @@
-/** The gradient norm among the metrics of an update. */
+/** Finds the gradient norm among the metrics of an update. */
 
 import { notFinite } from './rows.js';
 
 /**
- * SkyRL says `skyrl.ai/grad_norm`. Undefined where the server reports none.
- * @throws EngineError when it is not finite
+ * Undefined if the server reports no norm. SkyRL's key is `skyrl.ai/grad_norm`.
+ * @throws EngineError if the norm is not finite
  */
 export function gradNormOf(metrics: Readonly<Record<string, number>>): number | undefined {
   const norm = Object.entries(metrics).find(([name]) => /(^|[/:])grad_norm$/.test(name))?.[1];
@@ -12,6 +12,6 @@ export function gradNormOf(metrics: Readonly<Record<string, number>>): number | 
   return norm;
 }
 
-/** SkyRL 0.4 has no gradient clipping, and drops the setting. */
+/** True for SkyRL 0.4, which has no gradient clipping and drops the setting. */
 export const ignoresClipping = (metrics: Readonly<Record<string, number>>): boolean =>
   Object.keys(metrics).some((name) => name.startsWith('skyrl.ai/'));

@@ -1,12 +1,15 @@
-/** dLoss/dlogprob of rows, gathered until the update, and the passes that make the server apply them. */
+/**
+ * Collects dLoss/dlogprob of rows until the update, and builds the passes that apply them on the
+ * server.
+ */
 import { EngineError } from '@trinity-rft/core';
 import type { ForwardPass, TokenRow } from '@trinity-rft/core/engine';
 import type { Datum } from '../../protocol/index.js';
 import { datumOf } from './rows.js';
 
 /**
- * Normalisation of token losses on a server. `sum`: adds them. `mean-per-datum`: divides those of
- * a datum by their number, and the gradients of an update by its number of data (SkyRL on JAX).
+ * How a server normalises token losses. `sum`: adds them. `mean-per-datum`: divides the losses of a
+ * datum by their number, and the gradients of an update by its number of data (SkyRL on JAX).
  */
 export type Normalisation = 'sum' | 'mean-per-datum';
 
@@ -21,16 +24,19 @@ type RowGradients = ReadonlyMap<TokenRow, RowGradient>;
 
 export interface Gathered {
   readonly rows: RowGradients;
-  /** Gradients that the server has already; where it divides, times the number of data it came with. */
+  /**
+   * Gradients that the server already has. If it averages: multiplied by the number of data that
+   * were sent with them.
+   */
   readonly sent: RowGradients;
-  /** Number of data that the server has already. */
+  /** Number of data that the server already has. */
   readonly sentData: number;
 }
 
 export interface GradientSum {
-  /** @throws EngineError when the gradients do not fit the pass */
+  /** Adds gradients that the update must apply. @throws EngineError if they do not fit the pass */
   add(pass: ForwardPass, gradients: Float32Array): void;
-  /** The server has these already: they are part of what {@link add} will get. */
+  /** Records gradients that the server already has. {@link add} must get them as well. */
   sent(pass: ForwardPass, gradients: Float32Array): void;
   /** Rows gathered since the last call. */
   take(): Gathered;
@@ -79,7 +85,7 @@ function checkGradients({ logprobs }: ForwardPass, gradients: Float32Array): voi
     );
 }
 
-/** Rows whose gradients are all 0 are left out. */
+/** Adds up gradients per row; skips rows whose gradients are all 0. */
 function addRows(
   sums: Map<TokenRow, RowGradient>,
   { batch, offsets, logprobs }: ForwardPass,
@@ -107,17 +113,18 @@ function emptyGradient({ tokens, promptLength }: TokenRow, logprobs: Float32Arra
 
 export interface GradientPass {
   readonly lossFn: 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo';
-  /** @default none */
+  /** @default no settings */
   readonly lossConfig?: Readonly<Record<string, number>>;
   readonly data: readonly Datum[];
 }
 
 /**
- * The data whose loss has, at the current weights, the gradients that the server lacks.
- * - Added up, cross-entropy -sum(w lp) has dL/dlp = -w, so w = -g.
- * - Divided by the T tokens of a datum and the N data of the update, w = -g would be divided by its
- *   own sum. Importance sampling -exp(lp - logprobs) A has dL/dlp = -A / (T N) at logprobs = lp, so
- *   A = -g T N. More data than were counted on make less of those that were sent before.
+ * The pass whose gradients, at the current weights, are those that the server still lacks.
+ * - On a server that sums, cross-entropy -sum(w lp) has dL/dlp = -w, so w = -g.
+ * - On a server that divides by the T tokens of a datum and the N data of the update, w = -g would
+ * be divided by its own sum. Importance sampling -exp(lp - logprobs) A has dL/dlp = -A / (T N) at
+ * logprobs = lp, so A = -g T N. Each datum of this pass increases N, and so reduces the share of
+ * the gradients that were sent before.
  */
 export function gradientPass(gathered: Gathered, normalisation: Normalisation): GradientPass {
   const { sentData } = gathered;
@@ -142,10 +149,13 @@ export function gradientPass(gathered: Gathered, normalisation: Normalisation): 
   };
 }
 
-/** Numbers of 32 bits that are computed in two places. */
+/** Relative difference below which gradients count as equal: float32, computed in two places. */
 const noise = 1e-5;
 
-/** @param worth of what was sent */
+/**
+ * @param worth factor of the gradients that were already sent
+ * @param all true: rows that lack nothing are included
+ */
 function lackingRows(
   { rows, sent }: Gathered,
   worth: number,
@@ -163,7 +173,7 @@ function lackingRows(
   return lacking.filter(([, { gradient }]) => all || gradient.some((value) => value !== 0));
 }
 
-/** Rows of a request: servers limit its size. */
+/** Limits on the rows of one request, because servers limit its size. */
 const mostData = 128;
 const mostTokens = 1 << 19;
 

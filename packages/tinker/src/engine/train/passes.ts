@@ -1,4 +1,4 @@
-/** Passes over any number of rows, in requests that a server accepts. */
+/** Passes over any number of rows, split into requests that a server accepts. */
 import type { Datum } from '../../protocol/index.js';
 import type { RemoteModel } from '../remote/model.js';
 import { chunksOf, type GradientPass } from './gradients.js';
@@ -16,7 +16,7 @@ export async function scoreData(
   return runPass(model, { lossFn: 'cross_entropy', data: withWeights }, true);
 }
 
-/** The requests are on their way when it returns; the results come later. */
+/** Sends the requests in the current tick; their results come later. */
 export async function runPass(
   model: Pick<RemoteModel, 'pass'>,
   { data, ...loss }: GradientPass,

@@ -1,4 +1,4 @@
-/** Rows to score as the data of a pass, and what a pass says of them. */
+/** Converts rows to the data of a pass, and reads the log-probabilities of its result. */
 import { EngineError } from '@trinity-rft/core';
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { Datum, ForwardBackwardResult } from '../../protocol/index.js';
@@ -9,7 +9,7 @@ export interface RowLimits {
   readonly maxModelLen: number;
 }
 
-/** The targets of a row: its ids but the first. The server predicts each from those before it. */
+/** Targets of a row: all its ids but the first. The server predicts each from the ids before it. */
 const targetsOf = ({ tokens }: TokenRow): Int32Array => tokens.subarray(1);
 
 export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
@@ -18,8 +18,8 @@ export const datumOf = (row: TokenRow, inputs: Datum['inputs']): Datum => ({
 });
 
 /**
- * Problems of a row, as the rest of a sentence that begins with it. A server may answer ids
- * beyond its vocabulary with NaN.
+ * Problem of a row, as the end of a sentence that begins with the row. Ids beyond the vocabulary
+ * are checked here because a server may answer them with NaN.
  */
 export function faultOf(row: TokenRow, { vocabSize, maxModelLen }: RowLimits): string | undefined {
   const { tokens, promptLength, temperature } = row;
@@ -44,7 +44,7 @@ export function checkRows(rows: readonly TokenRow[], limits: RowLimits): void {
   }
 }
 
-/** Where the responses of rows lie, one after the other. [B + 1] */
+/** Start of each row's response when all responses are concatenated. [B + 1] */
 export function offsetsOf(rows: readonly TokenRow[]): Int32Array {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { tokens, promptLength }] of rows.entries())
@@ -53,8 +53,8 @@ export function offsetsOf(rows: readonly TokenRow[]): Int32Array {
 }
 
 /**
- * Log-probabilities of the targets of each row, checked.
- * @throws EngineError when the server answers other lengths, or numbers that are none
+ * Log-probabilities of the targets of each row.
+ * @throws EngineError if the server returns other lengths, or values that are not finite
  */
 export function logprobsOf(
   result: ForwardBackwardResult,

@@ -18,10 +18,10 @@ import { gradNormOf } from './gradient-norm.js';
 import { runPass, scoreData } from './passes.js';
 import { checkRows, datumOf, offsetsOf, type RowLimits } from './rows.js';
 
-/** The model that is trained: another one after a checkpoint was loaded. */
+/** The model in training. Loading a checkpoint replaces it. */
 export interface Trained {
   model: RemoteModel;
-  /** Updates so far. */
+  /** Number of updates so far. */
   step: number;
 }
 
@@ -29,7 +29,9 @@ export interface TrainerOptions {
   readonly trained: Trained;
   readonly limits: RowLimits;
   readonly traits: LossTraits;
-  /** An adapter with the initial weights, which is never trained; undefined: none was asked for. */
+  /**
+   * An adapter with the initial weights, which is never trained; undefined if none was requested.
+   */
   readonly reference: RemoteModel | undefined;
   readonly publish: () => Promise<void>;
   readonly save: TrainEngine['save'];
@@ -85,7 +87,7 @@ async function forward(
   return passOf(batch, await scoreResponses(model, rows));
 }
 
-/** The server has the gradients of the expected loss once it answers. */
+/** Computes the expected loss on the server, which then already holds its gradients. */
 async function forwardBackward(
   { trained, limits, traits: { normalisation } }: TrainerOptions,
   gradients: GradientSum,
@@ -118,7 +120,7 @@ const scoreResponses = async (
     ),
   );
 
-/** Excludes the targets within prompts. */
+/** Log-probabilities of the responses, without the targets within prompts. */
 const responsesOf = (
   rows: readonly TokenRow[],
   scored: readonly Float32Array[],
@@ -154,7 +156,7 @@ export function adamOf({
   };
 }
 
-/** NaN: the server does not say. */
+/** The gradient norm is NaN if the server does not report it. */
 function statsOf(step: number, metrics: Metrics, rows: number): StepStats {
   const gradNorm = gradNormOf(metrics) ?? (rows === 0 ? 0 : Number.NaN);
   return { step, gradNorm, skipped: false };

@@ -1,4 +1,4 @@
-/** The protocol's routes, for those who have the key. */
+/** The routes of the protocol behind the API key. */
 import { describeError, ModelError, type Logger } from '@trinity-rft/core';
 import { hasKey } from '@trinity-rft/http-server';
 import { Hono } from 'hono';
@@ -44,7 +44,7 @@ export function createApp({ service, apiKey, logger }: AppOptions): Hono {
   return app;
 }
 
-/** An error as the protocol words it. */
+/** An error in the protocol's form. */
 export function refuse(error: unknown): Response {
   const isKnown = error instanceof Refusal || error instanceof ModelError;
   return Response.json({ detail: describeError(error) }, { status: isKnown ? error.status : 500 });

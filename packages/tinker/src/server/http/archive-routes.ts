@@ -1,11 +1,14 @@
-/** Adapters to download, as the official client and SkyRL's do: an address without a key, then the bytes. */
+/**
+ * Adapter downloads as the clients of Tinker and SkyRL make them: a request with the key returns a
+ * signed URL, which then works without the key.
+ */
 import type { Context, Hono } from 'hono';
 import { archiveOf, assertAdapter } from '../service/archive.js';
 import type { Checkpoint } from '../service/checkpoints.js';
 import type { Service } from '../service/service.js';
 import type { SignedPaths } from './signed-path.js';
 
-/** How long an address is good, in ms. */
+/** How long a signed URL is valid, in ms. */
 const validMs = 2 * 3_600_000;
 
 const checkpointsPath = '/api/v1/training_runs/:run/checkpoints';

@@ -1,4 +1,4 @@
-/** Saved weights and the training they come from. */
+/** Routes that list and manage saved weights and the models that they come from. */
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';

@@ -1,4 +1,4 @@
-/** Routes of the protocol: what they accept, and how they answer. */
+/** Helpers for the protocol's routes: reading requests and forming answers. */
 import type { Context, Hono } from 'hono';
 import { paths, protobufType } from '../../protocol/index.js';
 import { z } from 'zod';
@@ -6,10 +6,10 @@ import { parseJson, readBytes } from '@trinity-rft/http-server';
 import { Refusal } from '../refusals/refusal.js';
 import type { FutureResult } from '../service/futures.js';
 
-/** Bytes of a request in JSON: a prompt of a million tokens. */
+/** Largest JSON request in bytes: enough for a prompt of a million tokens. */
 const maxBytes = 16 * 2 ** 20;
 
-/** Lifetime of saved weights; null: for ever. Ten years at most. */
+/** Lifetime of saved weights: at most ten years; null keeps them for ever. */
 export const ttlSeconds = z.int().min(1).max(315_360_000).nullish();
 
 /** A route with a JSON body; the answer is JSON. */
@@ -25,7 +25,11 @@ export function jsonRoute<T>(
   });
 }
 
-/** The checked body and its text. @throws ModelError 4xx, Refusal 422 naming the first fields */
+/**
+ * Validates the body.
+ * @returns it with its raw text
+ * @throws ModelError 4xx, Refusal 422 naming the first wrong fields
+ */
 export async function readRequest<T>(
   request: Request,
   schema: z.ZodType<T>,

@@ -11,7 +11,7 @@ const { shape } = requestSchemas.asample;
 const maxSamples = 1024;
 const [maxStops, maxStopLength] = [128, 1000];
 
-/** One problem for the whole list: a client may send millions of wrong ones. */
+/** A list of token ids that reports one problem in all: a client may send millions of wrong ids. */
 const tokenIds = z.custom<readonly number[]>(
   (value) => Array.isArray(value) && value.every(isTokenId),
   'Expected a list of token ids.',
@@ -32,7 +32,7 @@ const stop = z.custom<Stop>((value) => {
 
 const topCount = z.int().min(0).max(20).nullish();
 
-/** Every key that this server follows; of some only the value that changes nothing. */
+/** Every key that this server supports. Some accept only the value that has no effect. */
 export const sampleRequest = z.strictObject({
   ...shape,
   prompt: z.strictObject({

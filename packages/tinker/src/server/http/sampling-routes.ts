@@ -1,4 +1,4 @@
-/** Samplers, and samples from them. */
+/** Routes that create samplers and sample from them. */
 import type { Engine } from '@trinity-rft/core/engine';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ import type { TrainingRun } from '../service/training-run.js';
 import { accepted, json, jsonRoute, ttlSeconds } from './routes.js';
 import { promptOf, sampleRequest, samplingOptions, type SampleRequest } from './sample-request.js';
 
-/** Keys that this server accepts. A key that is not here is refused: it would have no effect. */
+/** Keys that this server supports. Other keys are refused, because they would have no effect. */
 const accepts = {
   save_weights_for_sampler: z.strictObject({
     ...requestSchemas.save_weights_for_sampler.shape,
@@ -77,7 +77,7 @@ export function addSamplingRoutes(app: Hono, service: Service): void {
 
 interface Wanted {
   readonly name: string | undefined;
-  /** Number of the sampler to create. */
+  /** Number of the sampler to create; undefined creates none for named weights. */
   readonly seqId: number | undefined;
   readonly ttlSeconds: number | null | undefined;
 }
@@ -108,7 +108,7 @@ interface SamplePlace {
   readonly signal: AbortSignal;
 }
 
-/** Source of a sampling request: a sampler, or weights that it names itself. */
+/** The weights to sample: those of a sampler, or those that the request names. */
 async function placeOf(service: Service, body: SampleRequest): Promise<SamplePlace> {
   if (!body.sampling_session_id)
     return { ...(await weightsOf(service, body)), signal: new AbortController().signal };

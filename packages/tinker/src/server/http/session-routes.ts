@@ -1,4 +1,4 @@
-/** Sessions, what the server can do, and results. */
+/** Routes for sessions, server capabilities and results. */
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { jsonRoute, readRequest, resultResponse } from './routes.js';

@@ -1,13 +1,15 @@
-/** Addresses that need no key for a while: programs that download do not send it. */
+/**
+ * URLs that work without the API key for a while, because programs that download do not send it.
+ */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface SignedPaths {
-  /** The path with its signature, good until `expires`, in ms since 1970. */
+  /** Returns the path with a signature that is valid until `expires`, in ms since 1970. */
   sign(path: string, expires: number): string;
   isValid(address: URL, now: number): boolean;
 }
 
-/** Signatures end with the process. */
+/** Signatures become invalid when the process ends. */
 export function signedPaths(): SignedPaths {
   const secret = randomBytes(32);
   const signatureOf = (path: string, expires: string): Buffer =>

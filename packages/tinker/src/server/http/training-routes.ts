@@ -1,4 +1,4 @@
-/** Models in training: created, trained, saved, loaded. */
+/** Routes that create, train, save and load models. */
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import {
@@ -21,20 +21,20 @@ import type { TrainingRun } from '../service/training-run.js';
 import { accepted, json, jsonRoute, ttlSeconds } from './routes.js';
 import { metadata } from './session-routes.js';
 
-/** Value of SkyRL and the hosted service. */
+/** LoRA alpha, the same as SkyRL's and the hosted service's. */
 const alpha = 32;
 const attention = ['q_proj', 'k_proj', 'v_proj', 'o_proj'];
 const mlp = ['gate_proj', 'up_proj', 'down_proj'];
 
-/** Bytes of `forward_backward`. */
+/** Largest `forward_backward` request, in bytes. */
 const maxBytes = 64 * 2 ** 20;
-/** Each has matrices of `rank` rows and columns at every layer. */
+/** Largest LoRA rank. Every layer has matrices with `rank` rows or columns. */
 const maxRank = 1024;
 
 const adamw = z.strictObject({ type: z.literal('adamw').optional() }).nullish();
 const type = z.string().optional();
 
-/** Keys that this server accepts. A key that is not here is refused: it would have no effect. */
+/** Keys that this server supports. Other keys are refused, because they would have no effect. */
 const accepts = {
   create_model: z.strictObject({
     ...requestSchemas.create_model.shape,
@@ -225,7 +225,7 @@ async function step(
   });
 }
 
-/** The model that is named, or a new one of the checkpoint's kind. */
+/** The model that the request names, or a new one with the settings of the checkpoint. */
 function runToLoad(
   service: Service,
   { baseModel, rank, alpha: scale, targetModules }: Checkpoint,

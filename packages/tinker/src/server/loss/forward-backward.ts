@@ -1,11 +1,11 @@
-/** One forward and backward pass over a request's data. */
+/** Runs a forward and backward pass over a request's data. */
 import type { TrainEngine, ForwardPass } from '@trinity-rft/core/engine';
 import type { ForwardBackwardRequest, ForwardBackwardResult } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import { lossFunctions, type LossFunction } from './losses.js';
 import { lossRows, type LossRow } from './rows.js';
 
-/** A request that was found sound before it was queued. */
+/** A request that was validated before it was queued. */
 export interface LossWork {
   readonly rows: readonly LossRow[];
   readonly loss: LossFunction;
@@ -13,7 +13,7 @@ export interface LossWork {
   readonly forwardOnly: boolean;
 }
 
-/** @throws Refusal 422 */
+/** @throws Refusal 422 if the loss, its settings or the data are not valid */
 export function lossWork(request: ForwardBackwardRequest): LossWork {
   const { lossFn, lossConfig = {}, forwardOnly = false, data } = request;
   const loss = Object.hasOwn(lossFunctions, lossFn) ? lossFunctions[lossFn] : undefined;
@@ -46,7 +46,7 @@ function settingsOf(
   );
 }
 
-/** Adds the gradient of the summed loss to what the engine has accumulated, unless `forwardOnly`. */
+/** Accumulates the gradient of the summed loss in the engine, unless `forwardOnly`. */
 export async function forwardBackward(
   trainer: TrainEngine,
   work: LossWork,

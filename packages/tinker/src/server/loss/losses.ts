@@ -1,32 +1,32 @@
 /**
- * The losses of the Tinker protocol: sums over tokens. p is the log-probability that the weights give
- * to a token now, q the one it was sampled with, A its advantage, r = exp(p - q).
+ * Losses of the Tinker protocol: sums over tokens. p is a token's log-probability under the current
+ * weights, q its log-probability when it was sampled, A its advantage, r = exp(p - q).
  * @see https://tinker-docs.thinkingmachines.ai/tinker/losses
  */
 
-/** Loss of one token, and its derivative by the token's log-probability now. */
+/** Loss of one token, and its derivative with respect to p. */
 interface TokenLoss {
   readonly loss: number;
   readonly slope: number;
 }
 
 export interface LossFunction {
-  /** Tensors that come with each datum besides `target_tokens`; each has a number for every target. */
+  /** Tensors that each datum needs besides `target_tokens`, with one number per target. */
   readonly inputs: readonly string[];
-  /** Settings with their defaults. */
+  /** Names of the settings and their defaults. */
   readonly settings: Readonly<Record<string, number>>;
-  /** A number that all tokens of a datum share, which `token` finds in its inputs as `sequence`. */
+  /** Computes a number per datum, which `token` receives as the input `sequence`. */
   readonly sequence?: (logprobs: Float32Array, inputs: Columns) => number;
   readonly token: (logprob: number, inputs: Numbers, settings: Numbers) => TokenLoss;
 }
 
-/** Keyed by name, a number for every target. [T] each */
+/** Columns keyed by name, with one number per target. [T] each */
 type Columns = Readonly<Record<string, Float32Array>>;
 
 type Numbers = Readonly<Record<string, number>>;
 
 const sampled = ['logprobs', 'advantages'] as const;
-/** Limits of the ratio, not distances from 1. */
+/** Bounds of the ratio itself, not distances from 1. */
 const clip = { clip_low_threshold: 0.8, clip_high_threshold: 1.2 } as const;
 
 export const lossFunctions: Readonly<Record<string, LossFunction>> = {
@@ -53,8 +53,8 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
       clippedLoss(Math.exp(p - q), a, settings),
   },
   /**
-   * -min(s A, clip(s) A), with s = exp(mean of p - q over the marked tokens) for all of them, and the
-   * gradient of p for each: GSPO-token and its limits, arXiv:2507.18071
+   * -min(s A, clip(s) A), with s = exp(mean of p - q over the marked tokens) for all tokens of a
+   * datum, and the gradient of p for each: GSPO-token with its clip bounds, arXiv:2507.18071
    */
   gspo: {
     inputs: [...sampled, 'sequence_ratio_mask'],

@@ -1,18 +1,18 @@
-/** The data of a request as rows that an engine scores. */
+/** Converts the data of a request to rows that an engine scores. */
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { Datum } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 import { lossFunctions, type LossFunction } from './losses.js';
 
-/** One datum: the text, and the numbers that the loss needs for each of its targets. */
+/** One datum: its tokens, and the numbers that the loss needs for each target. */
 export interface LossRow {
   /** All but the first token are targets. */
   readonly row: TokenRow;
-  /** Keyed by name. [T] each */
+  /** Loss inputs, keyed by name. [T] each */
   readonly inputs: Readonly<Record<string, Float32Array>>;
 }
 
-/** @throws Refusal 422 naming the loss, or datum, tensor and position */
+/** @throws Refusal 422 naming the loss, or the datum, tensor and position */
 export function lossRows(
   data: readonly Datum[],
   loss: LossFunction,
@@ -24,7 +24,7 @@ export function lossRows(
 
 interface Place {
   readonly place: string;
-  /** Then a loss may be left without its inputs: only log-probabilities are asked for. */
+  /** True if only log-probabilities are requested; then the inputs of the loss may be missing. */
   readonly forwardOnly: boolean;
 }
 
@@ -78,7 +78,7 @@ function assertLength(values: { readonly length: number }, tokens: Int32Array, n
   );
 }
 
-/** The embedded engine scores text: the target of a position is the token that follows it. */
+/** Targets must be the next tokens, because the embedded engine scores text. */
 function assertNextTokens(
   tokens: Int32Array,
   targets: Int32Array,

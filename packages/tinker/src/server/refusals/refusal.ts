@@ -1,6 +1,6 @@
-/** Refusals for a client: at once, or when it asks for the result of its request. */
+/** Refusals: sent at once, or when the client asks for the result of its request. */
 
-/** An answer with an HTTP status; clients do not send the request again. */
+/** An error that is answered with an HTTP status. Clients do not retry the request. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: 400 | 401 | 404 | 409 | 413 | 415 | 422;

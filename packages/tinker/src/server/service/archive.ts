@@ -1,4 +1,4 @@
-/** Adapters as archives: what a client downloads of saved weights. */
+/** Packs the adapter of saved weights for download. */
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -7,13 +7,13 @@ import { create } from 'tar';
 import { Refusal } from '../refusals/refusal.js';
 import type { Checkpoint } from './checkpoints.js';
 
-/** Where engines leave an adapter, as PEFT writes it. */
+/** Folder of the adapter in a checkpoint, in PEFT's format. */
 const adapterFolder = 'lora_adapter';
-/** The official client looks for it. */
+/** Marker file that the official client expects. */
 const completeFile = 'checkpoint_complete';
 const files = ['adapter_config.json', 'adapter_model.safetensors', completeFile];
 
-/** Notes that the adapter of a checkpoint is whole. Engines of other kinds may leave none. */
+/** Marks the adapter of a checkpoint as complete. No-op if the engine wrote no adapter. */
 export async function completeAdapter(directory: string): Promise<void> {
   const folder = path.join(directory, adapterFolder);
   if (await isThere(folder)) await writeFile(path.join(folder, completeFile), '');
@@ -22,7 +22,10 @@ export async function completeAdapter(directory: string): Promise<void> {
 const isThere = async (place: string): Promise<boolean> =>
   (await stat(place).catch(() => undefined)) !== undefined;
 
-/** @throws Refusal 404 where all weights were trained; CheckpointError where a file has been changed */
+/**
+ * @throws Refusal 404 if there is no adapter, as after full training; CheckpointError if a file has
+ * changed
+ */
 export async function assertAdapter({ directory, uri }: Checkpoint): Promise<void> {
   const manifest = await readManifest(directory);
   if (manifest) await verifyFolder(directory, manifest);
@@ -33,7 +36,7 @@ export async function assertAdapter({ directory, uri }: Checkpoint): Promise<voi
   );
 }
 
-/** A gzipped tar of the folder's files. */
+/** A gzipped tar of the adapter's files. */
 export const archiveOf = ({ directory }: Checkpoint): ReadableStream =>
   Readable.toWeb(
     Readable.from(

@@ -1,4 +1,6 @@
-/** Saved weights: `tinker://RUN/weights/NAME` and `tinker://RUN/sampler_weights/NAME` as folders. */
+/**
+ * Saved weights as folders: `tinker://RUN/weights/NAME` and `tinker://RUN/sampler_weights/NAME`.
+ */
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readStored, writeManifest } from '@trinity-rft/core/engine';
@@ -7,7 +9,7 @@ import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '../../proto
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';
 
-/** How the protocol's lists name them. */
+/** Names of the kinds in the protocol's lists. */
 export const checkpointKinds: Readonly<Record<WeightsKind, string>> = {
   weights: 'training',
   sampler_weights: 'sampler',
@@ -15,7 +17,7 @@ export const checkpointKinds: Readonly<Record<WeightsKind, string>> = {
 
 type Place = Pick<CheckpointInfo, 'runId' | 'kind' | 'name'>;
 
-/** What is known of saved weights without reading them. */
+/** Facts about saved weights that are known without reading them. */
 interface CheckpointInfo {
   readonly runId: string;
   readonly kind: WeightsKind;
@@ -29,37 +31,40 @@ interface CheckpointInfo {
   readonly savedAt: string;
 }
 
-/** Properties of saved weights that can change. */
+/** Properties of saved weights that can be changed. */
 export interface Standing {
-  /** Seconds from now; null: they are kept. @default as it was */
+  /** Lifetime in seconds from now; null: kept for ever. @default unchanged */
   readonly ttlSeconds?: number | null;
-  /** Shown in lists, without effect: the key of this server gives access to all weights. @default as it was */
+  /**
+   * Shown in lists, without effect: the key of this server gives access to all weights.
+   * @default unchanged
+   */
   readonly isPublic?: boolean;
 }
 
 export interface Checkpoint extends CheckpointInfo {
   readonly isPublic: boolean;
-  /** ISO 8601; undefined: they are kept. */
+  /** ISO 8601; undefined: kept for ever. */
   readonly expiresAt: string | undefined;
-  /** `tinker://...` */
+  /** The address: `tinker://...` */
   readonly uri: string;
-  /** A model folder. */
+  /** A folder that can be loaded as a model. */
   readonly directory: string;
 }
 
 export interface Checkpoints {
   /**
-   * Has `write` fill a folder, which takes its place only when it is complete.
-   * @throws Refusal 409 when there is one of that name, unless `overwrite`
+   * Has `write` fill a temporary folder, which becomes the checkpoint once it is complete.
+   * @throws Refusal 409 if the name is taken, unless `overwrite` is set
    */
   save(
     info: CheckpointInfo,
     write: (directory: string) => Promise<void>,
     options: { readonly overwrite: boolean; readonly ttlSeconds?: number | null },
   ): Promise<Checkpoint>;
-  /** @throws Refusal 422 for what is no such address, 404 when nothing is there */
+  /** @throws Refusal 422 if `uri` is not a checkpoint address, 404 if nothing is stored there */
   find(uri: string): Promise<Checkpoint>;
-  /** List of one run, or of all; oldest first. */
+  /** Saved weights of one run, or of all runs; oldest first. */
   list(runId?: string): Promise<readonly Checkpoint[]>;
   change(uri: string, standing: Standing): Promise<void>;
   delete(uri: string): Promise<void>;
@@ -77,7 +82,7 @@ const infoSchema = z.object({
   savedAt: z.string(),
 });
 
-/** Beside the folder, whose files do not change. */
+/** File beside the checkpoint's folder, whose own files never change. */
 const standingFile = (directory: string): string => `${directory}.standing.json`;
 const standingSchema = z.object({
   isPublic: z.boolean().default(false),
@@ -90,7 +95,7 @@ const remove = async (directory: string): Promise<void> => {
 };
 
 /**
- * Weights whose time is over are deleted at the next look-up.
+ * Expired weights are deleted at the next look-up.
  * @param now milliseconds since 1970
  */
 export function checkpointsIn(root: string, now: () => number): Checkpoints {
@@ -174,12 +179,12 @@ export function checkpointsIn(root: string, now: () => number): Checkpoints {
 const uriOf = ({ runId, kind, name }: Place): string =>
   formatTinkerPath({ modelId: runId, kind, name });
 
-/** Ids have colons, which not every file system takes. */
+/** Folder name of a run. Replaces colons, which not every file system allows. */
 export const folderOf = (runId: string): string => runId.replaceAll(':', '_');
 
 const nameOf = /^[\w-][\w.-]{0,99}$/;
 
-/** @throws Refusal 422 for a name that is no folder's */
+/** @throws Refusal 422 if the name cannot be a folder's */
 export function assertName(name: string): string {
   if (nameOf.test(name)) return name;
   throw new Refusal(

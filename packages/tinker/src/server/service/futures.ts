@@ -1,4 +1,4 @@
-/** Results of requests that were accepted, until their client has fetched them. */
+/** Results of accepted requests, kept until their client fetches them. */
 import { randomUUID } from 'node:crypto';
 import { describeError, TrinityError, type Clock } from '@trinity-rft/core';
 import { Refusal } from '../refusals/refusal.js';
@@ -7,16 +7,16 @@ export type FutureResult =
   | { readonly kind: 'json'; readonly body: object }
   | { readonly kind: 'protobuf'; readonly bytes: Uint8Array };
 
-/** `pending`: the work is still under way. */
+/** `pending`: the work has not ended. */
 type FutureState = FutureResult | { readonly kind: 'pending' };
 
 export interface Futures {
-  /** Begins to wait for `work`. @returns the request id */
+  /** Tracks `work` until it ends. @returns the request id */
   add(work: Promise<FutureResult>): string;
   /**
-   * The result, or `pending` once `timeoutMs` have passed. A failure is a result, too: the client is
-   * told what was wrong with its request, and does not repeat it.
-   * @throws Refusal 404 when there is no such request, or its result was kept for long enough
+   * Result of the request, or `pending` after `timeoutMs`. A failure is also a result: the client
+   * gets the error, and does not retry.
+   * @throws Refusal 404 if the request is unknown, or its result has expired
    */
   result(requestId: string, timeoutMs: number): Promise<FutureState>;
   close(): void;
@@ -24,7 +24,10 @@ export interface Futures {
 
 export interface FuturesOptions {
   readonly clock: Pick<Clock, 'sleep'>;
-  /** How long a result is kept, in ms: a client that lost the answer asks again. @default 600_000 */
+  /**
+   * How long a result is kept, in ms, for clients that lost the answer and ask again.
+   * @default 600_000
+   */
   readonly keepMs?: number;
 }
 
@@ -69,7 +72,7 @@ const failure = (error: unknown): FutureResult => ({
   body: { error: describeError(error), category: isOfClient(error) ? 'user' : 'server' },
 });
 
-/** True if the request was at fault. */
+/** True if the client's request was at fault, not the server. */
 const isOfClient = (error: unknown): boolean =>
   error instanceof Refusal || (TrinityError.is(error) && !lost.has(error.code));
 

@@ -1,4 +1,4 @@
-/** The weights that clients sample from. */
+/** Samplers: the weights that clients sample from. */
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,32 +9,35 @@ import { folderOf } from './checkpoints.js';
 import type { Session, Sessions } from './sessions.js';
 import type { TrainingRun } from './training-run.js';
 
-/** Saved weights, or those of the base model, that a client samples from. */
+/** A sampler, of saved weights or of the base model. */
 export interface SamplerFacts {
   readonly id: string;
   readonly sessionId: string;
-  /** `tinker://...`; undefined: the base model, or weights without an address */
+  /** `tinker://...`; undefined for the base model and for weights without an address. */
   readonly uri: string | undefined;
-  /** Folder of the weights; undefined: the base model. */
+  /** Folder of the weights; undefined for the base model. */
   readonly weights: string | undefined;
 }
 
 export interface Samplers {
   create(sampler: Omit<SamplerFacts, 'id'>, seqId: number): SamplerFacts;
   /**
-   * Saves the weights of a run without an address. Of each run the {@link keptSnapshots} newest are
-   * kept, until its session ends.
+   * Saves the weights of a run without an address. The {@link keptSnapshots} newest of each run are
+   * kept until its session ends.
    */
   snapshot(run: TrainingRun, engine: Engine, seqId: number): Promise<SamplerFacts>;
   /** @throws Refusal 404 */
   find(id: string): SamplerFacts;
   endOf(session: Session): void;
-  /** Removes the weights of a run that have no address. */
+  /** Deletes the weights of a run that have no address. */
   endOfRun(runId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A client samples from the newest, and finishes what it has begun with the one before. */
+/**
+ * Two, because a client samples from the newest while its earlier requests finish with the previous
+ * one.
+ */
 const keptSnapshots = 2;
 
 export function createSamplers(sessions: Pick<Sessions, 'find'>): Samplers {

@@ -1,4 +1,6 @@
-/** Samples from any saved weights, with one engine that changes to those that are asked for. */
+/**
+ * Samples from any saved weights with one engine, which switches to the weights of each request.
+ */
 import type {
   Engine,
   EngineCapabilities,
@@ -9,22 +11,22 @@ import type { TopTokens } from '../../protocol/index.js';
 import { Refusal } from '../refusals/refusal.js';
 
 export interface SampleWork {
-  /** Folder of a model; undefined: the base model. */
+  /** Model folder; undefined: the base model. */
   readonly weights: string | undefined;
   readonly prompt: Int32Array;
-  /** `maxTokens` undefined: as many as there is room for. */
+  /** `maxTokens` undefined: as many tokens as fit. */
   readonly options: Omit<SamplingOptions, 'maxTokens'> & { readonly maxTokens: number | undefined };
-  /** True if the prompt is scored, too. */
+  /** True if the prompt is scored as well. */
   readonly promptLogprobs: boolean;
-  /** How many of the likeliest tokens to tell at each position of the prompt. */
+  /** Number of most likely tokens to return per position of the prompt. */
   readonly topPromptLogprobs: number;
 }
 
 export interface Samples {
   readonly sequences: readonly SampledSequence[];
-  /** Prompt logprobs of each prompt token; NaN for the first. */
+  /** Log-probability of each prompt token; NaN for the first. */
   readonly promptLogprobs: Float32Array | undefined;
-  /** For each prompt token; undefined for the first. */
+  /** One entry per prompt token; undefined for the first. */
   readonly topPromptLogprobs: readonly (TopTokens | undefined)[] | undefined;
 }
 
@@ -33,14 +35,14 @@ export interface Sampling {
   close(): Promise<void>;
 }
 
-/** @param open loads the model, with the first request */
+/** @param open loads the model; called at the first request */
 export function createSampling(open: () => Promise<Engine>): Sampling {
   let opened: Promise<Engine> | undefined;
-  /** `null`: none for sure. */
+  /** Folder of the adopted weights; undefined: the base model; `null`: unknown. */
   let current: string | undefined | null = null;
   let version = 0;
   let turn: Promise<unknown> = Promise.resolve();
-  /** Adopts weights; work in progress keeps its weights while the engine changes to others. */
+  /** Switches the engine to `weights`; work in progress keeps its own. */
   const adopt = async (weights: string | undefined): Promise<Engine> => {
     opened ??= open();
     const engine = await opened;
@@ -101,7 +103,7 @@ function assertPossible(
   );
 }
 
-/** Before anything is begun: alternatives at each position are a sample each. */
+/** Checked first, because the alternatives of a prompt take one sample per position. */
 const tooLong = ({ length }: Int32Array, { maxModelLen }: Engine['sampler']): Refusal =>
   new Refusal(
     400,
@@ -120,7 +122,9 @@ async function scorePrompt(
   throw new Refusal(422, 'prompt_logprobs is not possible: the engine does not score text.');
 }
 
-/** The alternatives to a token are those of a sample that follows the tokens before it. */
+/**
+ * Alternatives at each position, taken from a one-token sample that continues the tokens before it.
+ */
 async function topOfPrompt(
   sampler: Engine['sampler'],
   { prompt, topPromptLogprobs: topLogprobs }: SampleWork,

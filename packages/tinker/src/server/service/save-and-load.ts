@@ -1,4 +1,4 @@
-/** Weights of a model in training, to disk and back. */
+/** Saves the weights of a model in training, and loads them again. */
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core/engine';
 import type { WeightsKind } from '../../protocol/index.js';
@@ -7,14 +7,14 @@ import type { Checkpoint } from './checkpoints.js';
 import type { Service } from './service.js';
 import type { TrainingRun } from './training-run.js';
 
-/** Inside a checkpoint: the same weights with the moments of the optimizer. */
+/** Subfolder of a checkpoint: the same weights with the optimizer's moments. */
 const resumeFolder = 'resume';
 
 export interface SaveOptions {
   readonly kind: WeightsKind;
   readonly name: string;
   readonly overwrite: boolean;
-  /** @default they are kept */
+  /** Lifetime in seconds. @default kept for ever */
   readonly ttlSeconds?: number | null;
 }
 
@@ -36,7 +36,7 @@ export function saveCheckpoint(
   return checkpoints.save(info, write, { overwrite, ttlSeconds });
 }
 
-/** @param optimizer false: the moments begin at 0 */
+/** @param optimizer false: the optimizer's moments start at 0 */
 export const loadCheckpoint = (
   { trainer }: Engine,
   { kind, directory }: Checkpoint,

@@ -9,27 +9,27 @@ import { createSampling, type SampleWork, type Samples } from './sampling.js';
 import { createSessions, type Session, type Sessions } from './sessions.js';
 import { createTrainingRun, type RunFacts, type TrainingRun } from './training-run.js';
 
-/** How the server opens its model. */
+/** The model that the server offers. */
 export interface TinkerModel {
-  /** Name for clients. */
+  /** Name that clients use. */
   readonly name: string;
-  /** Loads it, to train adapters, or all weights. */
+  /** Loads the model. `lora` undefined: all weights are trained. */
   readonly open: (options: {
     readonly lora: AdapterOptions | undefined;
     readonly seed: number;
   }) => Promise<Engine>;
-  /** Longest prompt and answer together. */
+  /** Limit on the tokens of prompt and answer together. */
   readonly maxModelLen: number | undefined;
 }
 
 export interface ServiceOptions {
   readonly model: TinkerModel;
-  /** Where weights are saved. */
+  /** Folder for saved weights. */
   readonly directory: string;
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
-  /** Models in training at the same time; each holds the weights in memory. @default 8 */
+  /** Models in training at once; each holds its weights in memory. @default 8 */
   readonly maxRuns?: number;
-  /** How long a client may be silent, in ms. @default 300_000 */
+  /** Silence after which a session ends, in ms. @default 300_000 */
   readonly sessionTimeoutMs?: number;
 }
 
@@ -39,14 +39,15 @@ export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
   readonly checkpoints: Checkpoints;
   readonly samplers: Samplers;
   /**
-   * The same model for the same session and number, of which clients derive its id.
-   * @throws Refusal 404 for the session, 400 when too many models are in training
+   * Creates a model. Returns the existing one for the same session and number, from which clients
+   * derive its id.
+   * @throws Refusal 404 if the session is unknown, 400 if too many models are in training
    */
   createRun(facts: Omit<RunFacts, 'id'>, seqId: number): TrainingRun;
-  /** @throws Refusal 404 */
+  /** @throws Refusal 404 if the model is unknown */
   run(id: string): TrainingRun;
   runs(): readonly TrainingRun[];
-  /** Frees the engine once the requests that wait are done. */
+  /** Frees the engine once its requests are done. */
   unload(id: string): Promise<void>;
   sample(work: SampleWork, signal: AbortSignal): Promise<Samples>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Sessions of clients; what belongs to one that has fallen silent is freed. */
+/** Sessions of clients. When a client falls silent, its models and samplers are freed. */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@trinity-rft/core';
 import { Refusal } from '../refusals/refusal.js';
@@ -14,13 +14,13 @@ export interface Session {
 
 export interface Sessions {
   create(userMetadata: Readonly<Record<string, unknown>>): Session;
-  /** @throws Refusal 404 */
+  /** @throws Refusal 404 if the session is unknown */
   find(id: string): Session;
-  /** The client is there. @throws Refusal 404 */
+  /** Records a heartbeat of the client. @throws Refusal 404 if the session is unknown */
   heard(id: string): void;
-  /** Ends a session. @throws Refusal 404 */
+  /** Ends a session. @throws Refusal 404 if the session is unknown */
   finish(id: string): void;
-  /** Ends those that have missed their heartbeats. */
+  /** Ends the sessions that have missed their heartbeats. */
   finishSilent(): void;
   close(): void;
 }
@@ -38,7 +38,7 @@ interface OpenSession extends Session {
   heardAt: number;
 }
 
-/** Clients are heard every 10 s. */
+/** Clients send a heartbeat every 10 s; three missed ones end the session. */
 const missedBeatsMs = 35_000;
 
 export function createSessions({ clock, timeoutMs, onEnd }: SessionsOptions): Sessions {

@@ -1,4 +1,4 @@
-/** One model that a client trains: an engine, and the requests that wait for it. */
+/** One model that a client trains: an engine and a queue of requests. */
 import { createHash } from 'node:crypto';
 import type { Engine } from '@trinity-rft/core/engine';
 import { Refusal } from '../refusals/refusal.js';
@@ -7,20 +7,20 @@ import type { FutureResult, Futures } from './futures.js';
 export interface RunFacts {
   readonly id: string;
   readonly sessionId: string;
-  /** 0: all weights are trained. */
+  /** LoRA rank; 0: all weights are trained. */
   readonly rank: number;
   readonly alpha: number;
-  /** Endings of module names, or every linear layer but the output. */
+  /** Suffixes of module names, or every linear layer but the output. */
   readonly targetModules: 'all-linear' | readonly string[];
   readonly seed: number;
   readonly userMetadata: Readonly<Record<string, unknown>>;
 }
 
-/** A request of a client, for the order of requests and to know it when it is sent again. */
+/** A request of a client, with what is needed to order requests and to recognise a repeated one. */
 interface RunRequest {
-  /** Counts the requests of a client; a request that is repeated has the same. */
+  /** Number of the request; a repeated request has the same number. */
   readonly seqId: number | undefined;
-  /** The whole request. */
+  /** The complete request, to compare repeated requests. */
   readonly body: Uint8Array | string;
 }
 
@@ -29,12 +29,12 @@ export interface TrainingRun {
   /** ISO 8601 */
   readonly lastRequestAt: string;
   /**
-   * Queues `work` behind the requests that came before it.
-   * @returns the request id; of the earlier request when this one repeats it
-   * @throws Refusal 409 when another request had the same `seqId`
+   * Queues `work` behind earlier requests.
+   * @returns the request id; for a repeated request, that of the original
+   * @throws Refusal 409 if a different request had the same `seqId`
    */
   submit(request: RunRequest, work: (engine: Engine) => Promise<FutureResult>): string;
-  /** Waits for the requests under way, refuses those that wait, and frees the engine. */
+  /** Waits for the request that is running, refuses those in the queue, and frees the engine. */
   close(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export interface TrainingRunOptions {
   readonly now: () => number;
 }
 
-/** The engine opens with the first request that is submitted. */
+/** The engine opens at the first submitted request. */
 export function createTrainingRun({ facts, open, futures, now }: TrainingRunOptions): TrainingRun {
   const known = new Map<number, { readonly digest: string; readonly requestId: string }>();
   let engine: Promise<Engine> | undefined;
