@@ -7,7 +7,7 @@ import { count, positive } from '@trinity-rft/workflow';
 import { z } from 'zod';
 import { judgeShape } from './judge.js';
 
-/** How an episode is played, whatever the environment. */
+/** Settings of how an episode is played, common to all environments. */
 const playShape = {
   max_turns: count().optional(),
   action_pattern: z
@@ -38,7 +38,7 @@ function isPattern(source: string): boolean {
   }
 }
 
-/** Problems of the arguments that the schema accepts: their environment and its arguments. */
+/** Problems of arguments that pass the schema: an unknown environment, or wrong arguments of it. */
 export function environmentProblems(
   args: Readonly<Record<string, unknown>>,
   environments: Pick<Environments, 'find' | 'names'>,
@@ -64,7 +64,7 @@ function unknown(name: string, known: readonly string[]): string {
   return `got "${name}", but there is no such environment.${rest} One of your own comes from a plugin.`;
 }
 
-/** The settings of the run, where they are silent those of the environment. */
+/** Play options of the run; the environment's defaults fill what the arguments leave out. */
 export function playOptions(
   args: EnvironmentArgs,
   { play }: EnvironmentDefinition,

@@ -1,4 +1,4 @@
-/** The judge of a world, among the auxiliary models of the run. */
+/** Chooses the judge of a world among the auxiliary models of the run. */
 import { EnvironmentError } from '@trinity-rft/core';
 import type { Judge } from '@trinity-rft/environment';
 import {
@@ -11,7 +11,10 @@ import {
 import { judgeLimits } from '@trinity-rft/workflow';
 import { z } from 'zod';
 
-/** `judge`: false for words, else a name or position; by default the first auxiliary model. */
+/**
+ * `judge`: the name or position of an auxiliary model (default: the first), or false to compare
+ * words instead.
+ */
 export const judgeShape = {
   judge: z
     .union(
@@ -27,7 +30,10 @@ export type JudgeSettings = z.output<typeof judgeSettings>;
 
 type Context = Pick<WorkflowContext, 'auxiliaryModels' | 'runtime' | 'signal'>;
 
-/** Undefined where words decide. @throws ConfigError when there is no model of that name */
+/**
+ * Undefined if words are compared instead.
+ * @throws ConfigError if there is no model of that name
+ */
 export function judgeOf(context: Context, settings: JudgeSettings): Judge | undefined {
   const { auxiliaryModels, runtime, signal } = context;
   const { judge: which = auxiliaryModels.size > 0 ? 0 : false } = settings;
@@ -50,7 +56,7 @@ export function judgeOf(context: Context, settings: JudgeSettings): Judge | unde
 
 type Choice = Pick<JudgeSettings, 'judge'>;
 
-/** Trinity-RFT's way to say that words decide is `llm_as_a_judge: false`. */
+/** Applies Trinity-RFT's `llm_as_a_judge: false`, which turns the judge off. */
 export const choiceOf = (
   { judge }: Choice,
   rewardFnArgs: GraderContext['rewardFnArgs'],
@@ -58,7 +64,7 @@ export const choiceOf = (
   judge: rewardFnArgs['llm_as_a_judge'] === false ? false : judge,
 });
 
-/** @param expected Trinity-RFT's workflow of that name has a judge */
+/** @param expected true if Trinity-RFT's workflow of the same name always has a judge */
 export function graderOf(
   { judge = 0 }: Choice,
   { models, expected }: { readonly models: readonly string[]; readonly expected: boolean },

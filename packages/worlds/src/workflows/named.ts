@@ -1,4 +1,4 @@
-/** Workflows of Trinity-RFT that play one world, by their names and arguments. */
+/** Trinity-RFT's workflows that play one world each, with the same names and arguments. */
 import { taskPrompt, taskTruth, type RawTask, type Task, TaskError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { count } from '@trinity-rft/workflow';
@@ -9,15 +9,15 @@ import { type Attempts, oneAttempt, threeTags, twoAttempts } from './raft.js';
 
 export interface NamedWorkflow {
   readonly name: string;
-  /** Those of the original, and those of the world. */
+  /** Schema of Trinity-RFT's arguments and those of the world. */
   readonly args: z.ZodObject;
-  /** Arguments as `environment_workflow` takes them. */
+  /** Converts the arguments to those of `environment_workflow`. */
   readonly play: (args: Readonly<Record<string, unknown>>) => Partial<EnvironmentArgs>;
-  /** The row of the world. @default that of the task set @throws TaskError */
+  /** Row for the world. @default the row of the task set @throws TaskError */
   readonly rowOf?: (task: Task) => RawTask;
-  /** @default one attempt */
+  /** How often and with which prompts a task is attempted. @default one attempt */
   readonly attempts?: Attempts;
-  /** Arguments of the original that mean nothing here, and why. @default none */
+  /** Trinity-RFT's arguments that have no effect here, with the reason. @default {} */
   readonly unused?: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,7 @@ interface NamedOptions<Shape extends z.ZodRawShape> {
   readonly unused?: Readonly<Record<string, string>>;
 }
 
-/** Arguments of the world that the original does not have, such as its level. */
+/** Arguments of the world that Trinity-RFT does not have, such as its level. */
 const worldArgs = { environment_args: z.record(z.string(), z.unknown()).default({}) };
 
 function named<Shape extends z.ZodRawShape>(options: NamedOptions<Shape>): NamedWorkflow {
@@ -88,7 +88,7 @@ const webshop = named({
     'instruction' in rawTask ? rawTask : { session: rawTask['session'] ?? rawTask[promptKey] },
 });
 
-/** Tasks of our own household, not ALFWorld's files. */
+/** Accepts tasks of the generated household, not ALFWorld's game files. */
 function householdRow({ rawTask, formatArgs: { promptKey } }: Task): RawTask {
   if ('seed' in rawTask) return rawTask;
   throw new TaskError(
@@ -113,7 +113,7 @@ const alfworld = named({
   rowOf: householdRow,
 });
 
-/** The second is its name in earlier examples. */
+/** `alfworld_workflow_v2` is the name in earlier examples. */
 const stepWiseAlfworld = ['step_wise_alfworld_workflow', 'alfworld_workflow_v2'].map((name) =>
   named({ name, args: householdArgs(30), play: playHousehold(-0.1), rowOf: householdRow }),
 );
@@ -141,7 +141,7 @@ const raftReflectAlfworld = named({
 
 const sciworldSchema = z.object({ task_name: z.string(), var_num: z.coerce.number().int().min(0) });
 
-/** Task as Trinity-RFT writes it: JSON in the column of the prompt. */
+/** Reads a task as Trinity-RFT writes it: JSON in the prompt column. */
 function sciworldTask(text: unknown): z.infer<typeof sciworldSchema> {
   const read = z.string().transform(tryJson).pipe(sciworldSchema).safeParse(text);
   if (read.success) return read.data;
@@ -174,7 +174,7 @@ const sciworld = named({
   },
 });
 
-/** Ra: what is asked; Rs: stop or continue. */
+/** Trinity-RFT's names of rewards: Ra grades what is asked, Rs whether to stop or continue. */
 const scorings: Readonly<Record<string, string>> = { Ra: 'content', Rs: 'decision' };
 
 const learnToAsk = named({
@@ -192,7 +192,7 @@ const learnToAsk = named({
   }),
 });
 
-/** Rows of the original have the question and its answer under the keys of the format. */
+/** Trinity-RFT's rows have question and answer under the keys that the format names. */
 const questionRow = (task: Task): RawTask =>
   'question' in task.rawTask
     ? task.rawTask
@@ -263,7 +263,7 @@ const emailSearch = named({
   }),
 });
 
-/** `agentscope_react_workflow` with `type: email_search`. */
+/** `agentscope_react_workflow` if its argument `type` is `email_search`. */
 export const agentscopeEmailSearch = named({
   name: 'agentscope_react_workflow',
   args: { type: z.literal('email_search'), max_turns: count().default(10), ...judgeShape },

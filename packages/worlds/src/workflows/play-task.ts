@@ -1,4 +1,4 @@
-/** One run of a task in an environment, as experiences. */
+/** Runs a task in an environment and returns its experiences. */
 import { type Experience, type RawTask, CancelledError, withFields } from '@trinity-rft/core';
 import {
   beginEpisode,
@@ -12,9 +12,9 @@ import { playOptions, type EnvironmentArgs } from './environment-args.js';
 import { judgeOf } from './judge.js';
 
 /**
- * Plays the task once. Every call of the model becomes an experience with the reward of the episode,
- * the turn as its step, and what step-wise algorithms read: `info.step_reward`, and
- * `info.env_state_hash` where the environment knows its state.
+ * Plays the task once. Every model call becomes an experience with the episode's reward, the turn
+ * as its step, and the inputs of step-wise algorithms: `info.step_reward`, and
+ * `info.env_state_hash` if the environment has state keys.
  * @throws EnvironmentError, TaskError, ModelError
  */
 export async function playTask(
@@ -49,7 +49,7 @@ export async function playTask(
   }
 }
 
-/** Own share of the time of an attempt; the rest is for the grade. */
+/** Share of an attempt's time that the episode may use; the rest is reserved for its grade. */
 const ownShare = 0.9;
 
 function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
@@ -62,7 +62,10 @@ function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
   return { over: over.signal, elapsedMs: () => clock.now() - begun, cancel };
 }
 
-/** The same for all runs of a task, whatever batch it is in: evaluations stay comparable. */
+/**
+ * Equal for all runs of a task. In evaluations the seed does not depend on the batch, so that they
+ * stay comparable.
+ */
 function startOf({ task, runtime }: WorkflowContext): { row: RawTask; seed: number } {
   const { taskset, row } = task.index;
   const times = task.isEval ? [] : [task.batchId];

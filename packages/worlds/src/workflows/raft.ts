@@ -1,4 +1,4 @@
-/** Attempts at a household task that are imitated when they succeed: RAFT. */
+/** RAFT: attempts at a household task that are imitated if they succeed. */
 import { type Experience, withFields } from '@trinity-rft/core';
 import { instructions } from '../worlds/household/instructions.js';
 
@@ -7,20 +7,22 @@ type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
 /** @param given the system prompt of the task set */
 export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
 
-/** A thought about tasks of this kind, one about the next step, and the step. */
+/**
+ * Format of an answer: experience with such tasks, a thought about the next step, and the action.
+ */
 export const threeTags =
   '<experience>\\s*\\S[\\s\\S]*?</experience>[\\s\\S]*?<think>\\s*\\S[\\s\\S]*?</think>[\\s\\S]*?<action>([\\s\\S]*?)</action>';
 
 const ownPrompt = `${instructions}
 Before the command, write what you know about tasks of this kind as <experience>...</experience>, and what you think as <think>...</think>.`;
 
-/** Kept when it succeeds in the format; else nothing of it is trained. */
+/** One attempt; it is trained on only if it succeeds and keeps the format. */
 export const oneAttempt: Attempts = async (attempt, given = ownPrompt) => {
   const first = await attempt(given);
   return isGood(first) ? first : untrained(first);
 };
 
-/** A second attempt, by a policy that sees the first, when that did not succeed. */
+/** A second attempt, whose prompt contains the first, if the first did not succeed. */
 export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
   const first = await attempt(given);
   if (isGood(first)) return first;
@@ -31,7 +33,10 @@ export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
 
 const rewardOf = (turns: readonly Experience[]): number => turns.at(-1)?.reward ?? 0;
 
-/** It reached the goal, each answer has its three parts, and no action came three times in a row. */
+/**
+ * True if the goal was reached, each answer has its three parts, and no action came three times in
+ * a row.
+ */
 function isGood(turns: readonly Experience[]): boolean {
   const actions = turns.map(
     ({ responseText = '' }) => new RegExp(threeTags).exec(responseText)?.[1],
@@ -42,7 +47,7 @@ function isGood(turns: readonly Experience[]): boolean {
   return rewardOf(turns) >= 1 && !isStuck && actions.every((action) => action !== undefined);
 }
 
-/** Counted, but without an effect on the policy. */
+/** Experiences that count in metrics but do not train the policy. */
 const untrained = (turns: readonly Experience[]): readonly Experience[] =>
   turns.map((turn) =>
     withFields(turn, { reward: 0, actionMask: new Uint8Array(turn.actionMask.length) }),

@@ -1,4 +1,7 @@
-/** Workflows that play environments: any of them, and those of Trinity-RFT, which play one each. */
+/**
+ * Workflows that play environments: one for any environment, and Trinity-RFT's, which play one
+ * each.
+ */
 import {
   type Experience,
   type Logger,
@@ -20,12 +23,14 @@ import { choiceOf, graderOf } from './judge.js';
 import { agentscopeEmailSearch, type NamedWorkflow, namedWorkflows } from './named.js';
 import { playTask } from './play-task.js';
 
-/** Workflows of Trinity-RFT that play one of the worlds. */
+/** Trinity-RFT's workflows that play one of the worlds. */
 export const worldWorkflows = (environments: Environments): readonly WorkflowDefinition[] =>
   namedWorkflows.map((named) => worldWorkflow(named, environments));
 
-/** @param environments those that `workflow_args.environment` can name */
-/** The workflow that plays any environment. */
+/**
+ * The workflow that plays any environment.
+ * @param environments those that `workflow_args.environment` can name
+ */
 export const environmentWorkflow = (environments: Environments): WorkflowDefinition =>
   worldWorkflow(
     { name: 'environment_workflow', args: environmentArgs, play: (args) => args },
@@ -35,8 +40,9 @@ export const environmentWorkflow = (environments: Environments): WorkflowDefinit
 const typed: ReadonlySet<string> = new Set(['agentscope_react_workflow', 'as_react_workflow']);
 
 /**
- * Makes the two workflows whose argument `type` names what they play do so in the world of e-mails, too.
- * @returns others as they are
+ * Lets the two workflows whose argument `type` selects what they play also play the world of
+ * e-mails.
+ * @returns other workflows unchanged
  */
 export function withWorldTypes(
   builtIn: WorkflowDefinition,
@@ -102,12 +108,12 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
   };
 }
 
-/** Other environments may take minutes to start. */
+/** Environments that a check may open; others may take minutes to start. */
 const startsAtOnce: ReadonlySet<string> = new Set(builtInEnvironments.map(({ name }) => name));
-/** The user waits at a terminal. */
+/** Limit for checks, because a user waits for them at a terminal. */
 const longestStartMs = 30_000;
 
-/** @throws TaskError for a row that the world cannot play */
+/** @throws TaskError if the world cannot play the row */
 async function checkRow(
   { play, rowOf }: NamedWorkflow,
   task: Task,
@@ -129,7 +135,7 @@ async function checkRow(
   await episode.close();
 }
 
-/** @throws TaskError for a row of another form than the environment plays */
+/** @throws TaskError if the environment expects rows of another form */
 function readRow({ play, rowOf }: NamedWorkflow, task: Task, environments: Environments): void {
   const row = rowOf?.(task) ?? task.rawTask;
   const { environment } = environmentArgs.parse(play(task.workflowArgs));
@@ -143,7 +149,7 @@ function readRow({ play, rowOf }: NamedWorkflow, task: Task, environments: Envir
   );
 }
 
-/** Says once what has no effect. */
+/** Logs a warning, once per argument, for arguments that have no effect. */
 function createWarning({
   name,
   unused = {},

@@ -8,7 +8,7 @@ import { type Puzzle, scoreCountdown } from './score.js';
 const argsSchema = z.strictObject({
   /** 1: three numbers up to 20, 2: four up to 50, 3: five up to 100. */
   level: z.int().min(1).max(3).default(2),
-  /** 'strict': 1 or 0; 'reasoning_gym': its parts for expressions that are wrong. */
+  /** 'strict': 1 or 0; 'reasoning_gym': also parts of 1 for wrong expressions. */
   scoring: z.enum(['strict', 'reasoning_gym']).default('strict'),
 });
 
@@ -20,7 +20,7 @@ const levels = [
 
 const rowSchema = z.object({ numbers: z.array(z.number()).min(1), target: z.number() });
 
-/** Reach a number by arithmetic over given ones, after Reasoning Gym's `countdown`. */
+/** Reach a number by arithmetic over given numbers, after Reasoning Gym's `countdown`. */
 export const countdown = defineEnvironment({
   name: 'countdown',
   description: 'Reach a target by arithmetic over given numbers, in one answer.',

@@ -1,4 +1,4 @@
-/** Puzzles with a solution, and the search for one. */
+/** Generates puzzles that have a solution, and solves them. */
 import { createRandom } from '@trinity-rft/core';
 import type { Puzzle } from './score.js';
 

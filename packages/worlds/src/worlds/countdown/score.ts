@@ -1,4 +1,4 @@
-/** How right an expression is, as Reasoning Gym says. */
+/** Scores an expression as Reasoning Gym does. */
 import { pythonValue } from '@trinity-rft/workflow/reward';
 
 export interface Puzzle {
@@ -7,8 +7,8 @@ export interface Puzzle {
 }
 
 /**
- * 1 when an expression over all of the numbers, each used once, reaches the target; 0.05 for another
- * expression, 0.01 for what is none. Reasoning Gym 0.1.25, `countdown`.
+ * 1 if an expression that uses each number once reaches the target; 0.05 for any other expression,
+ * 0.01 for other text. As in Reasoning Gym 0.1.25, `countdown`.
  */
 export function scoreCountdown(answer: string, { numbers, target }: Puzzle): number {
   const value = pythonValue(answer);

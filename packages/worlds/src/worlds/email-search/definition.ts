@@ -20,11 +20,11 @@ const argsSchema = z.strictObject({
   /** 1: 60 messages, 2: 400, 3: 1,600. */
   level: z.int().min(1).max(3).default(2),
   mailbox_seed: z.int().min(0).default(0),
-  /** 'strict': 1 or 0; 'rubric': that of Trinity-RFT, for what was found, read and cited too. */
+  /** 'strict': 1 or 0; 'rubric': Trinity-RFT's, which also rewards finding, reading and citing. */
   scoring: z.enum(['strict', 'rubric']).default('strict'),
-  /** Turns that the rubric reckons with. */
+  /** Number of turns from which the rubric computes its bonus for speed. */
   max_turns: z.int().min(1).default(10),
-  /** Characters of an observation; the rest is cut. */
+  /** Longest observation in characters; the rest is cut. */
   observation_limit: z.int().min(1).default(2000),
 });
 type Args = z.infer<typeof argsSchema>;

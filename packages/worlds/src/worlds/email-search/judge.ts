@@ -1,4 +1,4 @@
-/** Decides whether an answer about a mailbox is right, asked of a judge. */
+/** Asks a judge whether an answer about a mailbox is right. */
 import type { JudgeQuestion } from '@trinity-rft/environment';
 import { judgeQuestion, lastOf } from '../shared/judge-question.js';
 

@@ -1,4 +1,4 @@
-/** A mailbox that is generated from a seed: messages that each tell one thing. */
+/** A mailbox that is generated from a seed. Each message contains one fact. */
 import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
 import { fullText } from '../shared/full-text.js';
 import { pick } from '../shared/pick.js';
@@ -16,7 +16,7 @@ interface Email {
 
 export interface Mailbox {
   readonly emails: readonly Email[];
-  /** At most ten with all of the words, sent until the day, the newest first. */
+  /** Messages with all of the words, sent no later than `until`; newest first, at most ten. */
   search(words: readonly string[], until: string): readonly Email[];
   find(messageId: string): Email | undefined;
   close(): void;
@@ -80,7 +80,7 @@ const topics: readonly Topic[] = [
   },
 ];
 
-/** Each topic, project and person together occur once. */
+/** Each combination of topic, project and person occurs at most once. */
 export function createMailbox(count: number, seed: number): Mailbox {
   const random = createRandom(deriveSeed(seed, 'mailbox'));
   const all = topics.flatMap((topic) =>

@@ -1,21 +1,21 @@
-/** Findings about an answer from the mailbox. */
+/** Scores an answer by what was found in the mailbox. */
 
 export interface Findings {
-  /** `I don't know` is undefined. */
+  /** Undefined for `I don't know`. */
   readonly answer: string | undefined;
   readonly isRight: boolean;
   readonly sources: readonly string[];
   readonly found: ReadonlySet<string>;
   readonly read: ReadonlySet<string>;
-  /** The message that holds the answer. */
+  /** Id of the message that contains the answer. */
   readonly gold: string;
   readonly turns: number;
   readonly maxTurns: number;
 }
 
 /**
- * Score as `email_search_workflow` of Trinity-RFT adds up its parts: 2 to 2.5 for a right answer, -1 to -0.7
- * for a wrong one. 0 to 0.3 for none.
+ * Score as in Trinity-RFT's `email_search_workflow`: 2 to 2.5 for a right answer, -1 to -0.7 for a
+ * wrong one, 0 to 0.3 for no answer.
  */
 export function rubricScore(findings: Findings): number {
   const { answer, isRight, sources, found, read, gold, turns, maxTurns } = findings;

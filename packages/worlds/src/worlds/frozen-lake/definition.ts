@@ -13,7 +13,7 @@ const argsSchema = z.strictObject({
   p: z.number().gt(0).max(1).default(0.8),
   env_max_steps: z.int().min(1).default(8),
   is_slippery: z.boolean().default(false),
-  /** One lake for all tasks: rows of S, F, H and G. */
+  /** A lake for all tasks, as rows of S (start), F (ice), H (hole) and G (goal). */
   desc: z.array(z.string()).optional(),
 });
 type Args = z.infer<typeof argsSchema>;

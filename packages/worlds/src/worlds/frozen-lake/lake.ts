@@ -1,7 +1,7 @@
 /** Lakes: a square of ice and holes, a start and a goal. */
 import { type Random, createRandom } from '@trinity-rft/core';
 
-/** Row-major; the start is ice. */
+/** Cells are numbered row by row; the start is ice. */
 export interface Lake {
   readonly size: number;
   readonly holes: ReadonlySet<number>;
@@ -12,17 +12,17 @@ export interface Lake {
 export interface LakeOptions {
   /** Cells on a side, at least 2. */
   readonly size: number;
-  /** How likely a cell is ice rather than a hole. */
+  /** Probability that a cell is ice rather than a hole. */
   readonly p: number;
   readonly seed: number;
-  /** The goal can be reached in so many steps. */
+  /** Upper bound on the shortest path to the goal. */
   readonly envMaxSteps: number;
 }
 
 export const directions = ['left', 'down', 'right', 'up'] as const;
 export type Direction = (typeof directions)[number];
 
-/** Draws lakes until the goal of one can be reached in time. */
+/** Draws lakes until one has a path to the goal within the limit. */
 export function drawLake(options: LakeOptions): Lake {
   const random = createRandom(options.seed);
   for (;;) {
@@ -42,7 +42,7 @@ function anyLake({ size, p }: LakeOptions, random: Random): Lake {
   return { size, holes, start, goal };
 }
 
-/** Reads rows of `S`, `F`, `H` and `G`. @returns undefined when they are no lake */
+/** Reads rows of `S`, `F`, `H` and `G`. @returns undefined if they are not a lake */
 export function readLake(rows: readonly string[]): Lake | undefined {
   const cells = rows.join('');
   const size = rows.length;
@@ -53,7 +53,7 @@ export function readLake(rows: readonly string[]): Lake | undefined {
   return { size, holes, start: cells.indexOf('S'), goal: cells.indexOf('G') };
 }
 
-/** The cell after a step; the same one at the edge. */
+/** The cell after a step; unchanged at the edge. */
 export function move({ size }: Lake, cell: number, direction: Direction): number {
   const column = cell % size;
   if (direction === 'left') return column === 0 ? cell : cell - 1;

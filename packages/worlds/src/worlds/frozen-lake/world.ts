@@ -9,7 +9,7 @@ P is you, G the goal, _ ice, O a hole. Each step goes to the next cell up, down,
 The reward is 1 at the goal and 0 in a hole. Plan the shortest way.
 Think, then end every answer with one step in triple backticks, such as \`\`\`Up\`\`\`.`;
 
-/** @param slipSeed of the slips; undefined when the ice is not slippery */
+/** @param slipSeed seed of random slips; undefined if the ice is not slippery */
 export function walk(lake: Lake, slipSeed: number | undefined): World {
   let cell = lake.start;
   const slip = slipSeed === undefined ? undefined : createRandom(slipSeed);
@@ -37,14 +37,14 @@ function arrive(lake: Lake, cell: number) {
   return { observation: draw(lake, cell), reward: 0, done: false };
 }
 
-/** A word, or its number as in the original: left 1, down 2, right 3, up 4. */
+/** Reads a direction or its number as in Trinity-RFT: left 1, down 2, right 3, up 4. */
 function readStep(action: Action): Direction | undefined {
   if (action.type !== 'text') return undefined;
   const word = action.text.trim().toLowerCase();
   return directions.find((name, index) => name === word || String(index + 1) === word);
 }
 
-/** A third each: where it was meant to go, and to both sides of that. */
+/** The direction wanted or one of the two beside it, with a probability of a third each. */
 function slipped(wanted: Direction, third: number): Direction {
   const index = (directions.indexOf(wanted) + third + 3) % 4;
   return directions[index] ?? wanted;
@@ -58,6 +58,6 @@ function draw(lake: Lake, player: number): string {
   return Array.from({ length: lake.size }, (_, index) => row(index)).join('\n');
 }
 
-/** The cell of the player in an observation. */
+/** Finds the player's cell in an observation. */
 export const readPlayer = (observation: string): number =>
   [...observation.matchAll(/[P_OG](?= |$)/gm)].findIndex(([mark]) => mark === 'P');

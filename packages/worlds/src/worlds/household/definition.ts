@@ -19,9 +19,9 @@ const argsSchema = z.strictObject({
   level: z.int().min(1).max(3).default(2),
   /** Task types by ALFWorld's numbers: 1 place, 2 look under a lamp, 3 clean, 4 heat, 5 cool, 6 two objects. */
   task_types: z.array(z.int().min(1).max(6)).min(1).optional(),
-  /** The reward of an episode that does not reach its goal. */
+  /** Reward of an episode that does not reach its goal. */
   unfinished_reward: z.number().default(0),
-  /** Solver that writes the demonstrations: oracle or search. */
+  /** Solver that writes the demonstrations; see `experts`. */
   expert: z.enum(experts).default('planner'),
 });
 type Args = z.infer<typeof argsSchema>;

@@ -1,4 +1,4 @@
-/** Houses of one room with a task, drawn from a seed. */
+/** Houses of one room with a task, generated from a seed. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import { openable, type Room, rooms, type Treatment, treatments } from './rooms.js';
@@ -11,13 +11,13 @@ export interface Goal {
   readonly type: TaskType;
   /** Kind of the object. */
   readonly object: string;
-  /** Kind of the receptacle; of the lamp for `look`. */
+  /** Kind of the receptacle; for `look`, kind of the lamp. */
   readonly target: string;
 }
 
 export interface House {
   readonly receptacles: readonly string[];
-  /** Where each object begins. */
+  /** Initial place of each object, keyed by the object's name. */
   readonly places: ReadonlyMap<string, string>;
   readonly lamp?: { readonly name: string; readonly at: string };
   readonly goal: Goal;
@@ -26,7 +26,7 @@ export interface House {
 export interface HouseOptions {
   readonly seed: number;
   readonly type: TaskType;
-  /** Receptacles and objects: 1 few, 2 some, 3 many. */
+  /** Number of receptacles and objects: 1 few, 2 some, 3 many. */
   readonly level: number;
 }
 
@@ -71,7 +71,7 @@ const applianceOf = (type: TaskType): string | undefined =>
 const numbered = (kind: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${kind} ${index + 1}`);
 
-/** A room in which the task makes sense. */
+/** Draws a goal, and a room that has what it needs. */
 function drawGoal(type: TaskType, random: Random): { readonly room: Room; readonly goal: Goal } {
   const appliance = applianceOf(type);
   const treatable: readonly string[] | undefined = isTreatment(type)
@@ -93,7 +93,7 @@ function drawGoal(type: TaskType, random: Random): { readonly room: Room; readon
   return { room, goal: { type, object, target: type === 'look' ? (room.lamp ?? '') : target } };
 }
 
-/** What is wanted never begins where it should go. */
+/** Initial places. The wanted objects never start at their target. */
 function placed(
   kinds: readonly string[],
   receptacles: readonly string[],
@@ -111,13 +111,13 @@ function placed(
   );
 }
 
-/** Receptacles that cannot be closed; a lamp stands on one. */
+/** Receptacles that cannot be closed, for the lamp; all of them if each can be closed. */
 const surfaces = (receptacles: readonly string[]): readonly string[] => {
   const open = receptacles.filter((name) => !openable.has(kindOf(name)));
   return open.length === 0 ? receptacles : open;
 };
 
-/** `mug` of `mug 2`. */
+/** `kindOf('mug 2')` is `mug`. */
 export const kindOf = (name: string): string => name.replace(/ \d+$/, '');
 
 /** Sentence that asks the policy to act. */

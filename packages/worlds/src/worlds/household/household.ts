@@ -1,13 +1,13 @@
-/** The state of one house, and what commands do to it. */
+/** The state of one house, and the effects of commands. */
 import type { Command } from './commands.js';
 import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
 export interface Household {
-  /** Result of the command; undefined when nothing happens. */
+  /** Observation after the command; undefined if it has no effect. */
   act(command: Command): string | undefined;
   isDone(): boolean;
-  /** Equal in equal states. */
+  /** Equal for equal states. */
   key(): string;
 }
 

@@ -1,4 +1,4 @@
-/** How to act in a household. */
+/** System prompt of the household. */
 export const instructions = `You live in a house and have a task to do. You carry at most one object.
 Commands, where names are a kind and a number, such as mug 1:
 look, inventory

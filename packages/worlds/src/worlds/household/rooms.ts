@@ -1,7 +1,7 @@
-/** Furniture of rooms, what lies on it, and what can be done with it. */
+/** Kinds of rooms, their furniture and objects, and what can be done with them. */
 
 export interface Room {
-  /** Kinds of receptacles and how many there are at most. */
+  /** Kinds of receptacles, with the largest number of each. */
   readonly receptacles: Readonly<Record<string, number>>;
   /** Kinds of objects. */
   readonly objects: readonly string[];
@@ -88,10 +88,10 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
 };
 
-/** Begin closed. */
+/** Kinds of receptacles that can be opened; they start closed. */
 export const openable = new Set(words('cabinet drawer fridge microwave safe'));
 
-/** Kinds that an appliance changes, by what it does. */
+/** Appliances and the kinds of objects that they change, by what they do. */
 export const treatments = {
   heat: {
     appliance: 'microwave',

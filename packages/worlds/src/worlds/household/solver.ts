@@ -1,8 +1,8 @@
-/** The commands that fulfil the task. */
+/** Plans the commands that fulfil the task. */
 import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
-/** `planner` knows where everything is; `search` looks for it, place by place. */
+/** `planner` knows where everything is; `search` opens one place after the other. */
 export const experts = ['planner', 'search'] as const;
 
 export function planOf(house: House, expert: (typeof experts)[number]): readonly string[] {
@@ -37,7 +37,7 @@ export function planOf(house: House, expert: (typeof experts)[number]): readonly
 
 type Visit = (place: string) => readonly string[];
 
-/** Looks at every place before it, in the order in which the room has them. */
+/** Makes `visit` first visit all unvisited places that come before a place in the room's order. */
 function searching({ receptacles, goal }: House, visit: Visit): Visit {
   const unseen = receptacles.filter((name) => kindOf(name) !== goal.target);
   return (place) => {
@@ -51,7 +51,7 @@ type Placed = readonly [name: string, place: string];
 const inOrderOf = ({ receptacles }: House, things: readonly Placed[]): readonly Placed[] =>
   things.toSorted(([, a], [, b]) => receptacles.indexOf(a) - receptacles.indexOf(b));
 
-/** Going where one already is does nothing. */
+/** Drops a `go to` command for the place that was reached last. */
 function withoutStandingStill(commands: readonly string[]): readonly string[] {
   let at = '';
   return commands.filter((command) => {

@@ -1,11 +1,11 @@
-/** A small database of a bookshop, generated from a seed, that answers queries and takes no changes. */
+/** A small read-only database of a bookshop, generated from a seed. */
 import type { DatabaseSync } from 'node:sqlite';
 import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
 import { once } from '../shared/once.js';
 import { pick } from '../shared/pick.js';
 
 export interface ReadOnlyDatabase {
-  /** @throws Error with SQLite's message, or why the query is not run */
+  /** @throws Error with SQLite's message, or the reason for which the query is refused */
   query(sql: string): readonly Readonly<Record<string, unknown>>[];
   close(): void;
 }
@@ -73,7 +73,7 @@ function fill(database: DatabaseSync, random: Random): void {
 
 const mostRows = 200;
 
-/** SQLite cannot be interrupted here, so what may take for ever is not begun. */
+/** Reason to refuse a query that might run for ever: SQLite cannot be interrupted here. */
 function refusalOf(sql: string): string | undefined {
   const tables =
     sql.match(/\b(?:authors|books|customers|sales|sqlite_\w+|pragma_\w+)\b(?!\.)/gi) ?? [];

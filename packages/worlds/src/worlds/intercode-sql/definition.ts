@@ -16,13 +16,13 @@ const argsSchema = z.strictObject({
   /** 1: one table, 2: two tables or groups, 3: three tables and subqueries. */
   level: z.int().min(1).max(3).default(2),
   database_seed: z.int().min(0).default(0),
-  /** An episode that ends without submit counts its last query. */
+  /** True if the last query counts in an episode that ends without submit. */
   auto_submit: z.boolean().default(false),
 });
 
 const rowSchema = z.object({ query: z.string(), gold: z.string() });
 
-/** Questions to a database, after InterCode's SQL environment (arXiv:2306.14898). */
+/** Questions about a database, after InterCode's SQL environment (arXiv:2306.14898). */
 export const intercodeSql = defineEnvironment({
   name: 'intercode_sql',
   description: 'Explore a database by queries and submit the one that answers a question.',
@@ -54,7 +54,10 @@ export const intercodeSql = defineEnvironment({
   },
 });
 
-/** A question that has an answer: no rows and nothing but nulls are none. */
+/**
+ * Draws a question whose answer is not empty: its rows contain something other than nulls and
+ * zeros.
+ */
 function answered(database: ReadOnlyDatabase, level: number, seed: number): Question {
   for (let attempt = 0; ; attempt++) {
     const question = drawQuestion(level, deriveSeed(seed, attempt));
@@ -63,7 +66,7 @@ function answered(database: ReadOnlyDatabase, level: number, seed: number): Ques
   }
 }
 
-/** The rows, whatever their order and the names of their columns. */
+/** Text that is equal for equal rows, regardless of their order and column names. */
 const rowSet = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
   JSON.stringify(rows.map((row) => JSON.stringify(Object.values(row))).toSorted());
 

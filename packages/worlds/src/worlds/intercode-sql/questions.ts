@@ -1,4 +1,4 @@
-/** Questions about the bookshop, each with the query that answers it. */
+/** Questions about the bookshop, with the queries that answer them. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import { cities, countries, genres } from './database.js';

@@ -1,4 +1,4 @@
-/** Consultations that are generated from a seed: what a doctor has asked already, and what is left. */
+/** Medical consultations, generated from a seed: some topics were asked about, some are left. */
 import { createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 
@@ -6,7 +6,7 @@ interface Topic {
   readonly name: string;
   readonly ask: string;
   readonly answers: readonly string[];
-  /** A question about it has one of these words. */
+  /** Words by which a question about the topic is recognised. */
   readonly words: readonly string[];
 }
 
@@ -68,11 +68,11 @@ const complaints = list(
 export interface Case {
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
   readonly decision_truth: 'continue' | 'stop';
-  /** Topics that are still to be asked about. */
+  /** Topics that have not been asked about yet. */
   readonly info_truth: readonly string[];
 }
 
-/** @param size topics that matter in a case */
+/** @param size number of relevant topics in a case */
 export function drawCase(size: number, seed: number): Case {
   const random = createRandom(seed);
   const relevant = random.shuffle(topics).slice(0, size);
@@ -98,7 +98,7 @@ export function drawCase(size: number, seed: number): Case {
 export const questionAbout = (name: string | undefined): string =>
   topics.find((topic) => topic.name === name)?.ask ?? '';
 
-/** The topics that a question is about. */
+/** Topics that a question asks about. */
 export const topicsOf = (question: string): readonly string[] =>
   topics
     .filter(({ words }) => words.some((word) => question.toLowerCase().includes(word)))

@@ -28,7 +28,7 @@ const rowSchema = z.object({
 });
 type Row = z.infer<typeof rowSchema>;
 
-/** The next question of a consultation, or its end, after Learn-to-Ask (arXiv:2510.25441). */
+/** Ask the next question of a consultation or end it, after Learn-to-Ask (arXiv:2510.25441). */
 export const learnToAsk = defineEnvironment({
   name: 'learn_to_ask',
   description: 'Ask the next useful question of a consultation, or end it when all is known.',
@@ -82,7 +82,9 @@ const transcriptOf = ({ messages }: Pick<Row, 'messages'>): string =>
     .map(({ role, content }) => `${role === 'user' ? 'patient' : 'doctor'}: ${content}`)
     .join('\n');
 
-/** From 0 to 1 each: stop or continue, what is asked, and in which form. */
+/**
+ * Scores from 0 to 1: the decision to stop or continue, and the content and format of a question.
+ */
 interface Parts extends QuestionScores {
   readonly decision: number;
 }
@@ -99,7 +101,7 @@ const rewardOf: Readonly<Record<z.infer<typeof argsSchema>['scoring'], (parts: P
     decision: ({ decision, format }) => 3 * decision + format,
   };
 
-/** Only a question is worth grading, and only where one was to be asked. */
+/** All scores are 0 if the decision is wrong. Only a question that was due is graded. */
 const partsBy =
   (judge: Judge | undefined) =>
   async (answer: string, row: Row): Promise<Parts> => {
@@ -124,7 +126,10 @@ async function scoresOf(
   return { content: isUseful ? 1 : 0, format: isOneQuestion ? 1 : 0 };
 }
 
-/** Words know the topics of generated cases alone. */
+/**
+ * Checks that a row can be graded without a judge: words are known only for the topics of generated
+ * cases.
+ */
 function assertWordsKnow({ decision_truth: decision, info_truth: missing }: Row): void {
   const other = missing.find((topic) => questionAbout(topic) === '');
   if (other === undefined || decision === 'stop') return;

@@ -1,4 +1,4 @@
-/** Wishes of customers, and the state in which the shop should end. */
+/** Cases: what a customer wants, and the state in which the shop should end. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import {
@@ -10,7 +10,7 @@ import {
   type ShopState,
 } from './shop.js';
 
-/** A change that the customer asks for. */
+/** A change to the order that the customer asks for. */
 export type Wish =
   | { readonly kind: 'cancel'; readonly reason: string }
   | { readonly kind: 'return' }
@@ -21,7 +21,7 @@ export interface RetailCase {
   readonly customer: Customer;
   readonly order: Order;
   readonly wish: Wish;
-  /** The policy allows it. */
+  /** True if the shop's policy allows the wish. */
   readonly isAllowed: boolean;
 }
 
@@ -29,7 +29,7 @@ export const cancelReasons = ['no longer needed', 'ordered by mistake'] as const
 
 const kinds = ['cancel', 'return', 'move'] as const;
 
-/** @param level 1: cancel; 2: return and move too; 3: also what must be denied */
+/** @param level 1: cancellations; 2: also returns and moves; 3: also wishes that must be denied */
 export function drawCase(level: number, seed: number): RetailCase {
   const random = createRandom(seed);
   const state = drawShop(level === 1 ? 4 : 12, random);
@@ -51,7 +51,7 @@ function drawWish(kind: (typeof kinds)[number], random: Random): Wish {
   return kind === 'move' ? { kind, address: drawAddress(random) } : { kind };
 }
 
-/** The shop after the wish was granted, if it may be. */
+/** The shop after the wish is granted; unchanged if it must be denied. */
 export function goalOf({ state, order, wish, isAllowed }: RetailCase): ShopState {
   const goal = copyOf(state);
   const found = goal.orders.find(({ id }) => id === order.id);

@@ -1,16 +1,16 @@
-/** The customer of a case: says what is asked for, agrees, and leaves when it is done or denied. */
+/** The customer of a case: states the wish, confirms, and leaves once it is granted or denied. */
 import type { RetailCase } from './cases.js';
 import { sayWish } from './cases.js';
 
 export interface Reply {
   readonly text: string;
-  /** The customer leaves. */
+  /** True if the customer leaves. */
   readonly isEnd: boolean;
 }
 
 const stay = (text: string): Reply => ({ text, isEnd: false });
 
-/** Answers by what the clerk's words ask for; the same words get the same answer. */
+/** Answers by keywords in the clerk's message; equal messages get equal answers. */
 export function reply(words: string, given: RetailCase, isGranted: boolean): Reply {
   const { customer, wish } = given;
   const said = words.toLowerCase();

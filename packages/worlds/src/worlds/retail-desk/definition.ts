@@ -23,7 +23,7 @@ import { reply } from './customer.js';
 import { copyOf, type Order } from './shop.js';
 
 const argsSchema = z.strictObject({
-  /** 1: cancellations; 2: returns and addresses too; 3: also what the rules forbid. */
+  /** 1: cancellations; 2: also returns and new addresses; 3: also wishes that the rules forbid. */
   level: z.int().min(1).max(3).default(2),
 });
 
@@ -130,7 +130,7 @@ function deskWorld(given: RetailCase): World {
   });
 }
 
-/** Asks, confirms, changes, and says so. */
+/** The solver's actions: asks, confirms, makes the change, and reports it. */
 function stepsOf({ customer, order, wish, isAllowed }: RetailCase): readonly Action[] {
   const find = [
     textAction('May I have your name and zip code?'),

@@ -21,7 +21,7 @@ export interface Customer {
   readonly address: string;
 }
 
-/** State that tools change. */
+/** State that the tools change. */
 export interface ShopState {
   readonly customers: readonly Customer[];
   readonly orders: readonly Order[];

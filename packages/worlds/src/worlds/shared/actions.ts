@@ -1,6 +1,6 @@
 import type { Action, Solver, StepResult } from '@trinity-rft/environment';
 
-/** A solver that plays a list. */
+/** A solver that plays a fixed list of actions. */
 export function playing(actions: readonly Action[]): Solver {
   let turn = 0;
   return () => actions[turn++];
@@ -8,7 +8,7 @@ export function playing(actions: readonly Action[]): Solver {
 
 export const textAction = (text: string): Action => ({ type: 'text', text });
 
-/** The world stays as it is, and the policy gets the reason. */
+/** A refused action: the state is unchanged, and the policy gets the reason. */
 export const refuse = (observation: string): StepResult => ({
   observation,
   reward: 0,

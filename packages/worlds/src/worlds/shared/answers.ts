@@ -1,6 +1,6 @@
-/** Does a text say what is expected? */
+/** Compares an answer with the expected one by its words. */
 
-/** Compares words and numbers in their order, whatever stands around them. */
+/** True if the words and numbers of `expected` occur in `text` in this order without gaps. */
 export function saysAnswer(text: string, expected: string): boolean {
   const words = (value: string) =>
     ` ${(value.toLowerCase().match(/[\p{L}\p{N}]+(?:[.:][\p{N}]+)*/gu) ?? []).join(' ')} `;

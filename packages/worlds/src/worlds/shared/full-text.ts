@@ -1,4 +1,4 @@
-/** Full-text search over documents, by FTS5 of SQLite. */
+/** Full-text search over documents with SQLite's FTS5. */
 import { once } from './once.js';
 
 export interface Document {
@@ -7,7 +7,7 @@ export interface Document {
 }
 
 export interface FullText {
-  /** Ids of documents with all of the words, or with any of them; the best first. */
+  /** Ids of the documents that contain all words, or any of them; best match first. */
   search(words: readonly string[], mode: 'all' | 'any', most: number): readonly string[];
   close(): void;
 }

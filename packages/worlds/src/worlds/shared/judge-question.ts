@@ -1,15 +1,18 @@
-/** Questions to the judge of a run. */
+/** Builds questions for the judge of a run. */
 import type { JudgeQuestion } from '@trinity-rft/environment';
 
 interface QuestionOptions<T> {
-  /** What is to be judged, and how. */
+  /** Instructions for the judge: what to judge, and how. */
   readonly rules: string;
   readonly material: Readonly<Record<string, string>>;
   readonly parse: (answer: string) => T | undefined;
   readonly expected: string;
 }
 
-/** The material stands apart from the rules: what a policy writes is judged, not followed. */
+/**
+ * Puts the material into tags apart from the rules, so that the judge does not follow text of the
+ * policy.
+ */
 export function judgeQuestion<T>(options: QuestionOptions<T>): JudgeQuestion<T> {
   const { rules, material, parse, expected } = options;
   const parts = Object.entries(material).map(([name, text]) => `<${name}>\n${text}\n</${name}>`);
@@ -23,7 +26,7 @@ export function judgeQuestion<T>(options: QuestionOptions<T>): JudgeQuestion<T> 
   };
 }
 
-/** The last of two words that the answer has. */
+/** True if the last of the two words in the answer is `yes`; undefined if it contains neither. */
 export function lastOf(answer: string, yes: string, no: string): boolean | undefined {
   const found = [...answer.matchAll(new RegExp(`\\b(${yes}|${no})\\b`, 'gi'))].at(-1)?.[1];
   return found === undefined ? undefined : found.toLowerCase() === yes.toLowerCase();

@@ -1,4 +1,4 @@
-/** Does it the first time and nothing after that: what closes must be safe to call twice. */
+/** Makes `work` run at the first call only, for close functions that must be safe to call twice. */
 export function once(work: () => void): () => void {
   let isDone = false;
   return () => {

@@ -1,4 +1,7 @@
-/** The result for the arguments asked for last: solvers and tasks ask for one thing many times. */
+/**
+ * Caches the result for the latest arguments, because solvers and tasks ask for the same one many
+ * times.
+ */
 export function rememberLast<Args extends readonly (string | number)[], T>(
   make: (...args: Args) => T,
 ): (...args: Args) => T {

@@ -1,8 +1,8 @@
-/** Rows of task sets, and what is wrong with them. */
+/** Reads and validates rows of task sets. */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 
-/** Reads a row. @param world for the message @throws TaskError */
+/** Validates a row. @param world name in the error message @throws TaskError */
 export function readRow<T>(schema: z.ZodType<T>, row: RawTask, world: string): T {
   const result = schema.safeParse(row);
   if (result.success) return result.data;

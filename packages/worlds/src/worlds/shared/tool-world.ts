@@ -1,4 +1,4 @@
-/** Worlds that are acted in through tools. */
+/** Worlds in which the policy acts through tools. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { Action, StepResult, World } from '@trinity-rft/environment';
 import { z } from 'zod';
@@ -15,11 +15,11 @@ export interface ToolOptions<Args> {
   readonly name: string;
   readonly description: string;
   readonly args: z.ZodType<Args>;
-  /** A text is an observation without reward. */
+  /** Runs the tool. A text becomes an observation without reward. */
   readonly run: (args: Args) => string | Result;
 }
 
-/** Arguments that do not fit are refused, with the reason. */
+/** Refuses arguments that do not fit the schema, with the reason. */
 export function tool<Args>({ name, description, args: schema, run }: ToolOptions<Args>): WorldTool {
   const { $schema: _, ...parameters } = z.toJSONSchema(schema);
   return {
@@ -33,10 +33,10 @@ export function tool<Args>({ name, description, args: schema, run }: ToolOptions
   };
 }
 
-/** An observation without reward. */
+/** A step with an observation and no reward. */
 export const seen = (observation: string): StepResult => ({ observation, reward: 0, done: false });
 
-/** The last step. */
+/** The last step of an episode. */
 export const end = (reward: number, observation = 'Done.'): StepResult => ({
   observation,
   reward,
@@ -45,7 +45,7 @@ export const end = (reward: number, observation = 'Done.'): StepResult => ({
 
 export interface ToolWorldOptions extends Omit<World, 'tools' | 'step'> {
   readonly tools: readonly WorldTool[];
-  /** Handler of what the policy says without calling a tool. */
+  /** Handles text that the policy writes without calling a tool. */
   readonly say: (text: string) => Result;
 }
 

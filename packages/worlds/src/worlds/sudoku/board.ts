@@ -1,4 +1,4 @@
-/** Boards of 4 by 4 and 9 by 9 cells: rules, search and generation. 0 is an empty cell. */
+/** Boards of 4 by 4 and 9 by 9 cells: rules, solving and generation. 0 is an empty cell. */
 import { type Random, createRandom } from '@trinity-rft/core';
 
 export type Board = readonly (readonly number[])[];
@@ -8,7 +8,7 @@ export interface Puzzle {
   readonly solution: Board;
 }
 
-/** Draws a full board and empties cells while the solution stays the only one. */
+/** Draws a full board and empties cells as long as the solution stays unique. */
 export function drawPuzzle(size: number, empty: number, seed: number): Puzzle {
   const random = createRandom(seed);
   const solution = solutionsOf(emptyBoard(size), 1, random)[0] ?? emptyBoard(size);
@@ -28,7 +28,7 @@ export function drawPuzzle(size: number, empty: number, seed: number): Puzzle {
 const emptyBoard = (size: number): number[][] =>
   Array.from({ length: size }, () => Array.from({ length: size }, () => 0));
 
-/** The first solutions, found by filling the cell with the fewest candidates. */
+/** Up to `most` solutions, found by always filling the cell with the fewest candidates. */
 export function solutionsOf(board: Board, most: number, random?: Random): Board[] {
   const size = board.length;
   const grid = board.map((row) => [...row]);
@@ -56,7 +56,7 @@ export function solutionsOf(board: Board, most: number, random?: Random): Board[
   return found;
 }
 
-/** The digits of each row, column and block, as bits. */
+/** The digits used in each row, column and block, as bit sets. */
 interface TakenDigits {
   at(row: number, column: number): number;
   toggle(row: number, column: number, digit: number): void;
@@ -113,7 +113,7 @@ function bitCount(bits: number): number {
   return count;
 }
 
-/** The digits in the same row, column and block, this cell's not among them. */
+/** Digits of the other cells in the same row, column and block. */
 function* peersOf(board: Board, row: number, column: number): Generator<number> {
   const size = board.length;
   const side = Math.sqrt(size);
@@ -127,7 +127,7 @@ function* peersOf(board: Board, row: number, column: number): Generator<number> 
   }
 }
 
-/** Does no digit occur twice in a row, column or block? */
+/** True if no digit occurs twice in a row, column or block. */
 export const isConsistent = (board: Board): boolean =>
   board.every((cells, row) =>
     cells.every(

@@ -17,7 +17,7 @@ const argsSchema = z.strictObject({
   level: z.int().min(1).max(3).default(2),
   /** 'grid': the whole board in one answer; 'moves': a few cells in each step. */
   answer: z.enum(['grid', 'moves']).default('grid'),
-  /** 'strict': 1 or 0; 'reasoning_gym': its parts for boards that are partly right. */
+  /** 'strict': 1 or 0; 'reasoning_gym': also parts of 1 for boards that are partly right. */
   scoring: z.enum(['strict', 'reasoning_gym']).default('strict'),
   max_moves_per_step: z.int().min(1).default(5),
 });
@@ -39,7 +39,7 @@ const rowSchema = z.object({
   solution: board.optional(),
 });
 
-/** The puzzle, after Reasoning Gym's `sudoku` and Trinity-RFT's `sudoku_workflow`. */
+/** Sudoku, after Reasoning Gym's `sudoku` and Trinity-RFT's `sudoku_workflow`. */
 export const sudoku = defineEnvironment({
   name: 'sudoku',
   description: 'Complete a sudoku, in one answer or cell by cell.',
@@ -63,7 +63,7 @@ export const sudoku = defineEnvironment({
   solver: ({ row }, args) => playing(solutionTo(puzzleOf(row), args)),
 });
 
-/** Rows of Trinity-RFT hold the solution; of others it is found. */
+/** Rows of Trinity-RFT contain the solution; for other rows it is computed. */
 function puzzleOf(row: RawTask): Puzzle {
   const { puzzle, solution } = readRow(rowSchema, row, 'sudoku');
   return { puzzle, solution: solution ?? solutionsOf(puzzle, 1)[0] ?? puzzle };

@@ -1,4 +1,4 @@
-/** The whole board in one answer. */
+/** Sudoku with the whole board in one answer. */
 import type { World } from '@trinity-rft/environment';
 import { boardText, type Puzzle } from './board.js';
 import { scoreSudoku } from './score.js';
@@ -22,7 +22,7 @@ Think, then write all ${size} rows as digits with a space between, inside <answe
   };
 }
 
-/** The digits of each line that has some: borders and blanks do not count. */
+/** Digits of each non-empty line, without borders and blanks. */
 const digits = (text: string): string =>
   text
     .split('\n')

@@ -1,4 +1,4 @@
-/** A few cells in each step, as in Trinity-RFT. */
+/** Sudoku with a few cells in each step, as in Trinity-RFT. */
 import type { World } from '@trinity-rft/environment';
 import { type Board, boardText, isConsistent, isSolved, type Puzzle } from './board.js';
 
@@ -8,7 +8,9 @@ interface Move {
   readonly digit: number;
 }
 
-/** World of moves. A move that cannot be read or breaks a rule ends the episode with -1; the solution ends it with 1. */
+/**
+ * A move that is unreadable or breaks a rule ends the episode with -1; the solution ends it with 1.
+ */
 export function movesWorld({ puzzle, solution }: Puzzle, maxMoves: number): World {
   let board: Board = puzzle;
   const last = puzzle.length - 1;

@@ -1,9 +1,9 @@
-/** How right a board is, as Reasoning Gym says. */
+/** Scores a board as Reasoning Gym does. */
 import { type Board, boardText } from './board.js';
 
 /**
- * 1 for the solution as lines of digits with a space between; else 0.9 times the share of cells that
- * are right. Longer answers than the solution lose in proportion. Reasoning Gym 0.1.25, `sudoku`.
+ * 1 for the solution as lines of digits separated by spaces; else 0.9 times the share of right
+ * cells. Answers longer than the solution lose in proportion. As in Reasoning Gym 0.1.25, `sudoku`.
  */
 export function scoreSudoku(answer: string, solution: Board): number {
   if (answer === '') return 0;

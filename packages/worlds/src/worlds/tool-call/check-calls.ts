@@ -1,4 +1,4 @@
-/** Are these the calls that a task asks for? By the rules of BFCL's checker for Python. */
+/** Checks tool calls by the rules of BFCL's checker for Python. */
 import { isDeepStrictEqual } from 'node:util';
 
 export interface Call {
@@ -21,11 +21,14 @@ interface Parameter {
   readonly items?: { readonly type: string };
 }
 
-/** One call: its name, and what each argument may be; `''` among that makes it optional. */
+/**
+ * One expected call: its name, and the accepted values of each argument. The value `''` marks an
+ * optional argument.
+ */
 export type Answer = Readonly<Record<string, Possible>>;
 type Possible = Readonly<Record<string, readonly unknown[]>>;
 
-/** All calls, none other, in any order. */
+/** True if the calls are exactly those expected, in any order. */
 export function areRightCalls(
   functions: readonly BfclFunction[],
   calls: readonly Call[],
@@ -100,11 +103,13 @@ function kindOf(value: unknown): Kind | undefined {
     : undefined;
 }
 
-/** Whole numbers are floats too. */
+/** True if a value has the type. Integers also count as floats. */
 const isOf = (value: unknown, kind: Kind): boolean =>
   kindOf(value) === kind || (kind === 'float' && kindOf(value) === 'integer');
 
-/** The type that is described, or else that of an answer, as where a variable is named. */
+/**
+ * Accepts the described type, or that of the expected value, which may be the name of a variable.
+ */
 function hasType(
   value: unknown,
   possible: readonly unknown[],
@@ -122,7 +127,7 @@ function hasType(
   return named !== undefined && kindOf(named) === kindOf(value);
 }
 
-/** Spaces, case and light punctuation do not count. */
+/** Normalises text: spaces, case and light punctuation do not count. */
 const standard = (value: unknown): unknown =>
   typeof value === 'string'
     ? value
@@ -131,7 +136,7 @@ const standard = (value: unknown): unknown =>
         .replaceAll("'", '"')
     : unsigned(value);
 
-/** -0 is 0. */
+/** Turns -0 into 0. */
 const unsigned = (value: unknown): unknown => (value === 0 ? 0 : value);
 
 const isSameList = (value: unknown, possible: unknown): boolean =>
@@ -143,7 +148,7 @@ const isRightDictList = (value: unknown, possible: unknown): boolean =>
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Each key with one of its possible values; keys that may be empty may be missing. */
+/** True if each key has one of its accepted values. Keys that accept `''` may be missing. */
 function isRightDict(value: unknown, possible: unknown): boolean {
   if (kindOf(value) !== 'dict' || kindOf(possible) !== 'dict') return false;
   const [given, wanted] = [value as Readonly<Record<string, unknown>>, possible as Possible];

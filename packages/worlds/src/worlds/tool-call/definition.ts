@@ -18,7 +18,7 @@ import { rowsOfLevel, type ToolCallRow } from './rows.js';
 const argsSchema = z.strictObject({
   /** 1: one function, 2: one of several, 3: several calls. */
   level: z.int().min(1).max(3).default(2),
-  /** 'bfcl': 370 rows of the leaderboard; 'generated': as many requests as wanted, of twelve tools. */
+  /** 'bfcl': 370 rows of the leaderboard; 'generated': any number of requests for twelve tools. */
   rows: z.enum(['bfcl', 'generated']).default('bfcl'),
 });
 
@@ -44,7 +44,7 @@ const rowSchema = z.object({
   answers: z.array(z.record(z.string(), z.record(z.string(), z.array(z.unknown())))).min(1),
 });
 
-/** Tool calls of the Berkeley Function Calling Leaderboard, graded as there. */
+/** Tool calls of the Berkeley Function Calling Leaderboard, graded by its rules. */
 export const toolCall = defineEnvironment({
   name: 'tool_call',
   description: 'Call the right tools with the right arguments, once.',
@@ -73,7 +73,7 @@ const generated = (range: TaskRange, level: number): readonly RawTask[] =>
     ({ question }) => String(question),
   );
 
-/** Calls are noted, not made. The right number of calls ends the episode. */
+/** Records calls without running them. The episode ends after the expected number of calls. */
 function callWorld({ question, functions, answers }: ToolCallRow): World {
   const names = new Map(functions.map(({ name }) => [toolName(name), name]));
   const calls: Call[] = [];
@@ -99,7 +99,7 @@ function callWorld({ question, functions, answers }: ToolCallRow): World {
   };
 }
 
-/** Model servers take no dots in names. */
+/** Tool name without dots, which model servers do not accept. */
 const toolName = (name: string): string => name.replaceAll('.', '_');
 
 const toolOf = ({
@@ -122,7 +122,7 @@ const jsonTypes: Readonly<Record<string, string>> = {
   any: 'string',
 };
 
-/** BFCL's types by their names in JSON Schema. */
+/** Converts BFCL's type names to those of JSON Schema. */
 function jsonSchema(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(jsonSchema);
   if (typeof value !== 'object' || value === null) return value;
@@ -134,7 +134,7 @@ function jsonSchema(value: unknown): unknown {
   );
 }
 
-/** The first possible value of each argument that is required. */
+/** Expected calls with the first accepted value of each required argument. */
 function rightCalls(row: RawTask): readonly Action[] {
   return readRow(rowSchema, row, 'tool_call').answers.flatMap((answer) =>
     Object.entries(answer).map(([name, values]): Action => {
@@ -145,7 +145,9 @@ function rightCalls(row: RawTask): readonly Action[] {
   );
 }
 
-/** Within objects, values are lists of what is possible. */
+/**
+ * Picks the first accepted value of each key; in objects, every value is a list of accepted values.
+ */
 function firstOf(value: unknown): unknown {
   if (Array.isArray(value))
     return value.map((each: unknown) => (Array.isArray(each) ? each : firstOf(each)));

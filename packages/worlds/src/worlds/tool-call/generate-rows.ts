@@ -1,4 +1,4 @@
-/** Requests and tools made up from a seed, in the shape of BFCL's rows. */
+/** Generates requests and tools from a seed, in the form of BFCL's rows. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import type { Answer, BfclFunction } from './check-calls.js';
@@ -10,7 +10,9 @@ interface Asked {
   readonly answer: Answer;
 }
 
-/** @param level 1: one tool and one call; 2: one of four tools; 3: two calls of four tools */
+/**
+ * @param level 1: one tool and one call; 2: one call with four tools; 3: two calls with four tools
+ */
 export function drawRow(level: number, seed: number): ToolCallRow {
   const random = createRandom(seed);
   const offered = shuffled(toolsOfEveryday, random).slice(0, level === 1 ? 1 : 4);

@@ -13,14 +13,17 @@ export interface ToolCallRow {
 
 let parsed: readonly ToolCallRow[] | undefined;
 
-/** Those of a level: 1 one function, 2 one of several, 3 several calls. */
+/** Rows of a level: 1 one function, 2 one of several functions, 3 several calls. */
 export function rowsOfLevel(level: number): readonly ToolCallRow[] {
   parsed ??= readRows();
   const prefix = ['simple_', 'multiple_', 'parallel_'][level - 1] ?? 'multiple_';
   return parsed.filter(({ id }) => id.startsWith(prefix));
 }
 
-/** From a file beside `src` and `dist`: every run loads this module, and few need half a megabyte of rows. */
+/**
+ * Read from a file when needed: every run loads this module, and few need its half megabyte of
+ * rows.
+ */
 function readRows(): readonly ToolCallRow[] {
   const manifest = createRequire(import.meta.url).resolve('@trinity-rft/worlds/package.json');
   const file = path.join(path.dirname(manifest), 'data', 'bfcl.json');

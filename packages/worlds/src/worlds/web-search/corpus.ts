@@ -11,13 +11,13 @@ export interface Page {
 interface Question {
   readonly question: string;
   readonly answer: string;
-  /** Targets, one page after the other. */
+  /** Titles of the pages that lead to the answer, in reading order. */
   readonly hops: readonly string[];
 }
 
 export interface Corpus {
   readonly pages: readonly Page[];
-  /** Questions by the number of pages that have to be read, from 1. */
+  /** Questions, indexed by the number of pages to read minus 1. */
   readonly questions: readonly (readonly Question[])[];
 }
 
@@ -68,7 +68,7 @@ export function createCorpus(townCount: number, seed: number): Corpus {
   };
 }
 
-/** Each once. */
+/** Draws `count` different names. */
 function namesOf(count: number, random: Random): readonly string[] {
   const names = new Set<string>();
   while (names.size < count)

@@ -21,7 +21,7 @@ const argsSchema = z.strictObject({
   /** 1: 120 pages, the answer on one of them; 2: 600; 3: 600, and two have to be read. */
   level: z.int().min(1).max(3).default(2),
   corpus_seed: z.int().min(0).default(0),
-  /** Search the texts of this folder instead; rows then hold a question and its answer. */
+  /** Folder whose texts are searched instead; rows then contain a question and its answer. */
   folder: z.string().optional(),
 });
 type Args = z.infer<typeof argsSchema>;
@@ -35,7 +35,7 @@ const rowSchema = z.object({
   hops: z.array(z.string()).default([]),
 });
 
-/** Questions over a local index in place of a web search. */
+/** Questions that are answered by searching a local index instead of the web. */
 export const webSearch = defineEnvironment({
   name: 'web_search',
   description: 'Search and read pages of a local index to answer a question.',

@@ -1,4 +1,4 @@
-/** Decides whether an answer found by searching is right, asked of a judge. */
+/** Asks a judge whether an answer found by searching is right. */
 import type { JudgeQuestion } from '@trinity-rft/environment';
 import { judgeQuestion, lastOf } from '../shared/judge-question.js';
 

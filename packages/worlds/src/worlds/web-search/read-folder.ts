@@ -1,10 +1,10 @@
-/** The text files of a folder as pages. */
+/** Reads the text files of a folder as pages. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { Page } from './corpus.js';
 
-/** Files named `*.txt` and `*.md`, in the folders of it too. @throws ConfigError */
+/** Reads `*.txt` and `*.md`, including those in subfolders. @throws ConfigError */
 export async function readFolder(folder: string): Promise<readonly Page[]> {
   const names = await listFolder(folder);
   const texts = names.filter((name) => /\.(?:txt|md)$/.test(name)).toSorted();

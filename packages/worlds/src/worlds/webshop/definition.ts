@@ -13,10 +13,10 @@ const argsSchema = z.strictObject({
   /** 1: 100 products, goals of one attribute and option; 2: 1,000 and two of each; 3: three attributes. */
   level: z.int().min(1).max(3).default(2),
   catalogue_seed: z.int().min(0).default(0),
-  /** The folder with WebShop's own files; rows then name a session. */
+  /** Folder with WebShop's files; rows then name a session. */
   data_path: z.string().optional(),
   human_goals: z.boolean().default(true),
-  /** The reward of leaving without a purchase. */
+  /** Reward of an episode that ends without a purchase. */
   unfinished_reward: z.number().default(0),
 });
 type Args = z.infer<typeof argsSchema>;
@@ -39,10 +39,13 @@ const goalSchema = z.object({
   instruction: z.string(),
 });
 
-/** Rows hold a goal, or the number of a session as in Trinity-RFT: of the files, or a goal that it draws. */
+/**
+ * Rows contain a goal, or a session number as in Trinity-RFT, which selects a goal of the files or
+ * the seed of a generated one.
+ */
 const rowSchema = z.union([goalSchema, z.object({ session: z.coerce.number().int().min(0) })]);
 
-/** Shopping after WebShop (arXiv:2207.01206): its actions, pages and reward. */
+/** Shopping after WebShop (arXiv:2207.01206), with its actions, pages and reward. */
 export const webshop = defineEnvironment({
   name: 'webshop',
   description: 'Find, configure and buy the product that a customer describes.',

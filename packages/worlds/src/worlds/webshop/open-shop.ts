@@ -1,4 +1,4 @@
-/** The shop behind the pages: from the original's files or generated. */
+/** Opens the shop behind the pages, from WebShop's files or generated. */
 import { catalogueNouns } from './catalogue/vocabulary.js';
 import { generateProducts } from './catalogue/products.js';
 import { likelyNouns } from './files/nouns.js';
@@ -9,16 +9,16 @@ import { searchIndex } from './shop/search.js';
 import type { Shop } from './shop/session.js';
 
 export interface ShopOptions {
-  /** Products to generate, where there are no files. */
+  /** Number of products to generate if `dataPath` is not set. */
   readonly productCount: number;
   readonly catalogueSeed: number;
-  /** The folder with WebShop's files. */
+  /** Folder with WebShop's files. */
   readonly dataPath?: string | undefined;
   readonly humanGoals: boolean;
 }
 
 export interface OpenShop extends Shop {
-  /** Goals of the files, by session number. */
+  /** Goals of the files, indexed by session number; empty if generated. */
   readonly goals: readonly Goal[];
 }
 

@@ -1,4 +1,4 @@
-/** The shop for workflows that hold their environment themselves, as those of Trinity-RFT do. */
+/** The shop for workflows that hold their own environment, like those of Trinity-RFT. */
 import { drawGoal } from './catalogue/goals.js';
 import { type OpenShop, openShop } from './open-shop.js';
 import { clickablesOf, plainText, richText } from './shop/pages.js';
@@ -6,37 +6,40 @@ import type { Goal } from './shop/product.js';
 import { isPossible, readShopAction, visitShop } from './shop/session.js';
 
 export interface WebShopOptions {
-  /** 'text_rich' marks what can be clicked; 'text' is one line. @default 'text_rich' */
+  /** 'text_rich' marks clickable parts; 'text' is a single line. @default 'text_rich' */
   readonly observationMode?: 'text_rich' | 'text';
-  /** Products to generate, where there are no files. @default 1000 */
+  /** Number of products to generate if `dataPath` is not set. @default 1000 */
   readonly numProducts?: number;
-  /** The folder with WebShop's files. @default a generated catalogue, with other scores */
+  /** Folder with WebShop's files. @default a generated catalogue, whose scores differ */
   readonly dataPath?: string;
-  /** Goals that people wrote, where there are files. @default true */
+  /** True to use the goals that people wrote; only with `dataPath`. @default true */
   readonly humanGoals?: boolean;
 }
 
-/** `WebAgentTextEnv` of WebShop, by its methods. One visit at a time. */
+/** WebShop's `WebAgentTextEnv` with the same methods. One visit at a time. */
 export interface WebShop {
   /** Text of the page. */
   readonly observation: string;
-  /** Instruction of this session's customer. */
+  /** Instruction of the current session's customer. */
   readonly instructionText: string;
-  /** Begins the visit of a session. @throws RangeError when the files have no such session */
+  /** Begins the visit of a session. @throws RangeError if the files have no such session */
   reset(session: number): string;
   getAvailableActions(): { readonly hasSearchBar: boolean; readonly clickables: readonly string[] };
-  /** Takes `search[words]` or `click[name]`. One that is not possible changes nothing. */
+  /** Takes `search[words]` or `click[name]`. An impossible action has no effect. */
   step(action: string): WebShopStep;
 }
 
 export interface WebShopStep {
   readonly observation: string;
-  /** Reward of the purchase, from 0 to 1; 0 before. */
+  /** Reward of the purchase, from 0 to 1; 0 until then. */
   readonly reward: number;
   readonly done: boolean;
 }
 
-/** Loads the shop, which takes a moment: once for a workflow, then `reset` for each task. */
+/**
+ * Loads the shop, which takes a moment. Create it once per workflow, and call `reset` for each
+ * task.
+ */
 export async function createWebShop(options: WebShopOptions = {}): Promise<WebShop> {
   const { numProducts = 1000, dataPath, humanGoals = true } = options;
   const render = options.observationMode === 'text' ? plainText : richText;

@@ -1,4 +1,4 @@
-/** One visit as an episode. */
+/** One visit to the shop as an episode. */
 import type { Action, Solver, World } from '@trinity-rft/environment';
 import { refuse, textAction } from '../shared/actions.js';
 import { clickablesOf, richText } from './shop/pages.js';
@@ -11,7 +11,7 @@ search[words] looks for products; it works on pages with a [button] Search [butt
 click[name] presses a button of the page: a product, an option, a link, or Buy Now, which ends the visit.
 Think, then write exactly one action as <action>search[red shoes]</action> or <action>click[Buy Now]</action>.`;
 
-/** @param unfinished the reward of leaving without a purchase */
+/** @param unfinished reward of an episode that ends without a purchase */
 export function shopWorld(shop: Shop, goal: Goal, unfinished: number): World {
   const visit = visitShop(shop, goal);
   return {
@@ -35,7 +35,7 @@ function whyNot(visit: Visit): string {
   return `That is not possible on this page. ${search}Buttons: ${clicks.map((label) => `click[${label}]`).join(', ') || 'none'}.`;
 }
 
-/** Searches for the title, turns pages until the product is there, chooses and buys. */
+/** Searches for the title, turns pages until the product appears, chooses the options and buys. */
 export function shopSolver(goal: Goal, product: Product): Solver {
   const values = Array.isArray(goal.goalOptions)
     ? goal.goalOptions

@@ -39,7 +39,7 @@ const noDepartment = (): never => {
   throw new RangeError('There are no departments.');
 };
 
-/** The first attributes stand in the title, the others are found on the pages. */
+/** A title with the first two attributes; the others are found on the product's pages. */
 function titleOf({ items }: Department, attributes: readonly string[], random: Random): string {
   const pick = (all: readonly string[]) => all[random.integer(all.length)] ?? '';
   const [first = '', second = ''] = attributes;
@@ -59,7 +59,7 @@ function because(random: Random): string {
   return reasons[random.integer(reasons.length)] ?? '';
 }
 
-/** Three or more values of each option. */
+/** At least three values of each option. */
 const optionsOf = ({ options }: Department, random: Random): Product['options'] =>
   Object.fromEntries(
     Object.entries(options).map(([name, values]) => {

@@ -1,8 +1,8 @@
-/** Goods of the generated shop. */
+/** Departments and brands of the generated shop. */
 
 export interface Department {
   readonly query: string;
-  /** Levels joined by `›`. */
+  /** Category levels joined by `›`. */
   readonly path: string;
   readonly items: readonly string[];
   readonly attributes: readonly string[];
@@ -163,7 +163,7 @@ const notNouns = new Set(
   ),
 );
 
-/** Nouns of the titles that are made of these words. */
+/** Nouns of a title in the generated catalogue. */
 export const catalogueNouns = (title: string): readonly string[] => {
   const nouns = new Set(departments.flatMap(({ items }) => wordsOf(items.join(' '))));
   return wordsOf(title).filter((word) => nouns.has(word) && !notNouns.has(word));

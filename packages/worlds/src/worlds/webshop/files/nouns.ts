@@ -1,4 +1,4 @@
-/** Nouns of titles that people wrote: the words that are no others. */
+/** Guesses the nouns of titles that people wrote: all words but a list of others. */
 
 const others = new Set(
   `a an and at by for from in into is it its of on or that the this to up with without your our you all any as be

@@ -1,8 +1,8 @@
-/** Python's generator: the original orders its goals by it. */
+/** Python's random generator, which WebShop uses to order its goals. */
 
 const size = 624;
 
-/** A stream of 32-bit numbers as `random.seed(seed)` of Python begins. MT19937, seeded by array. */
+/** A stream of 32-bit numbers, as after Python's `random.seed(seed)`. MT19937, seeded by array. */
 function mersenneTwister(seed: number): () => number {
   const state = seededState(seed);
   let at = size;
@@ -53,7 +53,10 @@ function twist(state: Uint32Array): void {
   }
 }
 
-/** A copy in the order of `random.seed(seed); random.shuffle(items)`. @param seed below 2 ** 32 */
+/**
+ * A copy in the order that `random.seed(seed); random.shuffle(items)` gives.
+ * @param seed below 2 ** 32
+ */
 export function pythonShuffle<T>(items: readonly T[], seed: number): T[] {
   const next = mersenneTwister(seed);
   const below = (limit: number): number => {

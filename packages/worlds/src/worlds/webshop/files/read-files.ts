@@ -1,4 +1,4 @@
-/** The product files of WebShop, for users who have them. */
+/** Reads WebShop's product files, for users who have them. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRandom, deriveSeed, ConfigError } from '@trinity-rft/core';
@@ -9,7 +9,7 @@ import { pythonShuffle } from './python-random.js';
 
 export interface ShopFiles {
   readonly products: readonly Product[];
-  /** In the order in which the original numbers its sessions. */
+  /** In the order of WebShop's session numbers. */
   readonly goals: readonly Goal[];
 }
 
@@ -65,8 +65,8 @@ type Attributes = z.infer<typeof attributesSchema>[string];
 type Reviews = z.infer<typeof reviewsSchema>[number];
 
 /**
- * Reads `items_shuffle*.json`, `items_ins_v2*.json` and, where they are, `items_human_ins.json` and
- * `reviews.json`. Goals are those of people where `humanGoals` is set, else the synthetic ones.
+ * Reads `items_shuffle*.json`, `items_ins_v2*.json` and, if present, `items_human_ins.json` and
+ * `reviews.json`. The goals are those that people wrote if `humanGoals` is set, else synthetic.
  * @throws ConfigError
  */
 export async function readShopFiles(folder: string, humanGoals: boolean): Promise<ShopFiles> {
@@ -160,7 +160,7 @@ function optionsOf({ customization_options: given }: RawProduct): Product['optio
   );
 }
 
-/** Price of a range, a price within it that depends on the product alone. */
+/** A product with a price range gets a price within it that depends only on the product. */
 function priceOf({ asin, pricing }: RawProduct): Pick<Product, 'price' | 'priceTag'> {
   const [least = 100, most] = (pricing ?? '')
     .split('$')
@@ -190,7 +190,7 @@ function goalsOfPeople(products: readonly Product[], said: z.infer<typeof humanS
   );
 }
 
-/** One for each combination of options. */
+/** One goal for each combination of options. */
 function syntheticGoals(
   products: readonly Product[],
   attributes: z.infer<typeof attributesSchema>,

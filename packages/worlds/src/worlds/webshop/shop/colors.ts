@@ -1,10 +1,10 @@
-/** Names of colours: a shade counts as the first of them that it contains. */
+/** Colour names. A shade counts as the first colour of the list that it contains. */
 
 /** The colour in a text; the text itself if it has none. */
 export const colorOf = (text: string): string =>
   colors.find((color) => text.includes(color)) ?? text;
 
-/** In this order, as WebShop has them. */
+/** In WebShop's order. */
 const colors =
   `alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy
 camel camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry cream

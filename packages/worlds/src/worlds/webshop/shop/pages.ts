@@ -1,7 +1,7 @@
 /** Pages of the shop as text. */
 import type { Product } from './product.js';
 
-/** One piece of a page, in the order in which it is read. */
+/** One piece of a page, in reading order. */
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'button'; readonly text: string }
@@ -38,7 +38,7 @@ export interface Results {
   readonly products: readonly Product[];
   readonly page: number;
   readonly total: number;
-  /** Articles that were looked at. */
+  /** Ids of the products that were opened. */
   readonly seen: ReadonlySet<string>;
 }
 
@@ -99,7 +99,7 @@ function contentOf(product: Product, page: SubPage): readonly string[] {
   return product.reviews.flatMap(({ title, score, body }) => [`"${title}"`, score, body]);
 }
 
-/** With marks around what can be clicked; the options chosen are named first. */
+/** Renders a page with marks around clickable parts; the chosen options come first. */
 export function richText(parts: readonly Part[]): string {
   const clicked = parts.flatMap((part) =>
     part.kind === 'option' && part.chosen ? [`You have clicked ${part.text}.`] : [],
@@ -117,11 +117,11 @@ function richLine(part: Part): string {
   return part.kind === 'option' ? `  ${line}` : `\n${line}`;
 }
 
-/** On one line, without marks. */
+/** Renders a page on one line, without marks. */
 export const plainText = (parts: readonly Part[]): string =>
   parts.map((part) => part.text).join(' [SEP] ');
 
-/** Values that `click[...]` takes here, lower case. */
+/** Arguments that `click[...]` accepts on the page, in lower case. */
 export const clickablesOf = (parts: readonly Part[]): readonly string[] => [
   ...new Set(
     [

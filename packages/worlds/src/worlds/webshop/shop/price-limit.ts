@@ -1,9 +1,9 @@
 import type { Random } from '@trinity-rft/core';
 
-/** Above every price. */
+/** Higher than every price. */
 const noLimit = 1_000_000;
 
-/** The larger of two of the next four multiples of ten above the price, up to 990. */
+/** Draws two of the next four multiples of ten above the price (up to 990); returns the larger. */
 export function priceLimit(price: number, random: Random): number {
   const next = Array.from({ length: 99 }, (_, index) => 10 * (index + 1)).filter((p) => p > price);
   const [first, second] = random.shuffle(next.slice(0, 4));

@@ -1,20 +1,20 @@
-/** What is sold, and what is wanted. */
+/** Products, and goals of customers. */
 
 export interface Product {
-  /** Ten characters, upper case. */
+  /** Ten characters in upper case. */
   readonly asin: string;
   readonly title: string;
-  /** The search that the product was found by. */
+  /** Search query by which WebShop's authors found the product. */
   readonly query: string;
-  /** Levels joined by `›`. */
+  /** Category levels joined by `›`. */
   readonly productCategory: string;
   readonly description: string;
   readonly bulletPoints: readonly string[];
   readonly attributes: readonly string[];
-  /** Values of each option, lower case. */
+  /** Values of each option, in lower case. */
   readonly options: Readonly<Record<string, readonly string[]>>;
   readonly price: number;
-  /** Price as it is shown: `$12.5`. */
+  /** Price as displayed: `$12.5`. */
   readonly priceTag: string;
   readonly rating: string;
   readonly reviews: readonly Review[];
@@ -32,9 +32,9 @@ export interface Goal {
   readonly name: string;
   readonly productCategory: string;
   readonly attributes: readonly string[];
-  /** Values, or values by the name of the option. */
+  /** Wanted values; from synthetic goals, keyed by the option's name. */
   readonly goalOptions: readonly string[] | Readonly<Record<string, string>>;
   readonly priceUpper: number;
-  /** Words of the customer. */
+  /** The goal in the customer's words. */
   readonly instruction: string;
 }

@@ -1,20 +1,20 @@
-/** Value of a purchase by the rules of WebShop. arXiv:2207.01206, section 3.3 */
+/** Reward of a purchase by the rules of WebShop. arXiv:2207.01206, section 3.3 */
 import { colorOf } from './colors.js';
 import type { Goal, Product } from './product.js';
 import { tokenSetRatio } from './token-set-ratio.js';
 
-/** The nouns of a title, lower case, in order. */
+/** Finds the nouns of a title: in lower case and in order. */
 export type Nouns = (title: string) => readonly string[];
 
 export interface Purchase {
   readonly product: Product;
-  /** The chosen values by the name of the option. */
+  /** Chosen values, keyed by the option's name. */
   readonly options: Readonly<Record<string, string>>;
 }
 
 /**
- * type * (attributes had + options had + [price within the limit]) / (attributes + options + 1).
- * From 0 to 1.
+ * typeReward * (attributes matched + options matched + [price within the limit]) / (attributes +
+ * options + 1), from 0 to 1.
  */
 export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns: Nouns): number {
   const wanted = wantedOptions(goal);
@@ -29,7 +29,7 @@ export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns
 
 const isAlike = (a: string, b: string): boolean => tokenSetRatio(a, b) > 85;
 
-/** A pair of name and value is compared as a whole, as the original does. */
+/** Texts to compare with the chosen values. A name and its value are joined, as in WebShop. */
 const wantedOptions = ({ goalOptions }: Goal): readonly string[] =>
   Array.isArray(goalOptions)
     ? goalOptions.map(colorOf)
@@ -41,7 +41,9 @@ function hasAttribute(product: Product, attribute: string): boolean {
   return texts.some((text) => text.toLowerCase().includes(attribute));
 }
 
-/** 1 for the same kind of product; 0.5 or 0.1 for others, 0 when the titles share no noun. */
+/**
+ * 1 for the same kind of product, 0.5 or 0.1 for less similar ones, 0 if the titles share no noun.
+ */
 function typeReward(product: Product, goal: Goal, nouns: Nouns): number {
   const overlap = titleOverlap(nouns(product.title), nouns(goal.name));
   if (overlap === 0) return 0;

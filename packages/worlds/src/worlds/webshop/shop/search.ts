@@ -1,15 +1,15 @@
-/** Full-text search as Lucene's: BM25 with k1 0.9 and b 0.4. */
+/** Full-text search with Lucene's scoring: BM25 with k1 0.9 and b 0.4. */
 import type { Product } from './product.js';
 
 export interface SearchIndex {
-  /** The best matches first, at most `most`. */
+  /** At most `most` products, best match first. */
   search(query: string, most: number): readonly Product[];
 }
 
 const k1 = 0.9;
 const b = 0.4;
 
-/** Over titles, descriptions, the first bullet point and options. */
+/** Indexes titles, descriptions, first bullet points and options. */
 export function searchIndex(products: readonly Product[]): SearchIndex {
   const postings = new Map<string, Map<number, number>>();
   const lengths = products.map((product, index) => {
@@ -56,7 +56,7 @@ const stopWords = new Set(
   ),
 );
 
-/** Lower case, without stop words and plural endings. */
+/** Words in lower case, without stop words and plural endings. */
 const termsOf = (text: string): readonly string[] =>
   (text.toLowerCase().match(/[a-z0-9]+/g) ?? [])
     .filter((word) => !stopWords.has(word))

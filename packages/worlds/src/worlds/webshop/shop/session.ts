@@ -1,4 +1,4 @@
-/** One visit to the shop: where the customer is, and what the next action does. */
+/** One visit to the shop: the current page, and the effects of actions. */
 import {
   buttons,
   clickablesOf,
@@ -14,7 +14,7 @@ import type { Goal, Product } from './product.js';
 import { type Nouns, purchaseReward } from './reward.js';
 import type { SearchIndex } from './search.js';
 
-/** Shared by all visits. */
+/** Data shared by all visits. */
 export interface Shop {
   readonly products: ReadonlyMap<string, Product>;
   readonly index: SearchIndex;
@@ -26,9 +26,9 @@ export type ShopAction = { readonly name: string; readonly argument: string };
 export interface Visit {
   parts(): readonly Part[];
   hasSearchBar(): boolean;
-  /** @returns the reward of a purchase, which ends the visit; else undefined */
+  /** @returns the reward of a purchase, which ends the visit; otherwise undefined */
   act(action: ShopAction): number | undefined;
-  /** Equal where the same page is shown with the same options chosen. */
+  /** Equal if the same page is shown with the same options chosen. */
   key(): string;
 }
 
@@ -47,14 +47,14 @@ interface Item {
 const resultCount = 50;
 const pageSize = 10;
 
-/** `search[red shoes]`, `click[buy now]`. The argument is lower case. */
+/** Parses `search[red shoes]` and `click[buy now]`; the result is in lower case. */
 export function readShopAction(text: string): ShopAction | undefined {
   const [, name, argument] = /^\s*(\w+)\[(.+)\]\s*$/s.exec(text) ?? [];
   if (name === undefined || argument === undefined) return undefined;
   return { name: name.toLowerCase(), argument: argument.trim().toLowerCase() };
 }
 
-/** Can the action be taken here? */
+/** True if the action is possible on the current page. */
 export const isPossible = (visit: Visit, { name, argument }: ShopAction): boolean =>
   name === 'search'
     ? visit.hasSearchBar() && argument !== ''
@@ -63,7 +63,7 @@ export const isPossible = (visit: Visit, { name, argument }: ShopAction): boolea
 export function visitShop({ products, index, nouns }: Shop, goal: Goal): Visit {
   let place: Place = { at: 'start' };
   const seen = new Set<string>();
-  /** The page of the place, once it was asked for. */
+  /** The page of the current place; built when first needed. */
   let shown: readonly Part[] | undefined;
 
   const pageParts = (): readonly Part[] => {

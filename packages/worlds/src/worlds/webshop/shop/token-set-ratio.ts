@@ -1,6 +1,6 @@
-/** How alike two texts are, words in any order: `token_set_ratio` of thefuzz 0.22. */
+/** Similarity of two texts regardless of word order: `token_set_ratio` of thefuzz 0.22. */
 
-/** 0 to 100, rounded; 100 when the words of one are among those of the other. */
+/** From 0 to 100, rounded; 100 if one text contains all words of the other. */
 export function tokenSetRatio(a: string, b: string): number {
   const [first, second] = [wordsOf(a), wordsOf(b)];
   if (first.size === 0 || second.size === 0) return 0;
@@ -20,7 +20,7 @@ export function tokenSetRatio(a: string, b: string): number {
   return roundHalfEven(Math.max(...ratios));
 }
 
-/** Sorted, each once; without the characters that thefuzz leaves out. */
+/** Sorted unique words, without the characters that thefuzz drops. */
 const wordsOf = (text: string): ReadonlySet<string> =>
   new Set(
     text
@@ -33,7 +33,7 @@ const wordsOf = (text: string): ReadonlySet<string> =>
 
 const ratio = (distance: number, length: number): number => 100 - (100 * distance) / length;
 
-/** Characters to insert and delete: lengths less twice the longest common subsequence. */
+/** Number of insertions and deletions: the lengths minus twice the longest common subsequence. */
 function editDistance(a: string, b: string): number {
   let previous = new Uint16Array(b.length + 1);
   for (const letter of a) {
@@ -48,7 +48,7 @@ function editDistance(a: string, b: string): number {
   return a.length + b.length - 2 * (previous[b.length] ?? 0);
 }
 
-/** Same as Python's `round`. */
+/** Rounds halves to even, like Python's `round`. */
 function roundHalfEven(value: number): number {
   const floor = Math.floor(value);
   if (value - floor !== 0.5) return Math.round(value);
