@@ -33,15 +33,15 @@ interface RowContext {
 interface Measured<T> {
   readonly value: T;
   /**
-   * `execution_time` in seconds; `model_calls`, `input_tokens`, `output_tokens` and `total_tokens` of all
-   * calls.
+   * `execution_time` in seconds, and `model_calls`, `input_tokens`, `output_tokens` and
+   * `total_tokens` summed over all calls.
    */
   readonly metrics: Metrics;
 }
 
 export interface Candidate {
   readonly rows: readonly RawTask[];
-  /** Rejects with the error of `work`; local models retry like training does. */
+  /** Rejects with the error of `work`; local models retry as in training. */
   run<T>(row: number, work: (context: RowContext) => Promise<T>): Promise<Measured<T>>;
   close(): Promise<void>;
 }
@@ -159,7 +159,7 @@ interface Usage {
   readonly completion_tokens?: number;
 }
 
-/** Counts answers, and the tokens that a service reports; streamed answers do not report any. */
+/** Counts answers and the tokens that a service reports. Streamed answers report none. */
 function usageCounter() {
   let [calls, input, output] = [0, 0, 0];
   const counting: typeof globalThis.fetch = async (request, init) => {

@@ -1,4 +1,4 @@
-/** Every row of a data set with one model: rewards, and what it cost. */
+/** Runs one model on every row of a data set, and returns rewards and costs. */
 import {
   describeError,
   type Clock,
@@ -24,8 +24,8 @@ import { openCandidate, type Candidate } from './candidate.js';
 export interface MeasuredResponse<Response = unknown> {
   readonly response: Response;
   /**
-   * Those of the workflow function, and `execution_time` (seconds), `model_calls`, `input_tokens`,
-   * `output_tokens` and `total_tokens` of all its calls.
+   * Metrics of the workflow function, and `execution_time` (seconds), `model_calls`,
+   * `input_tokens`, `output_tokens` and `total_tokens` over all its calls.
    */
   readonly metrics: Metrics;
 }
@@ -51,7 +51,7 @@ export interface JudgedRow {
   readonly error?: unknown;
 }
 
-/** In the order of the rows. */
+/** Results in the order of the rows. */
 export async function runRows<Row, Response, Model>(
   model: TunerModelConfig,
   options: RowsOptions<Row, Response, Model>,

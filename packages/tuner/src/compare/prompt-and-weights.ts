@@ -1,6 +1,7 @@
 /**
- * `comparePromptAndWeights`: base, prompt alone, weights alone and both on the same held-out rows, with what each costs.
- * A better prompt is cheaper than training, and often enough.
+ * `comparePromptAndWeights`: compares the base, only the tuned prompt, only the tuned weights, and
+ * both, on the same held-out rows, with their costs. A better prompt is cheaper than training, and
+ * often enough.
  */
 import { mean, type RawTask } from '@trinity-rft/core';
 import {
@@ -23,7 +24,7 @@ import {
 import type { WorkflowOutput } from '../functions/outputs.js';
 import type { Components } from '../tune-prompt/play-rows.js';
 
-/** Input of the agent: the model as in `tune`, the texts as in `tunePrompt`. */
+/** Input of the agent: `tune`'s model and `tunePrompt`'s texts. */
 export interface PromptedInput<Row = RawTask, Model = AgentModel> extends WorkflowInput<
   Row,
   Model
@@ -46,33 +47,35 @@ export interface PromptAndWeightsOptions<
   ) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;
   readonly judgeFunc: JudgeType<Row, Response, Model>;
   readonly adapter?: ModelAdapter<Model>;
-  /** Rows on which neither the prompt nor the weights were tuned. `totalSteps` limits their number. */
+  /**
+   * Rows that neither the prompt nor the weights were tuned on. `totalSteps` limits their number.
+   */
   readonly evalDataset: DatasetFields;
-  /** Before anything was tuned. */
+  /** Texts and model before any tuning. */
   readonly base: { readonly components: Components; readonly model: TunerModelFields };
   /** The texts that `tunePrompt` found; `system` is the system prompt. */
   readonly prompt: Components;
-  /** The model that was trained with the texts of the base, such as a checkpoint. */
+  /** Model trained with the texts of the base, such as a checkpoint. */
   readonly weights: TunerModelFields;
-  /** The model that was trained with the tuned texts. @default `weights` */
+  /** Model trained with the tuned texts. @default `weights` */
   readonly both?: TunerModelFields;
-  /** US dollars for a million tokens. @default no money in the report */
+  /** US dollars per million tokens. @default costs in dollars are left out */
   readonly prices?: { readonly prefill: number; readonly sample: number };
-  /** Cost of the tuning itself, where it was measured. @default not in the report */
+  /** Measured cost of the tuning itself. @default left out of the report */
   readonly tuning?: Readonly<Partial<Record<Exclude<VariantName, 'base'>, Partial<Cost>>>>;
 }
 
 export type VariantName = 'base' | 'prompt only' | 'weights only' | 'both';
 
-/** Sums over the rows that did not fail. */
+/** Sums over the rows that succeeded. */
 export interface Cost {
   /** Model calls. */
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Sum of the times of the rows, which may have run beside each other. */
+  /** Sum of the durations of all rows, some of which may have run concurrently. */
   readonly seconds: number;
-  /** Present where prices are known. */
+  /** Present if prices are given. */
   readonly dollars?: number;
 }
 
@@ -82,19 +85,22 @@ export interface VariantResult {
   readonly modelPath: string;
   /** Mean over the rows; a failed row counts as 0. */
   readonly reward: number;
-  /** 95 % confidence. */
+  /** 95 % confidence interval of `reward`. */
   readonly interval: Interval | undefined;
   readonly failedRows: number;
   readonly cost: Cost;
   readonly tuning: Partial<Cost> | undefined;
 }
 
-/** Plain data. */
+/** The report as plain data. */
 export interface PromptAndWeightsReport {
   readonly rows: number;
-  /** Base, prompt only, weights only, both. */
+  /** In the order: base, prompt only, weights only, both. */
   readonly variants: readonly VariantResult[];
-  /** Row by row. Those from `base`, and from each part alone to both. */
+  /**
+   * Differences paired by row: from the base to each other variant, and from prompt only and
+   * weights only to both.
+   */
   readonly differences: readonly VariantDifference[];
 }
 

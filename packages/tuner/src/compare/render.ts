@@ -1,4 +1,4 @@
-/** The comparison of prompt and weights as Markdown: a table, and what follows from it. */
+/** Renders the comparison of prompt and weights as Markdown: a table and conclusions. */
 import type { Interval, PairedDifference } from '@trinity-rft/explorer';
 import type {
   Cost,
@@ -7,7 +7,10 @@ import type {
   VariantName,
 } from './prompt-and-weights.js';
 
-/** For a pull request, a page or a terminal. `JSON.stringify` of the report is for programs. */
+/**
+ * Markdown for a pull request, a page or a terminal. Programs can use `JSON.stringify` of the
+ * report.
+ */
 export function renderPromptAndWeights({
   rows,
   variants,
@@ -64,7 +67,10 @@ const spentOn = ({ calls, inputTokens, outputTokens, seconds, dollars }: Partial
     .filter((part) => part !== undefined)
     .join(', ');
 
-/** An interval with 0 inside shows no difference; it does not show that there is none. */
+/**
+ * Words the verdict carefully: an interval that contains 0 does not show that there is no
+ * difference.
+ */
 function sentenceOf({ from, to, difference }: VariantDifference): string {
   const { interval } = difference;
   const verdict =

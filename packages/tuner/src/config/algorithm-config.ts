@@ -1,4 +1,4 @@
-/** `AlgorithmConfig`: the algorithm and its sizes. */
+/** `AlgorithmConfig`: the algorithm, its group and batch sizes, and its intervals. */
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 
@@ -16,7 +16,7 @@ export interface AlgorithmFields {
   readonly algorithmType?: string;
   /** @default 1e-6 */
   readonly learningRate?: number;
-  /** Runs per task, which are compared with each other. @default 8 */
+  /** Runs per task, whose rewards are compared with each other. @default 8 */
   readonly groupSize?: number;
   /** Tasks per explore step. @default 32 */
   readonly batchSize?: number;

@@ -24,7 +24,7 @@ export interface DatasetFields {
   readonly split?: string;
   /** Passes over the rows. @default 1 */
   readonly totalEpochs?: number;
-  /** Explore steps, instead of `totalEpochs`. @default those of the epochs */
+  /** Explore steps, instead of `totalEpochs`. @default as many as `totalEpochs` gives */
   readonly totalSteps?: number;
 }
 
@@ -38,8 +38,8 @@ export interface DatasetConfig extends DatasetFields {
   readonly split: string;
   readonly totalEpochs: number;
   /**
-   * Prints the first `n` rows (5) as JSON and returns them.
-   * @throws TaskError when the data set cannot be read, or has no such split
+   * Prints the first `n` rows (default 5) as JSON and returns them.
+   * @throws TaskError if the data set cannot be read, or has no such split
    */
   preview(n?: number, options?: PreviewOptions): Promise<readonly RawTask[]>;
 }

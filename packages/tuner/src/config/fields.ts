@@ -1,4 +1,4 @@
-/** Validation of arguments, and of results of users' functions. */
+/** Validates arguments and the results of users' functions. */
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 

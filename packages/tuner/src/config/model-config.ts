@@ -54,15 +54,15 @@ const schema = z.strictObject({
 export interface TunerModelFields {
   /** Folder of a Hugging Face model; with `baseUrl`, the name of the model at that service. */
   readonly modelPath: string;
-  /** Tokens of prompt and response together. */
+  /** Limit on the tokens of prompt and response together. */
   readonly maxModelLen: number;
-  /** Tokens of one response. @default 8192, at most half of `maxModelLen` */
+  /** Limit on the tokens of one response. @default 8192, at most half of `maxModelLen` */
   readonly maxTokens?: number;
   /** @default 1 */
   readonly temperature?: number;
   /** @default 1 */
   readonly topP?: number;
-  /** Passed to the chat template. @default not passed */
+  /** Passed to the chat template. @default left to the template */
   readonly enableThinking?: boolean;
   /** Values other than 1 give a warning, because the embedded engine has one process. @default 1 */
   readonly tensorParallelSize?: number;
@@ -79,7 +79,7 @@ export interface TunerModelFields {
    * @default the model runs on the embedded engine
    */
   readonly baseUrl?: string;
-  /** The key of that service: a secret. */
+  /** API key of the service at `baseUrl`; kept secret. */
   readonly apiKey?: string;
 }
 
@@ -96,7 +96,7 @@ export function TunerModelConfig(fields: TunerModelFields): TunerModelConfig {
   };
 }
 
-/** @throws ConfigError for models that cannot be trained */
+/** @throws ConfigError if the model cannot be trained */
 export function assertTrainable(model: TunerModelConfig): void {
   if (model.tinkerConfig !== undefined) {
     throw new ConfigError(

@@ -1,4 +1,6 @@
-/** The configuration of a run: arguments merged into a file, or into AgentScope's defaults. */
+/**
+ * Builds the configuration of a run: arguments merged into a file, or into AgentScope's defaults.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
@@ -12,8 +14,8 @@ export interface PlanSettings extends TuneSettings {
   /** A YAML file; the arguments override its keys, except those that its stages set. */
   readonly configPath?: string;
   /**
-   * Your own algorithms and parts of them, which `algorithm` or the file may name.
-   * @default none
+   * Custom algorithms and their parts, which `algorithm` or the file may name.
+   * @default []
    */
   readonly algorithms?: readonly Definition[];
   /** The variables of `${oc.env:...}`. @default the environment of the process */

@@ -1,36 +1,41 @@
-/** From arguments to a configuration tree with Trinity's keys. */
+/** Converts arguments to a configuration tree with Trinity's keys. */
 import { AlgorithmConfig, type AlgorithmFields } from './algorithm-config.js';
 import { DatasetConfig, type DatasetFields } from './dataset-config.js';
 import { assertTrainable, TunerModelConfig, type TunerModelFields } from './model-config.js';
 
-/** The workflow that calls the user's functions, as Trinity's configurations name it. */
+/** Name in Trinity's configurations of the workflow that calls the user's functions. */
 export const adapterWorkflowName = 'agentscope_workflow_adapter_v1';
 
-/** Settings of a run; plain objects are checked like the arguments of their constructors. */
+/** Settings of a run. Plain objects are checked like the arguments of their constructors. */
 export interface TuneSettings {
-  /** Rows to learn from. @default those of the file */
+  /** Rows to learn from. @default the task sets of the file */
   readonly trainDataset?: DatasetFields;
-  /** Rows to evaluate on; `totalEpochs` and `totalSteps` are ignored. */
+  /**
+   * Rows to evaluate on; `totalEpochs` and `totalSteps` are ignored.
+   * @default the evaluation sets of the file
+   */
   readonly evalDataset?: DatasetFields;
-  /** The trained model. @default that of the file */
+  /** The trained model. @default the model of the file */
   readonly model?: TunerModelFields;
-  /** Models for workflow and judge, by name; they replace those of the file with the same name. */
+  /**
+   * Models for workflow and judge, keyed by name. They replace the file's models of the same name.
+   */
   readonly auxiliaryModels?: Readonly<Record<string, TunerModelFields>>;
   readonly algorithm?: AlgorithmFields;
   /** @default "AgentScope" */
   readonly projectName?: string;
-  /** @default "Experiment-" and the time, to seconds */
+  /** @default "Experiment-" and the time in seconds */
   readonly experimentName?: string;
   /** @default "tensorboard" */
   readonly monitorType?: string;
 }
 
-/** Plain data, keys in snake case. */
+/** Plain data with keys in snake case. */
 export type ConfigTree = Readonly<Record<string, unknown>>;
 
 type Tree = Record<string, unknown>;
 
-/** The tree without a file; `timestamp` is like `20260701093000`. */
+/** The tree if there is no file. @param timestamp such as `20260701093000` */
 export function defaultTree(timestamp: string): ConfigTree {
   return {
     project: 'AgentScope',
@@ -50,7 +55,9 @@ export function defaultTree(timestamp: string): ConfigTree {
   };
 }
 
-/** The settings as a tree to merge into `file`, whose lists they replace entry by entry. */
+/**
+ * The settings as a tree to merge into `file`. In lists, entries replace those of the same name.
+ */
 export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTree {
   const { evalDataset, auxiliaryModels, projectName, experimentName, monitorType } = settings;
   const algorithm = settings.algorithm && AlgorithmConfig(settings.algorithm);
@@ -135,8 +142,8 @@ function auxiliarySection(
 }
 
 /**
- * `buffer.explorer_input`: the arguments replace the task sets of the file, and keep what they do
- * not set of the first one, such as its format. Every row goes to the user's function.
+ * `buffer.explorer_input`: the arguments replace the file's task sets. What they do not set, such
+ * as the format, is kept from the first set. Every row goes to the user's function.
  */
 function explorerInput(
   train: DatasetConfig | undefined,
@@ -157,7 +164,7 @@ function explorerInput(
   return sets;
 }
 
-/** The task sets of the file that name a workflow, with ours instead. */
+/** The file's task sets that name a workflow, with the adapter workflow in its place. */
 function ownWorkflow(inFile: Tree): Tree {
   const namesWorkflow = (set: Tree): boolean => set['default_workflow_type'] !== undefined;
   const changed = [...singleKeys, ...listKeys]
@@ -193,7 +200,7 @@ const datasetSection = ({ path, name, split }: DatasetConfig): Tree => ({
   split,
 });
 
-/** A list, or a single entry as a list. */
+/** Always returns a list; a single entry becomes a list of one. */
 const treesOf = (value: unknown): readonly Tree[] =>
   Array.isArray(value) ? (value as readonly Tree[]) : isTree(value) ? [value] : [];
 
@@ -203,7 +210,7 @@ function at(tree: ConfigTree, ...keys: readonly string[]): Tree {
   return isTree(current) ? current : {};
 }
 
-/** Excludes keys that are undefined and sections that are empty. */
+/** Drops undefined values and empty sections. */
 function withoutEmpty(tree: Tree): ConfigTree {
   const kept: Tree = {};
   for (const [key, value] of Object.entries(tree)) {

@@ -1,4 +1,4 @@
-/** A workflow function and a judge function as a workflow that the launcher runs. */
+/** Combines a workflow function and a judge function into a workflow that the launcher runs. */
 import { copyOf } from '@trinity-rft/core/support';
 import {
   defineWorkflow,
@@ -17,7 +17,10 @@ export interface Functions<Row, Response, Model> {
   readonly adapter?: ModelAdapter<Model>;
 }
 
-/** Checks the outputs of both. Metrics of the judge override those of the workflow function. */
+/**
+ * Validates the outputs of both functions. Metrics of the judge override those of the workflow
+ * function.
+ */
 export function adapterWorkflow<Row, Response, Model>(
   functions: Functions<Row, Response, Model>,
 ): WorkflowDefinition {
@@ -57,7 +60,7 @@ export interface AdaptedModels<Model> {
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
 }
 
-/** Applies the adapter to all models; without one they stay as they are. */
+/** Applies the adapter to all models; without an adapter they stay unchanged. */
 export async function adaptModels<Model>(
   adapter: ModelAdapter<Model> | undefined,
   { model, auxiliaryModels }: Pick<WorkflowContext, 'model' | 'auxiliaryModels'>,

@@ -1,4 +1,4 @@
-/** The functions that users write: workflows, judges, and adapters to their framework. */
+/** Types of the functions that users write: workflows, judges, and adapters to their framework. */
 import type { Logger, RawTask } from '@trinity-rft/core';
 import type { AgentEndpoint, AgentModel } from '@trinity-rft/workflow';
 import { InvalidFunctionError, type JudgeOutput, type WorkflowOutput } from './outputs.js';
@@ -9,9 +9,11 @@ type Awaitable<T> = T | Promise<T>;
 export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
   /** The row, unchanged. */
   readonly task: Row;
-  /** The trained model of this run, so create agents that hold it inside of the function. */
+  /**
+   * The trained model of this run. Create agents that hold it inside the function, once per run.
+   */
   readonly model: Model;
-  /** Models by name that are not trained. */
+  /** Models that are not trained, keyed by name. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
   /** Aborts when the run exceeds its deadline, or training stops. */
@@ -28,7 +30,7 @@ export interface JudgeInput<Row = RawTask, Response = unknown, Model = AgentMode
   readonly task: Row;
   /** The response of the workflow function. */
   readonly response: Response;
-  /** Models by name. */
+  /** Models that are not trained, keyed by name. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
 }
@@ -42,7 +44,8 @@ export type JudgeType<Row = RawTask, Response = unknown, Model = AgentModel> = (
 export type ModelAdapter<Model> = (endpoint: AgentEndpoint) => Awaitable<Model>;
 
 /**
- * @throws InvalidFunctionError when it is not a function of one object; its result is not checked
+ * @throws InvalidFunctionError if it is not a function with one parameter; its result is not
+ * checked
  */
 export function checkWorkflowFunction(workflowFunc: unknown): void {
   checkFunction(
@@ -53,7 +56,8 @@ export function checkWorkflowFunction(workflowFunc: unknown): void {
 }
 
 /**
- * @throws InvalidFunctionError when it is not a function of one object; its result is not checked
+ * @throws InvalidFunctionError if it is not a function with one parameter; its result is not
+ * checked
  */
 export function checkJudgeFunction(judgeFunc: unknown): void {
   checkFunction(
@@ -83,6 +87,6 @@ function checkFunction(what: string, shape: string, value: unknown): void {
     });
 }
 
-/** The name of a function for messages. */
+/** Name of a function in messages. */
 export const nameOf = (value: { readonly name: string }, fallback: string): string =>
   value.name === '' ? fallback : value.name;

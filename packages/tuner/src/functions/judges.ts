@@ -6,12 +6,12 @@ interface Measured {
   readonly response: { readonly metrics: Metrics };
 }
 
-/** The reward is minus the seconds of the run. */
+/** Reward: the negative duration of the run in seconds. */
 export function avgTimeJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'execution_time') };
 }
 
-/** The reward is minus the tokens of all calls, prompts and responses. */
+/** Reward: the negative number of tokens in the prompts and responses of all calls. */
 export function avgTokenConsumptionJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'total_tokens') };
 }

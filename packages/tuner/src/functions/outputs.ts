@@ -1,9 +1,9 @@
-/** Results of workflow and judge functions, which may be plain objects. */
+/** Results of workflow and judge functions; plain objects are accepted as well. */
 import { WorkflowError, type Metrics } from '@trinity-rft/core';
 import { z } from 'zod';
 import { describeIssues } from '../config/fields.js';
 
-/** `true` is 1 and `false` 0. */
+/** Accepts booleans: `true` is 1, `false` is 0. */
 const number = z.union([z.number(), z.boolean().transform(Number)]);
 const metrics = z.record(z.string(), number).nullish();
 const workflowSchema = z.strictObject({
@@ -15,7 +15,7 @@ const judgeSchema = z.strictObject({ reward: number, feedback: z.string().nullis
 
 /** The result of a workflow function. */
 export interface WorkflowOutput<Response = unknown> {
-  /** Required without a judge, ignored with one. */
+  /** Required if there is no judge, otherwise ignored. */
   readonly reward?: number | null;
   /** The input of the judge. */
   readonly response?: Response;
@@ -26,16 +26,16 @@ export interface WorkflowOutput<Response = unknown> {
 export interface JudgeOutput {
   /** A finite number. */
   readonly reward: number;
-  /** Why, in words: `tunePrompt` learns from it, and runs store it as the reason of the reward. */
+  /** Reason of the reward, in words: `tunePrompt` learns from it, and runs store it. */
   readonly feedback?: string | null;
-  /** Reported as metrics of the run; they override those of the workflow function. */
+  /** Reported as metrics of the run; override those of the workflow function. */
   readonly metrics?: Metrics | null;
 }
 
-/** The result of a function is invalid. `details.field` names the field, or is empty. */
+/** Thrown if the result of a function is invalid. `details.field` names the field, or is empty. */
 export class InvalidOutputError extends WorkflowError {}
 
-/** A value is not a workflow or judge function. */
+/** Thrown if a value is not a workflow or judge function. */
 export class InvalidFunctionError extends WorkflowError {}
 
 /** @throws InvalidOutputError naming the invalid field */
@@ -65,7 +65,7 @@ export function checkJudgeOutput(name: string, output: unknown): JudgeOutput {
   return check(`Judge function "${name}"`, '{ reward, feedback, metrics }', judgeSchema, output);
 }
 
-/** The reward of a run without a judge. @throws InvalidOutputError when there is none */
+/** Reward of a run without a judge. @throws InvalidOutputError if there is no reward */
 export function rewardOf(name: string, { reward }: WorkflowOutput): number {
   if (typeof reward === 'number') return reward;
   throw new InvalidOutputError(

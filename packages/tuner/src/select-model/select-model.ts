@@ -1,4 +1,4 @@
-/** `selectModel`: finds the model with which a workflow does best. */
+/** `selectModel`: finds the model with which a workflow earns the highest reward. */
 import {
   ConfigError,
   describeError,
@@ -26,7 +26,7 @@ export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = A
   readonly judgeFunc: JudgeType<Row, MeasuredResponse<Response>, Model>;
   /** `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
   readonly trainDataset: DatasetFields;
-  /** At least two: model folders, or models of a service with `baseUrl`. */
+  /** At least two models: folders, or models of a service with `baseUrl`. */
   readonly candidateModels: readonly TunerModelFields[];
   /** Rows that run concurrently. @default 2 */
   readonly maxThreads?: number;
@@ -38,7 +38,7 @@ export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = A
   readonly signal?: AbortSignal;
 }
 
-/** With an adapter, which other model types require. */
+/** Options with an adapter, which model types other than {@link AgentModel} require. */
 export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions<
   Row,
   Response,
@@ -49,7 +49,7 @@ export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions
 
 export interface CandidateResult {
   readonly model: TunerModelConfig;
-  /** Mean over the rows that succeeded; undefined when none did. */
+  /** Mean over the rows that succeeded; undefined if all rows failed. */
   readonly reward: number | undefined;
   readonly failedRows: number;
   /** Means over the rows that succeeded, named `<key>_avg`. */
@@ -58,16 +58,16 @@ export interface CandidateResult {
 
 export interface SelectedModel {
   readonly model: TunerModelConfig;
-  /** The metrics of that model. */
+  /** Metrics of the selected model. */
   readonly metrics: Metrics;
   /** All candidates, in the given order. */
   readonly candidates: readonly CandidateResult[];
 }
 
 /**
- * Returns the model with the best mean reward, or the first of several equal ones. Candidates run
- * one after the other, and are neither trained nor recorded.
- * @throws ConfigError for fewer than two candidates, and when every row of every candidate failed
+ * Returns the model with the highest mean reward; the first one if several are equal. Candidates
+ * run one after the other; they are not trained, and nothing is recorded.
+ * @throws ConfigError for fewer than two candidates, or if every row of every candidate failed
  */
 export function selectModel<Row = RawTask, Response = unknown>(
   options: SelectModelOptions<Row, Response>,

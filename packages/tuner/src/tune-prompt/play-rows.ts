@@ -1,4 +1,4 @@
-/** Plays rows with given components of a prompt: reward, feedback, or why it failed. */
+/** Runs the agent on rows with given texts, and returns rewards and feedback or errors. */
 import { describeError, type Logger, type RawTask, WorkflowError } from '@trinity-rft/core';
 import { copyOf } from '@trinity-rft/core/support';
 import pLimit from 'p-limit';
@@ -9,32 +9,38 @@ import {
   type WorkflowOutput,
 } from '../functions/outputs.js';
 
-/** Texts by name. `system` is the system prompt. */
+/** Texts of the agent, keyed by name. `system` is the system prompt. */
 export type Components = Readonly<Record<string, string>>;
 
 export interface PromptInput<Row = RawTask> {
   /** The row, unchanged. */
   readonly task: Row;
-  /** The component `system`. */
+  /** The text `system`. */
   readonly systemPrompt: string;
-  /** All texts that are tuned, by name: descriptions of tools, prompts of other agents. */
+  /** All tuned texts, keyed by name, such as descriptions of tools or prompts of other agents. */
   readonly components: Components;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
-/** Runs the agent with the prompt, on a separate model. A reward in its output is ignored. */
+/**
+ * Runs the agent with the prompt, on a model that the function provides. A reward in its output is
+ * ignored.
+ */
 export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
   input: PromptInput<Row>,
 ) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;
 
-/** Plain data. Without a reward the row failed, which says nothing about the prompt. */
+/**
+ * Result of one row, as plain data. A row without a reward failed, and says nothing about the
+ * prompt.
+ */
 export interface Played {
   readonly task: RawTask;
-  /** Cut to what a proposer is shown. */
+  /** Shortened to the length that the proposer sees. */
   readonly response: string;
   readonly reward?: number;
-  /** The judge's; for a failed row the error. */
+  /** Feedback of the judge; for a failed row, the error. */
   readonly feedback?: string;
 }
 
@@ -51,7 +57,7 @@ interface PlayerOptions<Row, Response> {
   readonly signal: AbortSignal;
 }
 
-/** @throws WorkflowError (when it plays) when every row of several fails */
+/** @throws WorkflowError, when rows are played, if all of several rows fail */
 export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>): PlayRows {
   const { threads, logger, signal } = options;
   const limit = pLimit(threads);
@@ -93,7 +99,7 @@ async function playRow<Row, Response>(
   return { task: row, response: shortText(response), reward, feedback: feedback ?? undefined };
 }
 
-/** Longest task, response or feedback that a proposer sees, in characters. */
+/** Longest task, response or feedback shown to the proposer, in characters. */
 const shownLength = 2000;
 
 export const shortText = (value: unknown): string =>

@@ -1,9 +1,9 @@
-/** Asks a model to rewrite one component of a prompt from what happened with it. */
+/** Asks a model to rewrite one of the agent's texts, given the results of some rows. */
 import { ModelError } from '@trinity-rft/core';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { shortText, type Components, type Played } from './play-rows.js';
 
-/** Writes better prompts. */
+/** Model that rewrites texts. */
 export type Proposer = Pick<AgentModel, 'chat'>;
 
 const instructions = `You improve the texts that an agent is given. You see one of them, and tasks with the agent's responses, their rewards, and feedback.
@@ -18,7 +18,7 @@ interface Proposal {
   readonly signal: AbortSignal;
 }
 
-/** @throws ModelError when the proposer fails or returns no text */
+/** @throws ModelError if the proposer fails or returns no text */
 export async function proposeText(
   proposer: Proposer,
   { components, component, played, signal }: Proposal,

@@ -1,4 +1,4 @@
-/** The state of a search for a prompt, in one file, from which a killed search continues. */
+/** State of a prompt search in one file, from which an interrupted search continues. */
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,20 +8,20 @@ import type { Components, Played } from './play-rows.js';
 
 export interface Candidate {
   readonly components: Components;
-  /** Index of the candidate that it was made of; none for the first. */
+  /** Index of the candidate that it was derived from; undefined for the first. */
   readonly parent?: number;
-  /** Results by the index of the row. */
+  /** Results, keyed by the index of the row. */
   readonly played: Record<number, Played>;
 }
 
 export interface SearchState {
-  /** Digest of everything that the search depends on, other than its budget. */
+  /** Digest of all inputs of the search except its budget. */
   readonly digest: string;
-  /** Attempts to improve a candidate. */
+  /** Number of attempts to improve a candidate. */
   attempts: number;
-  /** The latest attempts in a row without success. */
+  /** Number of latest attempts in a row without success. */
   fruitless: number;
-  /** Runs of the agent. */
+  /** Number of agent runs. */
   calls: number;
   readonly candidates: Candidate[];
 }
@@ -31,8 +31,8 @@ const fileName = 'prompt-search.json';
 export const digestOf = (inputs: unknown): string => hash('sha256', JSON.stringify(inputs), 'hex');
 
 /**
- * The state that an earlier call left in the folder, or a new one.
- * @throws ConfigError when it is that of another search, or damaged
+ * The state that an earlier call saved in the folder, or a new one.
+ * @throws ConfigError if the saved state is damaged or belongs to another search
  */
 export function openState(
   folder: string | undefined,
@@ -79,6 +79,6 @@ function parsed(text: string): SearchState | undefined {
   return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
 }
 
-/** Mean reward over those of the rows that have one; NaN when none has. */
+/** Mean reward over the given rows that have a reward; NaN if none has. */
 export const meanReward = (candidate: Candidate, rows: readonly number[]): number =>
   mean(rows.flatMap((row) => candidate.played[row]?.reward ?? []));

@@ -1,7 +1,8 @@
 /**
- * Reflective search for better texts, after GEPA (https://arxiv.org/abs/2507.19457): a candidate from the
- * Pareto front plays a few rows, a model rewrites one of its texts from responses and feedback, and the
- * new candidate is kept if it does better on the same rows; only then it plays all selection rows.
+ * Reflective search for better texts, after GEPA (https://arxiv.org/abs/2507.19457). A candidate
+ * from the Pareto front plays a few rows, and a model rewrites one of its texts in view of
+ * responses and feedback. The new candidate is kept if it does better on the same rows; only then
+ * does it play all selection rows.
  */
 import { mean, type Random, type RawTask, type Runtime } from '@trinity-rft/core';
 import type { PlayRows } from './play-rows.js';
@@ -10,26 +11,26 @@ import { meanReward, saveState, type Candidate, type SearchState } from './searc
 
 export interface SearchOptions {
   readonly rows: readonly RawTask[];
-  /** Indices of rows by which candidates are chosen. */
+  /** Indices of the rows by which candidates are compared. */
   readonly selection: readonly number[];
-  /** Indices of rows that the proposer sees. */
+  /** Indices of the rows that the proposer sees. */
   readonly feedback: readonly number[];
   readonly play: PlayRows;
   readonly proposer: Proposer;
-  /** Most runs of the agent. */
+  /** Limit on agent runs. */
   readonly maxCalls: number;
   readonly batchSize: number;
-  /** A row with this reward has nothing to improve. */
+  /** Reward at which a row needs no improvement. */
   readonly perfectReward: number;
   readonly folder: string | undefined;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
 }
 
-/** Attempts in a row without a better candidate, after which the search ends. */
+/** The search ends after this many attempts in a row without a better candidate. */
 const mostFruitless = 20;
 
-/** The index of the best candidate; `state` is kept up to date in its folder. */
+/** Returns the index of the best candidate. Saves `state` after each attempt. */
 export async function search(state: SearchState, options: SearchOptions): Promise<number> {
   const { selection, maxCalls, folder, runtime } = options;
   await ensurePlayed(state, 0, selection, options);
@@ -53,13 +54,16 @@ export async function search(state: SearchState, options: SearchOptions): Promis
   return bestOf(state, selection);
 }
 
-/** The highest mean over the selection rows; of equal ones the earliest. */
+/** Index of the candidate with the highest mean over the selection rows; the earliest if equal. */
 function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
   const means = candidates.map((candidate) => meanReward(candidate, selection));
   return means.reduce((best, value, i) => (value > means[best]! ? i : best), 0);
 }
 
-/** Draws a candidate in proportion to the selection rows on which no other does better. */
+/**
+ * Draws a candidate with a probability proportional to the number of selection rows on which it is
+ * among the best.
+ */
 function chooseParent(
   candidates: readonly Candidate[],
   selection: readonly number[],
@@ -78,7 +82,9 @@ function chooseParent(
   return Math.max(0, chosen);
 }
 
-/** Feedback rows that the candidate is known to do badly on, then rows that it has not played. */
+/**
+ * Draws feedback rows, first those without a perfect reward, then rows that were not played yet.
+ */
 function chooseRows(
   { played }: Candidate,
   { feedback, batchSize, perfectReward }: SearchOptions,
@@ -93,7 +99,7 @@ function chooseRows(
   return [...known, ...order.filter((row) => played[row] === undefined)].slice(0, batchSize);
 }
 
-/** True if a better candidate was found, and added. */
+/** Returns true if a better candidate was found and added. */
 async function improve(
   state: SearchState,
   parent: number,
@@ -128,7 +134,7 @@ async function improve(
 const sameTexts = (a: Candidate, b: Candidate): boolean =>
   JSON.stringify(a.components) === JSON.stringify(b.components);
 
-/** On the rows that both have played without failing. */
+/** Compares means over the rows that both candidates have played without a failure. */
 function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate): boolean {
   const gains = rows.flatMap((row) => {
     const [after, before] = [child.played[row]?.reward, parent.played[row]?.reward];
@@ -137,7 +143,7 @@ function isBetterOn(rows: readonly number[], child: Candidate, parent: Candidate
   return gains.length > 0 && mean(gains) > 0;
 }
 
-/** Plays those of the rows that the candidate has not played yet. */
+/** Plays the given rows that the candidate has not played yet. */
 async function ensurePlayed(
   state: SearchState,
   at: number,

@@ -1,4 +1,7 @@
-/** `tunePrompt`: searches for better texts of an agent, its system prompt above all. Weights are not trained. */
+/**
+ * `tunePrompt`: searches for better texts of an agent, mainly its system prompt. No weights are
+ * trained.
+ */
 import {
   ConfigError,
   createRuntime,
@@ -28,18 +31,26 @@ import { search } from './search.js';
 import { digestOf, meanReward, openState, saveJson } from './search-state.js';
 
 export interface PromptTuneConfig {
-  /** The model that writes prompts: one of a service with `baseUrl`, or an object with `chat`. */
+  /** Model that rewrites texts: one of a service with `baseUrl`, or an object with `chat`. */
   readonly proposer: TunerModelFields | Proposer;
-  /** Runs of the agent, in selection rows: light 8 times their number, medium 20, heavy 50. @default "light" */
+  /**
+   * Budget of agent runs, as a multiple of the number of selection rows: light 8, medium 20, heavy
+   * 50.
+   * @default "light"
+   */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
-  /** Most runs of the agent on training rows. @default that of `optimizationLevel` */
+  /** Limit on agent runs on training rows. @default from `optimizationLevel` */
   readonly maxCalls?: number;
-  /** Rows that a new text has to do better on before it plays the selection rows. @default 3 */
+  /**
+   * Number of rows on which a new text must do better before it plays the selection rows.
+   * @default 3
+   */
   readonly batchSize?: number;
-  /** A row with this reward has nothing to improve. @default 1 */
+  /** Reward at which a row needs no improvement. @default 1 */
   readonly perfectReward?: number;
   /**
-   * Folder of the search, which a killed one is continued from, and of its result, `prompt.json`.
+   * Folder for the state of the search, from which an interrupted search continues, and for the
+   * result, `prompt.json`.
    * @default nothing is stored
    */
   readonly directory?: string;
@@ -53,10 +64,13 @@ export interface PromptTuneConfig {
 
 export interface TunePromptOptions<Row = RawTask, Response = unknown> {
   readonly workflowFunc: PromptWorkflowType<Row, Response>;
-  /** Its `feedback` is what the proposer learns from. */
+  /** Judge whose `feedback` the proposer learns from. */
   readonly judgeFunc: JudgeType<Row, Response>;
   readonly initSystemPrompt: string;
-  /** More texts to tune, by name, such as `tool:search`. @default the system prompt alone */
+  /**
+   * Further texts to tune, keyed by name, such as `tool:search`.
+   * @default only the system prompt
+   */
   readonly components?: Components;
   /** `totalSteps` limits the number of rows. */
   readonly trainDataset: DatasetFields;
@@ -72,20 +86,24 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
 export interface TunedPrompt {
   /** The system prompt. */
   readonly prompt: string;
-  /** All texts by name. */
+  /** All texts, keyed by name. */
   readonly components: Components;
   /**
-   * `trainset_reward` (of the first texts, on the selection rows), `trainset_reward_best`, `prompts_tried` (attempts),
-   * `prompts_kept`, `calls` and `failed_rows`; with an evaluation set also `valset_reward`,
-   * `valset_reward_best`, the bounds of the 95 % interval of their difference, `valset_difference_low` and
-   * `valset_difference_high`, and, unless the first is 0, `valset_improvement` in percent.
+   * `trainset_reward` (of the original texts on the selection rows), `trainset_reward_best`,
+   * `prompts_tried` (attempts), `prompts_kept`, `calls` and `failed_rows`. With an evaluation set
+   * also `valset_reward`, `valset_reward_best`, and the 95 % interval of their difference,
+   * `valset_difference_low` to `valset_difference_high`; unless `valset_reward` is 0, also
+   * `valset_improvement` in percent.
    */
   readonly metrics: Metrics;
 }
 
-/** Runs of the agent for each selection row. */
+/** Agent runs per selection row. */
 const levels = { light: 8, medium: 20, heavy: 50 } as const;
-/** A third of the training rows, at most so many, choose among candidates; the proposer sees the others. */
+/**
+ * A third of the training rows, up to this number, are selection rows; the proposer sees the
+ * others.
+ */
 const mostSelectionRows = 40;
 
 const schema = z.object({
@@ -100,11 +118,12 @@ const schema = z.object({
 });
 
 /**
- * Improves one text at a time: the proposer sees a few tasks with responses, rewards and feedback and
- * writes it anew; a text that does better on the same tasks is kept. The candidate with the best mean reward
- * on selection rows, which the proposer never sees, wins. Rows that fail count for no prompt.
- * @throws ConfigError or InvalidFunctionError for invalid arguments, or a directory of another search;
- * TaskError for the data set; ModelError of the proposer; WorkflowError when all rows fail
+ * Improves one text at a time: the proposer sees a few tasks with responses, rewards and feedback,
+ * and rewrites the text. The new text is kept if it does better on the same tasks. The result is
+ * the candidate with the highest mean reward on the selection rows, which the proposer never sees.
+ * Rows that fail are not counted.
+ * @throws ConfigError or InvalidFunctionError for invalid arguments, or a directory of another
+ * search; TaskError for the data set; ModelError of the proposer; WorkflowError if all rows fail
  */
 export async function tunePrompt<Row = RawTask, Response = unknown>(
   options: TunePromptOptions<Row, Response>,
@@ -149,14 +168,14 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
   return tuned;
 }
 
-/** With too few rows for two parts, both parts are all of them. */
+/** Splits rows into selection and feedback. With fewer than three rows, both get all rows. */
 function split(order: readonly number[]) {
   const count = Math.min(mostSelectionRows, Math.ceil(order.length / 3));
   if (order.length < 3) return { selection: order, feedback: order };
   return { selection: order.slice(0, count), feedback: order.slice(count) };
 }
 
-/** First and best texts on rows of which neither proposer nor selection knows, row by row. */
+/** Compares the first and the best texts on rows that the search never used, paired by row. */
 async function compare(
   play: PlayRows,
   rows: readonly RawTask[],

@@ -20,9 +20,8 @@ export interface DryRunOptions {
 }
 
 /**
- * Failures are retried as in training, because an agent may fail on the output of an untrained
- * model.
- * @throws InvalidOutputError of the function; WorkflowError DRY_RUN_FAILED when no attempt succeeds
+ * Retries failures as in training, because an agent may fail on the output of an untrained model.
+ * @throws InvalidOutputError of the function; WorkflowError DRY_RUN_FAILED if every attempt fails
  */
 export async function dryRun({
   config,

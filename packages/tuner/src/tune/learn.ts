@@ -1,5 +1,6 @@
 /**
- * `learn`: the older form of `tune`, with a workflow function that returns its reward and a file.
+ * `learn`: the older form of `tune`. It takes a configuration file and a workflow function that
+ * returns its reward.
  */
 import type { RawTask } from '@trinity-rft/core';
 import type { RunSummary } from '@trinity-rft/launcher';
@@ -37,7 +38,7 @@ export type LearnWorkflow<Row = RawTask, Model = AgentModel> = (
   input: WorkflowInput<Row, Model>,
 ) => number | Promise<number>;
 
-/** Options; without `adapter`, the model is an {@link AgentModel}. */
+/** Options. Without `adapter`, the model is an {@link AgentModel}. */
 export interface LearnOptions<Row = RawTask, Model = AgentModel> extends RunSettings {
   readonly workflowFunc: LearnWorkflow<Row, Model>;
   readonly config: LearnConfig;
@@ -45,12 +46,15 @@ export interface LearnOptions<Row = RawTask, Model = AgentModel> extends RunSett
   readonly adapter?: ModelAdapter<Model>;
 }
 
-/** With an adapter, which other model types require. */
+/** Options with an adapter, which model types other than {@link AgentModel} require. */
 export type AdaptedLearnOptions<Row, Model> = LearnOptions<Row, Model> & {
   readonly adapter: ModelAdapter<Model>;
 };
 
-/** Trains like `tune`. @throws InvalidOutputError when the function returns no finite number */
+/**
+ * Trains like `tune`.
+ * @throws InvalidOutputError if the function does not return a finite number
+ */
 export function learn<Row = RawTask>(options: LearnOptions<Row>): Promise<RunSummary>;
 export function learn<Row, Model>(options: AdaptedLearnOptions<Row, Model>): Promise<RunSummary>;
 export async function learn<Row, Model>({

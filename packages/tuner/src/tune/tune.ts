@@ -15,32 +15,35 @@ import { plan, type ConfigFile, type PlanSettings } from '../config/plan.js';
 
 /** Settings that are not part of the configuration. */
 export interface RunSettings {
-  /** Interrupts after the current step, with a checkpoint from which the same call resumes. */
+  /** Interrupts after the current step and saves a checkpoint, from which the same call resumes. */
   readonly signal?: AbortSignal;
-  /** Shows the progress. @default standard output */
+  /** Terminal for the progress. @default standard output */
   readonly terminal?: Terminal;
   /** True to run the first row once before training. @default true */
   readonly dryRun?: boolean;
 }
 
-/** Options; without `adapter`, the model is an {@link AgentModel}. */
+/** Options. Without `adapter`, the model is an {@link AgentModel}. */
 export interface TuneOptions<Row = RawTask, Response = unknown, Model = AgentModel>
   extends PlanSettings, RunSettings {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
-  /** Its reward replaces that of the workflow function. @default the workflow function's reward */
+  /**
+   * Judge whose reward replaces that of the workflow function.
+   * @default the workflow function's reward
+   */
   readonly judgeFunc?: JudgeType<Row, Response, Model>;
   /** Creates the model objects of your framework. */
   readonly adapter?: ModelAdapter<Model>;
 }
 
-/** With an adapter, which other model types require. */
+/** Options with an adapter, which model types other than {@link AgentModel} require. */
 export type AdaptedTuneOptions<Row, Response, Model> = TuneOptions<Row, Response, Model> & {
   readonly adapter: ModelAdapter<Model>;
 };
 
 /**
- * Trains. Checkpoints and curves go to `checkpoints/<project>/<experiment>/`; an experiment with
- * the same name resumes.
+ * Trains the model. Checkpoints and curves are written to `checkpoints/<project>/<experiment>/`; an
+ * experiment of the same name is resumed.
  * @throws InvalidFunctionError, ConfigError or TaskError for invalid functions, arguments, files or
  * data; InvalidOutputError or WorkflowError DRY_RUN_FAILED from the dry run
  */
