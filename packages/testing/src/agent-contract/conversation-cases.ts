@@ -1,4 +1,7 @@
-/** Cases of conversations: what the framework does, and that every sampled token is recorded. */
+/**
+ * Cases of conversations: they check the framework's behaviour, and that every sampled token is
+ * recorded.
+ */
 import { expect, it } from 'vitest';
 import { conversations, expectationOf, type ConversationName } from './expected.js';
 import type { AgentContract } from './fixture.js';
@@ -61,7 +64,7 @@ export function expectExactRecords({
   }
 }
 
-/** Checks that every prompt, except the first and forked ones, continues the previous call. */
+/** Checks that each prompt except the first and forked ones continues the previous call. */
 function expectContinuedPaths({ sampled, metrics }: Played): void {
   const forks = Object.values(forksOf(metrics)).reduce((sum, count) => sum + count, 0);
   const continued = sampled.slice(1).filter((call, i) => startsWith(call, sampled[i]!)).length;

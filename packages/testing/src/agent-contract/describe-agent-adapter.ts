@@ -5,9 +5,9 @@ import type { AgentContract } from './fixture.js';
 import { rolloutCases } from './rollout-cases.js';
 
 /**
- * Call it at the top level of a test file, once per API of the framework:
- * `describeAgentAdapter('AI SDK', { open, createAgent, ... })`. Conversations are scripted, so no
- * weights are needed. Tests whole answers and streams.
+ * Call it at the top level of a test file, once per API of the framework: `describeAgentAdapter('AI
+ * SDK', { open, createAgent, ... })`. Conversations are scripted, so no weights are needed. Tests
+ * both complete answers and streams.
  */
 export function describeAgentAdapter<Endpoint>(
   name: string,

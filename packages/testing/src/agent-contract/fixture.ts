@@ -4,14 +4,14 @@ import type { Sampler } from '@trinity-rft/core/engine';
 import type { Deviation } from './expected.js';
 import type { AgentMode } from './expected.js';
 
-/** One run of an agent. The settings of the framework are made from its `Endpoint`. */
+/** One run of an agent. The integration derives the framework's settings from `endpoint`. */
 export interface AgentRun<Endpoint> {
   readonly endpoint: Endpoint;
   /** The user's message. */
   readonly question: string;
   /** True to use the framework's streaming call. */
   readonly streamed: boolean;
-  /** To be passed to the framework. */
+  /** Signal to pass to the framework. */
   readonly signal: AbortSignal;
   /** Settings to pass to the framework, if it supports them; usually empty. */
   readonly settings: { readonly temperature?: number; readonly seed?: number };
@@ -43,8 +43,8 @@ export interface AgentRollout<Endpoint> {
 export interface AgentContract<Endpoint> {
   /**
    * Opens the endpoint of one rollout, with the chat template `chatml`, the tool call parser
-   * `hermes`, the reasoning parser `qwen3`, and a tokenizer for printable ASCII. `signal` is the
-   * run's.
+   * `hermes`, the reasoning parser `qwen3`, and a tokenizer for printable ASCII. `signal` is that
+   * of the run.
    */
   readonly open: (options: {
     readonly sampler: Sampler;
@@ -58,7 +58,7 @@ export interface AgentContract<Endpoint> {
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
   /** @default ['whole', 'streamed'] */
   readonly modes?: readonly AgentMode[];
-  /** Rollouts of one agent object at a time. @default 64 */
+  /** Number of concurrent rollouts of one agent object. @default 64 */
   readonly concurrentRollouts?: number;
   /** Known differences of the framework. */
   readonly deviations?: readonly Deviation[];

@@ -20,21 +20,24 @@ export interface EngineContract {
    * neither flat nor sharp.
    */
   readonly open: () => Promise<Engine>;
-  /** The cases use ids from 0 to this, exclusive. At least 8. */
+  /** Exclusive upper bound of the token ids in the cases; at least 8. */
   readonly vocabSize: number;
   /** Maximum difference between two ways to compute a log-probability, in nats. @default 1e-5 */
   readonly tolerance?: number;
-  /** A learning rate with which a few AdamW updates improve the loss. @default 0.003 */
+  /** Learning rate at which a few AdamW updates improve the loss. @default 0.003 */
   readonly learningRate?: number;
-  /** Temperatures at which the sampler can score a text. @default "any" */
+  /** Temperatures at which the sampler can score a text; `one` means only 1. @default "any" */
   readonly scoresAt?: 'any' | 'one';
-  /** Weights of sequences in flight when others are adopted. @default "kept" */
+  /**
+   * Weights with which sequences in progress continue after `adopt`: their own or the new ones.
+   * @default "kept"
+   */
   readonly inFlight?: 'kept' | 'replaced';
-  /** It has `forwardBackward`. @default false */
+  /** True if the engine has `forwardBackward`. @default false */
   readonly onePass?: boolean;
 }
 
-/** The tools of the cases. */
+/** Helpers for the cases. */
 export interface EngineFixture extends Required<EngineContract> {
   /** Opens an engine and closes it afterwards, even after a failure. */
   readonly withEngine: <T>(work: (engine: Engine) => Promise<T>) => Promise<T>;
@@ -113,13 +116,13 @@ export async function sampleOne(
   return first!;
 }
 
-/** Largest |a - b| over two lists of one length; infinity when the lengths differ. */
+/** Largest |a - b| over two lists; infinity if their lengths differ. */
 export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) return Infinity;
   return Array.from(a).reduce((worst, value, i) => Math.max(worst, Math.abs(value - b[i]!)), 0);
 }
 
-/** A temporary folder. */
+/** Runs `work` with a path in a temporary folder, and removes the folder afterwards. */
 export async function withFolder<T>(work: (directory: string) => Promise<T>): Promise<T> {
   const root = await mkdtemp(join(tmpdir(), 'engine-contract-'));
   try {

@@ -16,7 +16,7 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
   const uniform = (rows: TokenBatch, value: number): Float32Array =>
     new Float32Array(responseTokens(rows.rows)).fill(value);
 
-  /** The update from gradients that differ between tokens, in one call or several. */
+  /** One update from gradients that differ between tokens, added in one call or several. */
   const stepWith = async (
     engine: Engine,
     rows: TokenBatch,
@@ -29,7 +29,7 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
   };
   const uneven = (): Float32Array => uniform(batch(), 0).map((_, i) => ((i % 5) - 2.5) / 16);
 
-  /** An update by PPO's loss, every fourth token of which has `other` times its gradient. */
+  /** An update with PPO's loss, in which every fourth token has `other` times its gradient. */
   const stepKnown = async (
     { trainer }: Engine,
     passes: 'one pass' | 'two passes',

@@ -1,4 +1,4 @@
-/** Contract cases: `score`, log-probabilities with the weights of the sampler. */
+/** Contract cases: `score`, the log-probabilities of given texts by the sampler's weights. */
 import { ModelError, CancelledError } from '@trinity-rft/core';
 import type { Engine, TokenRow } from '@trinity-rft/core/engine';
 import { describe, expect, it, type TestContext } from 'vitest';

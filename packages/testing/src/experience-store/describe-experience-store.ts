@@ -7,7 +7,7 @@ import { orderCases } from './order-cases.js';
 import { waitingCases } from './waiting-cases.js';
 
 interface ExperienceStoreContract {
-  /** True if the store survives its process and has one owner at a time. @default false */
+  /** True if the store outlives its process and has one owner at a time. @default false */
   readonly durable?: boolean;
 }
 

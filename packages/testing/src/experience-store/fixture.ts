@@ -11,7 +11,7 @@ export interface ExperienceStoreOptions {
   readonly capacity?: number;
 }
 
-/** Opens the store in `folder`. A durable store contains what earlier calls stored there. */
+/** Opens the store in `folder`. A durable store still contains what was stored there before. */
 export type CreateExperienceStore = (
   folder: string,
   options: ExperienceStoreOptions,
@@ -55,12 +55,12 @@ export function range(from: number, to: number, policyVersion = 0): Experience[]
   return Array.from({ length: to - from }, (_, i) => numbered(from + i, policyVersion));
 }
 
-/** The numbers of the leased experiences; `undefined` without a lease. */
+/** Numbers of the leased experiences; `undefined` if there is no lease. */
 export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefined {
   return lease?.experiences.map((experience) => experience.info['n']);
 }
 
-/** Takes without waiting, and fails the test if the experiences are not there. */
+/** Takes experiences without waiting, and fails the test if they are not there. */
 export async function takeNow(
   store: ExperienceStore,
   count: number,

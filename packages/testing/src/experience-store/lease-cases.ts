@@ -118,7 +118,7 @@ export function leaseCases(create: CreateExperienceStore): void {
   });
 }
 
-/** One lease of `count` per step. */
+/** Takes and acknowledges one lease of `count` experiences per step. */
 export async function trainSteps(
   store: ExperienceStore,
   steps: readonly number[],

@@ -15,7 +15,7 @@ export const createAdamState = (size: number): AdamState => ({
 });
 
 /**
- * One update in place. A gradient that is not finite changes nothing.
+ * Updates the weights in place. A gradient that is not finite changes nothing.
  * @see Loshchilov & Hutter, arXiv:1711.05101, algorithm 2
  */
 export function adamStep(

@@ -2,7 +2,7 @@
 import { createRandom, EngineError } from '@trinity-rft/core';
 
 export interface Bigram {
-  /** V */
+  /** V, the number of token ids. */
   readonly vocabSize: number;
   /** Row-major [V, V]: the logit of token j after token i is at `i * V + j`. */
   readonly weights: Float64Array;
@@ -22,7 +22,7 @@ export interface Distribution {
   readonly logprobs: Float64Array;
   /** -sum p log p, in nats. */
   readonly entropy: number;
-  /** H sum p^2 + sum p^2 log p. */
+  /** H sum p^2 + sum p^2 log p, where H is the entropy. */
   readonly necs: number;
 }
 
@@ -64,7 +64,7 @@ export function addGradient(
   }
 }
 
-/** @throws EngineError when an id is outside of the vocabulary */
+/** @throws EngineError if an id is outside the vocabulary */
 export function assertTokens(vocabSize: number, tokens: Int32Array, what: string): void {
   const invalid = tokens.findIndex((token) => token < 0 || token >= vocabSize);
   if (invalid < 0) return;

@@ -40,7 +40,9 @@ function flatten({ step, first, second }: AdamState): Float64Array {
   return values;
 }
 
-/** @throws CheckpointError when the folder is not such a checkpoint, or has another size */
+/**
+ * @throws CheckpointError if the folder is not such a checkpoint, or has another vocabulary size
+ */
 export async function loadFolder(
   directory: string,
   size: number,

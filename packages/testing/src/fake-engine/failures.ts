@@ -7,7 +7,7 @@ export interface Failures<Verb extends string> {
    * @throws the injected error once; EngineError after {@link close}
    */
   enter(verb: Verb): void;
-  /** The next call of `verb` rejects with `error` and changes nothing. */
+  /** Makes the next call of `verb` reject with `error` and change nothing. */
   failNext(verb: Verb, error: Error): void;
   close(): void;
 }

@@ -1,6 +1,6 @@
 /**
  * A small, exact engine: a bigram softmax model in float64 with real gradients, AdamW, published
- * weights and checkpoints. It learns in milliseconds what depends on the previous token only.
+ * weights and checkpoints. It learns in milliseconds whatever depends only on the previous token.
  */
 import { ModelError, type Clock, EngineError, throwIfAborted } from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine, TokenRow } from '@trinity-rft/core/engine';
@@ -12,7 +12,7 @@ import { sampleChoice } from './sampling.js';
 import { backwardPass, forwardPass } from './trainer.js';
 
 export interface FakeEngineOptions {
-  /** V; memory is V * V. @default 16 */
+  /** V, the number of token ids; memory is V * V. @default 16 */
   readonly vocabSize?: number;
   /** Seed of the initial logits. @default 0 */
   readonly seed?: number;
@@ -24,7 +24,7 @@ export interface FakeEngineOptions {
   readonly decode?: (tokens: readonly number[]) => string;
   /** Duration of one call of `sample` on `clock`, in milliseconds. @default 0 */
   readonly sampleMs?: number;
-  /** Required with `sampleMs`. */
+  /** Required if `sampleMs` is set. */
   readonly clock?: Clock;
 }
 
@@ -33,7 +33,7 @@ type FakeEngineVerb = Exclude<keyof TrainEngine, 'stats'> | 'sample' | 'adopt' |
 export interface FakeEngine extends Engine {
   /** A copy of the current weights. [V, V] */
   weights(): Float64Array;
-  /** The next call of `verb` rejects with `error` and changes nothing. */
+  /** Makes the next call of `verb` reject with `error` and change nothing. */
   failNext(verb: FakeEngineVerb, error: Error): void;
 }
 
@@ -48,7 +48,7 @@ interface State {
   serving: { readonly version: number; readonly model: Bigram };
 }
 
-/** A {@link fakeEngine} that samples with the weights of a folder that another one has saved. */
+/** A {@link fakeEngine} with the weights of a folder that another one saved. */
 export async function openFakeEngine(
   folder: string | undefined,
   options: FakeEngineOptions = {},
@@ -59,7 +59,7 @@ export async function openFakeEngine(
   return engine;
 }
 
-/** An engine whose model is a table of bigrams: exact gradients, in microseconds. */
+/** An engine whose model is a table of bigrams. It computes exact gradients in microseconds. */
 export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const initial = createBigram(options.vocabSize ?? 16, options.seed ?? 0, options.scale ?? 0.5);
   const state: State = {

@@ -9,7 +9,7 @@ import { createFailures } from './failures.js';
 import { assertLength, eachResponseToken, responseOffsets } from './trainer.js';
 
 export interface FakeValueEngineOptions {
-  /** V. @default 16 */
+  /** V, the number of token ids. @default 16 */
   readonly vocabSize?: number;
   /** Seed of the initial values. @default 0 */
   readonly seed?: number;
@@ -20,13 +20,13 @@ export interface FakeValueEngineOptions {
 type FakeValueVerb = Exclude<keyof ValueEngine, 'stats' | 'close'>;
 
 export interface FakeValueEngine extends ValueEngine {
-  /** A copy of the current values, one per last token of a state. [V] */
+  /** A copy of the current values; a state's value is that of its last token. [V] */
   weights(): Float64Array;
-  /** The next call of `verb` rejects with `error` and changes nothing. */
+  /** Makes the next call of `verb` reject with `error` and change nothing. */
   failNext(verb: FakeValueVerb, error: Error): void;
 }
 
-/** A critic whose model is a table of values, one for each token. */
+/** A critic whose model is a table with one value per token. */
 export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValueEngine {
   const { vocabSize = 16, seed = 0, scale = 0.5 } = options;
   const random = createRandom(seed);
@@ -73,7 +73,7 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
   };
 }
 
-/** The state in which a token is sampled has the value of the token before it. */
+/** The value of a state, in which a token is sampled, is that of the token before it. */
 function valuePass(weights: Float64Array, batch: TokenBatch): ValuePass {
   const offsets = responseOffsets(weights.length, batch);
   const values = new Float32Array(offsets.at(-1)!);

@@ -53,7 +53,7 @@ export async function sampleChoice(
 
 /**
  * The distribution to sample from, most likely tokens first: without banned ids, then with
- * temperature, top-k and top-p, renormalised after each.
+ * temperature, top-k and top-p, renormalised after each of these.
  */
 function processed(
   model: Bigram,

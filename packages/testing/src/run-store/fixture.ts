@@ -1,4 +1,4 @@
-/** Shared by the cases of the run store contract: members, plans and results. */
+/** Shared by the cases of the run store contract: workers, plans and results. */
 import { createExperience, type Experience } from '@trinity-rft/core';
 import type {
   ExplorePlan,
@@ -10,22 +10,22 @@ import type {
 } from '@trinity-rft/core/store';
 import { onTestFinished } from 'vitest';
 
-/** One database, as several processes see it. */
+/** One database that several processes open. */
 export interface RunStoreUnderTest {
   /**
-   * A further process that shares the run.
-   * @param onWrite called with every transaction that writes, before it is done: a copy that the test
-   * may let arrive at any time
+   * Opens the run as a further process.
+   * @param onWrite called before each writing transaction, with a function that sends the
+   * transaction once more, so that a test can let the copy arrive at any time
    */
   open(onWrite?: (copy: () => Promise<unknown>) => void): Promise<RunStore>;
-  /** The same database, another run. */
+  /** Opens another run in the same database. */
   openOther(): Promise<RunStore>;
-  /** Lets time pass for leases, in milliseconds. */
+  /** Advances the time for leases, in milliseconds. */
   pass(ms: number): Promise<void>;
   readonly leaseMs: number;
 }
 
-/** Called once per test; an empty database. */
+/** Opens an empty database. Called once per test. */
 export type CreateRunStore = () => Promise<RunStoreUnderTest>;
 
 export async function opened(test: RunStoreUnderTest): Promise<RunStore> {
@@ -34,7 +34,9 @@ export async function opened(test: RunStoreUnderTest): Promise<RunStore> {
   return store;
 }
 
-/** A process whose newest transaction can arrive once more, later. */
+/**
+ * Opens a store with `newest`, which returns a function that sends its latest transaction again.
+ */
 export async function openedWithCopies(
   test: RunStoreUnderTest,
 ): Promise<{ readonly store: RunStore; readonly newest: () => () => Promise<unknown> }> {
@@ -72,7 +74,7 @@ export const planOf = (step: number, count: number, isLast = false): ExplorePlan
   isLast,
 });
 
-/** Two experiences, one per run. */
+/** A result with two experiences, one per run. */
 export const resultOf = ({ batch, task }: LeasedTask): TaskResult => ({
   experiences: [0, 1].map((run) => numbered(batch, task, run)),
   outcome: { task },
@@ -89,7 +91,7 @@ export function numbered(batch: string, task: number, run: number): Experience {
   });
 }
 
-/** Leases and completes everything that is open. */
+/** Leases and completes all open tasks. */
 export async function exploreAll(store: RunStore, member: Membership): Promise<void> {
   for (const task of await store.lease(member, { count: Infinity, maxStep: Infinity }))
     await store.complete(member, task, resultOf(task));

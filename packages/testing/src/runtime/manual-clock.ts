@@ -4,9 +4,9 @@ import { type Clock, InvariantError, sleep } from '@trinity-rft/core';
 export interface ManualClock extends Clock {
   /** Number of pending `after` and `sleep` calls. */
   readonly sleeping: number;
-  /** Moves time forward. Wakes sleepers in order, and waits for the continuations of each. */
+  /** Advances the time. Wakes sleepers in order, and waits for the continuations of each. */
   advance(ms: number): Promise<void>;
-  /** Moves to the next deadline. Returns false when there is none. */
+  /** Advances to the next deadline. Returns false if there is none. */
   advanceToNext(): Promise<boolean>;
 }
 
@@ -61,7 +61,7 @@ export function manualClock(start = 0): ManualClock {
   };
 }
 
-/** The first of equal deadlines is that of the earlier call. */
+/** The earliest deadline; of equal ones, that of the earlier call. */
 function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefined {
   let found: Sleeper | undefined;
   for (const sleeper of sleepers) {

@@ -15,7 +15,7 @@ export interface RecordingLogger extends Logger {
   messages(level?: LogLevel): readonly string[];
 }
 
-/** A logger that keeps its lines, for tests to look at. */
+/** A logger that keeps its lines, so that tests can check them. */
 export function recordingLogger(): RecordingLogger {
   const lines: LogLine[] = [];
   return {

@@ -1,7 +1,7 @@
-/** A task for tests that do not care about most of it. */
+/** A task for tests that need only some of its fields. */
 import { type Task, defaultFormatArgs } from '@trinity-rft/core';
 
-/** Task 0 of batch 1, row 0 of the task set "set", to be run twice by workflow "w". */
+/** Task 0 of batch 1: row 0 of the task set "set", to be run twice by workflow "w". */
 export const testTask = (over: Partial<Task> = {}): Task => ({
   taskId: 0,
   batchId: 1,

@@ -13,7 +13,7 @@ export type ScriptedReply =
   | { readonly tokens: ArrayLike<number>; readonly logprobs: ArrayLike<number> }
   | Error;
 
-/** `call` counts the calls of `sample` from 0; `choice` goes from 0 to `n - 1`. */
+/** `call` counts the calls of `sample` from 0; `choice` runs from 0 to `n - 1`. */
 type SamplerScript = (
   prompt: Int32Array,
   options: SamplingOptions,
@@ -21,13 +21,16 @@ type SamplerScript = (
 ) => ScriptedReply;
 
 export interface ScriptedSamplerOptions {
-  /** A list, consumed one reply per choice in the order of calls, or a function of each choice. */
+  /**
+   * Replies, consumed one per choice in the order of calls, or a function that returns the reply
+   * for a choice.
+   */
   readonly script: SamplerScript | readonly ScriptedReply[];
   /** @default 4096 */
   readonly maxModelLen?: number;
   /** Duration of a call on `clock`, in milliseconds. @default 0 */
   readonly delayMs?: number;
-  /** Required with `delayMs`. */
+  /** Required if `delayMs` is set. */
   readonly clock?: Clock;
 }
 
@@ -45,8 +48,8 @@ export interface ScriptedSampler extends Sampler {
 
 /**
  * Truncates replies like a real sampler: after the first stop id, or at `maxTokens`. `adopt` only
- * sets the version. Log-probabilities that are not in the script are -0.25. Who listens for tokens
- * gets them one by one, each in a turn of the event loop of its own.
+ * sets the version. Log-probabilities that are not in the script are -0.25. A token listener gets
+ * the tokens one by one, each in its own turn of the event loop.
  */
 export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSampler {
   const { maxModelLen = 4096, delayMs = 0 } = options;

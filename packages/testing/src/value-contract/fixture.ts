@@ -6,15 +6,15 @@ import { contractRows } from '../engine-contract/fixture.js';
 export interface ValueEngineContract {
   /** Opens a critic. Every critic has the same initial weights, whose values differ by token. */
   readonly open: () => Promise<ValueEngine>;
-  /** The cases use ids from 0 to this, exclusive. At least 8. */
+  /** Exclusive upper bound of the token ids in the cases; at least 8. */
   readonly vocabSize: number;
   /** Maximum difference between two ways to compute a value. @default 1e-5 */
   readonly tolerance?: number;
-  /** A learning rate with which a few AdamW updates improve the loss. @default 0.003 */
+  /** Learning rate at which a few AdamW updates improve the loss. @default 0.003 */
   readonly learningRate?: number;
 }
 
-/** The tools of the cases. */
+/** Helpers for the cases. */
 export interface ValueFixture extends Required<ValueEngineContract> {
   /** Opens a critic and closes it afterwards, even after a failure. */
   readonly withCritic: <T>(work: (critic: ValueEngine) => Promise<T>) => Promise<T>;

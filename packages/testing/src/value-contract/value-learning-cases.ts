@@ -13,7 +13,7 @@ export function valueLearningCases({
 }: ValueFixture): void {
   const still = { learningRate, weightDecay: 0 };
 
-  /** One update from gradients that differ between tokens, added in parts. */
+  /** One update from gradients that differ between tokens, added in several parts. */
   const stepWith = async (
     critic: ValueEngine,
     parts: readonly number[],
