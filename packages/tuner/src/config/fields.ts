@@ -2,7 +2,7 @@
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 
-/** `maxModelLen: got -1; expected a number of at least 2`, for each invalid field. */
+/** A text such as `maxModelLen: got -1; expected a number of at least 2` for each invalid field. */
 export function describeIssues(error: z.ZodError): string {
   return error.issues
     .map((issue) => `${issue.path.length === 0 ? 'it' : issue.path.join('.')}: ${issue.message}`)
