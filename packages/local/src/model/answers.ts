@@ -1,4 +1,4 @@
-/** Answers of chat completions in a shorter form. */
+/** Converts answers of chat completions to a shorter form. */
 import type { OpenAI } from 'openai';
 
 export interface Usage {
@@ -12,7 +12,7 @@ export interface ChatAnswer {
   readonly toolCalls: readonly OpenAI.ChatCompletionMessageFunctionToolCall[];
   readonly finishReason: string;
   readonly usage: Usage;
-  /** To be appended to the messages of the next call. */
+  /** The message to append to the messages of the next call. */
   readonly message: OpenAI.ChatCompletionMessage;
 }
 
@@ -42,7 +42,7 @@ const usageOf = (usage: OpenAI.CompletionUsage | null | undefined): Usage => ({
   completionTokens: usage?.completion_tokens ?? 0,
 });
 
-/** Tool calls are whole: the endpoint sends each one in a single chunk. */
+/** Tool calls are complete, because the endpoint sends each one in a single chunk. */
 export async function* toParts(
   chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
 ): AsyncGenerator<ChatPart, void> {

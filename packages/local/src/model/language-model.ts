@@ -1,21 +1,21 @@
-/** The model for the AI SDK: `generateText`, `streamText`, tools, agents. */
+/** The model as a language model of the AI SDK: `generateText`, `streamText`, tools, agents. */
 import type { LocalModel } from './load-model.js';
 
-/** Settings that `createOpenAICompatible` of `@ai-sdk/openai-compatible` takes. */
+/** Settings for `createOpenAICompatible` of `@ai-sdk/openai-compatible`. */
 export interface ProviderSettings {
   readonly name: string;
   readonly baseURL: string;
   readonly fetch: typeof globalThis.fetch;
-  /** Schemas of `Output.object` are sent in full. */
+  /** Makes the provider send schemas of `Output.object` in full. */
   readonly supportsStructuredOutputs: boolean;
-  /** Requests token counts of streams too. */
+  /** Makes the provider request token counts of streams as well. */
   readonly includeUsage: boolean;
 }
 
 /**
- * Requests stay in this process.
- * @param createProvider `createOpenAICompatible` of the version that fits your `ai`
- * @returns a language model of the specification that this provider follows
+ * Its requests stay in this process.
+ * @param createProvider `createOpenAICompatible`, in the version that fits your `ai`
+ * @returns a language model of the specification version that the provider implements
  */
 export const languageModel = <Model>(
   model: Pick<LocalModel, 'name' | 'fetch'>,

@@ -1,4 +1,4 @@
-/** A model in this process: chat, streams, an OpenAI client, and the token ids below them. */
+/** Loads a model in this process: chat, streams, an OpenAI client, and sampling of token ids. */
 import { randomBytes, randomInt } from 'node:crypto';
 import path from 'node:path';
 import {
@@ -29,29 +29,36 @@ export type ChatRequest = Omit<
 > & { readonly signal?: AbortSignal };
 
 export interface LoadModelOptions {
-  /** @default llama.cpp for GGUF files, else onnx, the embedded engine */
+  /** @default llama.cpp for GGUF files, otherwise onnx, the embedded engine */
   readonly runtime?: 'onnx' | 'llama.cpp';
   /** Name of the model in answers. @default the name of its folder or file */
   readonly name?: string;
-  /** Template and parsers, in place of those that the run or `export.json` says. */
+  /** Chat template and parsers, which replace those of the run or of `export.json`. */
   readonly chat?: ChatSettings;
-  /** Model folder, or GGUF file, whose tokenizer and template are used. @default the model's own */
+  /** Model folder or GGUF file that provides tokenizer and template. @default the model's own */
   readonly tokenizer?: string;
-  /** Longest prompt and answer, in tokens. @default that of training; for llama.cpp at most 8192 */
+  /**
+   * Limit on prompt and answer together, in tokens.
+   * @default that of training; for llama.cpp at most 8192
+   */
   readonly maxModelLen?: number;
-  /** Threads that compute. @default the runtime's choice */
+  /** Number of compute threads. @default the runtime's choice */
   readonly threads?: number;
-  /** llama.cpp only: a graphics card, where there is one. @default true */
+  /** llama.cpp only: true to use a graphics card, if there is one. @default true */
   readonly gpu?: boolean;
-  /** llama.cpp only: GGUF file of a LoRA adapter over the model, whose weights are in memory once for all. @default none */
+  /**
+   * llama.cpp only: GGUF file of a LoRA adapter over the model. Models that share a file share its
+   * weights in memory.
+   * @default no adapter
+   */
   readonly adapter?: string;
-  /** llama.cpp only: number format of its cache. @default float16 */
+  /** llama.cpp only: number format of the key and value cache. @default float16 */
   readonly cache?: 'float32';
-  /** llama.cpp only: conversations answered at once; more wait. @default 4 */
+  /** llama.cpp only: number of conversations answered at once; others wait. @default 4 */
   readonly sequences?: number;
-  /** Seed for calls that name none. @default random */
+  /** Seed for calls without one. @default random */
   readonly seed?: number;
-  /** Wraps the sampler, to count or measure its calls. @default the sampler itself */
+  /** Wraps the sampler, for example to count or time its calls. @default the sampler itself */
   readonly watch?: (sampler: Sampler) => Sampler;
 }
 
@@ -59,38 +66,46 @@ export interface LocalModel {
   /** The value for `model` in requests. */
   readonly name: string;
   readonly place: ModelPlace;
-  /** `own`: the sampler of {@link modelOver}. */
+  /** `own`: a sampler passed to {@link modelOver}. */
   readonly runtime: 'onnx' | 'llama.cpp' | 'own';
   readonly format: ChatFormat;
-  /** Token ids in, token ids out. */
+  /** Samples token ids from token ids. */
   readonly sampler: Sampler;
-  /** Longest prompt and answer, in tokens. */
+  /** Limit on prompt and answer together, in tokens. */
   readonly maxModelLen: number;
   /**
-   * @throws the openai package's errors, as over HTTP: 400 with the field that is wrong, also for prompts
-   * that are too long
+   * @throws errors of the openai package, as over HTTP: 400 naming the wrong field, also if the
+   * prompt is too long
    */
   chat(messages: ChatMessages, request?: ChatRequest): Promise<ChatAnswer>;
-  /** The same in parts, as they are sampled. */
+  /** Like `chat`, but yields the answer in parts as they are sampled. */
   stream(messages: ChatMessages, request?: ChatRequest): AsyncGenerator<ChatPart, void>;
   /** Client of the `openai` package whose requests stay in this process. */
   openai(): OpenAI;
-  /** In place of `fetch`, for any library that speaks OpenAI's or Anthropic's API; the host of a URL does not matter. */
+  /**
+   * Replaces `fetch` in any library for OpenAI's or Anthropic's API; the host of a URL does not
+   * matter.
+   */
   readonly fetch: typeof globalThis.fetch;
-  /** The prompt of a conversation as the model gets it. @throws ModelError 400 when the template rejects it */
+  /**
+   * The prompt that the model gets for a conversation.
+   * @throws ModelError 400 if the template rejects it
+   */
   render(
     messages: readonly unknown[],
     tools?: readonly ToolDefinition[],
   ): { readonly text: string; readonly ids: Int32Array };
-  /** Log-probability of each token after the first `promptLength`, at temperature 1. [R] */
+  /** Log-probability of each token from index `promptLength` on, at temperature 1. [R] */
   score(tokens: Int32Array, promptLength?: number): Promise<Float32Array>;
-  /** Ends calls in progress and frees the memory. */
+  /** Aborts calls in progress and frees the memory. */
   close(): Promise<void>;
 }
 
 /**
- * @param model a run, a checkpoint, a model folder, a GGUF file, or the folder of an export: see {@link findModel}
- * @throws ConfigError when there is no model or a package is missing, CheckpointError when the model cannot be used
+ * @param model a run, a checkpoint, a model folder, a GGUF file, or the folder of an export: see
+ * {@link findModel}
+ * @throws ConfigError if there is no model or a package is missing, CheckpointError if the model
+ * cannot be used
  */
 export async function loadModel(
   model: string,
@@ -132,7 +147,7 @@ export async function loadModel(
   return localModel(watched, { kind, name, place, format, chat, seed });
 }
 
-/** @throws ConfigError when there is no template, or no parser of the name */
+/** @throws ConfigError if there is no template, or no parser of the given name */
 export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
   createChatFormat({
     tokenizer,
@@ -143,8 +158,8 @@ export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatForm
   });
 
 /**
- * The same over a sampler of your own.
- * @param place whose tokenizer, template and settings are used
+ * The same model interface over your own sampler.
+ * @param place model that provides tokenizer, template and settings
  */
 export async function modelOver(
   sampler: Sampler,
@@ -166,7 +181,7 @@ interface Parts {
   readonly seed: number | undefined;
 }
 
-/** Address that is not looked up in DNS. */
+/** A host name that never resolves, because requests stay in this process. */
 const baseURL = 'http://model.invalid/v1';
 
 function localModel(runtime: Runtime, parts: Parts): LocalModel {
@@ -225,11 +240,14 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
   };
 }
 
-/** Calls after which a new rollout model replaces the one that remembers their tokens. */
+/**
+ * A new rollout model replaces the current one, which remembers the tokens of its calls, after this
+ * many calls.
+ */
 const remembered = 500;
 
 interface Rollouts {
-  /** Continues conversations token by token, as in training. */
+  /** The rollout model in use, which continues conversations token by token, as in training. */
   current(): RecordingModel;
   clientOver(fetch: typeof globalThis.fetch): OpenAI;
 }

@@ -1,18 +1,21 @@
-/** How a model is talked to, under the keys of `explorer.rollout_model`. */
+/** Settings for chatting with a model, with the keys of `explorer.rollout_model`. */
 
-/** Plain data. `export.json` holds it under `chat`, and the settings of a run hold it by stage. */
+/** Plain data: `chat` in `export.json`, and part of each stage's settings in a run. */
 export interface ChatSettings {
   /** Jinja source. @default the template of the model's folder */
   readonly chat_template?: string;
-  /** @default none: tool calls stay in the text */
+  /** @default no parser: tool calls stay in the text */
   readonly tool_call_parser?: string;
-  /** @default none: reasoning stays in the text */
+  /** @default no parser: reasoning stays in the text */
   readonly reasoning_parser?: string;
-  /** `generic`: tools are described in the system message. @default the template describes them */
+  /** `generic`: tools are described in the system message. @default the template describes tools */
   readonly tool_prompt?: string;
   /** @default left to the template */
   readonly enable_thinking?: boolean;
-  /** Longest prompt and answer, in tokens, that the model was trained with. @default the model's own limit */
+  /**
+   * Limit on prompt and answer, in tokens, that the model was trained with.
+   * @default the model's own limit
+   */
   readonly max_model_len?: number;
 }
 
@@ -25,7 +28,7 @@ const kinds: Readonly<Record<keyof ChatSettings, 'string' | 'boolean' | 'number'
   max_model_len: 'number',
 };
 
-/** The settings among `values`; those of another type are left out. */
+/** Picks the known settings of the right type from `values`. */
 export const chatSettingsIn = (values: Readonly<Record<string, unknown>>): ChatSettings =>
   Object.fromEntries(
     Object.entries(kinds)

@@ -1,4 +1,6 @@
-/** From what a user names to one model: a run, a checkpoint, a model folder, a GGUF file or an export. */
+/**
+ * Finds the model that a user names: a run, a checkpoint, a model folder, a GGUF file or an export.
+ */
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,14 +23,17 @@ export interface ModelPlace {
   readonly chat: ChatSettings;
   /** Present for a checkpoint inside a run. */
   readonly run?: RunFacts;
-  /** Why this checkpoint of a run, as a sentence. Undefined: the model itself was named. */
+  /**
+   * Sentence that says why this checkpoint of a run was chosen. Undefined if the user named the
+   * model itself.
+   */
   readonly choice?: string;
 }
 
 /**
- * @param named folder of a run (its best checkpoint by recorded evaluations, else the last), a checkpoint,
- * any Hugging Face folder, a GGUF file, or the folder of an export
- * @throws ConfigError when there is no model
+ * @param named folder of a run (its best checkpoint by recorded evaluations, otherwise the last), a
+ * checkpoint, any Hugging Face folder, a GGUF file, or the folder of an export
+ * @throws ConfigError if there is no model
  */
 export async function findModel(named: string): Promise<ModelPlace> {
   const found = await stat(named).catch(() => undefined);
@@ -70,7 +75,7 @@ interface ExportFile {
   readonly chat?: Readonly<Record<string, unknown>>;
 }
 
-/** The `export.json` beside a model. */
+/** Content of the `export.json` beside a model; undefined if there is none. */
 async function exportOf(location: string): Promise<ExportFile | undefined> {
   const folder = isGguf(location) ? path.dirname(location) : location;
   const text = await readFile(path.join(folder, 'export.json'), 'utf8').catch(() => undefined);
@@ -94,7 +99,7 @@ async function exportedFile(folder: string): Promise<string | undefined> {
   return isGguf(place) ? place : undefined;
 }
 
-/** The checkpoint comes from the last stage that has any. */
+/** Chooses a checkpoint from the last stage that has any. */
 async function chooseCheckpoint(run: string): Promise<ModelPlace> {
   const names = (await readStages(run)).map((stage) => String(stage['stage_name']));
   for (const stage of [...names.toReversed().map((name) => path.join(run, name)), run]) {

@@ -1,14 +1,14 @@
-/** A checkpoint's record in its run: settings, base model, evaluations. */
+/** What a run recorded about a checkpoint: settings, base model, evaluations. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { isCheckpointName, readManifest } from '@trinity-rft/core/engine';
 
-/** A mean over the tasks of a set. */
+/** Mean over the tasks of an evaluation set. */
 export interface EvaluationScore {
   readonly set: string;
-  /** `reward`, else `accuracy`. */
+  /** `reward` or, if the run recorded none, `accuracy`. */
   readonly metric: string;
   readonly value: number;
   /** 95 % confidence. */
@@ -20,12 +20,12 @@ export interface RunFacts {
   readonly jobDirectory: string;
   /** Folder of the stage that wrote the checkpoint. */
   readonly stageDirectory: string;
-  /** Settings of the stage, by the paths of their keys in the YAML: `algorithm.algorithm_type`. */
+  /** Settings of the stage, keyed by their paths in the YAML: `algorithm.algorithm_type`. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** `model.model_path` of the first stage. */
   readonly base: string | undefined;
   readonly step: number;
-  /** Scores of the checkpoint's own weights. */
+  /** Scores of this checkpoint's weights. */
   readonly evaluations: readonly EvaluationScore[];
 }
 
@@ -33,7 +33,7 @@ const settingsFile = 'settings.json';
 
 export const isRun = (folder: string): boolean => existsSync(path.join(folder, settingsFile));
 
-/** Undefined for a folder that is no checkpoint inside a run. */
+/** Undefined if the folder is not a checkpoint inside a run. */
 export async function runFactsOf(checkpoint: string): Promise<RunFacts | undefined> {
   const manifest = await readManifest(checkpoint);
   const stageDirectory = path.dirname(path.resolve(checkpoint));
@@ -54,7 +54,7 @@ export async function runFactsOf(checkpoint: string): Promise<RunFacts | undefin
   };
 }
 
-/** Settings of each stage that has begun. @throws CheckpointError when the file is damaged */
+/** Settings of each stage that has started. @throws CheckpointError if the file is damaged */
 export async function readStages(
   jobDirectory: string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
@@ -77,7 +77,7 @@ export async function readStages(
   );
 }
 
-/** Complete checkpoints of a stage, by rising step. */
+/** Complete checkpoints of a stage in ascending order of steps. */
 export async function checkpointsIn(
   stageDirectory: string,
 ): Promise<readonly { readonly directory: string; readonly step: number }[]> {
@@ -92,10 +92,10 @@ export async function checkpointsIn(
   return found.flat().toSorted((a, b) => a.step - b.step);
 }
 
-/** `eval/SET/METRIC/mean@N` of the weights after a train step. */
+/** Metric names of evaluation scores: `eval/SET/METRIC/mean@N`. */
 const scorePattern = /^eval\/(.+)\/(reward|accuracy)\/mean@\d+$/;
 
-/** Scores of a stage by train step. */
+/** Scores of a stage, keyed by train step. */
 export async function evaluationsIn(
   stageDirectory: string,
 ): Promise<ReadonlyMap<number, readonly EvaluationScore[]>> {

@@ -1,4 +1,4 @@
-/** Draws from a distribution as the embedded engine does: temperature, then top-k, then top-p. */
+/** Samples from a distribution like the embedded engine: temperature, then top-k, then top-p. */
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 
 export interface Probable {
@@ -9,8 +9,8 @@ export interface Probable {
 type Cut = Required<Pick<SamplingOptions, 'temperature' | 'topP' | 'topK'>>;
 
 /**
- * The distribution that is left, which sums to 1.
- * @param full log-probabilities at temperature 1, falling
+ * The distribution after the cuts, which sums to 1.
+ * @param full log-probabilities at temperature 1, in descending order
  */
 export function cutDistribution(
   full: readonly Probable[],
@@ -31,7 +31,7 @@ export function cutDistribution(
 }
 
 /**
- * The token at the position `uniform` of the cumulated distribution.
+ * The token at position `uniform` of the cumulative distribution.
  * @param uniform in [0, 1)
  */
 export function drawFrom(distribution: readonly Probable[], uniform: number): Probable | undefined {

@@ -1,6 +1,7 @@
 /**
- * GGUF files, in llama.cpp through the npm package node-llama-cpp. Token ids go in and come out: prompts
- * are rendered by the model's template, not by node-llama-cpp's chat session, which writes tools in its own prose.
+ * GGUF files in llama.cpp, through the npm package node-llama-cpp. It takes and returns token ids:
+ * prompts are rendered by the model's own template, because node-llama-cpp's chat session describes
+ * tools in its own words.
  */
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
@@ -32,20 +33,23 @@ export interface LlamaRuntimeOptions {
   readonly tokenizer: Tokenizer;
   /** @default the model's own limit, at most 8192 */
   readonly maxModelLen: number | undefined;
-  /** @default one core fewer than the machine has: threads that compete for a core slow llama.cpp down many times */
+  /**
+   * @default one core fewer than the machine has, because threads that compete for a core make
+   * llama.cpp many times slower
+   */
   readonly threads: number | undefined;
-  /** Graphics card. @default true where node-llama-cpp finds one */
+  /** True to use a graphics card. @default true if node-llama-cpp finds one */
   readonly gpu: boolean | undefined;
-  /** GGUF file of a LoRA adapter over the model. @default none */
+  /** GGUF file of a LoRA adapter over the model. @default no adapter */
   readonly adapter: string | undefined;
-  /** Number format of the key and value cache. @default llama.cpp's, float16 */
+  /** Number format of the key and value cache. @default float16, as in llama.cpp */
   readonly cache: 'float32' | undefined;
-  /** Conversations answered at once; more wait. @default 4 */
+  /** Number of conversations answered at once; others wait. @default 4 */
   readonly sequences: number | undefined;
 }
 
 /**
- * @throws ConfigError when node-llama-cpp is not installed, CheckpointError when llama.cpp rejects the
+ * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the
  * file
  */
 export async function openLlamaRuntime(
@@ -100,11 +104,11 @@ export async function openLlamaRuntime(
 
 interface SharedModel {
   readonly model: LlamaModel;
-  /** Frees the weights with the last user. */
+  /** Frees the weights if this was their last user. */
   release(): Promise<void>;
 }
 
-/** Weights of a file are in memory once, however many adapters and names use them. */
+/** Weights of each file are in memory only once, even if several adapters and names use them. */
 const models = new Map<string, { readonly opened: Promise<LlamaModel>; users: number }>();
 
 async function share(
@@ -148,7 +152,7 @@ async function share(
   }
 }
 
-/** @throws ModelError 400 for what llama.cpp is not asked to do here */
+/** @throws ModelError 400 for options that this runtime does not support */
 function refuse({ grammar }: SamplingOptions): void {
   if (grammar !== undefined)
     throw new ModelError(
@@ -172,10 +176,10 @@ interface OneSample {
   readonly onTokens: TokenListener | undefined;
 }
 
-/** Tokens of a prompt that are read at once. */
+/** Number of prompt tokens that are evaluated in one call. */
 const piece = 256;
 
-/** The defaults of node-llama-cpp cut the distribution. */
+/** Overrides the defaults of node-llama-cpp, which cut the distribution. */
 const uncut = { topK: 0, topP: 1, minP: 0 } as const;
 
 async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequence> {
@@ -227,7 +231,7 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
   };
 }
 
-/** Each token draws from a seed of its own, so that a choice does not depend on what else is sampled. */
+/** Seed of one token, so that a choice does not depend on what is sampled beside it. */
 const seedOf = (seed: number, choice: number, position: number): number =>
   deriveSeed(seed, choice, position);
 
@@ -236,13 +240,14 @@ interface NextToken extends Probable {
   readonly ranked: readonly Probable[];
 }
 
-/** OpenAI's most alternatives per token. */
+/** Maximum number of alternatives per token in OpenAI's API. */
 const mostRanked = 20;
 
 /**
- * llama.cpp draws where only the temperature changes the distribution, and reports the probability of that
- * token alone. It applies top-k and top-p before the temperature, so with these the whole distribution is fetched.
- * The log-probability of a greedy choice is that at temperature 1.
+ * llama.cpp draws the token if only the temperature changes the distribution, and reports the
+ * probability of that token only. It applies top-k and top-p before the temperature, unlike
+ * training, so with these the whole distribution is fetched. The log-probability of a greedy choice
+ * is that at temperature 1.
  */
 async function nextToken(
   sequence: LlamaContextSequence,
@@ -286,7 +291,7 @@ function biasAgainst({ library, model }: LlamaParts, ids: readonly number[]): To
   return bias;
 }
 
-/** The last tokens are enough: a stop string has at most as many tokens as bytes. */
+/** Checks only the last tokens: a stop string has at most as many tokens as bytes. */
 function completedBy(
   tokenizer: Tokenizer,
   tokens: readonly number[],
@@ -299,10 +304,12 @@ function completedBy(
     .toSorted((a, b) => text.indexOf(a) + a.length - (text.indexOf(b) + b.length))[0];
 }
 
-/** Positions whose distributions are in memory at once: each is a list of the whole vocabulary. */
+/**
+ * Number of positions whose distributions are in memory at once; each covers the whole vocabulary.
+ */
 const scored = 16;
 
-/** @throws ModelError 400 for a row without a prompt, or one that does not fit */
+/** @throws ModelError 400 if the row has no prompt or is too long */
 async function scoreRow(
   {
     sequence,

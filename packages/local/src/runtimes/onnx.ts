@@ -1,4 +1,4 @@
-/** Model folders, in the embedded engine. */
+/** Model folders in the embedded engine. */
 import { tokenByteTable, type Tokenizer } from '@trinity-rft/chat';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { Runtime } from './runtime.js';
@@ -9,7 +9,7 @@ interface OnnxRuntimeOptions {
   readonly threads: number | undefined;
 }
 
-/** @throws CheckpointError when the folder cannot be used */
+/** @throws CheckpointError if the folder cannot be used */
 export async function openOnnxRuntime(
   folder: string,
   { tokenizer, maxModelLen, threads }: OnnxRuntimeOptions,

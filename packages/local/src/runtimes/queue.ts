@@ -1,8 +1,8 @@
-/** Hands out a fixed number of things, in the order of the requests. */
+/** Lends a fixed number of items in the order of the requests. */
 import { CancelledError } from '@trinity-rft/core';
 
 export interface Queue<T> {
-  /** Waits for a free one, gives it to `work`, and takes it back. @throws CancelledError on abort */
+  /** Waits for a free item and lends it to `work`. @throws CancelledError on abort */
   use<R>(signal: AbortSignal | undefined, work: (item: T) => Promise<R>): Promise<R>;
 }
 

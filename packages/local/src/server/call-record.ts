@@ -1,4 +1,4 @@
-/** Numbers of one request, collected where it is answered. */
+/** Measurements of one request, collected while it is answered. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Sampler } from '@trinity-rft/core/engine';
 
@@ -16,12 +16,15 @@ interface RunningCall {
 
 const calls = new AsyncLocalStorage<RunningCall>();
 
-/** Runs `work`, whose samplers were made by {@link counted}, and fills the record meanwhile. */
+/**
+ * Runs `work` and fills the record with the calls of its samplers, which {@link counted} must have
+ * wrapped.
+ */
 export function recordCall<T>(record: CallRecord, work: () => Promise<T>): Promise<T> {
   return calls.run({ record, startedAt: performance.now() }, work);
 }
 
-/** Adds the tokens of each call to the record of the request that made it. */
+/** Adds the tokens of each call to the record of the request that made the call. */
 export const counted = (sampler: Sampler): Sampler => ({
   ...sampler,
   get policyVersion() {

@@ -1,4 +1,4 @@
-/** Models behind one address. */
+/** Serves several models at one address. */
 export {
   openModelServer,
   type LoggedRequest,

@@ -1,4 +1,7 @@
-/** Serves models over OpenAI's and Anthropic's protocols: health, readiness, metrics, request log, reload. */
+/**
+ * Serves models over OpenAI's and Anthropic's protocols, with health, readiness, metrics, a request
+ * log and reloading.
+ */
 import { randomBytes } from 'node:crypto';
 import { describeError, ModelError } from '@trinity-rft/core';
 import {
@@ -18,27 +21,37 @@ export interface ModelServerOptions extends ServedModelsOptions {
   readonly host?: string;
   /** 0 = any free port. @default 0 */
   readonly port?: number;
-  /** @default a random one */
+  /** @default a random key */
   readonly apiKey?: string;
-  /** Called with a record of each request, texts left out unless {@link logTexts}. @default no callback */
+  /**
+   * Called with a record of each request, which has no texts unless {@link logTexts}.
+   * @default no callback
+   */
   readonly onRequest?: (request: LoggedRequest) => void;
-  /** Request bodies and answers in the records. @default false */
+  /** True to include request bodies and answers in the records. @default false */
   readonly logTexts?: boolean;
-  /** Time between looks for newer checkpoints of runs. @default 30_000; 0 = never */
+  /**
+   * Interval of checks for newer checkpoints of runs, in milliseconds; 0 = no checks.
+   * @default 30_000
+   */
   readonly reloadMs?: number;
-  /** Answers what the server has no route for, to requests with the key; undefined: it does not. @default none */
+  /**
+   * Answers requests with the API key before the server's own routes do; undefined leaves a request
+   * to them.
+   * @default no callback
+   */
   readonly answerFirst?: (request: Request, models: ServedModels) => Promise<Response | undefined>;
 }
 
-/** Plain data, for one line of a log. */
+/** One line of a log, as plain data. */
 export interface LoggedRequest extends Answered {
   /** ISO 8601. */
   readonly time: string;
   /** `x-request-id` of the request, else a random one. */
   readonly id: string;
-  /** Checkpoint or file that answered. */
+  /** Checkpoint or file of the model that answered. */
   readonly location?: string;
-  /** `user` of the request. */
+  /** Field `user` of the request. */
   readonly user?: string;
   readonly request?: unknown;
   readonly response?: string;
@@ -50,8 +63,8 @@ export interface ModelServer {
   readonly apiKey: string;
   readonly models: ServedModels;
   /**
-   * New requests get 503 with `Retry-After`, those in progress are answered for up to `timeoutMs`, then the
-   * server ends.
+   * Answers new requests with 503 and `Retry-After`, gives those in progress up to `timeoutMs`, and
+   * then stops.
    */
   close(timeoutMs?: number): Promise<void>;
 }
@@ -60,7 +73,7 @@ const mostBytes = 32 * 1024 * 1024;
 const defaultReloadMs = 30_000;
 const defaultDrainMs = 30_000;
 
-/** @throws ConfigError when the port is taken, and what `loadModel` throws */
+/** @throws ConfigError if the port is taken, and the errors of `loadModel` */
 export async function openModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const { apiKey = randomBytes(24).toString('base64url'), reloadMs = defaultReloadMs } = options;
   const models = await openServedModels(options);
@@ -220,7 +233,7 @@ function entryOf(models: ServedModels, name: string): object {
   };
 }
 
-/** Stored responses are kept by the model that made them. */
+/** Asks each model in turn, because only the model that stored a response knows it. */
 async function firstFound(request: Request, models: ServedModels): Promise<Response> {
   const { url, method, headers, signal } = request;
   let response: Response | undefined;
@@ -232,7 +245,10 @@ async function firstFound(request: Request, models: ServedModels): Promise<Respo
   return response ?? new Response(undefined, { status: 404 });
 }
 
-/** Calls `sent` once the client has the whole answer, or has left. @param keep pass the text on */
+/**
+ * Calls `sent` once the client has the whole answer or has disconnected.
+ * @param keep true to pass the text to `sent`
+ */
 function whenSent(response: Response, keep: boolean, sent: (text: string) => void): Response {
   const { body, status, headers } = response;
   if (!body) {
