@@ -56,7 +56,7 @@ export function defaultTree(timestamp: string): ConfigTree {
 }
 
 /**
- * The settings as a tree to merge into `file`. In lists, entries replace those of the same name.
+ * The settings as a tree to merge into `file`. Its lists replace those of the file.
  */
 export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTree {
   const { evalDataset, auxiliaryModels, projectName, experimentName, monitorType } = settings;
