@@ -1,4 +1,4 @@
-/** What a run recorded about a checkpoint: settings, base model, evaluations. */
+/** Recorded facts about a checkpoint of a run: settings, base model, evaluations. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
