@@ -1,7 +1,12 @@
-/** `chat.ts` of an export: asks the model one question, with the template and the parser of training. */
+/**
+ * `chat.ts` of an export: asks the model one question, with the chat template and parser of
+ * training.
+ */
 import type { FormatName } from './format/formats.js';
 
-/** Ten lines that run with `node chat.ts "..."`; the packages that they import are named first. */
+/**
+ * A short program to run with `node chat.ts "..."`. Its first line names the packages to install.
+ */
 export function chatProgram(
   format: FormatName,
   {

@@ -31,44 +31,47 @@ import { writeTransformersJs } from './targets/transformers-js.js';
 import { assertRoom } from './room.js';
 
 export interface ExportOptions {
-  /** What is exported: `findModel` of `@trinity-rft/local` finds it. */
+  /** The model to export, as found by `findModel` of `@trinity-rft/local`. */
   readonly model: ModelPlace;
   readonly format: FormatName;
-  /** Number format. @default by format and size: 8 bits below a billion weights */
+  /** Number format. @default depends on format and size: 8 bits for fewer than a billion weights */
   readonly quantize?: string;
-  /** The LoRA adapter of the checkpoint, without the model that it belongs to. @default false */
+  /**
+   * True to export only the LoRA adapter of the checkpoint, without its base model.
+   * @default false
+   */
   readonly adapterOnly?: boolean;
-  /** Folder to write, which does not exist or is empty. */
+  /** Folder to write. It must not exist or be empty. */
   readonly directory: string;
-  /** @default project and name of the run, else the name of the folder */
+  /** @default project and name of the run, otherwise the name of the folder */
   readonly name?: string;
-  /** Plays prompts on both sides. @default no check */
+  /** Compares checkpoint and export by playing prompts on both. @default no check */
   readonly check?: CheckOptions;
   /**
-   * Rewards of the export beside those of the checkpoint, which an exact format does not need. Called with
-   * the export as a model.
-   * @default none are compared
+   * Measures rewards of the export and compares them with the checkpoint's. Called with the export
+   * as a model, unless its format is exact.
+   * @default no comparison
    */
   readonly compareRewards?: (exported: LocalModel) => Promise<readonly RewardComparison[]>;
   readonly signal?: AbortSignal;
-  /** Progress, line by line. @default no callback */
+  /** Called with each line of progress. @default no callback */
   readonly onProgress?: (line: string) => void;
 }
 
 /** Means over the tasks of an evaluation set. */
 export interface RewardComparison {
   readonly set: string;
-  /** `reward`, else `accuracy`. */
+  /** `reward` or, if the run recorded none, `accuracy`. */
   readonly metric: string;
   readonly checkpoint: number;
   readonly exported: number;
-  /** Runs of the exported one that failed and count as 0. */
+  /** Number of runs of the exported model that failed; they count as 0. */
   readonly failedRuns: number;
   /** 95 % confidence interval of `exported`. */
   readonly interval?: EvaluationScore['interval'];
 }
 
-/** Plain data; `export.json` holds it. */
+/** Content of `export.json`, as plain data. */
 export interface ExportReport {
   readonly version: 1;
   readonly name: string;
@@ -85,12 +88,12 @@ export interface ExportReport {
     readonly base?: string;
     readonly evaluations?: RunFacts['evaluations'];
   };
-  /** How the model is talked to, under the keys of `explorer.rollout_model`. */
+  /** Settings for chatting with the model, with the keys of `explorer.rollout_model`. */
   readonly chat: ChatSettings;
   readonly notes: readonly string[];
-  /** Undefined: not checked. */
+  /** Undefined if there was no check. */
   readonly check?: CheckResult;
-  /** Undefined: not compared. */
+  /** Undefined if rewards were not compared. */
   readonly rewards?: readonly RewardComparison[];
 }
 
@@ -102,9 +105,11 @@ const writers: Readonly<Record<FormatName, (input: TargetInput) => Promise<Writt
 };
 
 /**
- * The folder appears when it is complete; a failed check leaves it, with the faults in `export.json`.
- * @throws ConfigError for options that do not fit together, a folder in use, a full disk, a missing
- * package; CheckpointError for a damaged checkpoint, and for a model that the format cannot hold
+ * Writes the export. The folder appears once it is complete; if a check fails, it stays, and
+ * `export.json` lists the faults.
+ * @throws ConfigError for options that do not fit together, a folder in use, a full disk or a
+ * missing package; CheckpointError for a damaged checkpoint, or a model that the format cannot
+ * represent
  */
 export async function exportModel(options: ExportOptions): Promise<ExportReport> {
   const { model, format, directory, onProgress = () => undefined } = options;
@@ -183,7 +188,10 @@ async function rewardsOf(
   }
 }
 
-/** Files beside the weights: the template of training, and a program that uses the model. */
+/**
+ * Writes the files beside the weights: the chat template of training, and a program that uses the
+ * model.
+ */
 async function writeCompanions(
   { folder, adapter, chatTemplate, name, numbers }: TargetInput,
   format: FormatName,
@@ -199,13 +207,13 @@ async function writeCompanions(
   await writeFile(path.join(folder, 'chat.ts'), program);
 }
 
-/** @throws CheckpointError for a checkpoint that is not as it was written */
+/** @throws CheckpointError if a file of the checkpoint has changed since it was written */
 async function verifySource(from: string): Promise<void> {
   const manifest = await readManifest(from);
   if (manifest) await verifyFolder(from, manifest);
 }
 
-/** @throws CheckpointError when the checkpoint has none, or the format has no place for one */
+/** @throws ConfigError if the format has no adapters, CheckpointError if the checkpoint has none */
 function adapterOf(from: string, format: FormatName): string {
   if (format !== 'gguf' && format !== 'hf')
     throw new ConfigError(
@@ -233,7 +241,7 @@ async function countWeights(folder: string): Promise<number> {
   }
 }
 
-/** File names keep to what every file system and registry takes. */
+/** File name of the export, with only characters that every file system and registry allows. */
 function nameOf(from: string, facts: RunFacts | undefined): string {
   const folder = path.resolve(facts?.jobDirectory ?? from);
   // The folder of a run is PROJECT/NAME.

@@ -5,15 +5,15 @@ import { pathToFileURL } from 'node:url';
 import { createRepo, repoExists, uploadFiles } from '@huggingface/hub';
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 
-/** The export's own record stays here: it names folders of this machine. */
+/** Files that are not uploaded: the export's record names folders of this machine. */
 const kept = new Set(['export.json']);
 
 /**
- * Creates a private repository if there is none, and writes the files of the folder over its own. The hub is
- * that of `HF_ENDPOINT`, if it is set.
+ * Creates a private repository if there is none, and uploads the folder's files, replacing those of
+ * the same name. Uses the hub at `HF_ENDPOINT`, if set.
  * @param repository `OWNER/NAME`
  * @returns address of the repository
- * @throws ConfigError without a name or `HF_TOKEN`, ModelError when the hub refuses
+ * @throws ConfigError if the name or `HF_TOKEN` is missing, ModelError if the hub refuses
  */
 export async function pushFolder(
   folder: string,

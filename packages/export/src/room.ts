@@ -1,9 +1,9 @@
-/** Room on the disk for an export. */
+/** Checks the free disk space for an export. */
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 
-/** @throws ConfigError when the disk of the folder has no room for so many bytes */
+/** @throws ConfigError if the folder's disk has less than `bytes` free */
 export async function assertRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const room = bavail * bsize;

@@ -1,4 +1,7 @@
-/** Plays prompts on the checkpoint and in the target runtime, and judges how far the two are apart. */
+/**
+ * Plays prompts on the checkpoint and in the target runtime, and reports differences beyond the
+ * limits.
+ */
 import path from 'node:path';
 import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
 import { readModelConfig } from '@trinity-rft/engine-onnx';
@@ -12,18 +15,18 @@ import type { PlayedPrompt, Player } from './player.js';
 import { transformersPlayer } from './transformers-js.js';
 
 export interface CheckOptions {
-  /** @default six conversations: plain, with a system message, several turns, with tools */
+  /** @default six conversations: plain, with a system message, with several turns, with tools */
   readonly prompts?: readonly PlayedPrompt[];
-  /** Prompts that the run recorded, as text; they are played as well. @default none */
+  /** Prompt texts that the run recorded; they are played in addition. @default [] */
   readonly recorded?: readonly string[];
-  /** Tokens of a greedy answer, at most. @default 32 */
+  /** Limit on the tokens of a greedy answer. @default 32 */
   readonly answerTokens?: number;
 }
 
 export interface CheckResult extends Parity {
   /** Runtime that played the export. */
   readonly runtime: string;
-  /** Sentences; empty when the export is within its limits. */
+  /** One sentence per exceeded limit; empty if the export passes. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -31,12 +34,12 @@ export interface CheckResult extends Parity {
 interface CheckedExport {
   /** Model folder of the checkpoint. */
   readonly from: string;
-  /** Folder of the export, and its main file. */
+  /** Folder of the export; `file` is its main file. */
   readonly folder: string;
   readonly file: string;
   readonly target: FormatName;
   readonly numbers: ChosenNumbers;
-  /** The checkpoint's template and the parsers of training. */
+  /** The checkpoint's template with the parsers of training. */
   readonly format: ChatFormat;
   readonly toolCallParser: string | undefined;
   readonly contextTokens: number;
@@ -48,8 +51,8 @@ interface CheckControl {
 }
 
 /**
- * @throws ConfigError when the package of the runtime is not installed, CheckpointError when the runtime
- * rejects the export
+ * @throws ConfigError if the package of the runtime is not installed, CheckpointError if the
+ * runtime rejects the export
  */
 export async function checkExport(
   exported: CheckedExport,

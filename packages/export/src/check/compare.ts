@@ -1,41 +1,47 @@
-/** Plays prompts on the checkpoint and on its export, and measures how far the two are apart. */
+/** Plays prompts on the checkpoint and on its export, and measures the differences. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { EngineError } from '@trinity-rft/core';
 import type { PlayedPrompt, Player } from './player.js';
 
-/** `n of total`. */
+/** A share as counts: `equal` of `of`. */
 export interface Share {
   readonly equal: number;
   readonly of: number;
 }
 
 export interface Parity {
-  /** Prompts rendered by the runtime's own path; those that the checkpoint's template rejects do not count. */
+  /**
+   * Prompts rendered equally by the runtime's own code. Prompts that the checkpoint's template
+   * rejects are not counted.
+   */
   readonly renderedPrompts: Share;
-  /** Prompts that are not played: they have characters for which the tokenizer has no token, or no room for an answer. */
+  /**
+   * Number of prompts that were not played: they contain characters without a token, or leave no
+   * room for an answer.
+   */
   readonly leftOut: number;
-  /** Token ids of rendered prompts. */
+  /** Rendered prompts with equal token ids. */
   readonly tokenIds: Share;
-  /** Scored positions: prompts and the checkpoint's greedy answers. */
+  /** Number of scored positions: those of prompts and of the checkpoint's greedy answers. */
   readonly positions: number;
-  /** |difference| of log-probabilities over them, in nats. */
+  /** Mean |difference| of log-probabilities over the scored positions, in nats. */
   readonly meanDifference: number;
   readonly largestDifference: number;
-  /** Tokens of the checkpoint's greedy answers that are the export's best token, too. */
+  /** Tokens of the checkpoint's greedy answers that are also the export's most probable token. */
   readonly bestTokens?: Share;
   readonly greedyTexts: Share;
-  /** Tool calls parsed from greedy answers. */
+  /** Greedy answers with equal parsed tool calls. */
   readonly toolCalls: Share;
-  /** Tokens per second of the export while it answered, prompts included; one thread. */
+  /** Tokens per second of the export during greedy answers, including prompts; one thread. */
   readonly tokensPerSecond: number;
 }
 
 interface CompareOptions {
-  /** Parses the calls of both sides: the parser of training. */
+  /** Parses tool calls of both sides, with the parser of training. */
   readonly format: ChatFormat;
-  /** Tokens of a greedy answer, at most. */
+  /** Limit on the tokens of a greedy answer. */
   readonly answerTokens: number;
-  /** Longest prompt and answer. */
+  /** Limit on prompt and answer together, in tokens. */
   readonly mostTokens: number;
   readonly signal?: AbortSignal;
   readonly onPrompt?: (done: number, of: number) => void;
@@ -60,7 +66,7 @@ interface Sums {
 }
 
 /**
- * Log-probabilities are compared at the same ids, those of the checkpoint's tokenizer.
+ * Compares log-probabilities at the same token ids, those of the checkpoint's tokenizer.
  * @throws EngineError for a log-probability that is not finite, naming prompt and position
  */
 export async function compare(
@@ -178,13 +184,13 @@ async function addScores(
   }
 }
 
-/** -1 for a tokenizer that has a token for every text. */
+/** Id of the unknown token; -1 if the tokenizer has a token for every text. */
 function unknownId({ tokenizer }: ChatFormat): number {
   const { unk_token: unknown } = tokenizer.specialTokens;
   return unknown === undefined ? -1 : (tokenizer.tokenToId(unknown) ?? -1);
 }
 
-/** Undefined: the template rejects it. */
+/** Undefined if the template rejects the prompt. */
 async function rendered(player: Player, prompt: PlayedPrompt): Promise<string | undefined> {
   try {
     return await player.render(prompt);

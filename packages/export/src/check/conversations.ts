@@ -1,4 +1,7 @@
-/** Conversations that every check plays: plain, with a system message, several turns, tools. */
+/**
+ * Conversations that every check plays: plain, with a system message, with several turns, with
+ * tools.
+ */
 import { readFile } from 'node:fs/promises';
 import { normalizeMessages, type NormalMessage } from '@trinity-rft/chat';
 import { describeError, TaskError, type ToolDefinition } from '@trinity-rft/core';
@@ -27,7 +30,7 @@ const user = (content: string): NormalMessage => ({ role: 'user', content });
 const assistant = (content: string): NormalMessage => ({ role: 'assistant', content });
 const system: NormalMessage = { role: 'system', content: 'Answer in one short sentence.' };
 
-/** Templates that reject one of them are compared on the others. */
+/** A template that rejects some of them is compared on the others. */
 export const conversations: readonly PlayedPrompt[] = [
   { messages: [user('What is 17 + 25?')], tools: undefined },
   { messages: [system, user('Name a city in Norway.')], tools: undefined },
@@ -56,8 +59,8 @@ export const conversations: readonly PlayedPrompt[] = [
 ];
 
 /**
- * The prompts of a JSON lines file: rows with `messages` (and `tools`), or with a text under `prompt`,
- * `question`, or the key that is named.
+ * Reads prompts from a JSON lines file: rows with `messages` (and `tools`), or with a text under
+ * `promptKey` (default: `prompt` or `question`).
  * @throws TaskError naming the line
  */
 export async function readPrompts(

@@ -1,9 +1,9 @@
-/** The checkpoint as training saw it: the embedded engine, the template and the tokenizer of its folder. */
+/** The checkpoint as in training: the embedded engine with its folder's template and tokenizer. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { Player } from './player.js';
 
-/** @throws CheckpointError when the folder cannot be used */
+/** @throws CheckpointError if the folder cannot be used */
 export async function embeddedPlayer(folder: string, format: ChatFormat): Promise<Player> {
   const { tokenizer } = format;
   const engine = await createOnnxEngine({ modelPath: folder });

@@ -1,19 +1,19 @@
-/** How far an export may be from its checkpoint. */
+/** Limits on the differences between an export and its checkpoint. */
 import type { Precision } from '../format/formats.js';
 import type { Parity } from './compare.js';
 
-/** In nats, of |difference| of log-probabilities. Undefined: measured, without a limit. */
+/** Limits on |difference| of log-probabilities, in nats. Undefined: measured without a limit. */
 export interface ParityLimits {
   readonly largest?: number;
   readonly mean?: number;
-  /** Greedy texts and tool calls are to be equal. */
+  /** True if greedy texts and tool calls must be equal. */
   readonly sameTexts: boolean;
 }
 
-/** llama.cpp reads gelu from a table of float16 numbers. */
+/** Tolerance for models with gelu, which llama.cpp reads from a float16 table. */
 const tableOfGelu = 5e-3;
 
-/** Precision of an export's numbers, from exact to coarse. */
+/** Limits by the precision of the export's numbers. */
 export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): ParityLimits =>
   ({
     float32: { largest: hasGeluTable ? tableOfGelu : 1e-4, sameTexts: true },
@@ -24,7 +24,7 @@ export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): P
     less: { sameTexts: false },
   })[precision];
 
-/** One sentence per limit that is exceeded. Prompts and token ids are to be equal whatever the numbers are. */
+/** One sentence per exceeded limit. Prompts and token ids must be equal at any precision. */
 export function faultsOf(
   parity: Parity,
   { largest, mean, sameTexts }: ParityLimits,
@@ -60,7 +60,7 @@ export function faultsOf(
   ];
 }
 
-/** Below this share of equal best tokens a quantised export is another model in practice. */
+/** Below this share of equal best tokens, a quantised export is in practice a different model. */
 const fewBest = 0.9;
 
 export const warningsOf = ({ bestTokens }: Parity): readonly string[] =>

@@ -6,18 +6,22 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import type { Player, Score } from './player.js';
 
 interface LlamaPlayerOptions {
-  /** Key and value cache: float32 for files in float32, llama.cpp's default float16 for others. */
+  /**
+   * True for a float32 key and value cache, which files in float32 need; false for llama.cpp's
+   * default, float16.
+   */
   readonly exactCache: boolean;
   /** Renders with the template inside the file. */
   readonly format: ChatFormat;
 }
 
-/** No other sampler than the softmax: top-k and top-p would cut what is reported. */
+/** Disables all samplers but softmax: top-k and top-p would cut the reported distribution. */
 const plain = { temperature: 1, topK: 0, topP: 1, minP: 0 } as const;
 
 /**
- * One thread: on busy cores a second one makes llama.cpp ten times slower.
- * @throws ConfigError when node-llama-cpp is not installed, CheckpointError when llama.cpp rejects the file
+ * Uses one thread: on busy cores a second one makes llama.cpp ten times slower.
+ * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the
+ * file
  */
 export async function llamaPlayer(
   file: string,
@@ -76,10 +80,12 @@ export async function llamaPlayer(
   };
 }
 
-/** Positions whose distributions are in memory at once: each is a list of the whole vocabulary. */
+/**
+ * Number of positions whose distributions are in memory at once; each covers the whole vocabulary.
+ */
 const atOnce = 16;
 
-/** llama.cpp adds the weights of a vocabulary up in float32, which is 1e-4 off for 50,000 tokens. */
+/** Sum to normalise by: llama.cpp adds up in float32, which is off by 1e-4 for 50,000 tokens. */
 function sumOf(probabilities: ReadonlyMap<Token, number>): number {
   let sum = 0;
   for (const probability of probabilities.values()) sum += probability;

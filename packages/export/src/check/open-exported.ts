@@ -1,4 +1,4 @@
-/** An export as a model of this process, to be talked to or evaluated. */
+/** Opens an export as a model in this process, to chat with or to evaluate. */
 import path from 'node:path';
 import { loadModel, modelOver, type ChatSettings, type LocalModel } from '@trinity-rft/local';
 import type { FormatName } from '../format/formats.js';
@@ -16,7 +16,7 @@ interface Exported {
   readonly contextTokens: number;
 }
 
-/** @throws ConfigError when the package of the runtime is not installed */
+/** @throws ConfigError if the package of the runtime is not installed */
 export async function openExported(exported: Exported): Promise<LocalModel> {
   const { folder, file, name, target, dtype, chat, contextTokens } = exported;
   const location = path.join(folder, file);

@@ -11,8 +11,8 @@ import type { Player } from './player.js';
 type Dtype = 'fp32' | 'fp16' | 'q8';
 
 /**
- * Loads nothing from the network.
- * @throws ConfigError when the package is not installed, CheckpointError when it rejects the folder
+ * Loads from the folder only, never from the network.
+ * @throws ConfigError if the package is not installed, CheckpointError if it rejects the folder
  */
 async function openFolder(folder: string, dtype: Dtype) {
   const library = await loadPeer(
@@ -75,7 +75,10 @@ export async function transformersPlayer(folder: string, dtype: Dtype): Promise<
   };
 }
 
-/** Templates expect the arguments of a call as an object, as transformers documents. */
+/**
+ * Parses the arguments of tool calls, which templates expect as objects (see transformers'
+ * documentation).
+ */
 export const withArguments = ({ tool_calls: calls, ...message }: NormalMessage): unknown =>
   calls === undefined
     ? message
@@ -115,7 +118,7 @@ interface Outputs {
   readonly logits: { readonly data: Float32Array; readonly dims: readonly number[] };
 }
 
-/** Outputs `present.0.key` are the inputs `past_key_values.0.key` of the next token. */
+/** Inputs for the next token: the output `present.0.key` becomes `past_key_values.0.key`. */
 const grownCache = (outputs: Outputs): unknown =>
   Object.fromEntries(
     Object.entries(outputs).flatMap(([name, value]) =>
@@ -123,7 +126,7 @@ const grownCache = (outputs: Outputs): unknown =>
     ),
   );
 
-/** Samples with seeds, which `generate` of transformers.js cannot; log-probabilities are not reported. */
+/** A sampler with seeds, which transformers.js's `generate` lacks. Reports no log-probabilities. */
 export async function transformersSampler(
   folder: string,
   dtype: Dtype,
@@ -184,7 +187,7 @@ export async function transformersSampler(
   };
 }
 
-/** Log-probabilities at temperature 1, falling. */
+/** Log-probabilities at temperature 1, in descending order. */
 function distributionOf(logits: Float32Array): readonly Probable[] {
   const highest = logits.reduce((a, b) => Math.max(a, b));
   const total = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - highest), 0));

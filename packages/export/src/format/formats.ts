@@ -1,4 +1,4 @@
-/** Formats of an export: number formats, which of them is the default, and how exact they are. */
+/** Export formats: their number formats, defaults and precision. */
 import { ConfigError } from '@trinity-rft/core';
 
 export type FormatName = 'gguf' | 'ollama' | 'transformersjs' | 'hf';
@@ -19,7 +19,7 @@ const ggufNumbers = {
   Q4_K_M: { precision: 'less', bytes: 1.1 },
 } as const satisfies Readonly<Record<string, NumberFormat>>;
 
-/** Number formats of each format, by the names that `--quantize` takes. */
+/** Number formats of each export format, keyed by the names that `--quantize` takes. */
 export const numberFormats = {
   gguf: ggufNumbers,
   ollama: ggufNumbers,
@@ -35,7 +35,7 @@ export const numberFormats = {
   },
 } as const satisfies Readonly<Record<FormatName, Readonly<Record<string, NumberFormat>>>>;
 
-/** Fewer bits cost a model of this size more than they save. */
+/** Below this number of weights, less than 8 bits cost more quality than they save memory. */
 const small = 1e9;
 
 const defaults: Readonly<Record<FormatName, (weights: number) => string>> = {
@@ -51,7 +51,7 @@ export interface ChosenNumbers extends NumberFormat {
 
 /**
  * @param asked name in any case; undefined: the default for a model of this size
- * @throws ConfigError when the format does not have it
+ * @throws ConfigError if the format has no such number format
  */
 export function chooseNumbers(
   format: FormatName,
@@ -67,11 +67,11 @@ export function chooseNumbers(
   );
 }
 
-/** `q4_k` is what people call it; the file is a mixture. */
+/** Accepts short names: `q4_k` for the file type `Q4_K_M`. */
 const isSame = (name: string, wanted: string): boolean =>
   [name, name.replace(/_M$/, '')].some((each) => each.toLowerCase() === wanted.toLowerCase());
 
-/** @throws ConfigError when there is no such format */
+/** @throws ConfigError if there is no such format */
 export function formatNamed(name: string | undefined): FormatName {
   if (name !== undefined && Object.hasOwn(numberFormats, name)) return name as FormatName;
   throw new ConfigError(

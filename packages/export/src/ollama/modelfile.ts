@@ -1,4 +1,4 @@
-/** The Modelfile from which `ollama create` makes a model. */
+/** The Modelfile from which `ollama create` builds a model. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { promptFormatOf } from './prompt-formats.js';
 
@@ -6,19 +6,24 @@ export interface ModelfileOptions {
   /** GGUF file beside the Modelfile. */
   readonly file: string;
   readonly format: ChatFormat;
-  /** Training gave the model tools: a Go template would write their definitions in another form. */
+  /**
+   * True if the model was trained with tools. Then no Go template is used, because it would
+   * describe tools in another form.
+   */
   readonly usesTools: boolean;
-  /** Longest prompt and answer, in tokens. Ollama cuts longer prompts at the front. */
+  /** Limit on prompt and answer together, in tokens. Ollama cuts longer prompts at the front. */
   readonly contextTokens: number;
 }
 
 export interface Modelfile {
   readonly text: string;
-  /** Name of the template; undefined: prompts are rendered by the product and sent raw. */
+  /**
+   * Name of the template; undefined if clients must render prompts themselves and send them raw.
+   */
   readonly template: string | undefined;
 }
 
-/** Prompts that Ollama is to leave as they are. */
+/** Template that passes prompts through unchanged. */
 const rawTemplate = '{{ .Prompt }}';
 
 export function modelfileOf(options: ModelfileOptions): Modelfile {

@@ -1,12 +1,12 @@
 /**
- * Prompt formats for which an Ollama template is known to be right. Ollama's templates are Go, a
- * checkpoint's is Jinja: a format is used only where it renders conversations as the checkpoint does.
+ * Prompt formats with a verified Ollama template. Ollama's templates are Go, a checkpoint's is
+ * Jinja, so a format is used only if it renders conversations exactly as the checkpoint does.
  */
 import type { ChatFormat, NormalMessage } from '@trinity-rft/chat';
 
 export interface PromptFormat {
   readonly name: string;
-  /** Go template over `.Messages`, of which the last is to be answered. */
+  /** Go template over `.Messages`; the model answers the last of them. */
   readonly template: string;
   /** The same rendering in TypeScript. */
   readonly render: (messages: readonly NormalMessage[]) => string;
@@ -17,7 +17,7 @@ const turns =
   (messages: readonly NormalMessage[]): string =>
     start + messages.map(turn).join('') + end;
 
-/** A message between a header and an end, then the header of the answer. */
+/** Template that writes each message with `turn`, and then the header of the answer. */
 const range = (turn: string, end: string, start = ''): string =>
   `${start}{{- range .Messages }}${turn}{{ end }}${end}`;
 
@@ -71,7 +71,10 @@ const user = (content: string): NormalMessage => ({ role: 'user', content });
 const assistant = (content: string): NormalMessage => ({ role: 'assistant', content });
 const system: NormalMessage = { role: 'system', content: 'Be brief.' };
 
-/** They have no leading or trailing spaces: some templates strip them, Ollama does not. */
+/**
+ * Conversations to compare. Without leading or trailing spaces, which some templates strip, but
+ * Ollama does not.
+ */
 const probes: readonly (readonly NormalMessage[])[] = [
   [user('Hello')],
   [user('One'), assistant('Two'), user('Three')],
@@ -80,8 +83,8 @@ const probes: readonly (readonly NormalMessage[])[] = [
 ];
 
 /**
- * The format that renders every plain conversation as `format` does. A template that rejects system
- * messages is compared without them.
+ * The format that renders every plain conversation as `format` does; undefined if there is none. A
+ * template that rejects system messages is compared without them.
  */
 export function promptFormatOf(format: ChatFormat): PromptFormat | undefined {
   const wanted = probes.map((messages) => renderedBy(format, messages));

@@ -1,4 +1,4 @@
-/** A GGUF file for llama.cpp, and the Modelfile with which Ollama takes it. */
+/** Writes a GGUF file for llama.cpp, and the Modelfile for Ollama. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readTokenizerFiles } from '@trinity-rft/chat';

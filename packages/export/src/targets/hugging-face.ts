@@ -1,4 +1,7 @@
-/** A folder for the Hugging Face hub: weights in shards, model card, licence of the base model. */
+/**
+ * Writes a folder for the Hugging Face hub: weights in shards, model card, licence of the base
+ * model.
+ */
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -7,7 +10,7 @@ import { modelCard } from './model-card.js';
 import { licenseOf } from './license.js';
 import type { TargetInput, Written } from './target.js';
 
-/** The size that the hub's own tools use. */
+/** Size that the hub's own tools use. */
 const shardBytes = 5e9;
 
 export async function writeHuggingFace(input: TargetInput): Promise<Written> {
@@ -32,7 +35,10 @@ export async function writeHuggingFace(input: TargetInput): Promise<Written> {
   return { file: '.', notes: license.id === undefined ? [unlicensed] : [] };
 }
 
-/** The adapter as PEFT reads it, without moments; the base by the name that it has elsewhere, too. */
+/**
+ * Copies the adapter in PEFT's format, without optimizer moments. A base model that is a local
+ * folder is recorded by its name only.
+ */
 async function copyAdapter(
   adapter: string,
   folder: string,

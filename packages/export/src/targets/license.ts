@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Licence of the base model: the `license` of its card, and its licence file. */
+/** Licence of a base model: the `license` field of its card, and the text of its licence file. */
 export async function licenseOf(
   folder: string | undefined,
 ): Promise<{ readonly id: string | undefined; readonly text: string | undefined }> {

@@ -1,12 +1,15 @@
-/** `README.md` of a Hugging Face folder: front matter, evaluation results, how it was trained. */
+/**
+ * `README.md` of a Hugging Face folder: front matter, evaluation results, and how the model was
+ * trained.
+ */
 import type { EvaluationScore } from '@trinity-rft/local';
 import { stringify } from 'yaml';
 
 export interface CardFacts {
   readonly name: string;
-  /** Model of the hub, or folder, from which training started. */
+  /** Id on the hub, or folder, of the model from which training started. */
   readonly base: string | undefined;
-  /** @default unknown: the card asks for it */
+  /** @default unknown: the card asks the user to add it */
   readonly license: string | undefined;
   readonly relation: 'finetune' | 'adapter';
   readonly algorithm: string | undefined;
@@ -14,7 +17,7 @@ export interface CardFacts {
   readonly evaluations: readonly EvaluationScore[];
 }
 
-/** Front matter as the hub documents it (`model-index` has the results). */
+/** Front matter in the hub's documented form (`model-index` holds the results). */
 export function modelCard(facts: CardFacts): string {
   const { name, base, license, relation, algorithm, step, evaluations } = facts;
   const onHub = base !== undefined && /^[\w.-]+\/[\w.-]+$/.test(base) ? base : undefined;

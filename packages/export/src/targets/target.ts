@@ -1,4 +1,4 @@
-/** Input and result of a target's writer. */
+/** Input and result of the function that writes a format. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ChosenNumbers } from '../format/formats.js';
 import type { RunFacts } from '@trinity-rft/local';
@@ -6,15 +6,15 @@ import type { RunFacts } from '@trinity-rft/local';
 export interface TargetInput {
   /** Model folder with merged weights. */
   readonly from: string;
-  /** PEFT folder, for an export of the adapter alone. */
+  /** PEFT folder, if only the adapter is exported. */
   readonly adapter: string | undefined;
-  /** Empty folder to fill. */
+  /** Empty folder to write into. */
   readonly folder: string;
   readonly name: string;
   readonly numbers: ChosenNumbers;
-  /** The checkpoint's template and the parsers of training. */
+  /** The checkpoint's template with the parsers of training. */
   readonly format: ChatFormat;
-  /** The template of training, where it is not the folder's own. */
+  /** Chat template of training, if it differs from the folder's own. */
   readonly chatTemplate: string | undefined;
   readonly usesTools: boolean;
   readonly contextTokens: number;
@@ -25,6 +25,6 @@ export interface TargetInput {
 export interface Written {
   /** Main file, relative to the folder; `.` for a folder as a whole. */
   readonly file: string;
-  /** Sentences for the user. */
+  /** Sentences to show to the user. */
   readonly notes: readonly string[];
 }
