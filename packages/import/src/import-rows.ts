@@ -1,4 +1,4 @@
-/** Imports a file or folder: reads its records, and writes rows to train on and a report. */
+/** Imports a file or folder: reads its records, and writes training rows and a report. */
 import { ConfigError } from '@trinity-rft/core';
 import { findFiles, type DataFile } from './files/find-files.js';
 import { readRecords } from './files/read-records.js';
@@ -20,12 +20,12 @@ import { sourceNamed, type SourceName } from './sources/table.js';
 export interface ImportOptions extends RowOptions {
   /** File or folder. */
   readonly from: string;
-  /** @default the source that recognises the first records of a file */
+  /** @default detected from the first records of each file */
   readonly source?: SourceName;
-  /** Folder of the model whose tokens count as length. @default lengths are not reported */
+  /** Folder of the model in whose tokens lengths are counted. @default lengths are not reported */
   readonly tokenizer?: string;
   readonly signal?: AbortSignal;
-  /** Called with a line about every 100 MB. @default no callback */
+  /** Called with a line of progress about every 100 MB. @default no callback */
   readonly onProgress?: (line: string) => void;
 }
 
@@ -39,10 +39,10 @@ interface Import {
 }
 
 /**
- * Rows are streamed. What is kept in memory: a hash of each row, the generations of Langfuse, the newest 1,000
- * traces of other sources, and two answers per prompt where pairs are made by score. The output appears when it is
- * complete.
- * @throws ConfigError when nothing can be imported, with the reasons
+ * Streams rows. Kept in memory: a hash of each row, Langfuse's generations, the newest 1,000 traces
+ * of other sources, and two answers per prompt if pairs are made by score. The output appears once
+ * it is complete.
+ * @throws ConfigError with the reasons if nothing can be imported
  */
 export async function importRows(options: ImportOptions): Promise<ImportReport> {
   const { from, output, tokenizer, redact = false } = options;
@@ -131,7 +131,7 @@ async function readFile(
 const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
   'reason' in items ? [items] : items;
 
-/** Keeps a part, and assembles the group that it makes room for. */
+/** Adds a part to its group, and assembles the oldest group if too many are open. */
 async function addPart(
   state: Import,
   source: SourceName,

@@ -1,9 +1,9 @@
-/** Rows of CSV, by RFC 4180: quoted cells may hold separators, quotes and line ends. */
+/** Reads rows of CSV as in RFC 4180: quoted cells may contain separators, quotes and line ends. */
 import type { FindEnd } from './read-pieces.js';
 
 const [quote, lineFeed] = [0x22, 10];
 
-/** Ends a piece at each line end outside of quotes; a doubled quote closes and opens again. */
+/** Finds the line ends outside quotes. A doubled quote counts as closing and reopening. */
 export function rowEnd(): FindEnd {
   let inQuotes = false;
   return (chunk, from) => {
@@ -20,9 +20,9 @@ export function rowEnd(): FindEnd {
 const separators = [',', ';', '\t'] as const;
 
 /**
- * Reads rows as objects of texts; empty cells are left out.
- * @param header its separator is the one that makes the most columns of it
- * @throws Error for a header, and when it reads for a row, that is not CSV
+ * Returns a function that reads a row as an object of texts, without empty cells.
+ * @param header first row; its separator is the one that splits it into the most columns
+ * @throws Error if the header is not CSV; the function throws if a row is not
  */
 export function csvReader(header: string): (row: string) => Readonly<Record<string, string>> {
   const [first, ...others] = separators.map((separator) => ({
@@ -44,7 +44,7 @@ export function csvReader(header: string): (row: string) => Readonly<Record<stri
   };
 }
 
-/** @throws Error for a quote in the middle of a cell, or one that is not closed */
+/** @throws Error for a quote in the middle of a cell, or a quote that is not closed */
 function cellsOf(row: string, separator: string): readonly string[] {
   const cells: string[] = [];
   for (let at = 0; at <= row.length;) {

@@ -1,4 +1,4 @@
-/** The files that an import reads. */
+/** Finds the files that an import reads. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -11,9 +11,9 @@ export interface DataFile {
 const dataFile = /\.(?:jsonl|ndjson|json|csv|ya?ml)(?:\.gz)?$/i;
 
 /**
- * The file, or the data files of the folder and its folders in the order of their names.
- * @param outputs files that the import itself writes
- * @throws ConfigError when there is none
+ * The given file, or all data files in the given folder and its subfolders, sorted by name.
+ * @param outputs files that the import itself writes, which are skipped
+ * @throws ConfigError if there are no files
  */
 export async function findFiles(
   place: string,

@@ -1,22 +1,30 @@
-/** The items of a JSON list, one by one: the list may be larger than memory. */
+/** Splits a JSON list into its items, so that the list may be larger than memory. */
 import type { FindEnd } from './read-pieces.js';
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 export interface ListScan {
-  /** Ends a piece at the bracket that opens the list, at each comma between items, and at the last bracket. */
+  /**
+   * Finds the bracket that opens the list, each comma between items, and the bracket that closes
+   * it.
+   */
   readonly findEnd: FindEnd;
-  /** The list was closed. */
+  /** True if the end of the list was found. */
   readonly isClosed: () => boolean;
 }
 
-/** Bytes of structure are ASCII, which no byte of a longer UTF-8 character is. */
+/**
+ * Works on bytes: structure characters are ASCII, and no byte of a multi-byte UTF-8 character is.
+ */
 export function scanList(): ListScan {
   // Levels of brackets; 1 is that of the items.
   let depth = 0;
   let [inString, isEscaped, isClosed] = [false, false, false];
-  /** The place of the quote that ends the string, or the end of the chunk. Most bytes of a file are in strings. */
+  /**
+   * Position of the quote that ends the string, or the end of the chunk. Fast, because most bytes
+   * of a file are in strings.
+   */
   const skipString = (chunk: Buffer, from: number): number => {
     for (let start = from; ;) {
       const found = chunk.indexOf(quote, start);

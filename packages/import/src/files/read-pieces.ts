@@ -1,4 +1,4 @@
-/** Pieces of a file, such as its lines, plain or gzipped, in constant memory. */
+/** Reads a plain or gzipped file in pieces, such as lines, in constant memory. */
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -6,24 +6,32 @@ import { createGunzip } from 'node:zlib';
 export interface Piece {
   /** From 1. */
   readonly number: number;
-  /** Excludes what ends the piece, a carriage return before that, and a byte order mark. Undefined for a piece that cannot be read. */
+  /**
+   * Text without the end marker, a carriage return before it, and a byte order mark. Undefined if
+   * the piece cannot be read.
+   */
   readonly text?: string;
-  /** Why the piece cannot be read. */
+  /** Reason that the piece cannot be read. */
   readonly problem?: string;
 }
 
-/** Where the piece that begins at `from`, or in an earlier chunk, ends; -1 if not in this chunk. The byte there is dropped. */
+/**
+ * Position at which the current piece ends, searching from `from`; -1 if it does not end in this
+ * chunk. The byte at the position is dropped.
+ */
 export type FindEnd = (chunk: Buffer, from: number) => number;
 
-/** Bytes of a piece, of which a process holds a few copies. */
+/** Longest piece in bytes. The process holds a few copies of a piece. */
 const longestPiece = 2 ** 26;
 
-/** Line feeds only: JSON strings may hold the other characters that Unicode calls line ends. */
+/**
+ * Line feeds only: JSON strings may contain the other characters that Unicode counts as line ends.
+ */
 export const lineEnd: FindEnd = (chunk, from) => chunk.indexOf(10, from);
 
 /**
- * @param what names a piece in problems
- * @param onBytes called with the bytes that are read from the file
+ * @param what name of a piece in problems: "line"
+ * @param onBytes called with the number of bytes read from the file
  */
 export async function* readPieces(
   file: string,
@@ -62,7 +70,9 @@ export async function* readPieces(
   if (length > 0) yield take();
 }
 
-/** The first character that is neither white space nor a byte order mark; undefined where there is none. */
+/**
+ * First character that is neither white space nor a byte order mark; undefined if there is none.
+ */
 export async function firstCharacter(file: string): Promise<string | undefined> {
   for await (const chunk of openBytes(file, () => undefined) as AsyncIterable<Buffer>) {
     const found = /[^\s\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1'));

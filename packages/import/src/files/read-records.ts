@@ -1,4 +1,7 @@
-/** Records of a file: objects of JSON lines, of a JSON list, rows of CSV, or one JSON or YAML document. */
+/**
+ * Reads the records of a file: JSON lines, items of a JSON list, rows of CSV, or one JSON or YAML
+ * document.
+ */
 import { ConfigError, describeError } from '@trinity-rft/core';
 import { parse } from 'yaml';
 import { isJson, type Fault, type Json } from '../record/item.js';
@@ -8,9 +11,9 @@ import { scanList } from './json-list.js';
 import { firstCharacter, lineEnd, readPieces, type FindEnd, type Piece } from './read-pieces.js';
 
 export interface FileRecord {
-  /** Line, or number of the item in a list or of the row of CSV; from 1. */
+  /** Line, item of the list, or row of the CSV file; from 1. */
   readonly line: number;
-  /** Undefined where `fault` says why. */
+  /** Undefined if `fault` is set. */
   readonly record?: Json;
   readonly fault?: Fault;
 }
@@ -18,12 +21,14 @@ export interface FileRecord {
 type Layout = 'lines' | 'csv' | 'list' | 'json' | 'yaml';
 type OnBytes = (count: number) => void;
 
-/** Characters of a document that is neither lines nor a list: it is parsed as a whole. */
+/**
+ * Longest document in characters that is parsed as a whole, because it is neither lines nor a list.
+ */
 const longestDocument = 2 ** 28;
 
 /**
- * A `.json` file whose first line is an object of its own has one on each line.
- * @param onBytes called with the bytes that are read from the file
+ * A `.json` file whose first line is a complete object is read as JSON lines.
+ * @param onBytes called with the number of bytes read from the file
  * @throws ConfigError for a file that cannot be read, and a document that is too large
  */
 export async function* readRecords(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
@@ -53,7 +58,7 @@ export async function* readRecords(file: string, onBytes: OnBytes): AsyncGenerat
     yield* inDocument(document.join('\n'), layout === 'yaml' ? 'yaml' : 'json');
 }
 
-/** Undefined: its first line decides. */
+/** Undefined if only the first line can decide. */
 function layoutOf(file: string): Layout | undefined {
   const name = file.replace(/\.gz$/i, '');
   if (/\.(?:jsonl|ndjson)$/i.test(name)) return 'lines';
@@ -81,7 +86,7 @@ async function* piecesOf(
   }
 }
 
-/** Items before a mistake count. */
+/** Reads a JSON list. Items before a syntax error are kept. */
 async function* inList(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
   const { findEnd, isClosed } = scanList();
   const notJson = (line: number, detail: string): FileRecord => ({
@@ -102,7 +107,7 @@ async function* inList(file: string, onBytes: OnBytes): AsyncGenerator<FileRecor
   if (!isOver) yield notJson(line, 'the list is cut off');
 }
 
-/** The first row names the columns; cells are texts, and empty ones are left out. */
+/** Reads CSV. The first row names the columns; cells are texts, and empty cells are left out. */
 async function* inCsv(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
   let read: ((text: string) => Json) | undefined;
   for await (const piece of piecesOf(file, { what: 'row', findEnd: rowEnd() }, onBytes)) {
@@ -114,7 +119,7 @@ async function* inCsv(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord
   }
 }
 
-/** @throws ConfigError for a header that cannot be read */
+/** @throws ConfigError if the header cannot be read */
 function rowReader(file: string, header: string): (text: string) => Json {
   try {
     return csvReader(header);

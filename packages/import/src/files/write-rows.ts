@@ -1,6 +1,6 @@
 /**
- * A file that appears whole, as with `fillFile`, but filled row by row, beside another one, and not at
- * all when there are no rows.
+ * Writes a file row by row. Like `fillFile`, it appears only once complete, and not at all if there
+ * are no rows.
  */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,16 +8,16 @@ import { ConfigError, describeError } from '@trinity-rft/core';
 
 export interface RowWriter {
   write(line: string): Promise<void>;
-  /** Puts the file in its place. */
+  /** Moves the complete file into place. */
   finish(): Promise<void>;
-  /** Removes what is written, unless it is finished. */
+  /** Deletes an unfinished file. */
   close(): Promise<void>;
 }
 
-/** Characters that are written at once. */
+/** Number of characters that are written at once. */
 const batchLength = 2 ** 20;
 
-/** @throws ConfigError when the file cannot be written */
+/** @throws ConfigError if the file cannot be written */
 export async function createRowWriter(file: string): Promise<RowWriter> {
   const draft = `${file}.partial-${process.pid}`;
   const handle = await attempt(file, async () => {

@@ -1,12 +1,14 @@
-/** Values that exporters write as JSON text inside of JSON. */
+/** Reads values that exporters write as JSON text inside JSON. */
 import { fault } from '../record/fault.js';
 import { parseJson } from './parse-json.js';
 
-/** True for text that begins like an object or a list. */
+/** True for a text that begins like a JSON object or list. */
 export const looksLikeJson = (value: unknown): value is string =>
   typeof value === 'string' && /^\s*[[{]/.test(value);
 
-/** The value, parsed where it is the JSON text of an object or a list; other text stays text. */
+/**
+ * Parses a value that is the JSON text of an object or list; returns every other value unchanged.
+ */
 export function unwrapped(value: unknown): unknown {
   if (!looksLikeJson(value)) return value;
   try {
@@ -17,8 +19,8 @@ export function unwrapped(value: unknown): unknown {
 }
 
 /**
- * The value that the text must hold; values that are no text are returned.
- * @throws TaskError for a text that is cut off or is not JSON
+ * Parses a text that must be JSON; returns values that are not texts unchanged.
+ * @throws TaskError if the text is cut off or not JSON
  */
 export function parsed(value: unknown, what: string): unknown {
   if (typeof value !== 'string') return value;

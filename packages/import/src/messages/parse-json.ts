@@ -1,10 +1,13 @@
-/** JSON of unknown origin. */
+/** Parses JSON from untrusted sources. */
 import { parseJsonExactly } from '@trinity-rft/core/support';
 
-/** Objects and lists in each other, at most. */
+/** Deepest allowed nesting of objects and lists. */
 const mostLevels = 200;
 
-/** @throws Error for text that is not JSON, or so deeply nested that code which walks it would exhaust the stack */
+/**
+ * @throws Error if the text is not JSON, or nested so deeply that recursive code would exhaust the
+ * stack
+ */
 export function parseJson(text: string): unknown {
   const value = parseJsonExactly(text);
   // Level by level, for the same reason.

@@ -1,11 +1,11 @@
-/** Content of messages: text, or a list of parts in the words of several vendors. */
+/** Reads the content of messages: a text, or a list of parts in the formats of several vendors. */
 import type { ToolCall } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import { isJson, isPresent, type Json } from '../record/item.js';
 import { readCall } from './tool-calls.js';
 
 export interface Parts {
-  /** Undefined: nothing is there. */
+  /** Undefined if there is no text. */
   readonly text?: string;
   readonly reasoning?: string;
   readonly calls: readonly ToolCall[];
@@ -19,7 +19,7 @@ interface ToolResult {
 
 type Kind = 'text' | 'reasoning' | 'call' | 'result';
 
-/** Types of parts: OpenAI, OpenTelemetry, AI SDK, Anthropic. */
+/** Kinds of parts by their `type` in OpenAI, OpenTelemetry, AI SDK and Anthropic. */
 const kinds: Readonly<Record<string, Kind>> = {
   text: 'text',
   input_text: 'text',
@@ -34,7 +34,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   tool_result: 'result',
 };
 
-/** @throws TaskError for content that is not text, such as an image */
+/** @throws TaskError for content other than text, such as an image */
 export function readParts(content: unknown): Parts {
   if (!isPresent(content)) return { calls: [], results: [] };
   if (typeof content === 'string') return { text: content, calls: [], results: [] };
@@ -72,7 +72,10 @@ function resultOf(part: Json): ToolResult {
   return { content: resultText(given), ...(typeof id === 'string' && { id }) };
 }
 
-/** AI SDK wraps results as `{type: "json", value}`; Anthropic has lists of text parts. */
+/**
+ * Text of a tool result. The AI SDK wraps it as `{type: "json", value}`; Anthropic has lists of
+ * text parts.
+ */
 function resultText(given: unknown): string {
   if (typeof given === 'string') return given;
   if (isJson(given) && typeof given['type'] === 'string' && 'value' in given)

@@ -1,4 +1,4 @@
-/** Messages of every vendor as the chat messages that our readers take. */
+/** Converts messages of all vendors to chat messages. */
 import type { ChatMessage, ToolCall } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import { isJson, isPresent, type Json } from '../record/item.js';
@@ -8,7 +8,7 @@ import { readCall, readCalls } from './tool-calls.js';
 
 type Role = ChatMessage['role'];
 
-/** Roles by the names that vendors give them. `function_call` is a turn that is only a tool call. */
+/** Roles, keyed by vendors' names. `function_call` is a turn that consists of a tool call only. */
 const roles: Readonly<Record<string, Role | 'function_call'>> = {
   system: 'system',
   developer: 'developer',
@@ -26,7 +26,7 @@ const roles: Readonly<Record<string, Role | 'function_call'>> = {
   tool_call: 'function_call',
 };
 
-/** LangChain's classes, in serialised messages. */
+/** Names of LangChain's classes in serialised messages. */
 const classRole = /^(System|Human|AI|Tool|Function)Message(?:Chunk)?$/;
 
 /**
@@ -42,7 +42,7 @@ export function readMessages(value: unknown): readonly ChatMessage[] {
   return withCallIds(list.flatMap(readMessage));
 }
 
-/** A message may hold several results of tools, each of which becomes a message. */
+/** Reads one message. Each of its tool results becomes a message of its own. */
 export function readMessage(value: unknown): readonly ChatMessage[] {
   const message = plain(unwrapped(value));
   if (!isJson(message)) throw fault('a message is not an object', message);
@@ -57,7 +57,7 @@ export function readMessage(value: unknown): readonly ChatMessage[] {
   return [{ role, content: parts.text, ...keep(message, ['name']), ...callId(role, message) }];
 }
 
-/** LangChain's `{lc, id, kwargs}` and `{type, data}` as one object. */
+/** Flattens LangChain's `{lc, id, kwargs}` and `{type, data}` into one object. */
 function plain(value: unknown): unknown {
   if (!isJson(value)) return value;
   const { id, kwargs, type, data } = value;
@@ -112,7 +112,7 @@ function resultsOf({ results, text, calls }: Parts, role: Role): readonly ChatMe
     : [...messages, { role: 'user', content: text }];
 }
 
-/** The keys that hold a text. */
+/** Copies those of the keys that contain a text. */
 const keep = (message: Json, keys: readonly string[]): Json =>
   Object.fromEntries(
     keys.flatMap((key) => (typeof message[key] === 'string' ? [[key, message[key]]] : [])),
@@ -123,7 +123,7 @@ function callId(role: Role, message: Json): Json {
   return role === 'tool' && typeof id === 'string' ? { tool_call_id: id } : {};
 }
 
-/** Gives calls without an id one, and results without an id that of the call that they answer. */
+/** Adds missing ids to calls, and missing call ids to results, in the order of the calls. */
 function withCallIds(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const open: string[] = [];
   let made = 0;

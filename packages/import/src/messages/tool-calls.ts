@@ -1,4 +1,4 @@
-/** Tool calls and definitions of tools as in the OpenAI API. */
+/** Converts tool calls and tool definitions to those of the OpenAI API. */
 import type { ToolCall, ToolDefinition } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import { isJson, isPresent, type Json } from '../record/item.js';
@@ -10,7 +10,7 @@ export function readCalls(value: unknown): readonly ToolCall[] {
   return calls.map(readCall);
 }
 
-/** A call of any vendor, or its JSON text. The id is empty where there is none. */
+/** Reads a call of any vendor, or its JSON text. A call without an id gets an empty one. */
 export function readCall(value: unknown, _index: number): ToolCall {
   const call = parsed(value, 'a tool call');
   if (!isJson(call)) throw fault('a tool call is not an object', call);
@@ -25,7 +25,7 @@ export function readCall(value: unknown, _index: number): ToolCall {
   };
 }
 
-/** Arguments may be an object or its JSON text. */
+/** Accepts arguments as an object or as its JSON text. */
 function argumentsOf(call: Json): string {
   const given = call['arguments'] ?? call['args'] ?? call['input'] ?? call['parameters'] ?? {};
   if (typeof given !== 'string') return JSON.stringify(given);
@@ -35,7 +35,7 @@ function argumentsOf(call: Json): string {
   return given;
 }
 
-/** Undefined where there are none. */
+/** Undefined if there are no tools. */
 export function readTools(value: unknown): readonly ToolDefinition[] | undefined {
   if (!isPresent(value) || value === '') return undefined;
   const tools = parsed(value, 'the list of tools');

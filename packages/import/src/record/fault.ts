@@ -1,20 +1,23 @@
-/** Errors about one record, which is skipped and reported. */
+/** Errors about a single record, which is skipped and reported. */
 import { boundedText } from '@trinity-rft/core/support';
 import { TaskError } from '@trinity-rft/core';
 import type { Fault } from './item.js';
 
 const code = 'IMPORT_RECORD';
-/** Characters of a value that a report quotes. */
+/** Longest part of a value that a report quotes, in characters. */
 const longestDetail = 80;
 
-/** @param reason equal for all records with this fault; `found` is the value of this one */
+/**
+ * @param reason text that is equal for all records with this fault
+ * @param found the value in this record
+ */
 export function fault(reason: string, found?: unknown): TaskError {
   const detail =
     found === undefined ? undefined : boundedText(JSON.stringify(found) ?? '', longestDetail);
   return new TaskError(reason, { code, details: { detail } });
 }
 
-/** Returns the fault that `read` throws in place of its result. */
+/** Returns the result of `read`, or the fault that it throws. */
 export function orFault<T>(read: () => T): T | Fault {
   try {
     return read();

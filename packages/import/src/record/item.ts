@@ -1,4 +1,4 @@
-/** Conversations and their parts, as sources find them in records, before they become rows. */
+/** Conversations and their parts, which sources find in records and which become rows. */
 import type { ChatMessage, ToolDefinition } from '@trinity-rft/core';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -7,15 +7,15 @@ export type Json = Readonly<Record<string, unknown>>;
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
-  /** Mean of the scores that the source has for the last answer. */
+  /** Mean of the source's scores for the last answer. */
   readonly score?: number;
-  /** The reference answer, where the source states one apart from the messages. */
+  /** The reference answer, if the source has one apart from the messages. */
   readonly truth?: unknown;
-  /** Further columns of a task. */
+  /** Additional columns of a task. */
   readonly fields?: Json;
 }
 
-/** A prompt with a preferred and a rejected answer. */
+/** A prompt with a chosen and a rejected answer. */
 export interface Preference {
   readonly prompt: readonly ChatMessage[];
   readonly chosen: readonly ChatMessage[];
@@ -23,14 +23,14 @@ export interface Preference {
   readonly tools?: readonly ToolDefinition[];
 }
 
-/** Part of a conversation that several records describe, such as a span of a trace. */
+/** A part of a conversation that is spread over several records, such as a span of a trace. */
 export interface Fragment {
-  /** Equal for all parts that are assembled together: the id of a trace. */
+  /** Id that all parts of the conversation share, such as that of a trace. */
   readonly group: string;
   readonly part: unknown;
 }
 
-/** Why something was not imported. */
+/** Reason that something was not imported. */
 export interface Fault {
   /** Equal for all records with the same fault. */
   readonly reason: string;

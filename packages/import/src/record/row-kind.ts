@@ -1,4 +1,4 @@
-/** Kinds of rows, by the name that `--as` takes. */
+/** Kinds of rows: the values of `--as`. */
 export const rowKinds = ['sft', 'dpo', 'tasks'] as const;
 
 export type RowKind = (typeof rowKinds)[number];

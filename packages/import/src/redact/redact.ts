@@ -1,6 +1,6 @@
 /**
- * Replaces personal data and keys by placeholders. Patterns find what has a fixed shape: names and
- * postal addresses stay, so it is a help and no guarantee.
+ * Replaces personal data and keys by placeholders. Patterns find only data of a fixed shape: names
+ * and postal addresses stay, so this is a help and not a guarantee.
  */
 import { isIP } from 'node:net';
 import { redacted, redactText } from '@trinity-rft/core/support';
@@ -14,11 +14,14 @@ export type RedactedCounts = Readonly<Partial<Record<RedactedKind, number>>>;
 interface Shape {
   readonly kind: RedactedKind;
   readonly pattern: RegExp;
-  /** @default every match */
+  /** Further condition on a match. @default every match counts */
   readonly holds?: (text: string) => boolean;
 }
 
-/** In this order: a card number looks like that of a phone. Repetitions are bounded, so time is linear. */
+/**
+ * The order matters, because a card number looks like a phone number. Repetitions are bounded, so
+ * that time is linear.
+ */
 const shapes: readonly Shape[] = [
   {
     kind: 'email',
@@ -50,7 +53,10 @@ const shapes: readonly Shape[] = [
 
 const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
 
-/** The checksum of credit cards, and their first digits: times in milliseconds begin with 1. */
+/**
+ * Checks the checksum and first digit of card numbers; the digit excludes times in milliseconds,
+ * which begin with 1.
+ */
 function isCard(text: string): boolean {
   const digits = [...digitsOf(text)].map(Number).reverse();
   const sum = digits.reduce((total, digit, i) => {
@@ -60,7 +66,7 @@ function isCard(text: string): boolean {
   return sum % 10 === 0 && digits.length >= 14 && /^[2-6]/.test(text);
 }
 
-/** The checksum of ISO 13616: the number, with letters as 10 to 35, is 1 modulo 97. */
+/** Checks the checksum of ISO 13616: the number, with letters as 10 to 35, must be 1 modulo 97. */
 function isIban(text: string): boolean {
   const plain = text.replaceAll(' ', '');
   const moved = plain.slice(4) + plain.slice(0, 4);
@@ -68,7 +74,10 @@ function isIban(text: string): boolean {
   return [...digits].reduce((rest, digit) => (rest * 10 + Number(digit)) % 97, 0) === 1;
 }
 
-/** With a country code or brackets, or in groups that begin with 0; plain numbers and dates are none. */
+/**
+ * True for numbers with a country code, brackets, or usual groups of digits; plain numbers and
+ * dates are excluded.
+ */
 function isPhone(text: string): boolean {
   const count = digitsOf(text).length;
   if (count < 7 || count > 15) return false;
@@ -77,7 +86,7 @@ function isPhone(text: string): boolean {
   return /^0\d{1,5}[ /-]\d/.test(text) || /^\d{3}[ .-]\d{3}[ .-]\d{4}$/.test(text);
 }
 
-/** A copy of the value without personal data, and how much of each kind was replaced. */
+/** A copy of the value without personal data, and the number of replacements of each kind. */
 export function redactValue<T>(value: T): { readonly value: T; readonly counts: RedactedCounts } {
   const counts: Partial<Record<RedactedKind, number>> = {};
   const count = (kind: RedactedKind, more = 1): void => {
@@ -100,7 +109,10 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     if (keys > 0) count('key', keys);
     return clean;
   };
-  /** JSON text is changed inside its texts, so that it stays JSON; undefined for other text. */
+  /**
+   * Redacts only the strings inside JSON text, so that it stays valid JSON; undefined for other
+   * text.
+   */
   const inJson = (given: string): string | undefined => {
     try {
       const before: unknown = parseJson(given);

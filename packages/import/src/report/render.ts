@@ -1,4 +1,4 @@
-/** A report for a terminal. */
+/** Renders the report of an import for a terminal. */
 import type { ImportReport, Skipped } from './report.js';
 
 /** Renders the report as the lines that `trinity import` prints. */
@@ -39,7 +39,7 @@ const rewardOfAssertions = [
   '  default_reward_fn_type: ./asserts.ts#taskAssertions',
 ];
 
-/** One line for each reason, with the first places. */
+/** One line per reason, with the first places. */
 export function skippedLines(skipped: readonly Skipped[]): readonly string[] {
   if (skipped.length === 0) return [];
   return [

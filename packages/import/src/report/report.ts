@@ -1,4 +1,4 @@
-/** The report of an import: counts of what it read, wrote and left out. */
+/** The report of an import: counts of what was read, written and left out. */
 import type { ChatMessage } from '@trinity-rft/core';
 import type { Fault } from '../record/item.js';
 import { redactValue, type RedactedCounts, type RedactedKind } from '../redact/redact.js';
@@ -13,15 +13,15 @@ export interface Place {
 export interface Skipped {
   readonly reason: string;
   readonly count: number;
-  /** The first few. */
+  /** The first few places. */
   readonly first: readonly (Place & { readonly detail?: string })[];
 }
 
-/** Tokens of a row in the chat template of the model. */
+/** Lengths of rows, in tokens of the model's chat template. */
 export interface Lengths {
   readonly least: number;
   readonly median: number;
-  /** 95 % of the rows are at most as long. */
+  /** Length that 95 % of the rows do not exceed. */
   readonly percentile95: number;
   readonly most: number;
   readonly total: number;
@@ -33,28 +33,28 @@ export interface ImportReport {
   readonly sources: readonly string[];
   readonly as: RowKind;
   readonly files: number;
-  /** Records: rows, spans, or tests. */
+  /** Number of records: rows, spans, or tests. */
   readonly read: number;
-  /** Rows, those for validation included. */
+  /** Number of written rows, including those for validation. */
   readonly written: number;
   readonly validation: number;
-  /** Rows that are equal to an earlier one, dropped. */
+  /** Number of rows that were dropped because they equal an earlier row. */
   readonly duplicates: number;
   readonly skipped: readonly Skipped[];
-  /** Messages of the written rows. */
+  /** Number of messages in the written rows, keyed by role. */
   readonly roles: Readonly<Record<string, number>>;
   readonly withTools: number;
-  /** Rows whose answer has a score in the source. */
+  /** Number of rows whose answer has a score in the source. */
   readonly withScore: number;
-  /** Assertions of tasks by their type; undefined where there are none. */
+  /** Number of assertions in tasks, keyed by type; undefined if there are none. */
   readonly assertions?: Readonly<Record<string, number>>;
-  /** Undefined without a tokenizer. */
+  /** Undefined if no tokenizer was given. */
   readonly tokens?: Lengths;
-  /** Undefined unless asked for. */
+  /** Undefined if `redact` was not set. */
   readonly redacted?: RedactedCounts;
 }
 
-/** Places that a report names for each reason, and reasons that it tells apart. */
+/** Limits on the places listed per reason, and on the reasons listed separately. */
 const [mostPlaces, mostReasons] = [5, 50];
 
 export interface Tally {
@@ -71,15 +71,15 @@ export interface Tally {
 interface RowTraits {
   readonly tools: boolean;
   readonly score: boolean;
-  /** Types of its assertions. */
+  /** Types of the row's assertions. */
   readonly assertions: readonly string[];
-  /** Undefined without a tokenizer. */
+  /** Undefined if no tokenizer was given. */
   readonly tokens?: number;
 }
 
 /**
- * Counts while rows pass, in memory that does not grow with them.
- * @param redacts no personal data in the values that are quoted
+ * Counts rows as they pass, in constant memory.
+ * @param redacts true to redact personal data in quoted values
  */
 export function createTally(redacts: boolean): Tally {
   const skipped = new Map<string, Skipped>();
@@ -121,7 +121,7 @@ export function createTally(redacts: boolean): Tally {
   };
 }
 
-/** @param counts rows by their length */
+/** @param counts number of rows, keyed by length */
 function lengthsOf(counts: ReadonlyMap<number, number>): Lengths {
   const sorted = [...counts].sort(([a], [b]) => a - b);
   const rows = sorted.reduce((sum, [, count]) => sum + count, 0);

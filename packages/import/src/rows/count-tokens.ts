@@ -1,13 +1,13 @@
-/** Lengths of rows in the tokens of a model. */
+/** Counts the lengths of rows in tokens of a model. */
 import { createChatFormat, loadTokenizer, normalizeMessages } from '@trinity-rft/chat';
 import { describeError, type ChatMessage, type ToolDefinition } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import type { Json } from '../record/item.js';
 
 /**
- * Counts the tokens of a row in the chat template of a model folder: of the conversation or prompt, for
- * pairs with the longer answer.
- * @throws ConfigError for a folder without a tokenizer
+ * Returns a function that counts the tokens of a row in a model's chat template: those of the
+ * conversation or prompt, and for pairs also of the longer answer.
+ * @throws ConfigError if the folder has no tokenizer
  */
 export async function tokenCounter(model: string): Promise<(row: Json) => number> {
   const format = createChatFormat({ tokenizer: await loadTokenizer(model) });

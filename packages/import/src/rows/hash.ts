@@ -1,10 +1,10 @@
-/** Hashes of rows: for duplicates, and for a split that does not depend on the order. */
+/** Hashes of rows, to find duplicates and to split rows independently of their order. */
 import { createHash } from 'node:crypto';
 
-/** 128 bits as text of 22 characters. */
+/** 128 bits as a text of 22 characters. */
 export const hashOf = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 22);
 
-/** A number of [0, 1) that depends on the hash alone. */
+/** A number in [0, 1) that depends only on the hash. */
 export const shareOf = (hash: string): number =>
   Buffer.from(hash, 'base64url').readUIntBE(0, 6) / 2 ** 48;

@@ -1,4 +1,4 @@
-/** Pairs of the best and the worst answer to the same prompt. */
+/** Builds pairs of the best and the worst answer to the same prompt. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import type { Conversation, Preference } from '../record/item.js';
@@ -12,20 +12,20 @@ interface Answer {
 interface Candidates<Place> {
   readonly prompt: readonly ChatMessage[];
   readonly tools: Conversation['tools'];
-  /** Where the first answer is. */
+  /** Place of the first answer. */
   readonly place: Place;
   readonly best: Answer;
   readonly worst: Answer;
 }
 
 export interface Pairing<Place> {
-  /** @throws TaskError of `fault` for a conversation without a score or an answer */
+  /** @throws TaskError of `fault` if the conversation has no score or answer */
   add(conversation: Conversation, place: Place): void;
-  /** One for each prompt, undefined where all scores are equal. */
+  /** One entry per prompt; its pair is undefined if all scores are equal. */
   pairs(): Iterable<readonly [Preference | undefined, Place]>;
 }
 
-/** Keeps two answers for each prompt in memory. */
+/** Keeps two answers per prompt in memory. */
 export function createPairing<Place>(): Pairing<Place> {
   const byPrompt = new Map<string, Candidates<Place>>();
   return {

@@ -1,4 +1,4 @@
-/** Takes what sources find, and writes it as rows of one kind. */
+/** Converts the findings of sources to rows of one kind, and writes them. */
 import { existsSync } from 'node:fs';
 import { ConfigError, type ChatMessage } from '@trinity-rft/core';
 import { createRowWriter, type RowWriter } from '../files/write-rows.js';
@@ -15,16 +15,16 @@ export interface RowOptions {
   /** @default the kind of the first item */
   readonly as?: RowKind;
   readonly output: string;
-  /** Share of the rows that go into a file of their own. @default 0 */
+  /** Share of the rows that is written to a separate validation file. @default 0 */
   readonly validation?: number;
   /** @default false */
   readonly redact?: boolean;
 }
 
 export interface RowWriting {
-  /** @param hasReferences answers are references, see `Source` */
+  /** @param hasReferences true if answers are references, see `Source` */
   add(item: Conversation | Preference, place: Place, hasReferences: boolean): Promise<void>;
-  /** Writes what was held back, and puts the files in their places if there are rows. */
+  /** Writes pending pairs, and moves the files into place if there are rows. */
   finish(): Promise<RowCounts>;
   /** Removes unfinished files. */
   close(): Promise<void>;
@@ -44,8 +44,8 @@ export const validationFile = (output: string): string =>
     : `${output}.validation.jsonl`;
 
 /**
- * @param countTokens undefined: lengths are not reported
- * @throws ConfigError when rows of an earlier split would stay beside rows without one
+ * @param countTokens counts a row's tokens; undefined: lengths are not reported
+ * @throws ConfigError if a validation file of an earlier import exists and no split is requested
  */
 export async function openRowWriting(
   { as, output, validation = 0, redact = false }: RowOptions,
@@ -109,7 +109,7 @@ export async function openRowWriting(
   };
 }
 
-/** Validating on it would be validating on rows that are trained on. */
+/** The validation file of an earlier import may repeat rows of the new training file. */
 const leftover = (output: string): ConfigError =>
   new ConfigError(
     `${validationFile(output)} is part of an earlier import, and rows without --validation may repeat its rows. Give --validation, remove it, or write to another file than ${output}.`,
@@ -118,7 +118,7 @@ const leftover = (output: string): ConfigError =>
 
 const onlyOne = { reason: 'the prompt has one answer, or several with equal scores' };
 
-/** All messages of a row of any kind. */
+/** All messages of a row, whatever its kind. */
 const messagesOf = (row: Json): readonly ChatMessage[] =>
   ['messages', 'prompt', 'chosen', 'rejected'].flatMap((key) => {
     const messages = row[key];

@@ -1,10 +1,10 @@
-/** Rows to train on, made of what sources find. */
+/** Converts conversations and preferences to training rows. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { fault } from '../record/fault.js';
 import { isPresent, type Conversation, type Json, type Preference } from '../record/item.js';
 import type { RowKind } from '../record/row-kind.js';
 
-/** The kind that an item is made for. */
+/** Kind of row that an item suits. */
 export function kindOf(item: Conversation | Preference): RowKind {
   if ('chosen' in item) return 'dpo';
   return item.truth === undefined && endsWithAnswer(item.messages) ? 'sft' : 'tasks';
@@ -13,7 +13,7 @@ export function kindOf(item: Conversation | Preference): RowKind {
 const endsWithAnswer = (messages: readonly ChatMessage[]): boolean =>
   messages.at(-1)?.role === 'assistant';
 
-/** A row of `sft`: the conversation, which ends with an answer. @throws TaskError of `fault` */
+/** A row of `sft`: a conversation that ends with an answer. @throws TaskError of `fault` */
 export function sftRow(item: Conversation | Preference): Json {
   const messages = 'chosen' in item ? [...item.prompt, ...item.chosen] : item.messages;
   if (!endsWithAnswer(messages))
@@ -36,9 +36,9 @@ export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json 
 }
 
 /**
- * A row of a task set: the messages up to the last of the user, and the reference answer as text.
- * Where that is one question, also `question` (and `system`) for workflows that take a text.
- * @param hasReferences the last answer of the conversation is the reference
+ * A row of a task set: the messages up to the user's last one, and the reference answer as text. If
+ * they are a single question, also `question` (and `system`), for workflows that take a text.
+ * @param hasReferences true if the conversation's last answer is the reference
  * @throws TaskError of `fault`
  */
 export function taskRow(item: Conversation | Preference, hasReferences: boolean): Json {

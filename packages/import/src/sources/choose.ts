@@ -1,18 +1,18 @@
-/** The source of a file, by its first records. */
+/** Detects the source of a file from its first records. */
 import type { FileRecord } from '../files/read-records.js';
 import { sourceNamed, sourceNames, type SourceName } from './table.js';
 
-/** Records of a file in which no source is recognised, until the rest is not looked at. */
+/** Number of records without a known source after which detection gives up. */
 const mostTried = 100;
 
 export interface Chosen {
-  /** Undefined: none is recognised. */
+  /** Undefined if no source was recognised. */
   readonly name?: SourceName;
-  /** All records, those that were looked at included. */
+  /** All records, including those that detection has read. */
   readonly records: AsyncIterable<FileRecord>;
 }
 
-/** The source of the first record that any source recognises. */
+/** Detects the source by the first record that any source recognises. */
 export async function chooseSource(records: AsyncIterable<FileRecord>): Promise<Chosen> {
   const iterator = records[Symbol.asyncIterator]();
   const seen: FileRecord[] = [];
@@ -35,6 +35,6 @@ async function* replayed(
   yield* { [Symbol.asyncIterator]: () => iterator };
 }
 
-/** One line for each source, for an error. */
+/** One line per source, for an error message. */
 export const describeSources = (): readonly string[] =>
   sourceNames.map((name) => `  ${name}: ${sourceNamed(name).looksFor}`);

@@ -1,4 +1,4 @@
-/** Parts of conversations, kept until their group is complete. */
+/** Collects the parts of conversations until their group is complete. */
 import { fault } from '../record/fault.js';
 import type { Fragment } from '../record/item.js';
 import type { Place } from '../report/report.js';
@@ -17,16 +17,17 @@ interface OpenGroup extends Group {
 
 export interface Groups {
   /**
-   * Returns the group that has waited longest, if the source limits how many may wait.
-   * @throws TaskError of `fault` for a part whose group has been returned
+   * Adds a part. Returns the group that has had no new part for the longest time if too many groups
+   * are open for the source.
+   * @throws TaskError of `fault` if the part's group was already returned
    */
   add(source: SourceName, fragment: Fragment, place: Place): Group | undefined;
-  /** All groups that wait, each removed as it is read. */
+  /** All open groups; each is removed when it is read. */
   rest(): Iterable<Group>;
 }
 
 export function createGroups(): Groups {
-  /** Keys are source and name; the group that got a part last is at the end. */
+  /** Keyed by source and group, in the order of their latest parts. */
   const open = new Map<string, OpenGroup>();
   const closed = new Set<string>();
   const take = (key: string): OpenGroup | undefined => {

@@ -11,7 +11,7 @@ interface Generation {
 }
 
 interface Score {
-  /** Undefined: the score is of the whole trace. */
+  /** Undefined if the score is for the whole trace. */
   readonly observation: unknown;
   readonly value: unknown;
 }

@@ -29,7 +29,7 @@ function conversationOf(record: Json): Conversation {
   };
 }
 
-/** Prompts of models without messages are a list of one text. */
+/** Unwraps the prompt of a completion model, which is a list of one text. */
 const onlyText = (prompt: unknown): unknown =>
   Array.isArray(prompt) && prompt.length === 1 && typeof prompt[0] === 'string'
     ? prompt[0]

@@ -1,6 +1,6 @@
 /**
- * Files of OpenAI's fine-tuning (also Azure, Fireworks): supervised, DPO and reinforcement rows. Also
- * rows of TRL, and those that the import itself writes.
+ * Files for OpenAI's fine-tuning (also Azure, Fireworks): supervised, DPO and reinforcement rows.
+ * Also rows of TRL, and rows that an import has written.
  */
 import type { ChatMessage } from '@trinity-rft/core';
 import { unwrapped } from '../messages/json-text.js';
@@ -20,7 +20,7 @@ export const openai: Source = {
   hasReferences: true,
 };
 
-/** Columns with a meaning of their own. */
+/** Columns that are not copied as further fields of a task. */
 const known: ReadonlySet<string> = new Set([
   'messages',
   'tools',
@@ -51,7 +51,7 @@ function readPair(record: Json): Preference {
   };
 }
 
-/** The answers of TRL may repeat the prompt, which then need not be there. */
+/** Reads a pair of TRL, whose answers may include the prompt; then `prompt` may be missing. */
 function readChosen(record: Json): Preference {
   const chosen = readAnswer(record['chosen']);
   const rejected = readAnswer(record['rejected']);
@@ -69,7 +69,9 @@ function readChosen(record: Json): Preference {
   return { ...pair, ...toolsOf(record) };
 }
 
-/** Messages that both conversations begin with; 0 where they begin with the answer. */
+/**
+ * Number of messages that both conversations share at the start; 0 if they start with the answer.
+ */
 function sharedStart(chosen: readonly ChatMessage[], rejected: readonly ChatMessage[]): number {
   if (chosen[0]?.role === 'assistant') return 0;
   const most = Math.min(chosen.length, rejected.length) - 1;

@@ -1,4 +1,7 @@
-/** Spans and evaluations of OTLP JSON, and the span JSON of console and in-memory exporters. */
+/**
+ * Reads spans and evaluations from OTLP JSON, and from the span JSON of console and in-memory
+ * exporters.
+ */
 import { parseJsonExactly } from '@trinity-rft/core/support';
 import { isJson, type Json } from '../record/item.js';
 
@@ -6,15 +9,15 @@ import { isJson, type Json } from '../record/item.js';
 export interface Signal {
   readonly traceId: string;
   readonly spanId: string;
-  /** Values of its evaluations. */
+  /** Values of the evaluations that belong to it. */
   readonly scores: readonly unknown[];
 }
 
 export interface Span extends Signal {
   readonly parentId?: string;
-  /** Nanoseconds. */
+  /** End time in nanoseconds. */
   readonly end: bigint;
-  /** Those of the GenAI conventions. */
+  /** Attributes of the GenAI conventions. */
   readonly attributes: Json;
 }
 
@@ -24,7 +27,7 @@ export const isSpanRecord = (record: Json): boolean =>
 const isPlainSpan = (record: Json): boolean =>
   contextOf(record) !== undefined && isJson(record['attributes']);
 
-/** The spans and evaluation events of one record. */
+/** All spans and evaluation events of one record. */
 export function readSignals(record: Json): readonly Signal[] {
   const spans = itemsIn(record, 'resourceSpans', 'scopeSpans', 'spans');
   const logs = itemsIn(record, 'resourceLogs', 'scopeLogs', 'logRecords');
@@ -35,7 +38,7 @@ export function readSignals(record: Json): readonly Signal[] {
   ];
 }
 
-/** Objects three lists deep: by resource, by scope, and each. */
+/** Collects the objects of three nested lists: resources, scopes and their spans or logs. */
 function itemsIn(record: Json, ...keys: readonly string[]): readonly Json[] {
   return keys.reduce<readonly Json[]>(
     (found, key) =>
@@ -52,7 +55,10 @@ interface Context {
   readonly spanId: string;
 }
 
-/** Ids are fields of the span, or in a context, whose field is private in some SDKs. */
+/**
+ * Trace and span id, which are fields of the span or of a context; some SDKs keep the context in a
+ * private field.
+ */
 function contextOf(span: Json): Context | undefined {
   const context = [span['spanContext'], span['_spanContext'], span].find(isJson) ?? span;
   const { traceId } = context;
@@ -78,7 +84,7 @@ function spanOf(span: Json): Span | undefined {
   };
 }
 
-/** A log record that is an evaluation of a span. */
+/** A log record that evaluates a span; undefined for other records. */
 function eventOf(log: Json): Signal | undefined {
   const context = contextOf(log);
   const scores = scoresOf(log);
@@ -93,7 +99,7 @@ function scoresOf(event: Json): readonly unknown[] {
   return name === evaluation ? [attributes['gen_ai.evaluation.score.value']] : [];
 }
 
-/** OTLP has `[{key, value: {stringValue}}]`, SDKs have an object. */
+/** Attributes as an object. OTLP has `[{key, value: {stringValue}}]`, SDKs have an object. */
 function attributesOf({ attributes }: Json): Json {
   if (isJson(attributes)) return attributes;
   if (!Array.isArray(attributes)) return {};
@@ -102,7 +108,7 @@ function attributesOf({ attributes }: Json): Json {
   );
 }
 
-/** The value of OTLP's `AnyValue`. */
+/** Converts OTLP's `AnyValue` to a plain value. */
 function plainValue(value: unknown): unknown {
   if (!isJson(value)) return value;
   const { arrayValue: list, kvlistValue: entries } = value;
@@ -112,7 +118,10 @@ function plainValue(value: unknown): unknown {
   return value['stringValue'] ?? value['doubleValue'] ?? value['boolValue'];
 }
 
-/** Nanoseconds as text, `[seconds, nanoseconds]`, or microseconds since 1970 and a duration. */
+/**
+ * End time in nanoseconds from nanoseconds as text, `[seconds, nanoseconds]`, or a start in
+ * microseconds since 1970 and a duration.
+ */
 function endOf(span: Json): bigint {
   const { endTimeUnixNano: nanoseconds, endTime: pair, timestamp, duration } = span;
   if (nanoseconds !== undefined) return wholeNumber(nanoseconds);
@@ -120,7 +129,7 @@ function endOf(span: Json): bigint {
   return (wholeNumber(timestamp) + wholeNumber(duration)) * 1000n;
 }
 
-/** 0 for what is no number: such a span comes before all others. */
+/** 0 if the value is not a number, so that the span comes before all others. */
 const wholeNumber = (value: unknown): bigint =>
   typeof value === 'number' && Number.isFinite(value)
     ? BigInt(Math.trunc(value))

@@ -1,6 +1,7 @@
 /**
- * OpenTelemetry with the GenAI conventions: one conversation per `invoke_agent`, the history of its
- * last `chat` span. The conventions are in development, so names are read as of version 1.37 to 1.45.
+ * OpenTelemetry with the GenAI conventions: one conversation per `invoke_agent`, taken from the
+ * history of its last `chat` span. The conventions are still in development; names are read as in
+ * versions 1.37 to 1.45.
  */
 import type { ChatMessage } from '@trinity-rft/core';
 import { parsed } from '../messages/json-text.js';
@@ -19,7 +20,7 @@ export const otel: Source = {
   mostOpen: 1000,
 };
 
-/** Operations that answer a prompt. */
+/** Names of operations that answer a prompt. */
 const calls: ReadonlySet<unknown> = new Set(['chat', 'generate_content', 'text_completion']);
 
 const operationOf = ({ attributes }: Span): unknown => attributes['gen_ai.operation.name'];
@@ -40,10 +41,16 @@ function assemble(signals: readonly Signal[]): readonly Finished[] {
   });
 }
 
-/** Nanoseconds. SDKs add precise durations to a start in milliseconds, so calls may seem out of order. */
+/**
+ * Tolerance in nanoseconds: SDKs add precise durations to a start in milliseconds, so calls may
+ * seem out of order.
+ */
 const clockError = 2_000_000n;
 
-/** True for the call that ends later; at the same time, for the one with the longer history. */
+/**
+ * True if `span` ends later; if both end at about the same time, true if its history is at least as
+ * long.
+ */
 function isLater(span: Span, other: Span): boolean {
   const gap = span.end - other.end;
   if (gap > clockError || gap < -clockError) return gap > 0n;
@@ -60,7 +67,7 @@ function orFaults(read: () => readonly Conversation[]): readonly Finished[] {
   return 'reason' in found ? [found] : found;
 }
 
-/** Id of the nearest `invoke_agent` above the span, else of the uppermost span that is known. */
+/** Id of the nearest `invoke_agent` above the span, otherwise of its topmost known ancestor. */
 function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
   let at = span;
   // A damaged export may hold a circle.
@@ -73,7 +80,7 @@ function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
   return at.spanId;
 }
 
-/** One conversation for each answer of the call. */
+/** One conversation per answer of the call. */
 function conversationsOf(
   { attributes }: Span,
   score: Pick<Conversation, 'score'>,
@@ -99,6 +106,6 @@ function listOf(input: unknown): readonly unknown[] {
   return input;
 }
 
-/** Instructions are a list of parts. */
+/** Instructions as a system message; they are a list of parts. */
 const systemOf = (instructions: unknown): readonly ChatMessage[] =>
   isPresent(instructions) ? readMessage({ role: 'system', content: instructions }) : [];

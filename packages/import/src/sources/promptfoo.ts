@@ -48,7 +48,7 @@ function textOf(prompt: unknown): string {
   return text;
 }
 
-/** Replaces `{{name}}` and `{{name.part}}`, inside of JSON prompts escaped as there. */
+/** Replaces `{{name}}` and `{{name.part}}`; in prompts that are JSON, values are escaped. */
 function filled(template: string, vars: Json): string {
   if (template.includes('{%'))
     throw fault('a prompt has conditions or loops, which are not evaluated here', template);

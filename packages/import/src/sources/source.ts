@@ -1,4 +1,4 @@
-/** Interface of a source, and what several sources share. */
+/** Interface of a source, and functions that several sources share. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { unwrapped } from '../messages/json-text.js';
 import { readMessage, readMessages } from '../messages/read-messages.js';
@@ -13,20 +13,21 @@ import {
 } from '../record/item.js';
 
 export interface Source {
-  /** Completes "looks for records with ...". */
+  /** Completes the sentence "looks for records with ...". */
   readonly looksFor: string;
   /** True if a record has the shape of this source. */
   readonly detect: (record: Json) => boolean;
-  /** @throws TaskError of `fault` when nothing of the record can be imported */
+  /** @throws TaskError of `fault` if nothing in the record can be imported */
   readonly read: (record: Json) => readonly Item[];
-  /** Makes conversations of the parts of one group. */
+  /** Builds conversations from the parts of one group. */
   readonly assemble?: (parts: readonly unknown[]) => readonly Finished[];
   /**
-   * Groups that may wait for parts. One more, and the group that has had no part for longest counts as
-   * complete. @default no limit, since parts may be in other files
+   * Limit on open groups. Beyond it, the group that has had no new part for the longest time counts
+   * as complete.
+   * @default no limit, because parts may be in other files
    */
   readonly mostOpen?: number;
-  /** Last answers are references, not what some model has said. */
+  /** True if the last answers are references, not outputs of some model. */
   readonly hasReferences?: boolean;
 }
 
@@ -35,10 +36,10 @@ export const has = (record: Json, ...keys: readonly string[]): boolean =>
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 
-/** Objects with only one of these keys are a text in a wrapper. */
+/** An object whose only key is one of these wraps a text. */
 const promptKeys: ReadonlySet<string> = new Set(['prompt', 'question', 'input', 'query', 'text']);
 
-/** A prompt: a text, messages, or an object that holds one of both and nothing to add to it. */
+/** A prompt: a text, messages, or an object that contains only one of the two. */
 export function readPrompt(value: unknown): readonly ChatMessage[] {
   const prompt = messagesIn(value);
   if (prompt === '') throw fault('the prompt is empty');
@@ -53,29 +54,32 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
   return readPrompt(prompt[key]);
 }
 
-/** Keys of objects and messages in which vendors wrap a conversation. */
+/** Keys by which an object is recognised as a message or a wrapped conversation. */
 const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
 
-/** Text that is the JSON of messages, parsed; other JSON is a text that a model has read or written. */
+/**
+ * Parses JSON text of messages; other JSON text stays text, because a model may have read or
+ * written it.
+ */
 function messagesIn(value: unknown): unknown {
   const inner = unwrapped(value);
   const first: unknown = Array.isArray(inner) ? inner[0] : inner;
   return isJson(first) && wrapperKeys.some((key) => key in first) ? inner : value;
 }
 
-/** LangChain has lists of prompts, of one prompt each. */
+/** Unwraps LangChain's lists of prompts, which contain one prompt each. */
 function batchOfOne(prompt: readonly unknown[]): unknown {
   return prompt.length === 1 && Array.isArray(prompt[0]) ? prompt[0] : prompt;
 }
 
-/** Keys that say, or hold what says, who wrote a message. */
+/** Keys that give the author of a message, or wrap the message. */
 const roleKeys = ['role', 'from', 'kwargs', 'data'];
-/** Keys of a message or its text, whatever is beside them. */
+/** Keys of a message or its text, which may have any other keys beside them. */
 const answerKeys = ['message', 'content', 'text'];
-/** Objects with only one of these keys are an answer in a wrapper. */
+/** An object whose only key is one of these wraps an answer. */
 const onlyAnswerKeys: ReadonlySet<string> = new Set(['output', 'answer', 'response', 'completion']);
 
-/** An answer: a text, a message, messages, or an object that holds one of them. */
+/** An answer: a text, a message, messages, or an object that contains one of these. */
 export function readAnswer(value: unknown): readonly ChatMessage[] {
   const answer = messagesIn(value);
   if (answer === '') throw fault('the answer is empty');
@@ -96,7 +100,10 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
   return readAnswer(answer[key]);
 }
 
-/** Several answers would have one score. */
+/**
+ * The only item of a list. Several answers of a call are an error, because they would share one
+ * score.
+ */
 function onlyOne(list: readonly unknown[]): unknown {
   const [only, other] = list.flat();
   if (other !== undefined) throw fault('one call has several answers', list.length);
@@ -109,7 +116,7 @@ function answeredBy(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages;
 }
 
-/** Numbers, and true and false as 1 and 0. */
+/** A number, or a boolean as 1 or 0; undefined for other values. */
 const scoreOf = (value: unknown): number | undefined =>
   typeof value === 'boolean'
     ? Number(value)
@@ -117,7 +124,7 @@ const scoreOf = (value: unknown): number | undefined =>
       ? (value as number)
       : undefined;
 
-/** Undefined without scores; what is no number does not count. */
+/** Undefined if there are no scores. Values that are not numbers are ignored. */
 export function meanScore(values: readonly unknown[]): { readonly score?: number } {
   const scores = values.map(scoreOf).filter((score) => score !== undefined);
   if (scores.length === 0) return {};
@@ -125,8 +132,8 @@ export function meanScore(values: readonly unknown[]): { readonly score?: number
 }
 
 /**
- * Drops conversations that another one continues: a call of an agent repeats the history, and to
- * train on each of them would train the first turns many times.
+ * Drops conversations that another one continues. Each call of an agent repeats the history, so
+ * training on all of them would train on the first turns many times.
  */
 export function dropPrefixes(conversations: readonly Conversation[]): readonly Conversation[] {
   const texts = conversations.map(({ messages }) =>

@@ -1,4 +1,4 @@
-/** Sources by the name that `--from` takes. */
+/** Sources, keyed by the values of `--from`. */
 import { alpaca } from './alpaca.js';
 import { braintrust } from './braintrust.js';
 import { langfuse } from './langfuse.js';
@@ -10,7 +10,7 @@ import { sharegpt } from './sharegpt.js';
 import { together } from './together.js';
 import type { Source } from './source.js';
 
-/** In the order in which records are tried. */
+/** In the order in which their detection is tried. */
 const sources = {
   otel,
   langfuse,
@@ -25,7 +25,7 @@ const sources = {
 
 export type SourceName = keyof typeof sources;
 
-/** The names that `--from` takes. */
+/** The values of `--from`. */
 export const sourceNames = Object.keys(sources) as readonly SourceName[];
 
 export const sourceNamed = (name: SourceName): Source => sources[name];
