@@ -1,4 +1,4 @@
-/** Programs that serve models as `SamplerFactory`, which configurations choose by their names. */
+/** Servers that sample, as `SamplerFactory` objects that configurations select by name. */
 import type { SamplerFactory } from '@trinity-rft/core/engine';
 import { sglangServer } from './servers/sglang.js';
 import { openSampler, openVllmSampler } from './sampler.js';
@@ -10,7 +10,7 @@ export const vllmSampler: SamplerFactory = {
   open: openVllmSampler,
 };
 
-/** The sampler `sglang`, written from the documentation of SGLang: it was never run against one. */
+/** The sampler `sglang`, written from SGLang's documentation; it was never run against a server. */
 export const sglangSampler: SamplerFactory = {
   name: 'sglang',
   capabilities: { grammar: false },

@@ -1,4 +1,4 @@
-/** Facts about a model that the sampler needs: how many tokens it has. */
+/** Reads a model's vocabulary size, which the sampler needs. */
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { readStored } from '@trinity-rft/core/engine';
@@ -6,10 +6,10 @@ import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 const withSize = z.object({ vocab_size: z.number().int().positive() });
-/** Some models keep the part that speaks apart. */
+/** Some multimodal models keep the settings of the language model in `text_config`. */
 const config = z.union([withSize, z.object({ text_config: withSize })]);
 
-/** @throws CheckpointError when the folder does not say */
+/** @throws CheckpointError if the folder's config.json gives no vocabulary size */
 export async function readVocabSize(modelPath: string): Promise<number> {
   const file = path.join(modelPath, 'config.json');
   const text = String((await readStored(file)) ?? '{}');

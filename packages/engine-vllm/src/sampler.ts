@@ -1,4 +1,4 @@
-/** A sampler whose work is done by servers of one program. */
+/** A sampler that delegates its work to servers of one kind. */
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import {
@@ -30,7 +30,7 @@ import { weightsOnServer, type InUse, type Weights } from './servers/weights.js'
 import { ServerFault } from './wire/fault.js';
 import type { GeneratedChoice } from './wire/generate.js';
 
-/** How long servers that are being started may take until they answer. */
+/** How long servers that are starting may take until they answer. */
 const startPatienceMs = 120_000;
 const startPauseMs = 1000;
 const textLength = 24;
@@ -38,13 +38,13 @@ const textLength = 24;
 /** State before any weights were delivered. */
 const started: Weights = { version: -1, label: 'default', folder: undefined };
 
-/** Samples on the vLLM servers of `options`; all of them must answer. */
+/** Samples on the vLLM servers of `options`. Rejects unless all of them answer. */
 export const openVllmSampler = (options: SamplerOptions): Promise<RemoteSampler> =>
   openSampler(vllmServer, options);
 
 type Connect = (address: ServerAddress) => SamplingServer;
 
-/** Samples on the servers of `options`, which `connect` reaches; all of them must answer. */
+/** Samples on the servers of `options` through `connect`. Rejects unless all of them answer. */
 export async function openSampler(
   connect: Connect,
   options: SamplerOptions,
@@ -193,8 +193,8 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
 }
 
 /**
- * After a failure another server draws the same tokens from the same seed: each token is reported
- * once.
+ * Wraps `onTokens` so that each token is reported once: after a failure, another server samples the
+ * same tokens from the same seed.
  * @param reported tokens of each choice that earlier calls have reported
  */
 function reportOnce(reported: number[][], onTokens: TokenListener): TokenListener {
@@ -229,7 +229,7 @@ async function generate(
   }
 }
 
-/** @throws ServerFault when other weights sampled it than this run has delivered */
+/** @throws ServerFault if it was sampled with weights that this run has not delivered */
 function sequenceOf(
   { labels, ...choice }: GeneratedChoice,
   { weights, model }: InUse,
@@ -256,7 +256,10 @@ function assertStops({ hasTokenizer, server }: Member, { stop = [] }: SamplingOp
   );
 }
 
-/** How many tokens the answer may have. */
+/**
+ * Returns the number of tokens that the answer may have.
+ * @throws ModelError 400 if there is no room
+ */
 function assertPrompt(prompt: Int32Array, vocabSize: number, maxModelLen: number): number {
   const room = maxModelLen - prompt.length;
   if (prompt.length === 0 || room <= 0)
@@ -268,7 +271,7 @@ function assertPrompt(prompt: Int32Array, vocabSize: number, maxModelLen: number
   return room;
 }
 
-/** A server that gets an id beyond its vocabulary may die of it. */
+/** Checks token ids, because an id beyond its vocabulary can crash a server. */
 function assertKnown(tokens: Int32Array, vocabSize: number): void {
   const odd = tokens.findIndex((token) => token < 0 || token >= vocabSize);
   if (odd < 0) return;

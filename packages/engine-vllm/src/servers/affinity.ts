@@ -1,10 +1,10 @@
-/** Servers that have seen the beginning of a prompt, and so have it in their cache. */
+/** Remembers which servers have seen the beginning of a prompt, and so have it in their cache. */
 
 const blockTokens = 32;
 const mostBlocks = 16_384;
 
 export interface Affinity<Server> {
-  /** The server that has seen the longest beginning of `prompt`. */
+  /** The server that has seen the longest prefix of `prompt`. */
   find(prompt: Int32Array): Server | undefined;
   remember(prompt: Int32Array, server: Server): void;
   forget(server: Server): void;
@@ -34,7 +34,10 @@ export function createAffinity<Server>(): Affinity<Server> {
   };
 }
 
-/** Block hashes of everything up to the end of each block; of the whole prompt where it is shorter than one. */
+/**
+ * One hash per block, of all tokens up to its end; for a prompt shorter than a block, of the whole
+ * prompt.
+ */
 function blockHashes(prompt: Int32Array): readonly number[] {
   const hashes: number[] = [];
   let hash = 0x811c9dc5;

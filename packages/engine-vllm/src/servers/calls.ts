@@ -1,4 +1,4 @@
-/** The verbs of one server, and those of vLLM. */
+/** The calls that a sampling server supports, and their implementation for vLLM. */
 import type {
   ServerAddress,
   SamplingOptions,
@@ -18,20 +18,25 @@ import {
 import { serverCalls } from '../wire/http.js';
 import { readAnswer } from '../wire/read.js';
 
-/** Differences between programs that serve models. */
+/** Differences between the kinds of servers. */
 export interface Dialect {
   readonly name: string;
-  /** Its option for the longest text. */
+  /** Command-line option for the longest sequence. */
   readonly lengthOption: string;
-  /** How many tokens more than its texts it has to allow. */
+  /** Number of tokens that the server's limit must exceed the longest sequence by. */
   readonly spareTokens: number;
-  /** Log-probabilities are those after top-k and top-p, which is asked at the start. */
+  /**
+   * True if log-probabilities must be those after top-k and top-p, which is checked at the start.
+   */
   readonly renormalises: boolean;
-  /** Texts in progress can continue with other weights, and say which token is of which. */
+  /**
+   * True if sequences in progress can continue with new weights, and report which tokens came from
+   * which.
+   */
   readonly continues: boolean;
-  /** Requirements of a server that does not take weights. */
+  /** What to do if a server does not accept weights. */
   readonly takesWeights: string;
-  /** Cures of a refusal at the start, by its status. */
+  /** Advice for each status with which a server may refuse the calls at the start. */
   readonly cures: (vocabSize: number) => Readonly<Record<number, string>>;
 }
 
@@ -39,22 +44,22 @@ export interface SamplingServer {
   readonly url: string;
   readonly dialect: Dialect;
   health(signal: AbortSignal): Promise<void>;
-  /** The model that it was started with. */
+  /** The model that the server was started with. */
   model(signal: AbortSignal): Promise<ServedModel>;
-  /** @param model the name of an adapter, or of the model itself */
+  /** @param model name of an adapter, or of the model itself */
   generate(request: GenerateRequest, signal: AbortSignal): Promise<readonly GeneratedChoice[]>;
-  /** At temperature 1. [R] */
+  /** Log-probabilities of the row's response at temperature 1. [R] */
   score(model: string, row: TokenRow, signal: AbortSignal): Promise<Float32Array>;
   loadAdapter(name: string, folder: string, signal: AbortSignal): Promise<void>;
   unloadAdapter(name: string, signal: AbortSignal): Promise<void>;
   /**
-   * Replaces all weights by those of `folder`, as `label`. Texts in progress are finished first, or
-   * continue with the new weights.
+   * Replaces all weights by those of `folder` and labels them `label`. Sequences in progress are
+   * finished first, or continue with the new weights.
    */
   reload(options: ReloadOptions, signal: AbortSignal): Promise<void>;
-  /** True if it can find stop strings. */
+  /** True if the server can find stop strings. */
   hasTokenizer(model: string, signal: AbortSignal): Promise<boolean>;
-  /** Ids of a text as it is: no tokens are added. */
+  /** Token ids of a text, without added special tokens. */
   encode(model: string, text: string, signal: AbortSignal): Promise<readonly number[]>;
   decode(model: string, ids: readonly number[], signal: AbortSignal): Promise<string>;
 }
@@ -69,7 +74,7 @@ interface GenerateRequest {
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;
   readonly vocabSize: number;
-  /** Servers that cannot report tokens while they sample never call it. */
+  /** Called with tokens as they are sampled, if the server can report them. */
   readonly onTokens?: TokenListener;
 }
 
@@ -104,7 +109,7 @@ const models = z.object({
   ),
 });
 
-/** @throws ServerFault when there is none */
+/** @throws ServerFault if the answer names no model */
 export function readServedModel(url: string, answer: unknown): ServedModel {
   const { data } = models.safeParse(answer);
   const served = data?.data.find(({ parent }) => parent === null || parent === undefined);

@@ -1,4 +1,4 @@
-/** One server of a pool: whether it serves, what it is doing, and what was last wrong with it. */
+/** One server of a pool: its state, its load and its last problem. */
 import type { Clock, Logger } from '@trinity-rft/core';
 import { ServerFault } from '../wire/fault.js';
 import type { SamplingServer } from './calls.js';
@@ -8,18 +8,19 @@ export interface Member {
   readonly server: SamplingServer;
   readonly weights: WeightsOnServer;
   readonly hasTokenizer: boolean;
-  /** Why it does not serve; undefined: it does. */
+  /** Reason that the server is out of service; undefined while it is in service. */
   readonly problem: string | undefined;
-  /** Calls in progress. */
+  /** Number of calls in progress. */
   readonly load: number;
-  /** Milliseconds until it may be called again. */
+  /** Milliseconds until the server may be called again. */
   readonly busyForMs: number;
   /**
-   * One call; fails with a `ServerFault` of kind `lost` when the server is taken out meanwhile.
+   * Makes one call. Rejects with a `ServerFault` of kind `lost` if the server is taken out
+   * meanwhile.
    */
   run<T>(work: (use: InUse, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>;
   pauseFor(ms: number): void;
-  /** Its calls in progress fail. */
+  /** Takes the server out of service. Its calls in progress fail. */
   takeOut(problem: string): void;
   bringBack(): void;
   close(): void;
@@ -36,7 +37,7 @@ export interface MemberOptions {
 const silent = (): ServerFault =>
   new ServerFault('lost', `${heartbeat.misses} times no answer to /health`);
 
-/** A connection can be open although its other end is gone. */
+/** Health checks, because a connection can stay open after the server is gone. */
 const heartbeat = { everyMs: 5000, patienceMs: 5000, misses: 3 };
 
 export function createMember(options: MemberOptions): Member {

@@ -1,4 +1,4 @@
-/** Several servers as one: which of them does a call, and what happens when one fails. */
+/** Uses several servers as one: chooses the server of each call, and handles failures. */
 import {
   describeError,
   ModelError,
@@ -17,10 +17,10 @@ import type { InUse, Weights } from './weights.js';
 export interface PoolOptions {
   readonly members: readonly Member[];
   readonly started: Weights;
-  /** Text that all servers score after they have taken weights that come without a probe. [at least 2] */
+  /** Text that all servers score to verify new weights that come without a probe. [at least 2] */
   readonly text: Int32Array;
   readonly tolerance: number;
-  /** For one call, its waits included. */
+  /** Timeout of one call, including its waits. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,17 +30,22 @@ type Work<T> = (member: Member, use: InUse, signal: AbortSignal) => Promise<T>;
 
 export interface Pool {
   readonly weights: Weights;
-  /** Does `work` on the server that suits `prompt`, and again on another one if that one fails. */
+  /**
+   * Runs `work` on the most suitable server for `prompt`, and on another one if that server fails.
+   */
   run<T>(prompt: Int32Array, work: Work<T>, signal?: AbortSignal): Promise<T>;
   /**
-   * Resolves once every server that works samples with `weights`, and they agree on a text.
-   * @throws SyncError when none does
+   * Resolves once every server in service samples with `weights`, and their scores of a text agree.
+   * @throws SyncError if no server does
    */
   deliver(weights: Weights): Promise<void>;
   close(): void;
 }
 
-/** A server that has begun with a prompt is preferred as long as it has not many more calls. */
+/**
+ * A server that has a prompt's prefix is preferred unless it has this many more calls than the
+ * others.
+ */
 const preferredLead = 4;
 const mostBroken = 3;
 const busyMs = 500;
@@ -54,7 +59,7 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
-  /** All calls wait together. */
+  /** Ends the one reported wait that all waiting calls share. */
   let endOutage: (() => void) | undefined;
   let changed = Promise.withResolvers<void>();
 
@@ -75,7 +80,7 @@ export function createPool(options: PoolOptions): Pool {
     }
     return score(member, signal);
   };
-  /** Resolves when the server is known to use `weights`. */
+  /** Delivers `weights` and verifies that the server uses them. */
   const bring = async (member: Member, signal: AbortSignal): Promise<void> => {
     await member.weights.deliver(weights, signal);
     await compare(member, signal);
@@ -91,7 +96,7 @@ export function createPool(options: PoolOptions): Pool {
       `with the weights of version ${weights.version}, it scores a text differently from the ${other}, by ${difference} nats on average (at most ${tolerance} is allowed)`,
     );
   };
-  /** It closed a connection: it may have been started anew, with the weights that it began with. */
+  /** After a closed connection: the server may have been restarted, with its initial weights. */
   const checkAgain = async (member: Member, signal: AbortSignal): Promise<void> => {
     if (weights === options.started) return;
     try {
@@ -122,7 +127,7 @@ export function createPool(options: PoolOptions): Pool {
       }
     }
   };
-  /** Weights move one at a time. */
+  /** Runs deliveries and checks of weights one at a time. */
   const exclusively = (work: () => Promise<void>): Promise<void> => {
     const result = moving.then(work);
     moving = result.catch(() => undefined);

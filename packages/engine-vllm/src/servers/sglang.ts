@@ -1,4 +1,4 @@
-/** The verbs of one SGLang server. Written from its documentation, never run against one. */
+/** The calls of an SGLang server. Written from its documentation, never run against a server. */
 import type { ServerAddress } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { ServerFault } from '../wire/fault.js';
@@ -20,7 +20,7 @@ const sglang: Dialect = {
   cures: commonCures,
 };
 
-/** Requests name adapters only. */
+/** Model name for requests without an adapter: SGLang's requests name only adapters. */
 const baseModel = '';
 
 const tokenized = z.object({ tokens: z.array(z.number().int()) });

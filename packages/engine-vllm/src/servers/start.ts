@@ -1,27 +1,30 @@
-/** Abilities that a server must have, asked before the first call. */
+/** Checks before the first call that a server was started with the options that it needs. */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import { ServerFault } from '../wire/fault.js';
 import type { Dialect, SamplingServer, ServedModel } from './calls.js';
 import { compareVocabulary } from './vocabulary.js';
 
-/** What is known of a server that was started as it must be. */
+/** Facts about a server that passed the checks. */
 export interface ServerFacts extends ServedModel {
   readonly hasTokenizer: boolean;
-  /** A text that it cuts into other tokens than the run, in words. */
+  /**
+   * Description of a text that the server tokenizes differently from the run; undefined if there is
+   * none.
+   */
   readonly otherTokens: string | undefined;
 }
 
 interface Needs {
-  /** Undefined: whatever it allows. */
+  /** Undefined: the server's own limit. */
   readonly maxModelLen: number | undefined;
   readonly vocabSize: number;
-  /** Undefined: it is not compared. */
+  /** Undefined: vocabularies are not compared. */
   readonly vocabulary: VocabularySample | undefined;
 }
 
 /**
- * @throws ConfigError naming the option of the server that does not fit; ServerFault while it does
+ * @throws ConfigError naming the server option that does not fit; ServerFault while the server does
  * not answer
  */
 export async function startedRight(
@@ -56,7 +59,7 @@ export async function startedRight(
   return { ...model, hasTokenizer, otherTokens };
 }
 
-/** Cures by the status of an answer. */
+/** Advice, keyed by the status of an answer. */
 type Cures = ReturnType<Dialect['cures']>;
 
 async function explain<T>(server: SamplingServer, cures: Cures, ask: () => Promise<T>): Promise<T> {

@@ -1,13 +1,14 @@
-/** Decides whether a server reads and writes texts with the tokenizer of the run. */
+/** Checks that a server encodes and decodes texts with the run's tokenizer. */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { SamplingServer } from './calls.js';
 
 /**
- * Compares what ids mean. White space is left out: some tokenizers keep the space before a token on
- * its own, others do not.
- * @returns a text that the server cuts into other tokens of the same vocabulary, in words
- * @throws ConfigError naming the first difference; ServerFault where the server does not answer
+ * Compares the texts of token ids. White space is ignored, because some tokenizers drop the space
+ * before a single token.
+ * @returns description of a text that the server splits into other tokens of the same vocabulary,
+ * if any
+ * @throws ConfigError naming the first difference; ServerFault if the server does not answer
  */
 export async function compareVocabulary(
   server: SamplingServer,
@@ -38,7 +39,7 @@ const quoted = (text: string): string => JSON.stringify(text);
 const sameText = (a: string, b: string): boolean => visible(a) === visible(b);
 const visible = (text: string): string => text.replaceAll(/\s/g, '');
 
-/** -1: there is none. */
+/** Index of the first difference; -1 if there is none. */
 function firstDifference(here: readonly number[], there: readonly number[]): number {
   const longest = here.length > there.length ? here : there;
   return longest.findIndex((_, i) => here[i] !== there[i]);

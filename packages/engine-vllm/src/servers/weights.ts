@@ -1,4 +1,4 @@
-/** Brings weights to a server: an adapter under a name of its own, or all weights anew. */
+/** Delivers weights to a server: an adapter under its own name, or a replacement of all weights. */
 import path from 'node:path';
 import type { DeliveryProbe } from '@trinity-rft/core/store';
 import { ServerFault } from '../wire/fault.js';
@@ -7,15 +7,18 @@ import type { SamplingServer } from './calls.js';
 /** Weights to sample with. */
 export interface Weights {
   readonly version: number;
-  /** Names them on every server: no other weights have this label, of whichever run. */
+  /** Label that identifies these weights on every server. It is unique across runs. */
   readonly label: string;
-  /** A checkpoint that the servers can read; undefined: what they were started with. */
+  /**
+   * Checkpoint folder that the servers can read; undefined: the weights that they were started
+   * with.
+   */
   readonly folder: string | undefined;
-  /** How the trainer scores a text with them. */
+  /** The trainer's scores of a text with these weights. */
   readonly probe?: DeliveryProbe;
 }
 
-/** Ends the use that {@link WeightsOnServer.begin} began; to be called when it has ended. */
+/** Weights in use by one call. The call must run `end` when it has ended. */
 export interface InUse {
   /** Name of the weights in requests. */
   readonly model: string;
@@ -23,10 +26,10 @@ export interface InUse {
   readonly end: () => void;
 }
 
-/** Weights that one server has. */
+/** Tracks the weights of one server. */
 export interface WeightsOnServer {
   readonly current: Weights;
-  /** @throws ServerFault when the server does not take them */
+  /** @throws ServerFault if the server does not accept the weights */
   deliver(weights: Weights, signal: AbortSignal): Promise<void>;
   begin(): InUse;
 }
@@ -37,11 +40,11 @@ export interface DeliveryOptions {
   readonly lora: boolean;
   readonly inFlight: 'finish' | 'continue';
   readonly started: Weights;
-  /** An adapter that no longer serves a purpose could not be unloaded. */
+  /** Called if an adapter that is no longer needed could not be unloaded. */
   readonly onLeftover: (error: unknown) => void;
 }
 
-/** Where checkpoints keep the adapter. */
+/** Folder of the adapter in a checkpoint. */
 const adapterFolder = 'lora_adapter';
 
 export const weightsOnServer = (options: DeliveryOptions): WeightsOnServer =>
@@ -73,7 +76,7 @@ function allWeightsOn({ server, modelName, inFlight, started }: DeliveryOptions)
   };
 }
 
-/** Texts in progress finish with their adapter, which then goes. */
+/** Sequences in progress finish with their adapter, which is then unloaded. */
 function adaptersOn({ server, modelName, started, onLeftover }: DeliveryOptions): WeightsOnServer {
   const users = new Map<string, number>();
   let current = started;

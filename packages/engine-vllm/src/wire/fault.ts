@@ -1,16 +1,19 @@
-/** Why a call to a server failed, by what can be done about it. */
+/** Kinds of failed calls, by what can be done about them. */
 export type FaultKind =
-  /** It does not answer, or no longer works: another server may do it, and this one is brought back. */
+  /**
+   * The server does not answer or work any more: another server repeats the call, and this one is
+   * brought back.
+   */
   | 'lost'
-  /** It closed a connection that was kept, before it answered: it is the same, or was started anew. */
+  /** The server closed a kept connection before it answered: it may have been restarted. */
   | 'closed'
-  /** It asks to be left alone for a while. */
+  /** The server asks for a pause. */
   | 'busy'
-  /** It failed at this call; it may do better the next time. */
+  /** The server failed at this call, but may succeed at the next. */
   | 'broken'
-  /** It no longer has the weights that were delivered. */
+  /** The server no longer has the delivered weights. */
   | 'stale'
-  /** The call is wrong, for every server. */
+  /** The call is wrong, whichever server gets it. */
   | 'refused';
 
 interface FaultOptions {
@@ -19,7 +22,7 @@ interface FaultOptions {
   readonly cause?: unknown;
 }
 
-/** Error inside the package: callers of the sampler get the errors of core. */
+/** Error used inside the package; callers of the sampler get core's errors. */
 export class ServerFault extends Error {
   readonly kind: FaultKind;
   readonly status: number | undefined;

@@ -1,4 +1,4 @@
-/** `/inference/v1/generate`: token ids in, token ids and log-probabilities out. */
+/** `/inference/v1/generate`: takes token ids, and returns token ids and log-probabilities. */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions, TokenListener, TokenLogprob } from '@trinity-rft/core/engine';
 import { z } from 'zod';
@@ -7,12 +7,12 @@ import { readAnswer } from './read.js';
 
 export const generatePath = '/inference/v1/generate';
 
-/** vLLM raises lower temperatures to this one; 0 is greedy. */
+/** vLLM raises lower temperatures to this value, except 0, which is greedy. */
 const lowestTemperature = 0.01;
 
 /**
- * The parameters of a request. The seed of choice k is `seed + k`, and only the given stop ids stop.
- * @throws ModelError 400 for what vLLM would ignore or read otherwise
+ * Parameters of a request. The seed of choice k is `seed + k`, and only the given stop ids stop it.
+ * @throws ModelError 400 for options that vLLM would ignore or interpret differently
  */
 export function samplingParams(options: SamplingOptions): Readonly<Record<string, unknown>> {
   const { n = 1, temperature = 1, topP = 1, topK = -1, minTokens = 0, topLogprobs = 0 } = options;
@@ -59,26 +59,26 @@ const choice = z.object({
 
 const generated = z.object({ choices: z.array(choice) });
 
-/** Labels are those that were given to the server with its weights. */
+/** Tokens sampled with the weights of one label. The server got the label with the weights. */
 interface LabelSpan {
   readonly label: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** A choice as the server says it, checked. */
+/** A choice of the server's answer, validated. */
 export interface GeneratedChoice {
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
   readonly stopReason: 'stop' | 'length';
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
-  /** In order, every token in one of them; none: the server does not say. */
+  /** In order and without gaps; empty if the server reports no labels. */
   readonly labels: readonly LabelSpan[];
 }
 
 export interface Expected {
-  /** With the path. */
+  /** Full URL of the call. */
   readonly url: string;
   readonly options: SamplingOptions;
   readonly vocabSize: number;
@@ -97,7 +97,7 @@ const delta = z.object({
   ),
 });
 
-/** Puts the events of a stream together to the answer that {@link readChoices} reads. */
+/** Assembles the events of a stream into the answer that {@link readChoices} reads. */
 export function gatherChoices(url: string, onTokens: TokenListener) {
   const choices = new Map<number, { token_ids: number[]; logprobs: { content: unknown[] } }>();
   return {
@@ -117,8 +117,8 @@ export function gatherChoices(url: string, onTokens: TokenListener) {
 }
 
 /**
- * @throws ServerFault where the answer is not one of this request: other lengths, numbers that are
- * not finite, ids that the model does not have
+ * @throws ServerFault if the answer does not fit the request: wrong lengths, values that are not
+ * finite, or ids outside the vocabulary
  */
 export function readChoices(answer: unknown, expected: Expected): readonly GeneratedChoice[] {
   const { url, options } = expected;
@@ -164,7 +164,10 @@ function readChoice(
   };
 }
 
-/** The sampled token comes along although it is none of the best, and so may impossible ones. */
+/**
+ * The `count` most probable tokens. The server also lists the sampled token if it is not among
+ * them, and may list impossible tokens.
+ */
 const best = (
   entries: readonly z.infer<typeof logprobEntry>[] | null | undefined,
   count: number,
@@ -175,7 +178,7 @@ const best = (
     .toSorted((a, b) => b.logprob - a.logprob)
     .slice(0, count);
 
-/** In place of minus infinity, which JSON does not have. */
+/** Replaces minus infinity, which JSON lacks. */
 const lowestLogprob = -9999;
 
 function labelsOf(
@@ -198,8 +201,8 @@ const scored = z.object({
 });
 
 /**
- * Log-probabilities of `tokens[promptLength..]` out of an answer with `prompt_logprobs`.
- * @throws ServerFault where one is missing or not finite
+ * Log-probabilities of `tokens[promptLength..]` from an answer with `prompt_logprobs`.
+ * @throws ServerFault if one is missing or not finite
  */
 export function readScores(
   answer: unknown,

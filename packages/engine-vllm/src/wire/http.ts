@@ -1,6 +1,4 @@
-/**
- * One request to a server. Not `fetch`, which gives up on answers that take longer than five minutes.
- */
+/** Sends requests to a server. Not with `fetch`, which gives up on answers after five minutes. */
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -10,18 +8,19 @@ import { tryJson } from '@trinity-rft/core/support';
 import { ServerFault } from './fault.js';
 
 interface CallOptions {
-  /** Aborting it closes the connection, by which the server notices. */
+  /** Aborting closes the connection, which tells the server to stop. */
   readonly signal: AbortSignal;
   /** @default a GET without a body */
   readonly body?: object;
   /**
-   * The answer depends on weights that were brought: a server that has closed a connection may have
-   * been started anew, without them. @default false: it is asked again on another connection
+   * True if the answer depends on delivered weights: a server that closed a connection may have
+   * been restarted without them, so the call fails.
+   * @default false: the call is repeated on another connection
    */
   readonly usesWeights?: boolean;
   /**
-   * The answer is a stream of server-sent events: called with the JSON of each. The call then
-   * resolves with nothing. What it throws ends the call.
+   * Called with the JSON of each event, if the answer is a stream of server-sent events. The call
+   * then resolves with undefined. An error that it throws ends the call.
    */
   readonly onEvent?: (event: unknown) => void;
 }
@@ -29,8 +28,8 @@ interface CallOptions {
 export type Call = (path: string, options: CallOptions) => Promise<unknown>;
 
 /**
- * Calls one server; connections are kept and shared. The answer is JSON, or text where it is not.
- * Rejects with a {@link ServerFault}, or with the signal's reason.
+ * Calls one server over kept, shared connections. The answer is parsed JSON, or text if it is not
+ * JSON. Rejects with a {@link ServerFault}, or with the signal's reason.
  */
 export function serverCalls({ url, apiKey }: ServerAddress): Call {
   const base = new URL(url);
@@ -78,7 +77,9 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
   };
 }
 
-/** Shorter than the 5 s after which uvicorn, under vLLM and SGLang, closes a connection without requests. */
+/**
+ * Shorter than the 5 s after which uvicorn, which vLLM and SGLang use, closes an idle connection.
+ */
 const idleMs = 4000;
 
 const isReset = (error: Error): boolean =>
@@ -103,7 +104,7 @@ async function read(
   throw new ServerFault(kindOf(status), message, { status, retryAfterMs });
 }
 
-/** Events end with an empty line; `[DONE]` is the last. */
+/** Reads server-sent events, which end with an empty line; the last is `[DONE]`. */
 async function readEvents(
   response: IncomingMessage,
   place: string,
@@ -130,7 +131,7 @@ function kindOf(status: number): ServerFault['kind'] {
   return status >= 500 ? 'broken' : 'refused';
 }
 
-/** Some answers are plain text, such as "Success: ...". */
+/** Parses JSON. Some answers are plain text, such as "Success: ...". */
 function parsed(body: string): unknown {
   const value = tryJson(body);
   return value === undefined ? body : value;
@@ -144,7 +145,7 @@ function messageOf(body: string): string {
   return (typeof message === 'string' ? message : body).slice(0, longestMessage);
 }
 
-/** Seconds, or a date. */
+/** Milliseconds from a `retry-after` header, which holds seconds or a date. */
 function delayOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const seconds = Number(header);

@@ -1,4 +1,4 @@
-/** `/generate` of SGLang, read as vLLM's `/inference/v1/generate`: ids in, ids and numbers out. */
+/** SGLang's `/generate`, converted to the form of vLLM's `/inference/v1/generate`. */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 import { z } from 'zod';
@@ -7,9 +7,9 @@ import { readAnswer } from './read.js';
 export const sglangPath = '/generate';
 
 /**
- * The parameters of choice `choice`. With `ignore_eos`, SGLang ignores `stop_token_ids` as well, so
- * only a request without them ignores the end of the model.
- * @throws ModelError 400 for what it is not asked for here
+ * Parameters of choice `choice`. SGLang's `ignore_eos` disables `stop_token_ids` as well, so it is
+ * set only if there are none.
+ * @throws ModelError 400 for options that are not supported here
  */
 export function sglangParams(
   options: SamplingOptions,
@@ -55,7 +55,7 @@ type Entry = z.infer<typeof entry>;
 
 const asLogprob = ([logprob, id]: Entry) => ({ token_id: id, logprob });
 
-/** A choice as vLLM would answer it. @throws ServerFault where the answer cannot be read */
+/** A choice in the form of vLLM's answer. @throws ServerFault if the answer cannot be read */
 export function choiceOf(answer: unknown, index: number, url: string): object {
   const { meta_info: all } = readAnswer(url, answered, answer);
   const { finish_reason: end, weight_version: version, ...meta } = all;
@@ -78,7 +78,10 @@ export function choiceOf(answer: unknown, index: number, url: string): object {
 
 const scored = z.object({ meta_info: z.object({ input_token_logprobs: z.array(entry) }) });
 
-/** The log-probabilities of a text as vLLM would answer them. @throws ServerFault as above */
+/**
+ * The log-probabilities of a text in the form of vLLM's answer.
+ * @throws ServerFault if the answer cannot be read
+ */
 export function scoresOf(answer: unknown, url: string): object {
   const { input_token_logprobs: entries } = readAnswer(url, scored, answer).meta_info;
   return {
