@@ -26,7 +26,7 @@ export interface Dialect {
   /** Number of tokens that the server's limit must exceed the longest sequence by. */
   readonly spareTokens: number;
   /**
-   * True if log-probabilities must be those after top-k and top-p, which is checked at the start.
+   * True if its log-probabilities are those after top-k and top-p, which is checked at the start.
    */
   readonly renormalises: boolean;
   /**
@@ -34,7 +34,7 @@ export interface Dialect {
    * which.
    */
   readonly continues: boolean;
-  /** What to do if a server does not accept weights. */
+  /** Requirements for accepting weights, as the end of "the servers must ...". */
   readonly takesWeights: string;
   /** Advice for each status with which a server may refuse the calls at the start. */
   readonly cures: (vocabSize: number) => Readonly<Record<number, string>>;
