@@ -18,7 +18,7 @@ interface ToolCallBlock {
 
 interface ToolResultBlock {
   type: 'tool_result';
-  /** The id of the call. */
+  /** Id of the call. */
   id: string;
   name: string;
   output: string | readonly OutputBlock[];
@@ -30,7 +30,7 @@ export interface OutputBlock {
   readonly text?: string;
 }
 
-/** Thoughts, hints, images, sounds. */
+/** Blocks for thoughts, hints, images and sounds. */
 interface OtherBlock {
   type: 'thinking' | 'hint' | 'data';
   id: string;
@@ -45,7 +45,10 @@ export interface Message<Block extends { type: string } = ContentBlock> {
   content: Block[];
 }
 
-/** The text blocks of a message, one per line. The reply of an agent has one, of its last turn. */
+/**
+ * The text blocks of a message, joined by line breaks. An agent's reply has one, from its last
+ * turn.
+ */
 export function textOf({
   content,
 }: {

@@ -3,13 +3,16 @@ import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { turnFormatter, type InnerFormatter, type TurnFormatter } from './turn-formatter.js';
 
 export interface AgentscopeModelOptions {
-  /** Formats each turn; required for images. @default text, tool calls and results */
+  /**
+   * Formats each turn; required for images.
+   * @default a formatter for text, tool calls and results
+   */
   readonly formatter?: InnerFormatter;
   /** True to stream answers. @default false */
   readonly stream?: boolean;
 }
 
-/** For `new OpenAIChatModel(settings)`. */
+/** Settings for `new OpenAIChatModel(settings)`. */
 export interface AgentscopeModelSettings extends Omit<
   ReturnType<AgentEndpoint['agentscope']>,
   'stream'
@@ -18,7 +21,9 @@ export interface AgentscopeModelSettings extends Omit<
   readonly formatter: TurnFormatter;
 }
 
-/** `endpoint.agentscope()` with the formatter that keeps turns apart. Calls go over HTTP. */
+/**
+ * `endpoint.agentscope()` with the formatter that keeps turns separate. Calls are made over HTTP.
+ */
 export function agentscopeModel(
   endpoint: Pick<AgentEndpoint, 'agentscope'>,
   { formatter, stream = false }: AgentscopeModelOptions = {},

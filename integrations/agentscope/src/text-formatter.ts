@@ -1,4 +1,4 @@
-/** Messages of chat completions for agents that read and write text. */
+/** Converts messages to those of chat completions, for agents that read and write text. */
 import { ModelError } from '@trinity-rft/core';
 import type { ContentBlock, Message, OutputBlock, TextBlock } from './message.js';
 
@@ -33,10 +33,10 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
   ];
 }
 
-/** An agent without a system prompt has an empty one, which is left out. */
+/** An agent without a system prompt sends an empty one, which is left out. */
 const hasText = (texts: readonly TextBlock[]): boolean => texts.some(({ text }) => text !== '');
 
-/** One line per block. */
+/** The texts of a tool's output, joined by line breaks. */
 export function outputText(output: string | readonly OutputBlock[]): string {
   if (typeof output === 'string') return output;
   output.forEach(({ type }) => rejectData(type));

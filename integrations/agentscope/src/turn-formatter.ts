@@ -1,4 +1,4 @@
-/** A formatter for AgentScope's chat models that keeps the turns of a reply apart. */
+/** A formatter for AgentScope's chat models that keeps the turns of a reply separate. */
 import type { ContentBlock, Message, OutputBlock } from './message.js';
 import { splitTurns } from './split-turns.js';
 import { outputText, wireMessages } from './text-formatter.js';
@@ -9,7 +9,7 @@ export interface TurnFormatter {
   format(options: {
     msgs: readonly Message<Pick<ContentBlock, 'type' | 'id'>>[];
   }): Promise<Record<string, unknown>[]>;
-  /** Part of AgentScope's interface. */
+  /** Required by AgentScope's interface. */
   convertToolOutputToString(output: string | readonly OutputBlock[]): {
     text: string;
     promotedMsg: null;
@@ -22,11 +22,12 @@ export interface InnerFormatter {
 }
 
 /**
- * The agent keeps one assistant message per reply, and the default formatter sends all its texts
- * and calls before all its results, so from the third call on the prompt does not continue the
- * recorded conversation. This formatter ends the message after the results of each turn.
+ * The agent keeps one assistant message per reply. AgentScope's default formatter sends all texts
+ * and calls of the message before all its results, so from the third call on the prompt would not
+ * continue the recorded conversation. This formatter ends the message after the results of each
+ * turn.
  * @param inner formats each turn; required for images.
- * @default text, tool calls and results
+ * @default a formatter for text, tool calls and results
  */
 export function turnFormatter(inner?: InnerFormatter): TurnFormatter {
   return {

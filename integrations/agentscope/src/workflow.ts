@@ -16,7 +16,7 @@ import {
   type AgentscopeModelSettings,
 } from './model-options.js';
 
-/** The context of a workflow, and what the agent needs. */
+/** Context of a workflow, with the model settings for the agent. */
 export interface AgentscopeContext extends AgentContext {
   /** `new OpenAIChatModel(settings)` is the model of this run. */
   readonly settings: AgentscopeModelSettings;
@@ -31,13 +31,14 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
   /** The value of `default_workflow_type`. */
   readonly name: string;
   /**
-   * The schema of `workflow_args`, in zod or another library of Standard Schema.
-   * @default anything goes
+   * Schema of `workflow_args`, in zod or another Standard Schema library.
+   * @default any arguments
    */
   readonly args?: ArgsSchema<Args>;
   /**
-   * Creates an agent, which is stateful, and runs it. Returns its reply or a text, which the task's
-   * reward function scores (null counts as empty text), or the score itself.
+   * Creates and runs an agent; agents are stateful, so create one per run. Returns its reply or a
+   * text, which the task's reward function scores (null counts as an empty text), or the score
+   * itself.
    */
   readonly run: (
     context: AgentscopeContext,
@@ -45,7 +46,10 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
   ) => Promise<string | null | Reply | WorkflowOutput>;
 }
 
-/** The framework reports mistakes to the model. @throws ConfigError for an invalid name */
+/**
+ * There is no `model_fault`, because the framework reports mistakes to the model.
+ * @throws ConfigError for an invalid name
+ */
 export function agentscopeWorkflow<Args = AnyArgs>({
   name,
   args: schema,

@@ -1,5 +1,6 @@
 /**
- * Serves models that an agent names as text (`model: 'openai/gpt-5'`) with the model of the run.
+ * Makes the AI SDK use the run's model for agents that name their model as text (`model:
+ * 'openai/gpt-5'`).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { WorkflowError } from '@trinity-rft/core';
@@ -12,10 +13,12 @@ interface DefaultProvider {
   readonly languageModel: ResolveModel;
 }
 
-/** One per process, even if plugins load further copies of this package. */
+/** One object per process, even if plugins load further copies of this package. */
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
-  /** Set while scopes are open. `before` still serves embeddings, images and the like. */
+  /**
+   * Set while scopes are open. `before` still resolves embedding models, image models and so on.
+   */
   installed?:
     | {
         readonly before: DefaultProvider | undefined;
@@ -33,10 +36,10 @@ const global = globalThis as {
 const shared = (global[key] ??= { scopes: new AsyncLocalStorage() });
 
 /**
- * While `work` and everything it starts runs, `resolve` resolves the names of language models.
- * Concurrent scopes are distinguished by the async context. A call outside of every scope, for example
- * from a queue that runs share, fails with WorkflowError AI_SDK_NO_SCOPE, because it could belong
- * to any of them.
+ * Resolves the names of language models with `resolve` in `work` and everything that it starts. The
+ * async context distinguishes concurrent scopes. A call outside every scope, for example from a
+ * queue that runs share, fails with WorkflowError AI_SDK_NO_SCOPE, because it could belong to any
+ * of them.
  */
 export async function withDefaultProvider<Result>(
   resolve: ResolveModel,

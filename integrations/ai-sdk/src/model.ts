@@ -1,4 +1,4 @@
-/** The model of a run as a model object of the AI SDK. */
+/** The model of a run as an AI SDK model. */
 import { describeError, ModelError } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
@@ -10,11 +10,11 @@ export interface ProviderSettings {
   readonly fetch: typeof globalThis.fetch;
   /** Sends schemas of `Output.object` in full, although the endpoint does not enforce them. */
   readonly supportsStructuredOutputs: boolean;
-  /** Requests token counts of streams too. */
+  /** Requests token counts of streams as well. */
   readonly includeUsage: boolean;
 }
 
-/** `createOpenAI` or `createOpenAICompatible`, of the major version that fits your `ai`. */
+/** `createOpenAI` or `createOpenAICompatible`, in the major version that fits your `ai`. */
 export type CreateProvider<Model = unknown> = (
   settings: ProviderSettings,
 ) => (modelId: string) => Model;
@@ -40,7 +40,7 @@ export function aiSdkModel<Create extends CreateProvider>(
   return createProvider(settings)(endpoint.model) as ModelOf<Create>;
 }
 
-/** Statuses after which the AI SDK would retry. */
+/** Statuses at which the AI SDK would retry. */
 const isRetried = (status: number): boolean => status >= 500 || [408, 409, 429].includes(status);
 
 /** The AI SDK does not retry errors that `fetch` throws, except failed connections. */

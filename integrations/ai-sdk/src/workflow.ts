@@ -1,4 +1,4 @@
-/** An agent of the AI SDK as a workflow. */
+/** An AI SDK agent as a workflow. */
 import {
   agentWorkflow,
   type AgentContext,
@@ -10,13 +10,13 @@ import { withDefaultProvider } from './default-provider.js';
 import { aiSdkModel, type CreateProvider, type ModelOf } from './model.js';
 import { outcomeOf } from './outcome.js';
 
-/** The context of a workflow, and what the agent needs. `Model` is the provider's model type. */
+/** Context of a workflow, with the model for the agent. `Model` is the provider's model type. */
 export interface AiSdkContext<Model> extends AgentContext {
   /** The trained model, for agents that do not name their model as text. */
   readonly languageModel: Model;
 }
 
-/** `run` gives `signal` to the agent as its `abortSignal`. */
+/** `run` must pass `signal` to the agent as its `abortSignal`. */
 export interface AiSdkWorkflowOptions<
   Create extends CreateProvider,
   Args = AnyArgs,
@@ -26,8 +26,8 @@ export interface AiSdkWorkflowOptions<
 }
 
 /**
- * A model that the agent names as text is the auxiliary model of that name, else the trained model.
- * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
+ * An agent that names its model as text gets the auxiliary model of that name, or else the trained
+ * model. The metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function aiSdkWorkflow<Create extends CreateProvider, Args = AnyArgs>({

@@ -16,8 +16,8 @@ type EndpointFields =
 /** Other fields of `ChatOpenAI`: `streaming`, `useResponsesApi` ... */
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
-   * True to reject calls with tools whose names change with every call (`extract-1`, `extract-2`
-   * ...), so that no two prompts are equal.
+   * Whether to reject calls with tools whose names change with every call (`extract-1`, `extract-2`
+   * ...). Such names make all prompts differ.
    * @default "reject"
    */
   readonly unstableTools?: 'reject' | 'allow';
@@ -39,9 +39,9 @@ export function langchainModel(
   return new ChatOpenAI({ ...fields, completions: new Completions(fields) });
 }
 
-/** LangChain counts the tokens of streamed calls with a vocabulary that it would download. */
+/** Avoids LangChain's token count of streamed calls, for which it would download a vocabulary. */
 class Completions extends ChatOpenAICompletions {
-  /** LangChain's estimate without the vocabulary; the endpoint sends the correct count. */
+  /** An estimate without the vocabulary; the endpoint sends the correct count. */
   override getNumTokens(
     ...[content]: Parameters<ChatOpenAICompletions['getNumTokens']>
   ): Promise<number> {

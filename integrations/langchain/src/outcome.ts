@@ -1,4 +1,4 @@
-/** Errors of an agent that the output of the model caused: data for training, not failures. */
+/** Errors of an agent that the model's output caused: training data, not failures. */
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
@@ -31,10 +31,10 @@ export const outcomeOf = <Result>(
   run: Promise<Result>,
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
-/** Bounds the search, because causes may be cyclic. */
+/** Limit on the search, because causes may be cyclic. */
 const maxCauses = 16;
 
-/** Middleware may wrap an error, so the search includes its causes. */
+/** Searches the causes as well, because middleware may wrap an error. */
 function faultOf(error: Error): ModelFault | undefined {
   let current: unknown = error;
   for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {

@@ -1,13 +1,11 @@
-/** The model of a run for agents and graphs that exist before the run. */
+/** Gives the model of a run to agents and graphs that were created before the run. */
 import type { ChatOpenAI } from '@langchain/openai';
 import type { Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgent, createMiddleware, type AgentMiddleware, type ReactAgent } from 'langchain';
 import { langchainModel, type LangchainModelOptions } from './model.js';
 
-/**
- * The key of the model in a run's configuration. LangGraph's checkpoints hold plain values only.
- */
+/** Key of the model in a run's configuration. */
 const key = 'trinity_model' as const;
 
 interface WithConfigurable {
@@ -20,15 +18,15 @@ export interface RunConfigOptions extends LangchainModelOptions {
   readonly signal: AbortSignal;
 }
 
-/** The second argument of `invoke` and `stream`. */
+/** Second argument of `invoke` and `stream`. */
 export interface RunConfig {
   readonly configurable: { readonly thread_id: string; readonly [key]: ChatOpenAI };
   readonly signal: AbortSignal;
 }
 
 /**
- * The configuration of a run: its model for {@link redirectModel} and {@link runModel}, and a
- * thread of its own.
+ * The configuration of a run: its model for {@link redirectModel} and {@link runModel}, and its own
+ * thread.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
   return {
@@ -43,7 +41,7 @@ export function modelOf({ configurable }: RunConfig): ChatOpenAI {
 }
 
 /**
- * The model of the run in a node of a graph, or `own` outside of runs: `runModel(config,
+ * In a node of a graph: the model of the run, or `own` outside runs. `runModel(config,
  * productionModel).invoke(...)`.
  */
 export function runModel<Own>(config: WithConfigurable | undefined, own: Own): Own | ChatOpenAI {
@@ -51,9 +49,9 @@ export function runModel<Own>(config: WithConfigurable | undefined, own: Own): O
 }
 
 /**
- * Middleware of `createAgent` that replaces the model of the agent by that of the {@link
- * runConfig}, so that one agent object can serve many runs. It must come last, because later
- * middleware may choose another model.
+ * Middleware of `createAgent` that replaces the agent's model by that of {@link runConfig}, so that
+ * one agent object can serve many runs. It must come last, because later middleware may choose
+ * another model.
  */
 export function redirectModel(): AgentMiddleware {
   return createMiddleware({

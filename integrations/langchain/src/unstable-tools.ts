@@ -2,10 +2,10 @@
 import { ConfigError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 
-/** `createAgent({ responseFormat })` numbers the tools of schemas without a title. */
+/** Names that `createAgent({ responseFormat })` gives to the tools of schemas without a title. */
 const numbered = /^extract-\d+$/;
 
-/** Numbered names of tools in the body of a request; none if it is not JSON. */
+/** Numbered tool names in the body of a request; empty if the body is not JSON. */
 export function unstableToolNames(body: string): readonly string[] {
   const { tools } = (tryJson(body) ?? {}) as { readonly tools?: unknown };
   if (!Array.isArray(tools)) return [];
@@ -14,7 +14,7 @@ export function unstableToolNames(body: string): readonly string[] {
     .filter((name): name is string => typeof name === 'string' && numbered.test(name));
 }
 
-/** A `fetch` that throws a ConfigError for requests with such tools. */
+/** A `fetch` that throws a ConfigError for requests with numbered tool names. */
 export function rejectUnstableTools(inner: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const names = typeof init?.body === 'string' ? unstableToolNames(init.body) : [];

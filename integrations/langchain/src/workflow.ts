@@ -1,4 +1,4 @@
-/** An agent of LangChain, or a graph of LangGraph, as a workflow. */
+/** A LangChain agent or LangGraph graph as a workflow. */
 import type { ChatOpenAI } from '@langchain/openai';
 import {
   agentWorkflow,
@@ -11,11 +11,14 @@ import type { LangchainModelOptions } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { modelOf, runConfig, type RunConfig } from './redirect.js';
 
-/** The context of a workflow, and what the agent needs. */
+/** Context of a workflow, with the model for the agent. */
 export interface LangchainContext extends AgentContext {
   /** The model of this run, for agents that are created per run. */
   readonly chatModel: ChatOpenAI;
-  /** For `invoke` and `stream`: signal, thread, and the model for {@link redirectModel}. */
+  /**
+   * Configuration for `invoke` and `stream`: signal, thread, and the model for {@link
+   * redirectModel}.
+   */
   readonly config: RunConfig;
 }
 
@@ -23,7 +26,7 @@ export interface LangchainWorkflowOptions<Args = AnyArgs>
   extends LangchainModelOptions, AgentWorkflowOptions<LangchainContext, Args> {}
 
 /**
- * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
+ * The metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function langchainWorkflow<Args = AnyArgs>({

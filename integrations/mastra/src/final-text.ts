@@ -8,8 +8,8 @@ export interface AgentOutput {
 }
 
 /**
- * The text of the last turn, whereas `generate().text` joins the texts of all turns. Empty when the
- * agent stopped on a tool call.
+ * Text of the last turn; `generate().text` would join the texts of all turns. Empty if the agent
+ * stopped at a tool call.
  * @throws the error of the run, which a stream only reports
  */
 export function finalText({ text, steps, error }: AgentOutput): string {

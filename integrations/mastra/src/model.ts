@@ -3,8 +3,9 @@ import type { AgentEndpoint } from '@trinity-rft/workflow';
 
 export interface MastraModelOptions {
   /**
-   * The API that Mastra calls. Over `chat`, it sends a text that two turns share only once, so the
-   * prompt is not the recorded conversation and is tokenized again (`model/fork/text_edited`).
+   * API that Mastra calls. With `chat`, Mastra sends a text that occurs in two turns only once, so
+   * the prompt differs from the recorded conversation and is tokenized again
+   * (`model/fork/text_edited`).
    * @default "responses"
    */
   readonly api?: 'chat' | 'responses';
@@ -19,9 +20,9 @@ export interface MastraModel {
 }
 
 /**
- * For `new Agent({ model })`, `agent.generate(messages, { model })` and `model` functions. Mastra
- * calls it over HTTP with the global `fetch`. To stay in process, pass a model of an AI SDK
- * provider created with `endpoint.aiSdk()`.
+ * Pass it to `new Agent({ model })`, `agent.generate(messages, { model })` or a `model` function.
+ * Mastra calls it over HTTP with the global `fetch`. To stay in this process, pass a model of an AI
+ * SDK provider created with `endpoint.aiSdk()`.
  */
 export function mastraModel(
   endpoint: AgentEndpoint,

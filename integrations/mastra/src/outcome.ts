@@ -1,4 +1,4 @@
-/** Errors of an agent that the output of the model caused: data for training, not failures. */
+/** Errors of an agent that the model's output caused: training data, not failures. */
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**

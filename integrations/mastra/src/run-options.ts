@@ -2,15 +2,18 @@
 import type { WorkflowContext } from '@trinity-rft/workflow';
 import { mastraModel, type MastraModel, type MastraModelOptions } from './model.js';
 
-/** For `agent.generate(messages, options)` and `agent.stream(messages, options)`. */
+/** Options for `agent.generate(messages, options)` and `agent.stream(messages, options)`. */
 export interface MastraRunOptions {
   readonly model: MastraModel;
   readonly abortSignal: AbortSignal;
-  /** Ids of this run, because memories of other runs would change its prompts. */
+  /** Ids of this run, so that memories of other runs do not change its prompts. */
   readonly memory: { readonly thread: string; readonly resource: string };
 }
 
-/** Create them once per run, for all its calls. One agent object can serve many runs. */
+/**
+ * Create the options once per run and use them for all its calls. One agent object can serve many
+ * runs.
+ */
 export function mastraRunOptions(
   { model, runtime, signal }: Pick<WorkflowContext, 'model' | 'runtime' | 'signal'>,
   options: MastraModelOptions = {},

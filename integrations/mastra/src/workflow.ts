@@ -10,7 +10,7 @@ import type { MastraModelOptions } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { mastraRunOptions, type MastraRunOptions } from './run-options.js';
 
-/** The context of a workflow, and what the agent needs. */
+/** Context of a workflow, with the options for the agent. */
 export interface MastraContext extends AgentContext {
   /** Options for every call of the agent in this run. */
   readonly options: MastraRunOptions;
@@ -20,7 +20,7 @@ export interface MastraWorkflowOptions<Args = AnyArgs>
   extends MastraModelOptions, AgentWorkflowOptions<MastraContext, Args> {}
 
 /**
- * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
+ * The metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function mastraWorkflow<Args = AnyArgs>(

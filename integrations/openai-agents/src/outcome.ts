@@ -1,4 +1,4 @@
-/** Errors of an agent that the output of the model caused: data for training, not failures. */
+/** Errors of an agent that the model's output caused: training data, not failures. */
 import { MaxTurnsExceededError, ModelBehaviorError, ModelRefusalError } from '@openai/agents';
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
@@ -17,7 +17,8 @@ const faults: readonly (readonly [ModelFault, new (...args: never[]) => Error])[
 
 /**
  * Settles a run of an agent. Rejects with every error that is not a {@link ModelFault}. A stream
- * must have been read, so pass a promise of the reading: `outcomeOf(readAll(runner))`.
+ * reports errors only while it is read, so pass a promise of the reading:
+ * `outcomeOf(readAll(runner))`.
  */
 export const outcomeOf = <Result>(
   run: Promise<Result>,

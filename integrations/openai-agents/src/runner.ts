@@ -7,13 +7,13 @@ import { openaiAgentsModel, type OpenAIAgentsApi } from './model.js';
 export interface OpenAIAgentsRunnerOptions extends Partial<
   Omit<RunConfig, 'model' | 'modelProvider'>
 > {
-  /** @default "responses", like the SDK */
+  /** @default "responses", as in the SDK */
   readonly api?: OpenAIAgentsApi;
 }
 
 /**
  * Works for agents that name a model or none, and for their handoffs and tools. An agent with a
- * `Model` instance keeps it: see {@link withModel}. Tracing is off by default.
+ * `Model` instance keeps that instance: see {@link withModel}. Tracing is off by default.
  *
  * Each run needs its own runner, because the SDK's global setters keep the first client they get.
  */

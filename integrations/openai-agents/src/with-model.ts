@@ -2,13 +2,14 @@
 import { Handoff, type Agent, type Model, type Tool } from '@openai/agents';
 import { WorkflowError } from '@trinity-rft/core';
 
-/** Creates a tool that is an agent again; `redirect` copies an agent with the new model. */
+/** Creates a tool from an agent. `redirect` copies an agent with the new model. */
 export type AgentToolMaker = (redirect: <A extends AnyAgent>(agent: A) => A) => Tool;
 
 export interface WithModelOptions {
   /**
-   * Agents by tool name, for tools made with `asTool`, because the SDK does not expose their agents.
-   * `keep` is for agents without a `Model` instance, which use the model of the runner.
+   * How to rebuild tools made with `asTool`, keyed by tool name, because the SDK does not expose
+   * their agents. `keep` is for agents without a `Model` instance, which use the model of the
+   * runner.
    */
   readonly agentTools?: Readonly<Record<string, AgentToolMaker | 'keep'>>;
 }
@@ -19,8 +20,8 @@ type AnyAgent = Agent<any, any>;
 
 /**
  * A copy of `agent` with `model`, and with copies of its handoffs, which may be cyclic. The SDK
- * does not copy the listeners of agents.
- * @throws WorkflowError for a tool that is an agent and is missing in the options
+ * does not copy listeners of agents.
+ * @throws WorkflowError for a tool made with `asTool` that is missing in the options
  */
 export function withModel<A extends AnyAgent>(
   agent: A,
@@ -53,7 +54,7 @@ export function withModel<A extends AnyAgent>(
   return redirect(agent);
 }
 
-/** Only tools made with `asTool` have listeners. */
+/** True for tools made with `asTool`, the only tools that have listeners. */
 const isAgentTool = (tool: Tool): boolean =>
   tool.type === 'function' && typeof (tool as { readonly on?: unknown }).on === 'function';
 

@@ -1,4 +1,4 @@
-/** An agent of the Agents SDK as a workflow. */
+/** An agent of the OpenAI Agents SDK as a workflow. */
 import type { Runner } from '@openai/agents';
 import {
   agentWorkflow,
@@ -11,7 +11,7 @@ import type { OpenAIAgentsApi } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { openaiAgentsRunner } from './runner.js';
 
-/** The context of a workflow, and what the agent needs. */
+/** Context of a workflow, with the runner for the agent. */
 export interface OpenAIAgentsContext extends AgentContext {
   /** The runner of this run. */
   readonly runner: Runner;
@@ -26,7 +26,7 @@ export interface OpenAIAgentsWorkflowOptions<Args = AnyArgs> extends AgentWorkfl
 }
 
 /**
- * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
+ * The metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function openaiAgentsWorkflow<Args = AnyArgs>({

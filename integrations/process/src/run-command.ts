@@ -1,4 +1,4 @@
-/** Runs a program as an agent: its environment holds the address and the key of the run's model. */
+/** Runs a program as an agent. Its environment contains the address and key of the run's model. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, TrinityError, WorkflowError, CancelledError } from '@trinity-rft/core';
@@ -7,14 +7,14 @@ import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createTranscript, type TranscriptLine } from './transcript.js';
 
 export interface Command {
-  /** A program in PATH; no shell is started. */
+  /** A program in PATH. It is started without a shell. */
   readonly command: string;
   readonly args?: readonly string[];
   /** @default the working directory of this process */
   readonly cwd?: string;
-  /** Further variables, which override those of this process and of the endpoint. */
+  /** Additional variables, which override those of this process and of the endpoint. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Written to its standard input, which is then closed. @default "" */
+  /** Written to standard input, which is then closed. @default "" */
   readonly input?: string;
   /**
    * Maximum length of the transcript, in characters; older output is dropped.
@@ -24,10 +24,10 @@ export interface Command {
 }
 
 export interface CommandResult {
-  /** Its standard output, trimmed. */
+  /** Standard output, trimmed. */
   readonly text: string;
   readonly exitCode: number;
-  /** Both outputs, line by line, in order of arrival. */
+  /** Lines of standard output and standard error in order of arrival. */
   readonly transcript: readonly TranscriptLine[];
   /** Wall-clock time. */
   readonly seconds: number;
@@ -39,8 +39,8 @@ const graceMs = 1000;
 /**
  * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When
  * it exits or `signal` aborts, its whole process group is killed (on Windows, only the program).
- * @throws WorkflowError `PROCESS_START` when it cannot be started; `PROCESS_FAILED`, with the end
- * of its output, when its exit code is not 0; CancelledError when `signal` aborts
+ * @throws WorkflowError `PROCESS_START` if it cannot be started; `PROCESS_FAILED`, with the end of
+ * its output, if its exit code is not 0; CancelledError if `signal` aborts
  */
 export async function runCommand(
   endpoint: AgentEndpoint,
@@ -68,7 +68,7 @@ export async function runCommand(
   return result;
 }
 
-/** @throws WorkflowError for invalid arguments, such as too long ones */
+/** @throws WorkflowError for invalid arguments, such as arguments that are too long */
 function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
   const { command, args = [], cwd, env } = given;
   try {
@@ -114,7 +114,7 @@ async function endGroup(child: ChildProcess, closed: Promise<void>): Promise<voi
   await Promise.race([closed, sleep(graceMs, undefined, { ref: false })]);
 }
 
-/** Returns false when no process is left. */
+/** Returns false if no process is left. */
 function kill(child: ChildProcess, name: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false;
   try {

@@ -7,21 +7,21 @@ export interface TranscriptLine {
 
 export interface Transcript {
   add(stream: TranscriptLine['stream'], text: string): void;
-  /** The kept text of one stream. */
+  /** Kept text of one stream. */
   text(stream: TranscriptLine['stream']): string;
-  /** With a first line about dropped characters, if there are any. */
+  /** Kept lines. If characters were dropped, the first line says so. */
   lines(): readonly TranscriptLine[];
 }
 
 const defaultLimit = 1_000_000;
 
-/** Pieces grow up to this length, so that dropping a part of one stays cheap. */
+/** Limit on the length of pieces, so that dropping a part of one stays cheap. */
 const pieceLength = 16_384;
 
 /** Keeps the newest `limit` characters. */
 export function createTranscript(limit = defaultLimit): Transcript {
   let pieces: TranscriptLine[] = [];
-  /** Index of the oldest piece; those before it are removed in batches. */
+  /** Index of the oldest kept piece; earlier ones are removed in batches. */
   let first = 0;
   let kept = 0;
   let dropped = 0;
@@ -64,7 +64,7 @@ export function createTranscript(limit = defaultLimit): Transcript {
 const joined = (pieces: readonly TranscriptLine[]): string =>
   pieces.map(({ text }) => text).join('');
 
-/** Consecutive pieces of one stream as one. */
+/** Joins consecutive pieces of the same stream. */
 function runsOf(pieces: readonly TranscriptLine[]): readonly TranscriptLine[] {
   const runs: TranscriptLine[] = [];
   for (const piece of pieces) {

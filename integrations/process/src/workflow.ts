@@ -23,11 +23,11 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
   /** The value of `default_workflow_type`. */
   readonly name: string;
   /**
-   * The schema of `workflow_args`, in zod or another library of Standard Schema.
-   * @default anything goes
+   * Schema of `workflow_args`, in zod or another Standard Schema library.
+   * @default any arguments
    */
   readonly args?: ArgsSchema<Args>;
-  /** The command for a task. */
+  /** Returns the command for a task. */
   readonly command: (context: ProcessContext, args: Args) => Command;
   /** @default the task's reward function scores the standard output */
   readonly score?: (
@@ -37,8 +37,8 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
 }
 
 /**
- * Every run starts the program once and records its calls of the model. The metric
- * `process_seconds` is its duration.
+ * Starts the program once per run and records its model calls. The metric `process_seconds` is its
+ * duration.
  * @throws ConfigError for an invalid name
  */
 export function processWorkflow<Args = AnyArgs>({
@@ -73,7 +73,10 @@ function checked(name: string, made: Command): Command {
   return made;
 }
 
-/** The explorer names what is no score. */
+/**
+ * Adds the metric `process_seconds` to a score. Other values stay unchanged; the explorer reports
+ * them.
+ */
 function withSeconds(result: WorkflowResult, seconds: number): WorkflowResult {
   const isBare = typeof result === 'number' || typeof result === 'boolean';
   const output: unknown = isBare ? { reward: result } : result;

@@ -10,7 +10,7 @@ import {
 import { z } from 'zod';
 
 export interface RolloutRequest {
-  /** The row, as the taskset dumped it. */
+  /** The row as the taskset dumped it. */
   readonly taskData: Readonly<Record<string, unknown>>;
   readonly baseURL: string;
   readonly apiKey: string;
@@ -21,17 +21,17 @@ export interface RolloutRequest {
 export interface RolloutOptions {
   /** `tcp://HOST:PORT` */
   readonly address: string;
-  /** For an answer to the question whether it is there. */
+  /** How long to wait for the answer to the first request, in ms: whether the server is running. */
   readonly startMs: number;
-  /** For the whole rollout. */
+  /** Timeout of the whole rollout, in ms. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 export interface RolloutVerdict {
-  /** Sum of the scores, each by its weight. */
+  /** Weighted sum of the scores. */
   readonly reward: number;
-  /** Keyed by name. */
+  /** Scores, keyed by name. */
   readonly scores: Readonly<Record<string, number>>;
 }
 
@@ -63,8 +63,8 @@ type Reply = z.infer<typeof replySchema>;
 type Rewards = NonNullable<z.infer<typeof setSchema>['rewards']>;
 
 /**
- * Lets the server run the agent of a task, whose calls go to `baseURL`.
- * @throws EnvironmentError, CancelledError, ConfigError when zeromq is not installed
+ * Makes the server run the agent of a task with `baseURL` as its model endpoint.
+ * @throws EnvironmentError, CancelledError; ConfigError if zeromq is not installed
  */
 export async function runRollout(
   request: RolloutRequest,
@@ -93,7 +93,7 @@ async function importZeromq() {
   }
 }
 
-/** What is used of a ZeroMQ socket. */
+/** The part of a ZeroMQ socket that is used here. */
 interface Socket {
   send(frames: (string | Uint8Array)[]): Promise<void>;
   receive(): Promise<Uint8Array[]>;
@@ -105,7 +105,7 @@ class Client {
   readonly #address: string;
   readonly #rewards = new Map<string, Rewards>();
   readonly #ok = new Map<string, boolean>();
-  /** There may be errors of attempts that were repeated. */
+  /** Problems that the server reported, including those of attempts that were repeated. */
   readonly #errors: Problem[] = [];
   #requests = 0;
 
@@ -170,7 +170,7 @@ class Client {
     }
   }
 
-  /** `success` alone says only that the server went through with it. */
+  /** Reads the verdict. `success` alone only means that the server completed the request. */
   #verdict({ success, error, head, traces }: Reply): RolloutVerdict {
     if (!success) throw this.#failed(error ?? 'it gave no reason');
     const problem = this.#errors.at(-1) ?? head?.errors.at(-1);

@@ -12,15 +12,16 @@ const argsSchema = z.strictObject({
     .string()
     .regex(/^tcp:\/\/[^/]+:\d+$/, 'Write tcp://HOST:PORT.')
     .default('tcp://127.0.0.1:5000'),
-  /** Seconds until the server must say that it is there. */
+  /** Seconds to wait for the server's first answer. */
   start_timeout: seconds.default(60),
-  /** Seconds for a rollout. */
+  /** Timeout of a rollout in seconds. */
   timeout: seconds.default(1800),
 });
 
 /**
- * A row is a task as its taskset dumps it (`model_dump(mode="json")`). The server runs the agent, which
- * calls our endpoint, and scores it; the scores become metrics by name.
+ * Each row is a task as its taskset dumps it (`model_dump(mode="json")`). The server runs the
+ * agent, which calls the run's model endpoint, and scores it. The scores become metrics, named
+ * `score/NAME`.
  */
 export const verifiersWorkflow = defineWorkflow({
   name: 'verifiers_workflow',
@@ -41,7 +42,7 @@ export const verifiersWorkflow = defineWorkflow({
   },
 });
 
-/** Those that OpenAI's API knows. */
+/** The sampling settings that OpenAI's API supports. */
 function samplingOf({ task }: WorkflowContext): Readonly<Record<string, unknown>> {
   const { temperature, topP, maxTokens } = task.rolloutArgs;
   const sampling = { temperature, top_p: topP, max_tokens: maxTokens };
