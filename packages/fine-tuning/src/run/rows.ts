@@ -1,7 +1,6 @@
 /** The rows of a job's file, checked against the rules of its method, as a run reads them. */
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { MethodName } from '../wire/job-request.js';
 
@@ -50,10 +49,7 @@ export async function checkRows(
 ): Promise<CheckedRows> {
   const faults: string[] = [];
   let [line, count] = [0, 0];
-  for await (const text of createInterface({
-    input: createReadStream(file),
-    crlfDelay: Infinity,
-  })) {
+  for await (const text of linesOf(file)) {
     line++;
     const bare = line === 1 ? text.replace(/^\uFEFF/, '') : text;
     if (bare.trim() === '') continue;
@@ -65,6 +61,20 @@ export async function checkRows(
   }
   if (count === 0 && faults.length === 0) faults.push('The file has no rows.');
   return { count, faults };
+}
+
+/** A line ends at `\n` alone, as in runs: texts of JSON may hold the other line ends of Unicode. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let line: string[] = [];
+  for await (const text of createReadStream(file, 'utf8') as AsyncIterable<string>) {
+    const [end = '', ...others] = text.split('\n');
+    line.push(end);
+    for (const start of others) {
+      yield line.join('');
+      line = [start];
+    }
+  }
+  yield line.join('');
 }
 
 /** The row, or what is wrong with it. */
