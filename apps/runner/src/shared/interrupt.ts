@@ -69,6 +69,8 @@ function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
   const onOrphaned = (): void => onSignal('SIGTERM');
   process.on('disconnect', onOrphaned);
   process.channel?.unref();
+  // It went before this process could hear of it; undefined: there was none.
+  if (process.connected === false) onOrphaned();
   return () => {
     process.off('disconnect', onOrphaned);
     for (const name of signals) process.off(name, onSignal);
