@@ -61,7 +61,7 @@ export async function openFineTuningServer(
   await mkdir(runs, { recursive: true });
   const unlock = await lockRun(directory, 'serve');
   const files = await openFileStore(path.join(directory, 'files'), now);
-  const jobs = await openJobStore(path.join(directory, 'jobs'), now);
+  const jobs = await openJobStore(path.join(directory, 'jobs'), now, onEvent);
   const closing = new AbortController();
 
   const serve = async (job: JobRecord): Promise<void> => {

@@ -1,8 +1,8 @@
 /** Uploaded files: bytes, and a record beside them. */
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { noSuchFile } from '../wire/refuse.js';
-import { newId, saveJson } from './save-json.js';
+import { newId, readJson, saveJson } from './save-json.js';
 
 /** A file as the API shows it. */
 interface FileRecord {
@@ -32,27 +32,37 @@ export interface FileStore {
   delete(id: string): Promise<void>;
 }
 
+/** @throws ConfigError naming the record that cannot be read */
 export async function openFileStore(directory: string, now: () => number): Promise<FileStore> {
   await mkdir(directory, { recursive: true });
-  const names = (await readdir(directory)).filter((name) => name.endsWith('.json'));
-  const read = async (name: string): Promise<FileRecord> =>
-    JSON.parse(await readFile(path.join(directory, name), 'utf8')) as FileRecord;
-  const found = await Promise.all(names.map(read));
-  const records = new Map(
-    found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((record) => [record.id, record]),
+  const names = await readdir(directory);
+  const found = await Promise.all(
+    names
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => readJson<FileRecord>(path.join(directory, name))),
   );
+  const records = new Map(
+    found
+      .filter((record) => record !== undefined)
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      .map((record) => [record.id, record]),
+  );
+  // Bytes whose record a kill has prevented: no client knows of them.
+  for (const name of names.filter((each) => /^file-\w+\.jsonl$/.test(each)))
+    if (!records.has(path.parse(name).name)) await rm(path.join(directory, name));
   const get = (id: string, param?: string): FileRecord => {
     const record = records.get(id);
     if (record) return record;
     throw noSuchFile(id, param);
   };
-  const pathOf = (id: string): string => path.join(directory, `${get(id).id}.jsonl`);
+  const placeOf = (id: string, ending: 'json' | 'jsonl'): string =>
+    path.join(directory, `${id}.${ending}`);
+  const pathOf = (id: string): string => placeOf(get(id).id, 'jsonl');
   return {
     list: () => [...records.values()].reverse(),
     get,
     pathOf,
     create: async (bytes, about, id = newId('file')) => {
-      await writeFile(path.join(directory, `${id}.jsonl`), bytes, { flush: true });
       const record: FileRecord = {
         id,
         object: 'file',
@@ -61,16 +71,22 @@ export async function openFileStore(directory: string, now: () => number): Promi
         ...about,
         status: 'processed',
       };
-      // The record last: without it there is no file.
-      await saveJson(path.join(directory, `${id}.json`), record);
+      try {
+        await writeFile(placeOf(id, 'jsonl'), bytes, { flush: true });
+        // The record last: without it there is no file.
+        await saveJson(placeOf(id, 'json'), record);
+      } catch (error) {
+        // Half a file would take the room on a full disk.
+        if (!records.has(id)) await rm(placeOf(id, 'jsonl'), { force: true });
+        throw error;
+      }
       records.set(id, record);
       return record;
     },
     delete: async (id) => {
-      const bytes = pathOf(id);
-      records.delete(id);
-      await rm(path.join(directory, `${id}.json`), { force: true });
-      await rm(bytes, { force: true });
+      records.delete(get(id).id);
+      await rm(placeOf(id, 'json'), { force: true });
+      await rm(placeOf(id, 'jsonl'), { force: true });
     },
   };
 }

@@ -1,9 +1,10 @@
 /** Jobs and their events: one folder each, whose `job.json` says how far the job is. */
-import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { describeError } from '@trinity-rft/core';
 import type { JobMethod } from '../wire/job-request.js';
 import { noSuchJob } from '../wire/refuse.js';
-import { newId, saveJson } from './save-json.js';
+import { newId, readJson, saveJson } from './save-json.js';
 
 export type JobStatus =
   | 'validating_files'
@@ -71,15 +72,27 @@ export interface JobStore {
   /** @throws ModelError 404 */
   get(id: string): JobRecord;
   folderOf(id: string): string;
-  /** Seen by {@link list} at once, and on disk when it resolves. */
+  /** Seen by {@link list} at once, and on disk when it resolves. Rejects where it cannot be written. */
   create(record: Omit<JobRecord, 'id' | 'created_at'>): Promise<JobRecord>;
+  /** On disk when it resolves. Where it cannot be written, such as on a full disk, it is tried again later. */
   change(id: string, changes: Partial<JobRecord>): Promise<JobRecord>;
   /** Oldest first. */
   events(id: string): readonly JobEvent[];
+  /** On disk as with {@link change}. */
   say(id: string, event: NewEvent): Promise<void>;
 }
 
-export async function openJobStore(directory: string, now: () => number): Promise<JobStore> {
+const retryMs = 5000;
+
+/**
+ * @param onFailure told what cannot be written
+ * @throws ConfigError naming the record that cannot be read
+ */
+export async function openJobStore(
+  directory: string,
+  now: () => number,
+  onFailure: (why: string) => void,
+): Promise<JobStore> {
   await mkdir(directory, { recursive: true });
   const folderOf = (id: string): string => path.join(directory, id);
   const jobs = new Map<string, JobRecord>();
@@ -97,11 +110,35 @@ export async function openJobStore(directory: string, now: () => number): Promis
   };
   /** One after the other: a file has one draft. */
   const writes = new Map<string, Promise<void>>();
-  const save = async (id: string): Promise<void> => {
-    const before = writes.get(id) ?? Promise.resolve();
-    const next = before.then(() => saveJson(path.join(folderOf(id), 'job.json'), get(id)));
-    writes.set(id, next);
-    await next;
+  const inTurn = (id: string, write: () => Promise<void>): Promise<void> => {
+    const next = (writes.get(id) ?? Promise.resolve()).then(write);
+    writes.set(
+      id,
+      next.catch(() => undefined),
+    );
+    return next;
+  };
+  const saveRecord = (id: string): Promise<void> =>
+    saveJson(path.join(folderOf(id), 'job.json'), get(id));
+  /** Jobs whose files are behind the memory. */
+  const behind = new Set<string>();
+  const fallBehind = (id: string, error: unknown): void => {
+    if (behind.has(id)) return;
+    behind.add(id);
+    onFailure(
+      `${id} cannot be written, and is tried again in ${retryMs / 1000} s: ${describeError(error)}. Make room, or restore its folder.`,
+    );
+    setTimeout(() => void saveAll(id), retryMs).unref();
+  };
+  const save = async (id: string, write: () => Promise<void>): Promise<void> => {
+    if (!behind.has(id)) await inTurn(id, write).catch((error: unknown) => fallBehind(id, error));
+  };
+  const saveAll = (id: string): Promise<void> => {
+    behind.delete(id);
+    return save(id, async () => {
+      await saveEvents(path.join(folderOf(id), eventsFile), events.get(id) ?? []);
+      await saveRecord(id);
+    });
   };
   return {
     list: () => [...jobs.values()],
@@ -112,13 +149,19 @@ export async function openJobStore(directory: string, now: () => number): Promis
       const record = { ...given, id, created_at: now() };
       jobs.set(id, record);
       events.set(id, []);
-      await mkdir(folderOf(id));
-      await save(id);
+      try {
+        await mkdir(folderOf(id));
+        await inTurn(id, () => saveRecord(id));
+      } catch (error) {
+        jobs.delete(id);
+        await rm(folderOf(id), { recursive: true, force: true });
+        throw error;
+      }
       return record;
     },
     change: async (id, changes) => {
       jobs.set(id, { ...get(id), ...changes });
-      await save(id);
+      await save(id, () => saveRecord(id));
       return get(id);
     },
     events: (id) => events.get(get(id).id) ?? [],
@@ -134,7 +177,7 @@ export async function openJobStore(directory: string, now: () => number): Promis
         data,
       };
       said.push(event);
-      await appendFile(path.join(folderOf(id), 'events.jsonl'), `${JSON.stringify(event)}\n`);
+      await save(id, () => appendFile(path.join(folderOf(id), eventsFile), lineOf(event)));
     },
   };
 }
@@ -146,18 +189,32 @@ interface StoredJob {
 
 const byAge = (a: StoredJob, b: StoredJob): number => (a.record.id < b.record.id ? -1 : 1);
 
+const eventsFile = 'events.jsonl';
+
+const lineOf = (event: JobEvent): string => `${JSON.stringify(event)}\n`;
+
+async function saveEvents(file: string, events: readonly JobEvent[]): Promise<void> {
+  await writeFile(`${file}.tmp`, events.map(lineOf).join(''));
+  await rename(`${file}.tmp`, file);
+}
+
 /** Undefined for a folder whose creation was cut off, so that no client knows of it. */
 async function readJob(folder: string): Promise<StoredJob | undefined> {
-  const text = await readFile(path.join(folder, 'job.json'), 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  const file = path.join(folder, 'events.jsonl');
-  const events = await readFile(file, 'utf8').catch(() => '');
-  const whole = events.slice(0, events.lastIndexOf('\n') + 1);
+  const record = await readJson<JobRecord>(path.join(folder, 'job.json'));
+  if (record === undefined) return undefined;
+  const file = path.join(folder, eventsFile);
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const said = text.split('\n').flatMap(eventIn);
   // A kill has cut the last line off.
-  if (whole !== events) await writeFile(file, whole);
-  const said = whole.split('\n').filter((line) => line !== '');
-  return {
-    record: JSON.parse(text) as JobRecord,
-    said: said.map((line) => JSON.parse(line) as JobEvent),
-  };
+  if (said.map(lineOf).join('') !== text) await saveEvents(file, said);
+  return { record, said };
+}
+
+/** Nothing for a line that a kill or a full disk has cut off. */
+function eventIn(line: string): readonly JobEvent[] {
+  try {
+    return line === '' ? [] : [JSON.parse(line) as JobEvent];
+  } catch {
+    return [];
+  }
 }

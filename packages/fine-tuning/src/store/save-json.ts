@@ -1,11 +1,33 @@
 /** A JSON file that a kill leaves as it was, or as it shall be; and ids in the order of creation. */
 import { randomBytes } from 'node:crypto';
-import { rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { ConfigError, describeError } from '@trinity-rft/core';
 
 export async function saveJson(file: string, value: unknown): Promise<void> {
   const draft = `${file}.tmp`;
   await writeFile(draft, `${JSON.stringify(value, undefined, 2)}\n`, { flush: true });
   await rename(draft, file);
+}
+
+/**
+ * A record of {@link saveJson}; undefined where there is none.
+ * @throws ConfigError naming the file that holds no record
+ */
+export async function readJson<T extends { readonly id: string }>(
+  file: string,
+): Promise<T | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+    if (typeof (value as Partial<T> | null)?.id === 'string') return value as T;
+    throw new Error('it has no id');
+  } catch (cause) {
+    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? ''))
+      return undefined;
+    throw new ConfigError(
+      `${file} cannot be read: ${describeError(cause)}. Restore it from a backup, or remove it: the job or file is then gone, its run stays.`,
+      { code: 'RECORD_INVALID', cause },
+    );
+  }
 }
 
 let last = 0;
