@@ -11,6 +11,7 @@ import {
 } from '@trinity-rft/chat';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
 import { readConfiguration } from '@trinity-rft/launcher';
+import { lockRun } from '@trinity-rft/launcher/files';
 import OpenAI, { toFile } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -239,6 +240,57 @@ describe('jobs', () => {
       'Line 2: messages: the last message has to be of the assistant.',
     );
     expect(error?.message).toContain('Line 3: messages: ');
+  });
+
+  it('wait for a process that has taken their run between the look and the start', async () => {
+    const { client, commands, upload } = await serve();
+    const training_file = await upload([answer]);
+    const { id } = await client.fineTuning.jobs.create({ model: 'base', training_file });
+    const runs = () => commands.filter(({ args }) => args[0] === 'run');
+    await expect.poll(() => runs().length).toBe(1);
+    const unlock = await lockRun(path.join(directory, 'runs/fine-tuning', id));
+    runs()[0]?.end({ outcome: 'failed', output: 'is in use by process 1' });
+    const messages = async () =>
+      (await all(client.fineTuning.jobs.listEvents(id))).map(({ message }) => message);
+    await expect
+      .poll(messages)
+      .toContain(`Waiting for process ${process.pid}, which still runs this job`);
+    await unlock();
+    await expect.poll(() => runs().length, { timeout: 5000 }).toBe(2);
+  });
+
+  it('stay cancelled when their run is complete at the same time', async () => {
+    const { client, commands, events, upload, statusOf } = await serve();
+    const training_file = await upload([answer]);
+    const { id } = await client.fineTuning.jobs.create({ model: 'base', training_file });
+    await expect.poll(() => commands.length).toBe(2);
+    await cp(practice, path.join(directory, 'runs/fine-tuning', id, 'global_step_1'), {
+      recursive: true,
+    });
+    commands[1]?.end(done);
+    await client.fineTuning.jobs.cancel(id);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await statusOf(id)).toBe('cancelled');
+    expect(events).toEqual([`${id}: cancelled`]);
+  });
+
+  it('name a model that is not here any more', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<CommandEnd>();
+    const waits = { ended, stop: () => undefined, kill: () => undefined };
+    const before = await serve({ start: () => waits });
+    const training_file = await before.upload([answer]);
+    const { id } = await before.client.fineTuning.jobs.create({ model: 'base', training_file });
+    const closed = before.server.close();
+    end(done);
+    await closed;
+    opened = [];
+    const { client, statusOf } = await serve({
+      models: await baseModels({ other: practice }, '.', 'test'),
+    });
+    await expect.poll(() => statusOf(id)).toBe('failed');
+    const { error } = await client.fineTuning.jobs.retrieve(id);
+    expect(error).toMatchObject({ code: 'model_not_available', param: 'model' });
+    expect(error?.message).toContain('The model "base" is not here any more');
   });
 
   it('say what the check of their configuration says', async () => {

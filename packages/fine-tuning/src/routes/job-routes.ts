@@ -34,6 +34,12 @@ const place = '/v1/fine_tuning/jobs';
 
 export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): void {
   const { jobs, queue, runs } = context;
+  /** Both at once: the job may be about to succeed. */
+  const stop = (id: string, changes: Partial<JobRecord>): Promise<JobRecord> => {
+    const changed = jobs.change(id, changes);
+    queue.stop(id);
+    return changed;
+  };
   app.post(place, async ({ req, json }) => {
     const body = await readBody(req.raw);
     const job = repeatedJob(req.raw, body, context) ?? (await createJob(body, context));
@@ -57,11 +63,7 @@ export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): voi
   });
   app.post(`${place}/:id/cancel`, async ({ req, json }) => {
     const job = changeable(jobs.get(req.param('id')), 'cancel', (status) => !isOver(status));
-    const cancelled = await jobs.change(job.id, {
-      status: 'cancelled',
-      finished_at: context.now(),
-    });
-    queue.stop(job.id);
+    const cancelled = await stop(job.id, { status: 'cancelled', finished_at: context.now() });
     await jobs.say(job.id, { message: 'The job has been cancelled' });
     context.onEnd(cancelled);
     return json(shownJob(cancelled));
@@ -69,8 +71,7 @@ export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): voi
   app.post(`${place}/:id/pause`, async ({ req, json }) => {
     const may = (status: JobStatus): boolean => status === 'running' || status === 'queued';
     const job = changeable(jobs.get(req.param('id')), 'pause', may);
-    const paused = await jobs.change(job.id, { status: 'paused' });
-    queue.stop(job.id);
+    const paused = await stop(job.id, { status: 'paused' });
     await jobs.say(job.id, { message: 'The job has been paused' });
     return json(shownJob(paused));
   });

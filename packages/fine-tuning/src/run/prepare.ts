@@ -30,6 +30,8 @@ export const configurationOf = (jobs: JobStore, id: string): string =>
 export async function prepareJob(job: JobRecord, context: PrepareContext): Promise<Prepared> {
   const { jobs, files, models } = context;
   const { type } = job.method;
+  const settings = settingsOf(job, models, jobs);
+  if (!settings) return { error: modelGone(job.model) };
   const training = files.pathOf(job.training_file);
   const checked = await checkRows(training, type);
   if (checked.faults.length > 0) return faulty('training_file', job.training_file, checked.faults);
@@ -38,7 +40,6 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
     const { faults } = await checkRows(validation, type);
     if (faults.length > 0) return faulty('validation_file', job.validation_file!, faults);
   }
-  const settings = settingsOf(job, models, jobs);
   const numbers = resolveHyperparameters(hyperparametersOf(job.method), type, checked.count);
   const rows = { path: training, count: checked.count };
   if (type === 'dpo') {
@@ -64,14 +65,24 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
   return { changes: { method: withNumbers(job.method, numbers), steps: stepsOf(plan) } };
 }
 
-/** Settings of the base model; with its checkpoint where the job trains a trained model further. */
-function settingsOf(job: JobRecord, models: BaseModels, jobs: JobStore): ModelSettings {
+/**
+ * Settings of the base model; with its checkpoint where the job trains a trained model further. Undefined: since
+ * the creation of the job, its model was deleted, or the server started with other models.
+ */
+function settingsOf(job: JobRecord, models: BaseModels, jobs: JobStore): ModelSettings | undefined {
   const base = models[job.model];
   if (base) return base;
   const trained = jobs.list().find((each) => job.model === trainedName(each));
-  const settings = trained && settingsOf(trained, models, jobs);
-  return { ...settings, model: { ...settings?.model, model_path: trained?.checkpoint ?? '' } };
+  if (!trained?.checkpoint) return undefined;
+  const settings = settingsOf(trained, models, jobs);
+  return { ...settings, model: { ...settings?.model, model_path: trained.checkpoint } };
 }
+
+const modelGone = (model: string): JobError => ({
+  code: 'model_not_available',
+  message: `The model "${model}" is not here any more. Start the server with it, and create the job again.`,
+  param: 'model',
+});
 
 /** `ft:MODEL:local:SUFFIX:ID`; undefined: it is not trained. */
 export const trainedName = ({

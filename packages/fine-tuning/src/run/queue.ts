@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { describeError } from '@trinity-rft/core';
 import { lockHolder } from '@trinity-rft/launcher/files';
 import { readMetrics } from '@trinity-rft/monitor';
-import type { JobError, JobRecord } from '../store/jobs.js';
+import { isOver, type JobError, type JobRecord } from '../store/jobs.js';
 import { project } from './configuration.js';
 import { configurationOf, prepareJob, trainedName, type PrepareContext } from './prepare.js';
 import { validLoss } from './valid-loss.js';
@@ -25,8 +25,11 @@ export interface CommandEnd {
   readonly output: string;
 }
 
-/** Starts `trinity` with these arguments. */
-export type StartCommand = (args: readonly string[]) => Command;
+/** Starts `trinity` with these arguments. @param onRestart told when it has crashed and starts again */
+export type StartCommand = (
+  args: readonly string[],
+  onRestart?: (message: string) => void,
+) => Command;
 
 export interface QueueOptions extends PrepareContext {
   readonly start: StartCommand;
@@ -60,6 +63,8 @@ export function createQueue(options: QueueOptions): Queue {
   let isClosed = false;
 
   const fail = async (id: string, error: JobError): Promise<void> => {
+    // A client may have cancelled it in the meantime.
+    if (isOver(jobs.get(id).status)) return;
     await jobs.say(id, { level: 'error', message: error.message });
     options.onEnd(await jobs.change(id, { status: 'failed', error, finished_at: options.now() }));
   };
@@ -96,7 +101,7 @@ export function createQueue(options: QueueOptions): Queue {
     const waiting = jobs.list().filter(({ status }) => status === 'queued' || status === 'running');
     const job = waiting.find(({ status }) => status === 'running') ?? waiting[0];
     if (!job) return;
-    const { stop, ended } = runJob(job.id, options, () => isClosed);
+    const { stop, ended } = runJob(job.id, options);
     const done = ended
       .then((error) => error && fail(job.id, error))
       .catch((error: unknown) =>
@@ -132,46 +137,55 @@ interface RunningJob {
   readonly ended: Promise<JobError | undefined>;
 }
 
-function runJob(id: string, options: QueueOptions, isClosed: () => boolean): RunningJob {
+function runJob(id: string, options: QueueOptions): RunningJob {
   const { jobs } = options;
   const folder = path.join(options.runs, project, id);
-  let stopped = false;
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let command: Command | undefined;
   let killer: ReturnType<typeof setTimeout> | undefined;
   const stop = (): void => {
-    stopped = true;
+    // A second time, it would end without a checkpoint.
+    if (signal.aborted) return;
+    stopping.abort();
     command?.stop();
-    killer = setTimeout(() => command?.kill(), graceMs);
+    killer = setTimeout(() => command?.kill(), graceMs).unref();
   };
   const work = async (): Promise<JobError | undefined> => {
     const isNew = jobs.get(id).status === 'queued';
     await jobs.change(id, { status: 'running' });
     if (isNew) await jobs.say(id, { message: 'Fine-tuning job started' });
-    await freeRun(folder, id, options, () => stopped);
-    if (stopped) return undefined;
-    command = options.start(['run', configurationOf(jobs, id)]);
-    const follower = followSteps(id, folder, options);
-    const { outcome, output } = await command.ended;
-    clearTimeout(killer);
-    const steps = await follower.close();
-    if (stopped || isClosed() || jobs.get(id).status !== 'running') return undefined;
-    if (outcome === 'done') return succeed(id, folder, steps, options);
-    const message =
-      outcome === 'interrupted' ? 'The process of the run was interrupted.' : readable(output);
-    return { code: 'training_failed', message, param: null };
+    for (;;) {
+      await freeRun(folder, id, options, signal);
+      if (signal.aborted) return undefined;
+      command = options.start(
+        ['run', configurationOf(jobs, id)],
+        (message) => void jobs.say(id, { level: 'warn', message }),
+      );
+      const follower = followSteps(id, folder, options);
+      const { outcome, output } = await command.ended;
+      clearTimeout(killer);
+      const steps = await follower.close();
+      if (signal.aborted) return undefined;
+      if (outcome === 'done') return succeed(id, folder, steps, options, signal);
+      // Another process has taken the run between the look and the start.
+      if (outcome === 'failed' && (await lockHolder(folder)) !== undefined) continue;
+      const message =
+        outcome === 'interrupted' ? 'The process of the run was interrupted.' : readable(output);
+      return { code: 'training_failed', message, param: null };
+    }
   };
   return { stop, ended: work() };
 }
 
-/** The process of an earlier server, which was killed, may still save its checkpoint. */
+/** The process of an earlier server, which was killed, may still save its checkpoint; or a user runs it by hand. */
 async function freeRun(
   folder: string,
   id: string,
   { jobs }: QueueOptions,
-  isStopped: () => boolean,
+  signal: AbortSignal,
 ): Promise<void> {
-  const deadline = performance.now() + 2 * graceMs;
-  for (let said = false; performance.now() < deadline && !isStopped(); said = true) {
+  for (let said = false; !signal.aborted; said = true) {
     const holder = await lockHolder(folder);
     if (holder === undefined) return;
     if (!said)
@@ -243,17 +257,20 @@ async function succeed(
   folder: string,
   steps: readonly StepNumbers[],
   options: QueueOptions,
+  signal: AbortSignal,
 ): Promise<JobError | undefined> {
   const { jobs, files, runs, now, onEnd } = options;
   const saved = await checkpointSteps(folder);
   const step = saved.at(-1);
   if (step === undefined)
     return { code: 'training_failed', message: 'The run saved no checkpoint.', param: null };
-  const validated = await withValidLoss(id, steps, saved, options);
+  const validated = await withValidLoss(id, steps, saved, options, signal);
   const csv = Buffer.from(resultsCsv(validated, jobs.get(id).method.type));
   const about = { filename: 'step_metrics.csv', purpose: 'fine-tune-results' } as const;
   // The same id again, where a kill came after the file and before the job.
   const result = await files.create(csv, about, id.replace('ftjob-', 'file-'));
+  // Cancelled, paused or interrupted in the meantime.
+  if (signal.aborted) return undefined;
   const trained = await jobs.change(id, {
     status: 'succeeded',
     finished_at: now(),
@@ -273,14 +290,15 @@ async function withValidLoss(
   steps: readonly StepNumbers[],
   saved: readonly number[],
   { jobs, files, runs }: QueueOptions,
+  signal: AbortSignal,
 ): Promise<readonly StepNumbers[]> {
   const { validation_file: file, method } = jobs.get(id);
   if (file === null || method.type !== 'supervised') return steps;
   const losses = new Map<number, number>();
   for (const step of saved) {
-    const loss = await validLoss(checkpointFolder(runs, id, step), files.pathOf(file)).catch(
-      (error: unknown) => describeError(error),
-    );
+    const checkpoint = checkpointFolder(runs, id, step);
+    const loss = await validLoss(checkpoint, files.pathOf(file), signal).catch(describeError);
+    if (signal.aborted) return steps;
     if (typeof loss === 'string') {
       const message = `The validation loss of step ${step} cannot be computed: ${loss}`;
       await jobs.say(id, { level: 'warn', message });

@@ -57,7 +57,9 @@ export async function lockHolder(
     return undefined;
   } catch (error) {
     if ((error as { readonly errcode?: number }).errcode !== busy) throw error;
-    const pid = Number(await readFile(path.join(jobDirectory, `${role}.pid`), 'utf8'));
+    // The file comes after the lock, and goes before it.
+    const pidFile = path.join(jobDirectory, `${role}.pid`);
+    const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
     return pid > 0 ? pid : undefined;
   } finally {
     lock.close();

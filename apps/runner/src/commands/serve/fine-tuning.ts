@@ -83,13 +83,16 @@ const outcomes: Readonly<Record<number, CommandEnd['outcome']>> = {
 
 const starter =
   (onEvent: (line: string) => void): StartCommand =>
-  (args) => {
+  (args, onRestart) => {
     const child = startChild({
       name: args.join(' '),
       args,
       isShown: false,
       mayBeInterrupted: true,
-      onRestart: onEvent,
+      onRestart: (message) => {
+        onEvent(message);
+        onRestart?.(message);
+      },
     });
     return {
       ended: child.ended.then(({ exitCode, output }) => ({
