@@ -14,7 +14,7 @@ export interface ServedModels {
   remove(name: string): void;
   /**
    * Calls `work` with the model of a name, whose weights stay until `work` has called `ended`.
-   * @throws ModelError 404 when there is no such model, and what `loadModel` throws
+   * @throws ModelError 404 when there is no such model, 503 when there is no room for it, and what `loadModel` throws
    */
   use<T>(name: string, work: (model: LocalModel, ended: () => void) => Promise<T>): Promise<T>;
   /** Looks for newer checkpoints once. A model that cannot be loaded is reported, and the old one stays. */
@@ -43,6 +43,9 @@ interface Entry {
   loading?: Promise<Weights> | undefined;
 }
 
+/** A request waits so long for one of the models in memory to be idle. */
+const roomTimeoutMs = 30_000;
+
 /** @throws what `loadModel` throws for the first model that cannot be loaded */
 export async function openServedModels(options: ServedModelsOptions): Promise<ServedModels> {
   const { models, keep = Infinity, onEvent } = options;
@@ -54,26 +57,43 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
     served.get(name)?.weights?.retire();
     served.set(name, { place, usedAt: 0 });
   };
-  /** Before another model is loaded: both together may not fit. */
-  const makeRoom = (): void => {
-    const inMemory = [...served.values()].filter(({ weights }) => weights);
-    const idle = inMemory
-      .filter(({ weights }) => weights?.users === 0)
-      .toSorted((a, b) => a.usedAt - b.usedAt);
-    for (const entry of idle.slice(0, Math.max(0, inMemory.length + 1 - keep))) {
-      entry.weights?.retire();
-      entry.weights = undefined;
+  const makeRoom = async (): Promise<void> => {
+    const deadline = performance.now() + roomTimeoutMs;
+    for (;;) {
+      const inMemory = [...served.values()].filter(({ weights }) => weights);
+      if (inMemory.length < keep) return;
+      const [idle] = inMemory
+        .filter(({ weights }) => weights?.users === 0)
+        .toSorted((a, b) => a.usedAt - b.usedAt);
+      idle?.weights?.retire();
+      if (idle) idle.weights = undefined;
+      else if (performance.now() > deadline) throw noRoom(keep);
+      else await new Promise((resolve) => setTimeout(resolve, 50));
     }
+  };
+  const loadOne = async (name: string, entry: Entry): Promise<Weights> => {
+    await makeRoom();
+    const weights = await load(name, entry.place);
+    if (served.get(name) === entry) entry.weights = said(name, weights);
+    // Removed or replaced in the meantime.
+    else weights.retire();
+    return weights;
+  };
+  /** One after the other: two that are loaded at once would both take the last room. */
+  let turn: Promise<unknown> = Promise.resolve();
+  const loadInTurn = (name: string, entry: Entry): Promise<Weights> => {
+    const loaded = turn.then(() => loadOne(name, entry));
+    // The requests that wait for it use it before the next one looks for room.
+    const used = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    turn = loaded.then(used, used);
+    return loaded;
   };
   const open = async (name: string): Promise<Weights> => {
     const entry = find(name);
     entry.usedAt = performance.now();
     if (entry.weights) return entry.weights;
-    if (!entry.loading) makeRoom();
-    entry.loading ??= load(name, entry.place).then(
-      (weights) => (entry.weights = said(name, weights)),
-    );
-    return entry.loading.finally(() => (entry.loading = undefined));
+    entry.loading ??= loadInTurn(name, entry).finally(() => (entry.loading = undefined));
+    return entry.loading;
   };
   const said = (name: string, weights: Weights, now = ''): Weights => {
     const { location, choice = '' } = weights.model.place;
@@ -193,6 +213,12 @@ async function holdNow(
     if (ended) return { model: weights.model, ended };
   }
 }
+
+const noRoom = (keep: number): ModelError =>
+  new ModelError(
+    `The ${keep} models in memory are all in use, and there is no room for another one. Repeat the request later.`,
+    { status: 503, code: 'models_busy', retryable: true },
+  );
 
 function throwMissing(name: string, names: Iterable<string>): never {
   throw new ModelError(

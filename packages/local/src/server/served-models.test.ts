@@ -1,0 +1,56 @@
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { openServedModels, type ServedModels } from './served-models.js';
+
+const practice = fileURLToPath(
+  new URL('../../../../apps/create/templates/practice/model', import.meta.url),
+);
+const names = ['a', 'b', 'c', 'd', 'e'];
+
+let served: ServedModels;
+beforeEach(async () => {
+  const models = Object.fromEntries(names.map((name) => [name, practice]));
+  served = await openServedModels({ models, keep: 2, onEvent: () => undefined });
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await served.close();
+});
+
+/** A request that takes a while. @returns the models that are in memory then */
+const ask = (name: string): Promise<readonly string[]> =>
+  served.use(name, async (_, ended) => {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const inMemory = names.filter((each) => served.current(each) !== undefined);
+    ended();
+    return inMemory;
+  });
+
+it('keeps two models in memory, whatever is asked at once', async () => {
+  const asked = [...names, ...names, ...names];
+  for (const [i, inMemory] of (await Promise.all(asked.map(ask))).entries()) {
+    expect(inMemory).toContain(asked[i]);
+    expect(inMemory.length).toBeLessThanOrEqual(2);
+  }
+});
+
+it('refuses a model for which there is no room within half a minute', async () => {
+  for (const name of ['a', 'b']) await served.use(name, () => Promise.resolve());
+  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+  const refused = ask('c').catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(31_000);
+  expect(await refused).toMatchObject({ status: 503, code: 'models_busy', retryable: true });
+  expect(served.current('c')).toBeUndefined();
+});
+
+it('forgets a model that is removed, replaced or closed while it is loaded', async () => {
+  const removed = ask('a');
+  served.remove('a');
+  await expect(removed).rejects.toMatchObject({ status: 404 });
+  const replaced = ask('b').catch((error: unknown) => error);
+  served.add('b', '/nowhere');
+  expect(await replaced).toMatchObject({ message: expect.stringContaining('/nowhere') });
+  const closed = ask('c').catch((error: unknown) => error);
+  await served.close();
+  expect(await closed).toMatchObject({ status: 404 });
+});
