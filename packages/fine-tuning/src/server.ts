@@ -15,6 +15,7 @@ import { trainedName } from './run/prepare.js';
 import { checkpointFolder, checkpointSteps, createQueue, type StartCommand } from './run/queue.js';
 import { checkWebhook, tellProduct, type WebhookSettings } from './run/webhook.js';
 import { openFileStore } from './store/files.js';
+import { noSuchUrl } from './wire/refuse.js';
 import { isOver, openJobStore, type JobRecord } from './store/jobs.js';
 
 export interface FineTuningServerOptions {
@@ -102,6 +103,9 @@ export async function openFineTuningServer(
   const app = new Hono<Brought>();
   app.onError((error) => {
     throw error;
+  });
+  app.notFound(({ req }) => {
+    throw noSuchUrl(req.raw);
   });
   addFileRoutes(app, files, jobs);
   addJobRoutes(app, { ...context, queue });

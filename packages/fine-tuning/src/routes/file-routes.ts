@@ -55,7 +55,7 @@ interface Upload {
 
 async function readUpload(request: Request): Promise<Upload> {
   const type = request.headers.get('content-type') ?? '';
-  if (!type.startsWith('multipart/form-data'))
+  if (!/^multipart\/form-data\b/i.test(type))
     throw refused(`The content type is "${type.slice(0, 100)}". Expected multipart/form-data.`, {
       param: 'file',
     });
@@ -65,11 +65,17 @@ async function readUpload(request: Request): Promise<Upload> {
     .catch(() => {
       throw refused('The body is not valid multipart/form-data.', { param: 'file' });
     });
-  const unknown = [...form.keys()].find((name) => name !== 'file' && name !== 'purpose');
+  const names = [...form.keys()];
+  const unknown = names.find((name) => name !== 'file' && name !== 'purpose');
   if (unknown !== undefined)
     throw refused(`Unknown parameter: '${unknown}'.`, {
       param: unknown,
       code: 'unknown_parameter',
+    });
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined)
+    throw refused(`Invalid value for '${twice}': it is given twice. Upload one file at a time.`, {
+      param: twice,
     });
   const [file, purpose] = [form.get('file'), form.get('purpose')];
   if (purpose !== 'fine-tune')

@@ -30,7 +30,7 @@ export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): voi
     return json({ grader: readGrader(grader, context) });
   });
   app.post(`${place}/run`, async ({ req, json }) => {
-    const { grader: given, model_sample: sample, item = {}, ...others } = await readBody(req.raw);
+    const { grader: given, model_sample: sample, item, ...others } = await readBody(req.raw);
     const [unknown] = Object.keys(others);
     if (unknown !== undefined)
       throw refused(`Unknown parameter: '${unknown}'.`, {
@@ -41,14 +41,13 @@ export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): voi
       throw refused("Missing required parameter: 'model_sample', a text.", {
         param: 'model_sample',
       });
+    if (!isRow(item))
+      throw refused("Invalid value for 'item': expected an object.", { param: 'item' });
     const spec = readGrader(given, context);
     const { complete, pythonGraders: python } = context;
     const grader = createGrader(spec, { complete, python });
     const { signal } = req.raw;
-    const input = { item, sample: graderSample(sample), signal } as Parameters<
-      typeof grader.grade
-    >[0];
-    const result = await grader.grade(input);
+    const result = await grader.grade({ item: item ?? {}, sample: graderSample(sample), signal });
     return json({
       // A grader that failed has no reward; 0 would be one.
       reward: result.reward ?? null,
@@ -70,6 +69,9 @@ export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): voi
   });
 }
 
+const isRow = (item: unknown): item is Readonly<Record<string, unknown>> | null | undefined =>
+  item === undefined || (typeof item === 'object' && !Array.isArray(item));
+
 /** @throws ModelError 400 */
 function readGrader(given: unknown, context: GraderContext): GraderSpec {
   if (given === undefined)
@@ -78,10 +80,7 @@ function readGrader(given: unknown, context: GraderContext): GraderSpec {
       code: 'missing_required_parameter',
     });
   const { success, data, error } = graderSchema.safeParse(given);
-  if (!success) {
-    const { message, code, details } = fieldError(error);
-    throw refused(message, { param: `grader.${String(details['param'])}`, code });
-  }
+  if (!success) throw fieldError(error, 'grader');
   checkGrader(data, context, 'grader');
   return data;
 }

@@ -94,7 +94,10 @@ export const trainedName = ({
 }: JobRecord): string | undefined =>
   checkpoint === null || deleted
     ? undefined
-    : `ft:${model.startsWith('ft:') ? (model.split(':')[1] ?? '') : model}:local:${suffix}:${id.slice(-8)}`;
+    : `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
+
+/** Names of base models may have colons. */
+const baseOf = (model: string): string => /^ft:(.+):local:[^:]*:[^:]+$/.exec(model)?.[1] ?? model;
 
 const faulty = (param: string, file: string, faults: readonly string[]): Prepared => ({
   error: {

@@ -1,5 +1,6 @@
 /** Tells a product how its jobs ended, signed as Standard Webhooks says: https://www.standardwebhooks.com */
 import { createHmac } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import { isOver, type JobRecord } from '../store/jobs.js';
 
@@ -79,7 +80,14 @@ async function post(
 ): Promise<string | undefined> {
   try {
     const either = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
-    const response = await fetch(url, { method: 'POST', headers, body, signal: either });
+    // A redirect would be followed with GET, and the page there is no answer.
+    const response = await fetch(url, {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+      signal: either,
+    });
     await response.body?.cancel();
     return response.ok ? undefined : `status ${response.status}`;
   } catch (error) {
@@ -89,11 +97,4 @@ async function post(
 
 /** False when the signal ended it. */
 const slept = (ms: number, signal: AbortSignal): Promise<boolean> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(true), ms);
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      resolve(false);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
+  setTimeout(ms, true, { signal }).catch(() => false);

@@ -4,10 +4,13 @@ import { graderSchema } from '@trinity-rft/workflow/reward';
 import { z } from 'zod';
 import { refused } from './refuse.js';
 
-const auto = <T extends z.ZodType>(number: T) =>
-  z.union([z.literal('auto'), number]).default('auto');
-const count = (most: number) => auto(z.int().min(1).max(most));
-const positive = auto(z.number().positive().max(1e4));
+/** `auto`, or a number. */
+const auto = <T extends z.ZodType>(number: T, expected: string) =>
+  z.union([z.literal('auto'), number], { error: `expected "auto" or ${expected}` }).default('auto');
+const count = (most: number) => auto(z.int().min(1).max(most), `a whole number from 1 to ${most}`);
+const upTo = (most: number) =>
+  auto(z.number().positive().max(most), `a number above 0, at most ${most}`);
+const positive = upTo(10_000);
 
 const shared = {
   batch_size: count(4096),
@@ -15,7 +18,7 @@ const shared = {
   n_epochs: count(1000),
 };
 const supervised = z.strictObject(shared);
-const dpo = z.strictObject({ ...shared, beta: auto(z.number().positive().max(100)) });
+const dpo = z.strictObject({ ...shared, beta: upTo(100) });
 const reinforcement = z.strictObject({
   ...shared,
   compute_multiplier: positive,
@@ -83,10 +86,13 @@ export function readJobRequest(body: unknown): JobRequest {
   throw fieldError(error);
 }
 
-/** The first problem of a body, as the API words it. */
-export function fieldError({ issues: [issue] }: z.ZodError): ModelError {
+/** The first problem of a body, as the API words it. @param owner the field that was read. @default the body itself */
+export function fieldError(
+  { issues: [issue] }: z.ZodError,
+  ...owner: readonly string[]
+): ModelError {
   const within = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const param = [...(issue?.path ?? []), ...within].join('.');
+  const param = [...owner, ...(issue?.path ?? []), ...within].join('.');
   if (within.length > 0)
     return refused(`Unknown parameter: '${param}'.`, { param, code: 'unknown_parameter' });
   if (issue?.code === 'invalid_type' && issue.message.endsWith('received undefined'))

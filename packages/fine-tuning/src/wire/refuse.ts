@@ -28,3 +28,9 @@ export const noSuchJob = (id: string): ModelError =>
     code: 'fine_tune_not_found',
     status: 404,
   });
+
+export const noSuchUrl = ({ method, url }: Request): ModelError =>
+  refused(`Invalid URL (${method} ${new URL(url).pathname.slice(0, 200)})`, {
+    code: 'unknown_url',
+    status: 404,
+  });
