@@ -16,7 +16,7 @@ type EndpointFields =
 /** Other fields of `ChatOpenAI`: `streaming`, `useResponsesApi` ... */
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
-   * Whether to reject calls with tools whose names change with every call (`extract-1`, `extract-2`
+   * Decides about calls with tools whose names change with every call (`extract-1`, `extract-2`
    * ...). Such names make all prompts differ.
    * @default "reject"
    */

@@ -15,7 +15,7 @@ import type {
   TasksetConfig,
 } from '@trinity-rft/config';
 import { describeDropped } from '@trinity-rft/buffer/internal';
-import { configError, diskAt } from '@trinity-rft/config/internal';
+import { configError, diskAt, trainStepsOf } from '@trinity-rft/config/internal';
 import { renderProblem } from '@trinity-rft/config';
 import {
   ConfigError,
@@ -293,13 +293,20 @@ async function readToLearn(
 }
 
 /** @param counts number of tasks of each set; undefined for a set that could not be read */
-function checkSteps({ stage, report }: Check, counts: readonly (number | undefined)[]): void {
-  const { batchSize, totalEpochs, totalSteps } = stage.buffer;
+function checkSteps({ stage, report, warn }: Check, counts: readonly (number | undefined)[]): void {
+  const { batchSize, totalEpochs, totalSteps, trainBatch } = stage.buffer;
   const tasks = counts.reduce<number>((sum, count) => sum + (count ?? Number.NaN), 0);
   if (totalSteps === undefined && tasks * totalEpochs < batchSize)
     report(
       ['buffer', 'batch_size'],
       `got ${batchSize}, but the task sets hold ${tasks} tasks, which in ${totalEpochs} epochs do not fill one explore step. Lower it, or raise total_epochs.`,
+    );
+  const bound = stage.trainer.totalSteps;
+  const steps = trainStepsOf(trainBatch, Math.floor((tasks * totalEpochs) / batchSize)) ?? Infinity;
+  if (totalSteps === undefined && bound !== undefined && steps < bound)
+    warn(
+      ['trainer', 'total_steps'],
+      `got ${bound}, but the tasks end after ${steps} train steps: ${tasks} tasks, ${totalEpochs} epochs, ${batchSize} tasks in an explore step. Set buffer.total_steps, which wins over total_epochs.`,
     );
 }
 
