@@ -43,9 +43,9 @@ export interface TakeFilter {
   /** @default "experiences" */
   readonly unit?: BatchUnit;
   /**
-   * Most explore steps that one batch may draw from. A batch that has all that is left of them is
-   * complete, so it does not wait for later steps when runs failed or were filtered out. With 1, an
-   * explore step is cut into batches of about equal size.
+   * Maximum number of explore steps that one batch may draw from. A batch that has all that is left
+   * of them is complete, so it does not wait for later steps when runs failed or were filtered out.
+   * With 1, an explore step is cut into batches of about equal size.
    * @default no limit
    */
   readonly maxExploreSteps?: number;

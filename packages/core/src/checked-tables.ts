@@ -3,6 +3,7 @@
  * the number of commits, which a file next to the database repeats. The repeated number is needed
  * because SQLite ends recovery at the first damaged frame of a write-ahead log and drops the
  * commits after it without an error.
+ *
  * Temporary triggers update checksums and numbers, so that no statement can forget to.
  */
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
@@ -31,8 +32,7 @@ export interface CheckedTables {
   readonly adopt: (table: string) => number;
   /**
    * Reads every row: about a second per gigabyte.
-   * @param open tables to which other programs add rows.
-   * @default no tables
+   * @param open tables to which other programs add rows. @default no tables
    * @throws BufferError naming what is damaged or missing
    */
   readonly verify: (open?: readonly string[]) => void;

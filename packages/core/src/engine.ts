@@ -244,7 +244,7 @@ export interface Sampler {
    * which.
    */
   adopt(source: WeightSource, version: number): Promise<void>;
-  /** Most tokens of prompt and response together. */
+  /** Maximum number of tokens in prompt and response together. */
   readonly maxModelLen: number;
   /**
    * Log-probability of each response token of `row`, under the weights in use and at the row's
@@ -359,7 +359,10 @@ export interface SamplerOptions {
   readonly servers: readonly ServerAddress[];
   /** True if adapters are adopted, on top of the served model. @default false: all weights are replaced */
   readonly lora?: boolean;
-  /** Most tokens of prompt and response together. @default the smallest limit of the servers */
+  /**
+   * Maximum number of tokens in prompt and response together. @default the smallest limit of the
+   * servers
+   */
   readonly maxModelLen?: number;
   /** Servers whose tokenizer differs from this sample are refused. @default tokenizers are not compared */
   readonly vocabulary?: VocabularySample;
@@ -428,7 +431,7 @@ export interface CriticEngineOptions {
 export interface EngineOptions extends CriticEngineOptions {
   /** True if the initial weights are kept as a frozen reference. @default false */
   readonly reference?: boolean;
-  /** Most tokens of prompt and response together. @default the model's own limit */
+  /** Maximum number of tokens in prompt and response together. @default the model's own limit */
   readonly maxModelLen?: number;
   /** Byte string of each token id; required for stop strings and grammars. @default empty */
   readonly tokenBytes?: readonly Uint8Array[];

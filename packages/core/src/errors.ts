@@ -135,7 +135,10 @@ const isObject = (value: unknown): value is object =>
 /** Bounds the walk, because chains of causes may be circular. */
 const maxCauses = 8;
 
-/** Most characters of one message: a server may answer with megabytes, which every log would repeat. */
+/**
+ * Maximum number of characters in one message: a server may answer with megabytes, which every log
+ * would repeat.
+ */
 const longestMessage = 8_000;
 
 /** Returns the text, or its beginning and the number of missing characters. */

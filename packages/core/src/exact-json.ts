@@ -6,8 +6,8 @@ const wholeNumber = /^-?\d+$/;
 /**
  * Parses like `JSON.parse`, but passes whole numbers outside of +-(2^53 - 1) to `big`: rounding
  * could make two ids equal.
- * @param big converts the digits of such a number.
- * @default returns them as a text, as readers of Parquet and SQL do
+ * @param big converts the digits of such a number. @default returns them as a text, as readers of
+ * Parquet and SQL do
  */
 export function parseJsonExactly(
   text: string,

@@ -9,7 +9,7 @@ import { CheckpointError, describeError } from './errors.js';
 
 const manifestFile = 'manifest.json';
 const folderPattern = /^global_step_(\d+)$/;
-/** Most folders between a manifest and a file that it names: `critic/optimizer/`. */
+/** Maximum number of folders between a manifest and a file that it names: `critic/optimizer/`. */
 const deepest = 2;
 
 export interface CheckpointFile {

@@ -124,8 +124,7 @@ export interface RolloutModel<Client = unknown> {
   openaiClient(): Client;
   /**
    * One experience per recorded call and choice, in call order; `eid.step` counts the calls.
-   * @param options.clear true if the history is emptied.
-   * @default true
+   * @param options.clear true if the history is emptied. @default true
    */
   extractExperiencesFromHistory(options?: { readonly clear?: boolean }): readonly Experience[];
 }

@@ -14,10 +14,10 @@ const longestMetricName = 200;
 const longestShown = 200;
 /** Longer reasons are cut to this length. */
 const longestReason = 20_000;
-/** Most characters and values in all of `info`. */
+/** Maximum number of characters and values in all of `info`. */
 const largestInfo = 1_000_000;
 const deepestInfo = 100;
-/** Most characters of a prompt or response. */
+/** Maximum number of characters in a prompt or response. */
 const longestText = 10_000_000;
 
 /** Reads the result of one function. Every method throws the error of {@link returnedBy}. */
@@ -48,8 +48,7 @@ export interface Returned {
 
 /**
  * @param who begins messages: `Reward function "mine"`
- * @param place ends them: ` on task 1/2`.
- * @default ''
+ * @param place ends them: ` on task 1/2`. @default ''
  */
 export function returnedBy(
   who: string,

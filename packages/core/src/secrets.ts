@@ -123,8 +123,8 @@ const redactShapes = (text: string): string =>
   );
 
 /**
- * Fewest characters of a known secret: shorter ones may be words, and replacing them would garble
- * texts.
+ * Minimum number of characters in a known secret: shorter ones may be words, and replacing them
+ * would garble texts.
  */
 const shortestSecret = 8;
 /** Known secrets and their encoded forms, longest first, because one secret may begin with another. */

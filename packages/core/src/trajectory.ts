@@ -26,8 +26,8 @@ export interface MergedCalls {
   /**
    * - `merged`: calls that were appended to the sequence of an earlier call
    * - `split/<reason>`: later calls of a run that started a new sequence. The reason is `info.fork`
-   * if the recorder set it, else `temperature`, `branched` (another call already continues the
-   * earlier one), `fields` (different per-token arrays) or `new`
+   *   if the recorder set it, else `temperature`, `branched` (another call already continues the
+   *   earlier one), `fields` (different per-token arrays) or `new`
    * - `tokens`, `tokens_saved`: tokens of all sequences, and how many merging saved
    */
   readonly metrics: Metrics;

@@ -20,8 +20,7 @@ export type WaitCause = () => string | undefined | Promise<string | undefined>;
 /**
  * Warns that this process waits: after five seconds, then at growing intervals of up to a minute.
  * @param what noun phrase after "Waiting for"
- * @param cause called for each line.
- * @default no cause in addition to `what`
+ * @param cause called for each line. @default no cause in addition to `what`
  * @returns function to call when the wait is over
  */
 export function beginWait(

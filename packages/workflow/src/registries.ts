@@ -181,8 +181,7 @@ function named<Args>(
 
 /**
  * The built-in workflows and those of a run.
- * @param extend replaces a built-in definition by an extended one.
- * @default no change
+ * @param extend replaces a built-in definition by an extended one. @default no change
  * @throws ConfigError for duplicate names
  */
 export function createWorkflowRegistry(

@@ -8,7 +8,7 @@ export interface BadRow {
   readonly problem: string;
 }
 
-/** Most rows that the message describes. */
+/** Maximum number of rows that the message describes. */
 const maxListed = 3;
 
 /** @throws TaskError that names the file, counts the bad rows and describes the first few */

@@ -19,6 +19,7 @@ export interface MixedSourceOptions {
  * A batch consists of `count` minus `expertCount` experiences in the filter's unit (fewer at the
  * end), followed by `expertCount` expert rows. Both parts of a lease are acknowledged, released and
  * rolled back together. Filters apply to the experiences.
+ *
  * Metrics: those of the experiences, and those of the experts under `sample/expert_`.
  */
 export function mixedExperienceSource({

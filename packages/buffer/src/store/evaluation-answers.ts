@@ -12,9 +12,9 @@ interface EvaluationAnswers {
   readonly answers: readonly Experience[];
 }
 
-/** Most tokens per set and version; each takes about nine bytes, in addition to the text. */
+/** Maximum number of tokens per set and version; each takes about nine bytes, in addition to the text. */
 const mostTokens = 2 ** 20;
-/** Most versions that are kept: the first and the newest ones. */
+/** Maximum number of versions that are kept: the first and the newest ones. */
 const mostVersions = 16;
 
 /**

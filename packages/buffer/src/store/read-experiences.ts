@@ -17,8 +17,7 @@ export interface ExperienceReader extends UseReader, HeadReader {
   versions(): readonly { readonly policyVersion: number; readonly count: number }[];
   /**
    * Experiences in the order in which they were stored.
-   * @param policyVersion restricts them to this version.
-   * @default all versions
+   * @param policyVersion restricts them to this version. @default all versions
    */
   experiences(policyVersion?: number): Iterable<Experience>;
   /**

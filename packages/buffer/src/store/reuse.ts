@@ -12,11 +12,11 @@ export interface Reuse {
   readonly itemOf: (row: StoredRow) => string;
   /** Priority of an item, given its first row. Higher comes first; ties go to the least recently used. */
   readonly priority: (row: StoredRow) => number;
-  /** Most train steps that may use an experience. */
+  /** Maximum number of train steps that may use an experience. */
   readonly maxUses: number;
-  /** Least milliseconds between two uses. */
+  /** Minimum number of milliseconds between two uses. */
   readonly cooldownMs: number;
-  /** Most items that may wait; those of the lowest priority beyond are evicted. */
+  /** Maximum number of items that may wait; those of the lowest priority beyond are evicted. */
   readonly capacity: number;
   /**
    * True if every batch must contain an experience that was never trained on, so that a trainer
@@ -48,7 +48,7 @@ type PriorityFn = 'linear_decay' | 'decay_limit_randomization';
 interface PriorityArgs {
   /** Amount by which each use lowers the priority. @default 2 */
   readonly decay?: number;
-  /** For decay_limit_randomization: most uses of an experience; 0 = no limit. @default 3 */
+  /** For decay_limit_randomization: maximum number of uses of an experience; 0 = no limit. @default 3 */
   readonly useCountLimit?: number;
   /** For decay_limit_randomization: standard deviation of the noise. @default 0 */
   readonly sigma?: number;

@@ -50,20 +50,17 @@ export interface RowDriver {
   /**
    * Deletes rows that were used by steps up to `trainStep` and by no later one; `counts` still
    * includes them.
-   * @param keep ids of rows that may be used again.
-   * @default empty
+   * @param keep ids of rows that may be used again. @default empty
    */
   prune(trainStep: number, keep?: ReadonlySet<number>): void;
   /**
    * Rows that no train step has used up, in insertion order.
-   * @param after restricts them to larger ids.
-   * @default 0
+   * @param after restricts them to larger ids. @default 0
    */
   unsettled(after?: number): StoredRow[];
   /**
    * Rows that no step has dropped, with their uses, in insertion order.
-   * @param trainStep ignores later steps.
-   * @default all steps count
+   * @param trainStep ignores later steps. @default all steps count
    */
   reusable(trainStep?: number): StoredRow[];
   /** Rows that each step after `trainStep` has used, in order. */

@@ -204,7 +204,7 @@ function insertRows(
   return rows;
 }
 
-/** Most bytes that are kept in memory after they have been stored. */
+/** Maximum number of bytes that are kept in memory after they have been stored. */
 const keptBytes = 64 * 2 ** 20;
 
 /**

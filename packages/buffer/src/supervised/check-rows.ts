@@ -1,7 +1,7 @@
 /** Checks all rows of a data set before anything is started. */
 import { type RawTask, TaskError } from '@trinity-rft/core';
 
-/** Most rows that the message describes. */
+/** Maximum number of rows that the message describes. */
 const maxListed = 3;
 
 /**

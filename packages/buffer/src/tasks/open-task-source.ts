@@ -54,7 +54,7 @@ export interface TaskRowsOptions extends Pick<SqlRowsOptions, 'table' | 'query'>
    * @default process.env
    */
   readonly environment?: Environment;
-  /** Most milliseconds without progress of a download. @default 60000 */
+  /** Maximum number of milliseconds without progress of a download. @default 60000 */
   readonly stallMs?: number;
   /** Receives log lines about downloads and waits. @default standard error */
   readonly report?: (line: string) => void;

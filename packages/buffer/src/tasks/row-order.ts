@@ -17,7 +17,7 @@ export type RowOrder = (cursor: number, count: number) => readonly number[];
  * - `sequential`: file order, repeated.
  * - `shuffle`: a permutation per epoch, from (seed, name, epoch); every row once per epoch.
  * - `random`: each batch drawn without replacement, from (seed, name, position of the batch);
- * batches are independent.
+ *   batches are independent.
  */
 export function rowOrder(
   selectorType: PlainSelectorType,

@@ -32,6 +32,7 @@ interface OpenCall extends CallContext {
 /**
  * Answers the calls that arrive at `port`, in their order. `open` is called once, immediately;
  * calls wait until it has resolved. If it fails, every call rejects with the reason.
+ *
  * Results that are ready when all calls of a message have been handled are sent together; those
  * that become ready later are sent at the end of their turn of the event loop.
  */

@@ -5,9 +5,9 @@ import { defaultHttpLimits, type HttpLimits } from '@trinity-rft/http-server';
 export interface EndpointLimits extends HttpLimits {
   /** Milliseconds for which the server remembers that a rollout has ended. @default 600_000 */
   readonly closedForMs: number;
-  /** Most ended rollouts that the server remembers. @default 10_000 */
+  /** Maximum number of ended rollouts that the server remembers. @default 10_000 */
   readonly maxClosed: number;
-  /** Most milliseconds that `close` waits for calls. @default 5000 */
+  /** Maximum number of milliseconds that `close` waits for calls. @default 5000 */
   readonly closeTimeoutMs: number;
 }
 

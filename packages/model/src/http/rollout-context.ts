@@ -11,6 +11,7 @@ import { contextPath } from './rollout-table.js';
  * For agents whose clients are created once, when their module loads. Such a client uses `baseURL`,
  * `apiKey` and `fetch` of this object (`env()` and `install()` for clients that read the
  * environment and the global fetch); each run is wrapped in `run`.
+ *
  * A call fails if its rollout is unknown: outside of `run`, after the run has ended, and over a
  * socket. One case cannot be detected: a queue that all runs share may start a waiting call from
  * within another run (LangChain's `maxConcurrency`), and the call is then recorded for that run.

@@ -20,8 +20,8 @@ export interface RecordedFork extends Fork {
 }
 
 /**
- * Most forks that are kept. These are enough to see a pattern, because an agent repeats its mistake
- * in every turn.
+ * Maximum number of forks that are kept. These are enough to see a pattern, because an agent
+ * repeats its mistake in every turn.
  */
 const maxForks = 8;
 

@@ -30,7 +30,7 @@ export interface LongTexts {
   attempt<T>(work: () => T): T | Promise<T>;
 }
 
-/** Most characters that are tokenized within a few milliseconds. */
+/** Maximum number of characters that are tokenized within a few milliseconds. */
 const longLength = 16_384;
 
 /** Thrown by synchronous code that needs the ids of a text before they are available. */

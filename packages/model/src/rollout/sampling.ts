@@ -21,7 +21,7 @@ export interface SamplingDefaults {
 export interface RolloutLimits {
   readonly maxPromptTokens?: number;
   readonly maxResponseTokens?: number;
-  /** Most tokens of prompt and response together. */
+  /** Maximum number of tokens in prompt and response together. */
   readonly maxModelLen?: number;
 }
 
@@ -37,7 +37,7 @@ export interface SamplingContext {
   readonly defaults: SamplingDefaults;
   readonly limits: RolloutLimits;
   readonly promptLength: number;
-  /** `maxModelLen` of the sampler: most tokens of prompt and response together. */
+  /** `maxModelLen` of the sampler: maximum number of tokens of prompt and response together. */
   readonly maxModelLen: number;
   readonly stopTokenIds: readonly number[];
   readonly seed: number;

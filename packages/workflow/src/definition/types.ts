@@ -35,7 +35,7 @@ export interface WorkflowContext {
    * @default undefined outside a run
    */
   readonly runId?: string;
-  /** Most milliseconds for this attempt. @default no limit */
+  /** Maximum number of milliseconds for this attempt. @default no limit */
   readonly timeLimitMs?: number;
   /** Aborts when the attempt times out or the run stops. */
   readonly signal: AbortSignal;
@@ -54,7 +54,7 @@ export interface WorkflowOutput {
  */
 export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
   readonly pending: true;
-  /** Most milliseconds to wait for the reward. @default `explorer.max_reward_delay` */
+  /** Maximum number of milliseconds to wait for the reward. @default `explorer.max_reward_delay` */
   readonly deadlineMs?: number;
 }
 

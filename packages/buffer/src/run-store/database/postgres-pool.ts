@@ -54,7 +54,10 @@ export async function connectPool(options: PostgresOptions): Promise<Connections
   };
 }
 
-/** Most milliseconds for closing: an unreachable server must not keep a process from ending. */
+/**
+ * Maximum number of milliseconds for closing: an unreachable server must not keep a process from
+ * ending.
+ */
 const endWithinMs = 2000;
 
 async function endOf(pool: Pool): Promise<void> {
@@ -99,7 +102,7 @@ export interface PostgresOptions {
   readonly patienceMs?: number;
   /** True for read-only access: nothing is created or changed. @default false */
   readonly isReader?: boolean;
-  /** Most milliseconds for a response of the server. @default 30_000 */
+  /** Maximum number of milliseconds for a response of the server. @default 30_000 */
   readonly answerMs?: number;
   /** Number of connections of this process, in addition to the one that listens. @default 8 */
   readonly maxConnections?: number;

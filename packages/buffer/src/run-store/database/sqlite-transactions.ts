@@ -15,7 +15,7 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-/** Most transactions that share a commit. */
+/** Maximum number of transactions that share a commit. */
 const largestGroup = 64;
 /** Lock time after which a warning is logged: other processes write for milliseconds. */
 const noticeMs = 5000;

@@ -24,7 +24,7 @@ interface Done {
 
 type Answer = 'stored' | 'late';
 
-/** Most results of one process that are stored in one transaction. */
+/** Maximum number of results of one process that are stored in one transaction. */
 const most = 64;
 
 export function results(context: RunContext): Pick<RunStore, 'complete'> {

@@ -31,8 +31,7 @@ export interface RunStoreOptions {
 }
 
 /**
- * @param close called when the store is closed.
- * @default the database stays open
+ * @param close called when the store is closed. @default the database stays open
  * @throws ConfigError if the run of that name is not the claimed one
  */
 export async function runStore(

@@ -9,7 +9,7 @@ interface Call<T, R> {
 export interface TogetherOptions<T, R> {
   /** Handles all items or none. Returns one result per item. */
   readonly work: (items: readonly T[]) => Promise<readonly R[]>;
-  /** Most items that are handled together. */
+  /** Maximum number of items that are handled together. */
   readonly most: number;
 }
 

@@ -81,7 +81,7 @@ interface State {
   readonly counters: Pick<Counters, 'add'>;
 }
 
-/** Most finished answers that are kept: retries follow soon, so older ones are forgotten. */
+/** Maximum number of finished answers that are kept: retries follow soon, so older ones are forgotten. */
 const maxFinished = 16;
 
 export function createRequestDeduplication(

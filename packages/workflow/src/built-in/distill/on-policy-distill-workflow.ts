@@ -17,6 +17,7 @@ export const distillArgs = z.strictObject({
 /**
  * The loss uses the teacher's log-probabilities. The reward is only reported; it is 0 if there is
  * no reward function.
+ *
  * Metrics: `kl_divergence`, the sum over the response tokens of log p(student) - log p(teacher),
  * and the parts of the reward.
  */

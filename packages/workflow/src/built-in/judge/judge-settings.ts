@@ -7,15 +7,15 @@ import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { auxiliaryName, count, positive } from '../task-args.js';
 import { askJudge, type Verdict } from './ask-judge.js';
 
-/** Limits of a judge's calls: most calls, and most seconds for one. */
+/** Limits of a judge's calls: maximum number of calls, and of seconds for one. */
 export const judgeLimits = {
   judge_attempts: count().default(2),
   judge_timeout: positive().default(60),
 };
 
 /**
- * `judge`: name or position of an auxiliary model; `judge_attempts`: most calls; `judge_timeout`:
- * most seconds for one call.
+ * `judge`: name or position of an auxiliary model; `judge_attempts`: maximum number of calls;
+ * `judge_timeout`: maximum number of seconds for one call.
  */
 export const judgeArgs = z.strictObject({ judge: auxiliaryName().default(0), ...judgeLimits });
 

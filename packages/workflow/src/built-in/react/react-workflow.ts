@@ -22,7 +22,7 @@ type ToolName = keyof typeof builtInTools;
 
 const toolNames = Object.keys(builtInTools) as [ToolName, ...ToolName[]];
 
-/** `tools`: names of tools; `max_turns`: most model calls per run. */
+/** `tools`: names of tools; `max_turns`: maximum number of model calls per run. */
 export const reactArgs = z.strictObject({
   tools: z
     .array(

@@ -22,7 +22,7 @@ interface Comparison {
 const checksPerDeadline = 4;
 /** Longest time between two checks, in milliseconds. */
 const longestTickMs = 1_000;
-/** Most milliseconds for the start of a thread. */
+/** Maximum number of milliseconds for the start of a thread. */
 const startMs = 30_000;
 
 export class ThreadedChecker implements MathChecker {

@@ -26,9 +26,9 @@ export interface GivenUp {
 
 export interface MathCheckerOptions {
   /**
-   * Most milliseconds for one comparison: above 0 and at most an hour. An overrun is detected up to
-   * a quarter later. Time during which the process itself is suspended (a laptop that sleeps, a
-   * stopped job) does not count.
+   * Maximum number of milliseconds for one comparison: above 0 and at most an hour. An overrun is
+   * detected up to a quarter later. Time during which the process itself is suspended (a laptop
+   * that sleeps, a stopped job) does not count.
    * @default 2_000
    */
   readonly deadlineMs?: number;

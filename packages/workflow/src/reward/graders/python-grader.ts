@@ -23,7 +23,7 @@ interface Script {
   readonly source: string;
 }
 
-/** Most bytes of output, standard output and standard error together. */
+/** Maximum number of bytes of output, standard output and standard error together. */
 const mostOutput = 1024 * 1024;
 
 /** Redirects prints of the code to standard error, so that standard output contains only the result. */

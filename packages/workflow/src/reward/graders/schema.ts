@@ -117,7 +117,7 @@ const labelModel = z
       });
   });
 
-/** Most bytes of a source, as in OpenAI's service. */
+/** Maximum number of bytes in a source, as in OpenAI's service. */
 const longestSource = 256 * 1024;
 
 const python = z.strictObject({

@@ -4,7 +4,7 @@ import { graderFault } from './fault.js';
 type Similarity = (input: string, reference: string) => number;
 type Sequence = readonly string[];
 
-/** Most characters of a text: the longest common subsequence of longer texts takes seconds. */
+/** Maximum number of characters in a text: the longest common subsequence of longer texts takes seconds. */
 const longest = 50_000;
 /** Longest sequence, in tokens, that BLEU and GLEU count. */
 const mostTokens = 4;

@@ -37,9 +37,9 @@ const kinds: Readonly<Record<string, Holds>> = {
   levenshtein: (output, value, { threshold = 5 }) => distance(output, String(value)) <= threshold,
 };
 
-/** Most positions at which JSON may begin that are tried. */
+/** Maximum number of positions at which JSON may begin that are tried. */
 const mostOpenings = 50;
-/** Most characters of a text that the edit distance compares. */
+/** Maximum number of characters in a text that the edit distance compares. */
 const longestCompared = 5000;
 
 /** True for one assertion, or a list of them. */

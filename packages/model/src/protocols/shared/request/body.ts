@@ -14,7 +14,7 @@ export interface RequestBody {
 export interface BodyLimits {
   /** Maximum size of a request body in bytes. @default 20_000_000 */
   readonly maxBodyBytes?: number;
-  /** Most milliseconds for a body to arrive. @default 60_000 */
+  /** Maximum number of milliseconds for a body to arrive. @default 60_000 */
   readonly bodyTimeoutMs?: number;
 }
 
