@@ -1,4 +1,4 @@
-/** Draws further tasks until an explore step has as many usable runs as a batch. */
+/** Draws further tasks until an explore step has enough usable runs for a batch. */
 import {
   runKey,
   type Experience,
@@ -21,22 +21,25 @@ interface FillOptions extends ExploredOptions {
 }
 
 export interface BatchFiller {
-  /** Undefined: a batch. */
+  /** Number of tasks to draw first; undefined for a whole batch. */
   firstDraw(): TaskDraw | undefined;
-  /** `first` and what further tasks give, until the batch is full, the bound is hit or the tasks end. */
+  /**
+   * Returns `first` together with the results of further tasks, drawn until the batch is full, the
+   * limit is reached or the tasks end.
+   */
   fill(first: Explored, step: number, options: FillOptions): Promise<Explored>;
   /** Metrics of the last step, under `rollout/dynamic_sampling/`. */
   metrics(): Metrics;
-  /** Runs (or tasks) stored beyond the last full batch: the next step makes as many fewer. */
+  /** Number of runs (or tasks) stored beyond the last full batch, by which the next step is smaller. */
   carried(): number | undefined;
   restore(carried: number): void;
 }
 
 /**
- * DAPO (arXiv:2503.14476, section 3.2): groups that the operators drop are replaced by those of
- * further tasks. A batch is counted in runs, so that a run that failed is replaced as well. Runs
- * beyond the batch are stored, and the next step makes as many fewer: nothing is thrown away, and
- * every step completes one batch.
+ * DAPO (arXiv:2503.14476, section 3.2): groups that the operators drop are replaced by groups of
+ * further tasks. A batch is counted in runs, so that a failed run is replaced too. Runs beyond the
+ * batch are stored, and the next step needs fewer by that number: nothing is discarded, and every
+ * step completes one batch.
  */
 export function createBatchFiller(
   settings: DynamicSampling | undefined,

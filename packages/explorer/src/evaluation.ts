@@ -1,4 +1,4 @@
-/** Evaluation: every task of the evaluation sets, with the weights in use. */
+/** Evaluation: runs every task of the evaluation sets, with the weights in use. */
 import type { Metrics, Runtime, Task } from '@trinity-rft/core';
 import { prefixMetrics } from '@trinity-rft/core/internal';
 import type { ExplorerOptions } from './explorer-options.js';
@@ -14,8 +14,8 @@ export interface EvaluationParts extends Pick<
 }
 
 /**
- * Metrics of each set under `<prefix>/<set>/`, see {@link evalMetrics}, the policy version that was
- * evaluated as `<prefix>/model_version`, and `time/eval`.
+ * Returns the metrics of each set under `<prefix>/<set>/` (see {@link evalMetrics}), the evaluated
+ * policy version as `<prefix>/model_version`, and `time/eval`.
  */
 export async function evaluate(
   { evalSets, detailedStats, runtime, policyVersion, runTasks, onEvaluated }: EvaluationParts,
@@ -34,7 +34,7 @@ export async function evaluate(
   return { ...metrics, 'time/eval': (runtime.clock.now() - start) / 1000 };
 }
 
-/** They lower a score that says nothing about the policy then. */
+/** Warns if environments failed: such runs lower the score, but say nothing about the policy. */
 function warnOfBroken(
   set: string,
   outcomes: readonly TaskOutcome[],
@@ -51,7 +51,7 @@ function warnOfBroken(
 const isOfEnvironment = (kind: FailureKind): boolean =>
   kind === 'environment_failed' || kind === 'environment_crashed';
 
-/** True when an evaluation is due after explore step `step`. */
+/** True if an evaluation is due after explore step `step`. */
 export function isEvalStep(
   { evalSets, settings: { evalInterval } }: Pick<ExplorerOptions, 'evalSets' | 'settings'>,
   step: number,

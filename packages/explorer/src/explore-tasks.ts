@@ -1,6 +1,6 @@
 /**
- * Exploring task by task, for a trainer in another process: lease a task, make its runs, store what
- * came of them. Which tasks there are, and with which weights, the trainer says.
+ * Explores task by task, for a trainer in another process: leases a task, makes its runs, stores
+ * their results. The trainer decides which tasks exist and which weights sample them.
  */
 import type { Task } from '@trinity-rft/core';
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
@@ -10,11 +10,11 @@ import { assertNotStopped } from './runs/run-attempt.js';
 
 /** The weights that an explorer samples with. */
 export interface ExplorerWeights {
-  /** Version in use; -1: none yet. */
+  /** Version in use; -1 if there are no weights yet. */
   readonly version: number;
   /**
-   * Takes the newest weights that the trainer has published, unless `busy` runs must end on those in
-   * use first. False: they are yet to come.
+   * Switches to the newest weights that the trainer has published, unless they must wait for runs
+   * in flight (`busy`). Returns false if no weights have been published yet.
    */
   follow(busy: boolean): Promise<boolean>;
 }
@@ -23,28 +23,28 @@ export interface ExploreTasksOptions {
   readonly store: Pick<RunStore, 'lease' | 'complete' | 'giveBack' | 'cutTasks' | 'changed'>;
   readonly member: Membership;
   readonly weights: ExplorerWeights;
-  /** Newer weights than a task was planned for may sample it. */
+  /** True if weights newer than those that a task was planned for may sample it. */
   readonly mayBeNewer: boolean;
-  /** Tasks in progress at once, at this moment. */
+  /** Maximum number of tasks in progress at once, at present. */
   readonly room: () => Promise<number>;
   readonly taskOf: (leased: LeasedTask) => Promise<Task>;
   readonly startTask: (task: Task) => Pick<RunningTask, 'outcome' | 'cutOff'>;
-  /** Explore steps may not wait for all of their tasks. */
+  /** True if explore steps may end without waiting for all of their tasks. */
   readonly mayCutOff: boolean;
-  /** Nothing is left to explore, now or later. Asked when there was nothing to lease. */
+  /** Returns true if nothing is left to explore, now or later. Called when no task could be leased. */
   readonly ended: () => Promise<boolean>;
-  /** Called with what became of each task. */
+  /** Called with the outcome of storing each result. */
   readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;
-  /** Longest time between two looks at the store, in ms. */
+  /** Maximum number of milliseconds between two checks of the store. */
   readonly lookEveryMs: number;
-  /** Stops it: tasks in progress are returned. */
+  /** Stops exploring: tasks in progress are returned to the store. */
   readonly signal: AbortSignal;
 }
 
 interface Exploring extends ExploreTasksOptions {
-  /** With what cuts them off. */
+  /** Tasks in progress, each with a function that cuts it off. */
   readonly inFlight: Map<LeasedTask, () => void>;
-  /** Rejects if weights that are being taken turn out not to be the trainer's. */
+  /** Rejects if the weights being taken turn out not to be the trainer's. */
   following: Promise<boolean>;
   failure: Error | undefined;
   /** Wakes the loop when a task has ended. */
@@ -54,7 +54,8 @@ interface Exploring extends ExploreTasksOptions {
 
 /**
  * Resolves when the trainer has ended the run.
- * @throws CancelledError when stopped, and what `follow` or a task threw; tasks are given back
+ * @throws CancelledError when stopped, and errors of `follow` or a task; tasks in progress are then
+ * returned to the store
  */
 export async function exploreTasks(options: ExploreTasksOptions): Promise<void> {
   let wake = (): void => undefined;
@@ -77,7 +78,7 @@ export async function exploreTasks(options: ExploreTasksOptions): Promise<void> 
   }
 }
 
-/** One round; false at the end. */
+/** One round of the loop; returns false at the end. */
 async function exploreOn(exploring: Exploring): Promise<boolean> {
   const { store, weights, inFlight, lookEveryMs, signal } = exploring;
   assertNotStopped(signal);
@@ -126,7 +127,7 @@ function maySample({ weights, mayBeNewer }: Exploring, { version }: LeasedTask):
   return mayBeNewer && weights.version > version;
 }
 
-/** Does not reject. */
+/** Explores a task and stores its result. Does not reject. */
 async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> {
   const { store, member, inFlight, taskOf, startTask, onResult, signal } = exploring;
   try {
@@ -147,7 +148,7 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
   }
 }
 
-/** A store that is gone gives them to others when the lease time is over. */
+/** Returns tasks to the store. Failures are ignored: the lease time ends these leases as well. */
 async function giveAllBack({ store, member, inFlight }: Exploring): Promise<void> {
   for (const leased of inFlight.keys()) await store.giveBack(member, leased).catch(() => undefined);
 }

@@ -21,71 +21,87 @@ import type { StartTaskOptions } from './runs/start-task.js';
 import type { DynamicTimeout } from './runs/time-limits.js';
 import type { OverRollout } from './runs/wait-for-enough.js';
 
-/** How an explorer works, by the names of a configuration's section `explorer`. */
+/** Settings of an explorer, with the names of the configuration's section `explorer`. */
 export interface ExplorerSettings extends RunSettings {
-  /** Attempts in flight. */
+  /** Maximum number of attempts in flight. */
   readonly concurrency: number;
   /**
-   * Explore steps whose runs are in flight at once. @default all up to the next boundary; without
-   * boundaries (`ExploreSync.streaming`) 2
+   * Maximum number of explore steps whose runs are in flight at once.
+   * @default all up to the next boundary; 2 if there are no boundaries (`ExploreSync.streaming`)
    */
   readonly maxInflightBatches?: number;
   /** @default every task of a step is waited for */
   readonly overRollout?: OverRollout;
   /** @default the deadline of an attempt is `maxTimeoutMs` */
   readonly dynamicTimeout?: DynamicTimeout;
-  /** What is stored; advantages are computed per model call either way. @default "step" */
+  /**
+   * Form in which experiences are stored; advantages are computed per model call in both.
+   * @default "step"
+   */
   readonly experienceShape?: ExperienceShape;
-  /** How long a pending reward may take, unless the workflow says. @default a day */
+  /**
+   * Maximum number of milliseconds to wait for a pending reward, unless the workflow sets its own.
+   * @default one day
+   */
   readonly maxRewardDelayMs?: number;
-  /** Explore steps between evaluations. @default never */
+  /** Number of explore steps between evaluations. @default no evaluations */
   readonly evalInterval?: number;
-  /** Evaluate before the first explore step. */
+  /** True if there is an evaluation before the first explore step. */
   readonly evalOnStartup: boolean;
 }
 
-/** Needs of making the runs of tasks. */
+/** Options for making the runs of tasks. */
 export interface TaskRunnerOptions extends Omit<
   StartTaskOptions,
   'settings' | 'timeLimit' | 'onLateResult' | 'circuits'
 > {
   readonly settings: ExplorerSettings;
-  /** What is known of environments that fail. @default nothing that another explorer found out */
+  /** Shared knowledge of failing environments. @default failures that other explorers see are not shared */
   readonly circuits?: EnvironmentCircuits;
 }
 
 export interface ExplorerOptions extends TaskRunnerOptions {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
-  /** Evaluations also report max, min and std over tasks. @default false */
+  /** True if evaluations also report max, min and std over tasks. @default false */
   readonly detailedStats?: boolean;
-  /** No more explore steps than this. @default until the tasks end */
+  /** Maximum number of explore steps. @default as many as there are tasks */
   readonly maxSteps?: number;
-  /** Explore steps then follow each other, whatever `maxInflightBatches` says. @default none */
+  /**
+   * If set, explore steps run one by one, regardless of `maxInflightBatches`.
+   * @default no further tasks are drawn
+   */
   readonly dynamicSampling?: DynamicSampling;
 
-  /** Makes the runs of tasks elsewhere. @default here, with the options of a task runner */
+  /**
+   * Makes the runs of tasks in other processes.
+   * @default they are made in this process, with the options of a task runner
+   */
   readonly runTasks?: (
     tasks: readonly Task[],
     signal: AbortSignal,
   ) => Promise<readonly TaskOutcome[]>;
-  /** Version of the weights that sample now. */
+  /** Version of the weights in use. */
   readonly policyVersion: () => number;
 
-  /** Applied by the experience pipeline before the advantages. @default none */
+  /**
+   * Operators that the experience pipeline applies before advantages are computed.
+   * @default no operators
+   */
   readonly operators?: readonly ExperienceOperator[];
   readonly advantage?: AdvantageFn;
   readonly store: ExperienceStore;
-  /** Where groups wait whose rewards arrive later. @default rewards may not be pending */
+  /** Store for groups whose rewards arrive later. @default rewards may not be pending */
   readonly lateRewards?: LateRewards;
   /**
-   * Receives the experiences of each explore step just before they are stored: what it records of a
-   * step that was not stored is recorded again when the run resumes.
+   * Receives the experiences of each explore step just before they are stored. If a step could not
+   * be stored, the step is repeated when the run resumes, and is received again.
+   * @default no callback
    */
   readonly onExplored?: (step: number, experiences: readonly Experience[]) => void;
   /** Receives the outcomes of every evaluated set. @default no callback */
   readonly onEvaluated?: OnEvaluated;
-  /** Called with the runs of a step or evaluation that have ended. @default no callback */
+  /** Called when runs of a step or evaluation have ended. @default no callback */
   readonly onProgress?: (progress: ExploreProgress) => void;
 
   readonly sync: ExploreSync;
@@ -94,26 +110,32 @@ export interface ExplorerOptions extends TaskRunnerOptions {
 
 export interface EvaluatedSet {
   readonly set: string;
-  /** Version of the weights that answered. */
+  /** Version of the weights that gave the answers. */
   readonly policyVersion: number;
   readonly outcomes: readonly TaskOutcome[];
 }
 
 export type OnEvaluated = (evaluated: EvaluatedSet) => void;
 
-/** Runs of one explore step, or of one evaluation set. */
+/** Progress of the runs of one explore step or one evaluation set. */
 export interface ExploreProgress {
-  /** `explore step 3`, `evaluation of held_out`. */
+  /** Name such as `explore step 3` or `evaluation of held_out`. */
   readonly what: string;
   readonly done: number;
   readonly total: number;
 }
 
-/** Where the tasks of explore steps come from; its state determines all tasks that follow. */
+/** Source of the tasks of explore steps; its state determines all tasks that follow. */
 export interface TaskFeed {
-  /** The next tasks, for explore step `step`; fewer, and none, at the end. @param draw @default a batch */
+  /**
+   * Returns the next tasks, for explore step `step`; fewer, and finally none, at the end.
+   * @param draw @default a batch
+   */
   next(step: number, draw?: TaskDraw): Promise<readonly Task[]>;
-  /** How the runs of rows did; the tasks of later steps may depend on it. @default they do not */
+  /**
+   * Receives the results of rows, on which the tasks of later steps may depend.
+   * @default tasks do not depend on results
+   */
   feedback?(feedback: readonly RowFeedback[]): void;
   state(): JsonState;
   restore(state: JsonState): void;
@@ -121,7 +143,7 @@ export interface TaskFeed {
 
 export interface TaskDraw {
   readonly count: number;
-  /** ID of the first task, where the step has tasks already. */
+  /** Id of the first task, in case the step already has tasks. */
   readonly firstTask: number;
 }
 
@@ -131,14 +153,14 @@ export interface EvalSet {
   tasks(step: number): Promise<readonly Task[]>;
 }
 
-/** Methods of the synchronizer that the explorer needs. */
+/** The part of the synchronizer that the explorer needs. */
 export interface ExploreSync {
-  /** True when weights may move between explore step `step` and the next one. */
+  /** True if weights may change between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
   /**
-   * After explore step `step`, with no run in flight: waits for its turn and switches weights. The
-   * outcomes `updated` and `starved` (the trainer waits for experiences) become metrics; a
-   * synchronizer may have others.
+   * Called after explore step `step`, with no run in flight: waits for the trainer if necessary,
+   * and switches weights. The outcomes `updated` and `starved` (the trainer waits for experiences)
+   * become metrics; a synchronizer may have other outcomes.
    */
   exploreBoundary(
     step: number,
@@ -146,44 +168,48 @@ export interface ExploreSync {
   ): Promise<{ readonly outcome: string; readonly version: number }>;
   /** Called in order, once the experiences of an explore step are stored. */
   exploreStepStored?(step: number): void;
-  /** Present where weights move while runs are in flight; then there are no boundaries. */
+  /** Present if weights may change while runs are in flight; there are then no boundaries. */
   readonly streaming?: {
     mayBegin(step: number): boolean;
     /** Resolves when explore step `step` may begin. */
     whenItMay(step: number, signal?: AbortSignal): Promise<void>;
   };
-  /** Runs an evaluation with weights that do not move. @default they do not */
+  /**
+   * Runs an evaluation with weights that do not change.
+   * @default weights never change during an evaluation
+   */
   withSteadyWeights?<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Where an explorer stands; stored with each explore step. */
+/** Progress of an explorer, stored with each explore step. */
 export interface ExplorerState {
   readonly step: number;
   /** Version of the weights that sampled the step. */
   readonly policyVersion: number;
   readonly feed: JsonState;
-  /** Time limits of `TimeLimits`. @default nothing is known */
+  /** State of `TimeLimits`. @default no times have been recorded */
   readonly timeLimits?: JsonState;
-  /** With dynamic sampling: members of a batch that are stored beyond the last full one. @default 0 */
+  /** With dynamic sampling: number of runs or tasks stored beyond the last full batch. @default 0 */
   readonly carried?: number;
   /**
-   * Results that `feed` lacks. It gets them at a boundary, so that the tasks of a step do not depend on
-   * how many steps are in flight. @default none
+   * Results that `feed` has not received yet. It receives them at a boundary, so that the tasks of
+   * a step do not depend on how many steps are in flight.
+   * @default empty
    */
   readonly feedback?: readonly RowFeedback[];
-  /** Tasks whose rewards are pending. @default none */
+  /** Tasks whose rewards are pending. @default empty */
   readonly waiting?: readonly string[];
 }
 
 export interface DynamicSampling {
-  /** Tasks of an explore step. */
+  /** Number of tasks in an explore step. */
   readonly batchSize: number;
-  /** Runs of a task. */
+  /** Number of runs per task. */
   readonly repeatTimes: number;
-  /** Unit that the trainer counts; a group that lost some of its runs is a whole task. */
+  /** Unit in which the trainer counts; a group that lost some of its runs still counts as one task. */
   readonly unit: BatchUnit;
-  /** An explore step draws at most as many tasks as this many batches have. */
+  /** Limits an explore step to the tasks of this number of batches. */
   readonly maxBatches: number;
-  /** The last explore step, which makes nothing beyond its batch. @default unknown */
+  /** The last explore step, which makes no runs beyond its batch. @default unknown */
   readonly lastStep?: number;
 }

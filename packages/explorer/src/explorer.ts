@@ -1,6 +1,6 @@
 /**
- * The explore loop: read tasks, run their workflows, turn rewards into advantages, store the
- * experiences, fetch new weights, evaluate.
+ * The explore loop: reads tasks, runs their workflows, computes advantages from rewards, stores the
+ * experiences, switches to new weights, and evaluates.
  */
 import type { Metrics, Task } from '@trinity-rft/core';
 import { createBatchFiller, type BatchFiller } from './dynamic-sampling.js';
@@ -23,16 +23,20 @@ import { createStepWarnings, type StepWarnings } from './warnings.js';
 
 export interface Explorer {
   /**
-   * Explores until the tasks end, from `state` on if it is given. Resolves with the number of
-   * explore steps made.
-   * @throws CancelledError when stopped, WorkflowError when every run of several steps failed
+   * Explores until the tasks end, starting from `state` if it is given. Resolves with the last
+   * explore step.
+   * @throws CancelledError when stopped; WorkflowError if every run of several consecutive steps
+   * failed
    */
   run(state?: ExplorerState): Promise<number>;
-  /** Evaluates all sets with the weights in use; metrics under `<prefix>/<set>/`. */
+  /** Evaluates all sets with the weights in use; returns metrics under `<prefix>/<set>/`. */
   evaluate(step: number, prefix?: string): Promise<Metrics>;
 }
 
-/** Runs the workflows of a run's tasks. Does nothing before `run` or `evaluate`. */
+/**
+ * Creates an explorer, which runs the workflows of a run's tasks. Does nothing before `run` or
+ * `evaluate` is called.
+ */
 export function createExplorer(options: ExplorerOptions): Explorer {
   const timeLimits = createTimeLimits(options.settings);
   const parts: ExplorerParts = {
@@ -59,19 +63,19 @@ interface ExplorerParts extends Omit<ExplorerOptions, 'runTasks'>, TaskRunner {
   readonly failureGuard: FailureGuard;
   readonly feedbackLine: FeedbackLine;
   readonly warnings: StepWarnings;
-  /** Metrics of the last boundary; written with those of the next explore step. */
+  /** Metrics of the last boundary, written with those of the next explore step. */
   syncMetrics: Metrics;
 }
 
 interface TaskRunner {
-  /** The outcomes of all tasks. @param what see `ExploreProgress` */
+  /** Makes the runs of all tasks. @param what see `ExploreProgress` */
   readonly runTasks: (tasks: readonly Task[], what: string) => Promise<readonly TaskOutcome[]>;
-  /** The tasks of an explore step: the slowest may be cut off. */
+  /** Makes the runs of an explore step; the slowest tasks may be cut off. */
   readonly exploreTasks: (
     tasks: readonly Task[],
     what: string,
   ) => Promise<readonly UsableOutcome[]>;
-  /** Results since the last call that came after their attempt was over. */
+  /** Number of results that arrived after their attempt was over, since the last call. */
   readonly takeLateResults: () => number;
 }
 
@@ -94,7 +98,10 @@ function lateGroups({ lateRewards: rewards, settings, runtime }: ExplorerOptions
   return createLateGroups(rewards && { rewards, failureReward, clock, logger });
 }
 
-/** At most `concurrency` attempts are in flight, whichever steps and evaluations they belong to. */
+/**
+ * Makes runs in this process. At most `concurrency` attempts are in flight, over all steps and
+ * evaluations.
+ */
 function taskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunner {
   const { settings, runtime } = options;
   const circuits = options.circuits ?? createEnvironmentCircuits({ settings, ...runtime });
@@ -157,20 +164,20 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
 /** An explore step whose runs are in flight. */
 interface ExploreStep {
   readonly step: number;
-  /** On the clock, in milliseconds. */
+  /** Clock time in milliseconds. */
   readonly start: number;
   readonly outcomes: Promise<readonly UsableOutcome[]>;
-  /** To resume after this step. */
+  /** State from which a run resumes after this step. */
   readonly state: ExplorerState;
-  /** Explore steps whose results were known when it was planned. */
+  /** The last explore step whose results were known when this one was planned. */
   readonly plannedAfter: number;
 }
 
 /**
- * Explores the steps after `lastStep` until the tasks or `maxSteps` are used up; resolves with the last
- * one. Steps are in flight together, and finished in order. Without streaming none starts past a
- * boundary while another is in flight: weights may move there, and an evaluation must not share the
- * model with later runs.
+ * Explores the steps after `lastStep` until the tasks or `maxSteps` are used up; resolves with the
+ * last step. Several steps may be in flight; they are finished in order. Without streaming, no step
+ * starts beyond a boundary while another one is in flight: weights may change there, and an
+ * evaluation must not share the model with later runs.
  */
 async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<number> {
   const { sync, dynamicSampling, settings, runtime, signal } = parts;
@@ -206,7 +213,7 @@ async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<num
 const isBoundary = (parts: ExplorerParts, step: number): boolean =>
   parts.sync.isBoundary(step) || isEvalStep(parts, step);
 
-/** Undefined when the tasks have ended. */
+/** Returns undefined if there are no more tasks. */
 async function startStep(parts: ExplorerParts, step: number): Promise<ExploreStep | undefined> {
   if (parts.sync.streaming || isBoundary(parts, step - 1)) parts.feedbackLine.pass();
   if (step > (parts.maxSteps ?? Infinity)) return undefined;
@@ -221,9 +228,10 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
 }
 
 /**
- * Called one step at a time, in order. Records the step before it is stored: a step that was not
- * stored is re-run after a crash and logged again. A step after which an evaluation is due is the
- * last one in flight (see {@link exploreSteps}), so the evaluation uses the weights of the step.
+ * Called for one step at a time, in order. Records the step before it is stored: if storing fails,
+ * the step is repeated after the crash and logged again. A step after which an evaluation is due is
+ * the last one in flight (see {@link exploreSteps}), so the evaluation uses the weights of that
+ * step.
  */
 async function finishStep(
   parts: ExplorerParts,
@@ -258,7 +266,10 @@ async function finishStep(
   await parts.failureGuard.stepDone(outcomes, state);
 }
 
-/** Groups that still wait when the tasks have ended are one more batch, of no explore step. */
+/**
+ * Stores groups that still waited for rewards when the tasks ended, as one more batch after the
+ * last explore step.
+ */
 async function finishLateGroups(parts: ExplorerParts, step: number): Promise<void> {
   const { late, feedbackLine, store, sink, signal } = parts;
   if (!late.waiting()) return;
@@ -296,7 +307,7 @@ async function recordEvaluation(parts: ExplorerParts, step: number): Promise<voi
   parts.sink.write({ role: 'explorer', step, metrics });
 }
 
-/** Meets the trainer after explore step `step`, with no run in flight. */
+/** Synchronizes with the trainer after explore step `step`, with no run in flight. */
 async function fetchWeights(parts: ExplorerParts, step: number): Promise<void> {
   const { sync, runtime, signal } = parts;
   const start = runtime.clock.now();
@@ -317,7 +328,7 @@ function stateAt(parts: ExplorerParts, step: number): ExplorerState {
   };
 }
 
-/** State that follows from the finished steps. */
+/** The part of the state that follows from the finished steps. */
 function ownState({
   timeLimits,
   filler,

@@ -1,25 +1,25 @@
-/** Stops a stage in which every run fails: exploring on would use up its tasks and train nothing. */
+/** Stops a stage in which every run fails: continuing would use up its tasks without training anything. */
 import { WorkflowError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from './explorer-options.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 
-/** Explore steps in a row without one successful run. */
+/** Consecutive explore steps without a successful run after which the stage is stopped. */
 const maxFailedSteps = 3;
 
 /**
- * When it stops the stage, it first rewinds the explorer's state in the store to the last step that
- * worked, so that the tasks of the failed steps are not lost.
+ * Before it stops the stage, it rewinds the explorer's state in the store to the last step that had
+ * a successful run, so that the tasks of the failed steps are not lost.
  */
 export interface FailureGuard {
-  /** Where the explorer starts: the state to rewind to until a step has worked. */
+  /** Sets the state to rewind to as long as no step has had a successful run. */
   start(state: ExplorerState): void;
   /**
-   * After an explore step was stored.
-   * @throws WorkflowError at the third step in a row in which every run failed
+   * Called after an explore step was stored.
+   * @throws WorkflowError at the third consecutive step in which every run failed
    */
   stepDone(outcomes: readonly TaskOutcome[], state: ExplorerState): Promise<void>;
-  /** After the last step. @throws WorkflowError when not one run of the stage succeeded */
+  /** Called after the last step. @throws WorkflowError if no run of the stage succeeded */
   end(): Promise<void>;
 }
 

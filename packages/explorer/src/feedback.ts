@@ -1,26 +1,28 @@
 /**
- * Results on their way to the feed of tasks. Steps are planned before earlier ones are finished, so the
- * state that is stored with a step has what the feed learned since that step was planned beside it.
+ * Results that have not reached the task feed yet. Steps are planned before earlier ones are
+ * finished, so the state stored with a step includes the results that the feed received only after
+ * that step was planned.
  */
 import type { RowFeedback } from '@trinity-rft/core/store';
 import type { TaskFeed } from './explorer-options.js';
 
 export interface FeedbackLine {
-  /** Explore steps up to this one have reached the feed. */
+  /** Last explore step whose results have reached the feed. */
   passedUpTo(): number;
-  /** Passes the results of all finished steps on. */
+  /** Passes the results of all finished steps to the feed. */
   pass(): void;
   /**
    * Adds the results of a finished step.
-   * @param plannedAfter `passedUpTo` when it was planned
-   * @returns what a feed in the state of that plan lacks; undefined if no feed wants it
+   * @param plannedAfter value of `passedUpTo` when it was planned
+   * @returns results that a feed in the state of that plan lacks; undefined if the feed takes no
+   * results
    */
   add(
     step: number,
     plannedAfter: number,
     feedback: readonly RowFeedback[],
   ): readonly RowFeedback[] | undefined;
-  /** @param feedback stored with explore step `step` */
+  /** @param feedback results stored with explore step `step` */
   restore(step: number, feedback: readonly RowFeedback[]): void;
 }
 

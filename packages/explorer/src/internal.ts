@@ -1,4 +1,4 @@
-/** Shared by our own packages; no promise of stability. */
+/** Shared by packages of this repository; not a stable interface. */
 export { keyMetrics } from './metrics/eval-metrics.js';
 export { expectedBestOfDraws } from './metrics/pass-at-n.js';
 export { runPipeline } from './pipeline.js';

@@ -1,4 +1,4 @@
-/** Groups of an explore step whose rewards arrive later, and enter a later one. */
+/** Groups whose rewards arrive after their explore step, and which then become part of a later step. */
 import {
   type Clock,
   type Experience,
@@ -10,30 +10,30 @@ import type { DueGroup, LateRewards } from '@trinity-rft/core/store';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 
 export interface LateGroups {
-  /** The experiences of groups that wait no longer, as members of explore step `step`. */
+  /** Returns the experiences of groups that no longer wait, as a part of explore step `step`. */
   take(step: number): readonly Experience[];
-  /** Keeps the groups of the step that wait. */
+  /** Stores the groups of the step that wait for rewards. */
   setAside(step: number, outcomes: readonly TaskOutcome[]): void;
-  /** Tasks that wait, for the explorer's state. */
+  /** Tasks that wait for rewards, for the explorer's state. */
   waiting(): readonly string[] | undefined;
-  /** After the state was stored. */
+  /** Called after the state was stored. */
   commit(step: number): void;
   restore(step: number, waiting: readonly string[]): void;
   /** Metrics of the last `take`, under `rollout/late_rewards/`. */
   metrics(): Metrics;
-  /** Until no group waits for anything. */
+  /** Waits until no group waits for rewards. */
   untilDue(signal: AbortSignal): Promise<void>;
 }
 
 export interface LateGroupOptions {
   readonly rewards: LateRewards;
-  /** Failure reward of a run that timed out waiting for its reward. @default it is dropped */
+  /** Reward of a run that timed out waiting for its reward. @default the run is dropped */
   readonly failureReward?: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How often the scores of other processes are looked for at the end. */
+/** Milliseconds between checks, at the end, for scores of other processes. */
 const lookEveryMs = 500;
 
 export const isPending = ({ runs }: TaskOutcome): boolean =>
@@ -94,8 +94,8 @@ export function createLateGroups(options: LateGroupOptions | undefined): LateGro
 }
 
 /**
- * A group enters the step under an id of its own: its advantage is computed within the group only, and it is trained on with
- * the batch of that step.
+ * Gives the group an id of its own in the step: its advantage is computed within the group only,
+ * and it is trained on with the batch of that step.
  */
 function experiencesOf(
   { task, runs }: DueGroup,

@@ -1,4 +1,4 @@
-/** From scored experiences to stored ones: operators, advantages, shape. */
+/** Turns scored experiences into stored ones: operators, advantages, shape. */
 import type { AdvantageFn, Experience, ExperienceOperator, Metrics } from '@trinity-rft/core';
 import { mergeCalls, prefixMetrics, type ExperienceShape } from '@trinity-rft/core/internal';
 import type { RowFeedback } from '@trinity-rft/core/store';
@@ -7,11 +7,14 @@ import { isOk } from './runs/outcome.js';
 import type { UsableOutcome } from './runs/wait-for-enough.js';
 
 export interface PipelineOptions {
-  /** Applied before the advantages, in order. @default none */
+  /** Operators that are applied before advantages are computed, in order. @default no operators */
   readonly operators?: readonly ExperienceOperator[];
-  /** @default none: the experiences are stored as they are */
+  /** @default no advantages: the experiences are stored unchanged */
   readonly advantage?: AdvantageFn;
-  /** What is stored; advantages are computed per model call either way. @default "step" */
+  /**
+   * Form in which experiences are stored; advantages are computed per model call in both.
+   * @default "step"
+   */
   readonly experienceShape?: ExperienceShape;
 }
 
@@ -19,25 +22,25 @@ export interface PipelineResult {
   /** May be empty. */
   readonly experiences: readonly Experience[];
   /**
-   * Under `experience_pipeline/`: those of operators under their names, those of the advantage
-   * function and the shape as they are, `filtered_count` (dropped, by all of them) and
-   * `experience_count` (stored).
+   * Metrics under `experience_pipeline/`: those of operators under the operators' names, those of
+   * the advantage function and the shape unprefixed, `filtered_count` (dropped by all operators
+   * together) and `experience_count` (stored).
    */
   readonly metrics: Metrics;
-  /** Feedback of all operators, for selectors of tasks. */
+  /** Feedback of all operators, for task selectors. */
   readonly feedback: readonly RowFeedback[];
 }
 
 /** Result of an explore step. */
 export interface Explored extends PipelineResult {
   readonly outcomes: readonly UsableOutcome[];
-  /** Experiences of all runs that succeeded, before the pipeline. */
+  /** Experiences of all successful runs, before the pipeline. */
   readonly collected: readonly Experience[];
 }
 
 export interface ExploredOptions extends Omit<PipelineOptions, 'experienceShape'> {
   readonly settings: Pick<PipelineOptions, 'experienceShape'>;
-  /** Experiences of earlier steps, whose rewards have arrived since. @default none */
+  /** Experiences of earlier steps whose rewards have arrived since. @default empty */
   readonly late?: readonly Experience[];
 }
 

@@ -1,14 +1,17 @@
-/** Explore steps without meeting points: each starts as soon as it may, whatever is in flight. */
+/**
+ * Explore steps without synchronization points: each starts as soon as it may, regardless of steps
+ * in flight.
+ */
 import type { Clock, Metrics } from '@trinity-rft/core';
 import type { ExploreSync } from './explorer-options.js';
 
 export interface Stream {
   mayBegin(step: number): boolean;
-  /** Waits until explore step `step` may begin, with nothing in flight. */
+  /** Waits, with no step in flight, until explore step `step` may begin. */
   idle(step: number): Promise<void>;
-  /** True when explore step `step` may begin before `ended` settles. */
+  /** Waits until explore step `step` may begin or `ended` settles; true if the former is first. */
   mayBeginFirst(step: number, ended: Promise<unknown>): Promise<boolean>;
-  /** Metrics of a step whose runs have ended; called once for each, in order. */
+  /** Metrics of a step whose runs have ended; called once per step, in order. */
   metrics(policyVersion: number): Metrics;
 }
 

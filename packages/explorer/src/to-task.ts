@@ -1,14 +1,14 @@
-/** Turns rows of a task set into tasks. */
+/** Converts rows of a task set to tasks. */
 import type { Task } from '@trinity-rft/core';
 import type { FormatArgs, RolloutArgs } from '@trinity-rft/core/internal';
 import type { TaskRow } from '@trinity-rft/core/store';
 
-/** Shared by all tasks of one set, by the names of a task set of the configuration. */
+/** Settings for all tasks of one set, with the names of a task set in the configuration. */
 export interface TasksetSettings {
   readonly name: string;
-  /** Workflow of rows that name none. @default "" */
+  /** Workflow of rows that do not name one. @default "" */
   readonly workflow?: string;
-  /** Reward function of rows that name none. @default none */
+  /** Reward function of rows that do not name one. @default no reward function */
   readonly rewardFn?: string;
   readonly format: FormatArgs;
   readonly rolloutArgs: RolloutArgs;
@@ -24,7 +24,7 @@ export interface TaskPlace {
 }
 
 /**
- * A row may name its own workflow and reward function under `format.workflow_key` and
+ * A row may name its own workflow and reward function, under `format.workflow_key` and
  * `format.reward_fn_key`.
  */
 export function toTask(

@@ -1,12 +1,18 @@
-/** Warnings about explore steps that run well and still teach nothing. */
+/** Warnings about explore steps that run without errors, but from which nothing is learned. */
 import type { Logger } from '@trinity-rft/core';
 
 export interface StepWarnings {
-  /** After each explore step: experiences of its runs, and how many of them were stored. */
+  /**
+   * Called after each explore step with the number of experiences of its runs, and the number of
+   * those that were stored.
+   */
   experiencesStored(collected: number, stored: number): void;
-  /** See `identicalGroupShare`. */
+  /** Called with the result of `identicalGroupShare`. */
   groupsCompared(identicalShare: number | undefined): void;
-  /** Runs whose calls have different rewards, of which only the last counted. */
+  /**
+   * Called with the number of runs whose calls have different rewards, of which only the last one
+   * counts.
+   */
   rewardsDiffer(unevenRuns: number | undefined): void;
 }
 
@@ -18,10 +24,10 @@ export function createStepWarnings(logger: Logger): StepWarnings {
   };
 }
 
-/** Empty steps in a row before the first warning. */
+/** Consecutive empty steps before the first warning. */
 const emptyStepsAllowed = 3;
 
-/** Warns again each time the number of empty steps in a row has doubled. */
+/** Warns again each time the number of consecutive empty steps has doubled. */
 function warnOfEmptySteps(logger: Logger): StepWarnings['experiencesStored'] {
   let emptySteps = 0;
   let warnAt = emptyStepsAllowed;

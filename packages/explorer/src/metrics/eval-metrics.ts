@@ -1,5 +1,6 @@
 /**
- * Metrics for one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts.
+ * Metrics of one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence intervals,
+ * counts.
  */
 import { type Metrics, gatherMetrics, mean } from '@trinity-rft/core';
 import { populationStd } from '@trinity-rft/core/internal';
@@ -13,20 +14,20 @@ import {
 import { isOk, type TaskOutcome } from '../runs/outcome.js';
 
 /**
- * Per key and task over its k runs, then the mean over tasks:
+ * Metrics per key: computed for each task over its k runs, then averaged over tasks.
  *
- * | name | what |
+ * | name | meaning |
  * |---|---|
  * | `<key>/mean@k`, `<key>/std@k` | mean and population standard deviation over runs |
- * | `<key>/best@n`, `<key>/worst@n` | largest and smallest of n draws with replacement, exactly: what Trinity-RFT estimates |
- * | `<key>/pass@n`, `<key>/pass^n` | largest and smallest of n runs without replacement, exactly: pass@n and pass^n for 0/1 values |
+ * | `<key>/best@n`, `<key>/worst@n` | expected largest and smallest of n draws with replacement, which Trinity-RFT estimates |
+ * | `<key>/pass@n`, `<key>/pass^n` | expected largest and smallest of n runs without replacement: pass@n and pass^n for 0/1 values |
  * | `<key>/mean@k/ci95_low`, `.../ci95_high` | 95% confidence interval of `mean@k` over tasks, for two tasks or more |
- * | `task_count`, `run_count` | how many there are |
- * | `finished_task_count`, `failed_task_count`, `failed_run_count` | tasks without a failed run, tasks with nothing else, failed runs |
+ * | `task_count`, `run_count` | number of tasks and of runs |
+ * | `finished_task_count`, `failed_task_count`, `failed_run_count` | tasks without a failed run, tasks with only failed runs, failed runs |
  *
- * for n = 2, 4, … < k and k, when k > 1. A run that failed, or lacks a key, counts as 0, so names
- * depend on `repeat_times` alone and failures cannot raise a score. `detailed` adds `/mean`,
- * `/max`, `/min` and `/std` over tasks to each. Times are plain means.
+ * n is 2, 4, … < k and k, if k > 1. A run that failed or lacks a key counts as 0, so that names
+ * depend only on `repeat_times`, and failures cannot raise a score. `detailed` adds `/mean`,
+ * `/max`, `/min` and `/std` over tasks to each metric. Times are plain means.
  */
 export function evalMetrics(
   outcomes: readonly TaskOutcome[],
@@ -56,7 +57,7 @@ export function evalMetrics(
   return out;
 }
 
-/** Metrics of one key over the runs of one task, by the names of {@link evalMetrics}. */
+/** Metrics of one key over the runs of one task, named as in {@link evalMetrics}. */
 export function keyMetrics(key: string, values: readonly number[]): Metrics {
   if (/time\/(?:task|run)_execution/.test(key)) return { [key]: mean(values) };
   const k = values.length;
@@ -74,8 +75,8 @@ export function keyMetrics(key: string, values: readonly number[]): Metrics {
 }
 
 /**
- * Means over the tasks that have a name (all of them, unless tasks have different numbers of runs),
- * with their confidence.
+ * Means over the tasks that have a metric (all tasks, unless their numbers of runs differ), with
+ * confidence intervals.
  */
 function overTasks(perTask: readonly Metrics[]): Metrics {
   const out: Record<string, number> = {};

@@ -1,11 +1,11 @@
-/** Groups whose runs all began with the same completion: usually a setting is to blame. */
+/** Detects groups whose runs all began with the same completion, which is usually caused by a setting. */
 import type { Experience } from '@trinity-rft/core';
 import type { RunOutcome, TaskOutcome } from '../runs/outcome.js';
 
 /**
  * Share of groups of at least two runs whose first completions are equal, token for token.
- * Undefined without such groups. Near 1 for a policy that has learned its answers; otherwise a sign
- * of equal seeds, temperature 0, or a cache.
+ * Undefined if there are no such groups. Near 1 for a policy that has learned its answers;
+ * otherwise a sign of equal seeds, temperature 0, or a cache.
  */
 export function identicalGroupShare(outcomes: readonly TaskOutcome[]): number | undefined {
   const groups = outcomes

@@ -1,6 +1,6 @@
 /**
- * 95% confidence intervals of a mean over tasks. Tasks are the sample: runs of one task are not
- * independent.
+ * 95% confidence intervals of a mean over tasks. Tasks are the sample, because runs of the same
+ * task are not independent.
  */
 import { mean } from '@trinity-rft/core';
 import { populationStd, sampleStd } from '@trinity-rft/core/internal';
@@ -14,12 +14,11 @@ export interface Interval {
 const z = 1.959963984540054;
 
 /**
- * Interval of the mean of one number per task. Numbers in [0, 1] are rates: Wilson's score
- * interval, which is valid near 0 and 1 even without any spread, with the effective
- * sample size mean (1 - mean) / variance of the mean, that is the number of tasks for one run each
- * and more when runs agree less within a task than between tasks. Other numbers: Student's t.
- * Undefined for fewer than two tasks. Sources: Wilson 1927, doi:10.2307/2276774; Korn and Graubard
- * 1998.
+ * Interval of the mean of one number per task; undefined for fewer than two tasks. Numbers in [0,
+ * 1] are rates: Wilson's score interval, which is valid near 0 and 1 even if all numbers are equal,
+ * with the effective sample size mean (1 - mean) / variance of the mean. That is the number of
+ * tasks if each has one run, and larger if runs vary more within tasks than between them. For other
+ * numbers: Student's t. Sources: Wilson 1927, doi:10.2307/2276774; Korn and Graubard 1998.
  */
 export function meanInterval(perTask: readonly number[]): Interval | undefined {
   const count = perTask.length;
@@ -36,17 +35,17 @@ function studentInterval(values: readonly number[]): Interval {
 }
 
 export interface PairedDifference {
-  /** Mean over tasks of the second number less the first. */
+  /** Mean over tasks of the second number minus the first. */
   readonly mean: number;
-  /** 95 % interval of the mean, by Student's t; undefined for fewer than two tasks. */
+  /** 95% interval of the mean, by Student's t; undefined for fewer than two tasks. */
   readonly interval: Interval | undefined;
-  /** Tasks. */
+  /** Number of tasks with a positive difference. */
   readonly better: number;
   readonly worse: number;
   readonly same: number;
 }
 
-/** Two numbers per task, in the same order. */
+/** Compares two numbers per task, in the same order. */
 export function pairedDifference(
   before: readonly number[],
   after: readonly number[],

@@ -1,10 +1,10 @@
-/** The best and the worst of n out of k runs: their exact expectations. */
+/** Exact expectations of the best and the worst of n out of k runs. */
 
 /**
- * Expectation of the largest of n draws without replacement from k values: sum over sorted v_(i) of
- * v_(i) C(i-1, n-1) / C(k, n). For 0/1 values with c ones it is pass@n = 1 - C(k-c, n) / C(k, n),
- * the chance that at least one of n attempts succeeds. The weights are products of ratios below 1:
- * nothing overflows. `1 <= n <= k`. Source: Chen et al., arXiv:2107.03374.
+ * Expected largest of n draws without replacement from k values: sum over sorted v_(i) of v_(i)
+ * C(i-1, n-1) / C(k, n). For 0/1 values with c ones it is pass@n = 1 - C(k-c, n) / C(k, n), the
+ * chance that at least one of n attempts succeeds. The weights are products of ratios below 1, so
+ * nothing overflows. Requires 1 <= n <= k. Source: Chen et al., arXiv:2107.03374.
  */
 export function expectedBest(values: readonly number[], n: number): number {
   const falling = values.toSorted((a, b) => b - a);
@@ -23,18 +23,17 @@ export function expectedBest(values: readonly number[], n: number): number {
 }
 
 /**
- * Expectation of the smallest of n draws without replacement. For 0/1 values with c ones it is
- * pass^n = C(c, n) / C(k, n), the chance that all of n attempts succeed. Source: tau-bench,
- * arXiv:2406.12045.
+ * Expected smallest of n draws without replacement. For 0/1 values with c ones it is pass^n = C(c,
+ * n) / C(k, n), the chance that all of n attempts succeed. Source: tau-bench, arXiv:2406.12045.
  */
 export function expectedWorst(values: readonly number[], n: number): number {
   return 0 - expectedBest(negated(values), n);
 }
 
 /**
- * Expectation of the largest of n draws with replacement from k values, sum over sorted v_(i) of
- * v_(i) ((i/k)^n - ((i-1)/k)^n): what Trinity-RFT estimates from 1000 draws. For 0/1 values it is
- * below pass@n.
+ * Expected largest of n draws with replacement from k values, sum over sorted v_(i) of v_(i)
+ * ((i/k)^n - ((i-1)/k)^n), which Trinity-RFT estimates from 1000 draws. For 0/1 values it is below
+ * pass@n.
  */
 export function expectedBestOfDraws(values: readonly number[], n: number): number {
   const rising = values.toSorted((a, b) => a - b);
@@ -45,10 +44,10 @@ export function expectedBestOfDraws(values: readonly number[], n: number): numbe
   );
 }
 
-/** Expectation of the smallest of n draws with replacement. */
+/** Expected smallest of n draws with replacement. */
 export function expectedWorstOfDraws(values: readonly number[], n: number): number {
   return 0 - expectedBestOfDraws(negated(values), n);
 }
 
-/** `0 - value` rather than `-value`: no zero becomes -0. */
+/** Computes `0 - value` rather than `-value`, so that no zero becomes -0. */
 const negated = (values: readonly number[]): readonly number[] => values.map((value) => 0 - value);

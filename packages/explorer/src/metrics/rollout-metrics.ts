@@ -1,4 +1,4 @@
-/** Metrics for one explore step: per run, then per task, then over the step. */
+/** Metrics of one explore step: per run, then per task, then over the step. */
 import { type Metrics, gatherMetrics, meanMetrics } from '@trinity-rft/core';
 import { isOk, type TaskOutcome } from '../runs/outcome.js';
 import type { UsableOutcome } from '../runs/wait-for-enough.js';
@@ -13,7 +13,10 @@ const failureKinds = [
   'service_failed',
 ] as const;
 
-/** Names under `rollout/`, and `time/wait_environment`. Failed runs are counted, and left out of means. */
+/**
+ * Metrics under `rollout/`, and `time/wait_environment`. Failed runs are counted, but excluded from
+ * means.
+ */
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const perTask = outcomes.map(taskMetrics).filter((metrics) => Object.keys(metrics).length > 0);
@@ -49,10 +52,10 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
 }
 
 /**
- * Cut off metrics of an explore step that does not wait for all tasks, under `rollout/`: `tasks/cancelled` (cut off),
- * `tasks/partial` (of them: whose finished runs are used), `runs/cancelled` (in progress, or not
- * begun), `runs/unused` (finished, of a task that was cut off) and `runs/late` (returned after it had
- * been given up, in whichever step).
+ * Metrics of an explore step that does not wait for all tasks, under `rollout/`: `tasks/cancelled`
+ * (tasks cut off), `tasks/partial` (those of them whose finished runs are used), `runs/cancelled`
+ * (runs in progress or not begun), `runs/unused` (finished runs of tasks that were cut off) and
+ * `runs/late` (runs of any step that returned after they had been given up).
  */
 export function cutOffMetrics(outcomes: readonly UsableOutcome[], lateResults: number): Metrics {
   const cutOff = outcomes.filter(({ isCutOff }) => isCutOff);

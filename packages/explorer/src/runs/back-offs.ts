@@ -1,15 +1,15 @@
-/** Runs that failed and wait until they are tried again, as one wait for each environment. */
+/** Combines the waits of failed runs until their retries into one wait per environment. */
 import type { Clock } from '@trinity-rft/core';
 
-/** Says that runs wait, until the returned function is called. */
+/** Reports that runs wait, until the returned function is called. */
 export type OnPause = (what: string) => () => void;
 
 export interface BackOffs {
-  /** A run of this environment waits for so long. @returns to be called when it continues */
+  /** A run of this environment waits for `ms`. @returns function to call when it continues */
   begin(environment: string, ms: number): () => void;
 }
 
-/** @param onPause told once for all runs that wait, and again when one waits longer than the others */
+/** @param onPause called once per environment, and again if a run waits longer than the others */
 export function createBackOffs(onPause: OnPause, clock: Pick<Clock, 'now'>): BackOffs {
   const waits = new Map<string, { count: number; until: number; end: () => void }>();
   return {
@@ -35,7 +35,7 @@ export function createBackOffs(onPause: OnPause, clock: Pick<Clock, 'now'>): Bac
   };
 }
 
-/** Local time: `15:40:24`. */
+/** Local time, such as `15:40:24`. */
 const timeOfDay = (at: number): string =>
   [new Date(at).getHours(), new Date(at).getMinutes(), new Date(at).getSeconds()]
     .map((part) => String(part).padStart(2, '0'))

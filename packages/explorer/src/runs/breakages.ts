@@ -1,14 +1,17 @@
-/** How an environment broke in the attempts of one run: by the same action each time, or not. */
+/** Tracks if an environment broke by the same action in consecutive attempts of one run. */
 import type { EnvironmentError } from '@trinity-rft/core';
 
 export interface Breakages {
-  /** The attempt before has broken it by the same action. */
+  /** True if the previous attempt broke the environment by the same action. */
   isRepeated(error: EnvironmentError): boolean;
-  /** The next attempt has failed. @param answers runs of all tasks that the environment has answered by now */
+  /**
+   * Records a failed attempt.
+   * @param answers number of attempts of all tasks that the environment has answered so far
+   */
   add(error: EnvironmentError, answers: number): void;
-  /** In how many attempts up to now the same action broke it. */
+  /** Number of latest consecutive attempts that were broken by the same action. */
   inRow(): number;
-  /** The environment answered others between the last two attempts: it is not down. */
+  /** True if the environment answered other attempts between the last two failures, and so is not down. */
   answeredOthers(): boolean;
 }
 
@@ -33,7 +36,7 @@ export function createBreakages(): Breakages {
   };
 }
 
-/** Undefined when it broke before any action, or does not say at which. */
+/** Returns undefined if the environment broke before any action, or does not report the action. */
 function actionOf({ code, details: { step, action } }: EnvironmentError): string | undefined {
   return typeof action === 'number' ? JSON.stringify([code, step, action]) : undefined;
 }

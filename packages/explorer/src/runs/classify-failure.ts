@@ -1,4 +1,4 @@
-/** Classifies why an attempt failed: the agent, its deadline, or a server that it called. */
+/** Classifies the cause of a failed attempt: the agent, its deadline, or a server that it called. */
 import {
   ConfigError,
   EnvironmentError,
@@ -9,9 +9,9 @@ import {
 } from '@trinity-rft/core';
 
 /**
- * `environment_failed`: the environment broke, whatever the policy did in it. `environment_crashed`: the
- * same action broke it in its last attempts, three or more. `service_failed`: a tool
- * or service that the agent called, not the agent. `cancelled`: the explore step did not wait for the
+ * `environment_failed`: the environment broke, regardless of the policy. `environment_crashed`: the
+ * same action broke it in the last attempts, at least three. `service_failed`: a tool or service
+ * that the agent called failed, not the agent. `cancelled`: the explore step did not wait for the
  * run.
  */
 export type FailureKind =
@@ -28,7 +28,7 @@ export interface Failure {
   readonly error: TrinityError;
 }
 
-/** How an attempt spent its time until it failed. */
+/** How an attempt spent its time before it failed. */
 export interface SpentTime {
   readonly elapsedMs: number;
   /** See `PauseMeter`. */
@@ -36,9 +36,9 @@ export interface SpentTime {
 }
 
 /**
- * Finds a known error among the causes, or an answer of a server in an error of its client. Any other
- * error becomes a WorkflowError: `SERVICE_FAILED` if something that the agent called could not be
- * reached or hung, else `WORKFLOW_THREW`.
+ * Finds a known error among the causes, or a server's response in a client's error. Any other error
+ * becomes a WorkflowError: `SERVICE_FAILED` if a service that the agent called was unreachable or
+ * hung, else `WORKFLOW_THREW`.
  */
 export function classifyFailure(error: unknown, workflow: string, spent: SpentTime): Failure {
   const known = findKnown(error);
@@ -76,8 +76,8 @@ export function classifyFailure(error: unknown, workflow: string, spent: SpentTi
 }
 
 /**
- * The agent itself failed, or ran out of time by its own calls: no engine, service or reward
- * function did.
+ * True if the agent itself failed, or ran out of time by its own calls; false if an engine, service
+ * or reward function failed.
  */
 export function isOwnFailure({ kind, error }: Failure): boolean {
   return (
@@ -89,8 +89,8 @@ export function isOwnFailure({ kind, error }: Failure): boolean {
 }
 
 /**
- * One wait for something else than the model took half of the time or more: the agent was kept. An
- * agent that samples on, or waits often and briefly, spends its time itself.
+ * True if one wait, for something other than the model, took at least half of the time: the agent
+ * was blocked. An agent that keeps sampling, or waits often and briefly, spends its time itself.
  */
 const hung = ({ elapsedMs, longestPauseMs }: SpentTime): boolean => longestPauseMs >= elapsedMs / 2;
 
@@ -102,7 +102,7 @@ const waitedInVain = (late: CancelledError, { longestPauseMs }: SpentTime): Canc
 
 /**
  * False if the next attempt would fail in the same way: wrong configuration, and requests that a
- * model rejects, such as one whose prompt is too long.
+ * model rejects, such as a prompt that is too long.
  */
 export function isWorthRetrying(error: Error): boolean {
   if (error instanceof ConfigError) return false;
@@ -116,7 +116,7 @@ export function isWorthRetrying(error: Error): boolean {
   );
 }
 
-/** Chains of causes may be circular. */
+/** Bounds the walk, because chains of causes may be circular. */
 const maxCauses = 16;
 
 /** The error and its causes, outermost first. */
@@ -136,7 +136,7 @@ const codeOf = (error: Error): string => {
   return typeof code === 'string' ? code : '';
 };
 
-/** Codes of Node.js and of its fetch. */
+/** True for error codes of Node.js and its fetch that mean an unreachable server. */
 const isUnreachable = (error: unknown): boolean =>
   chainOf(error).some((each) =>
     /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ETIMEDOUT|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|UND_ERR_SOCKET)$/.test(
@@ -144,11 +144,14 @@ const isUnreachable = (error: unknown): boolean =>
     ),
   );
 
-/** That of `AbortSignal.timeout`, and of clients such as openai's. */
+/** True for the errors of `AbortSignal.timeout` and of clients such as openai's. */
 const isTimeout = (error: unknown): boolean =>
   chainOf(error).some(({ name }) => /^(?:TimeoutError|APIConnectionTimeoutError)$/.test(name));
 
-/** The error itself or the first known one among its causes: client libraries wrap our errors. */
+/**
+ * The error itself, or the first known error among its causes, because client libraries wrap our
+ * errors.
+ */
 function findKnown(error: unknown): TrinityError | undefined {
   for (const each of chainOf(error)) {
     const known = TrinityError.is(each) ? each : serverAnswer(each);
@@ -159,7 +162,7 @@ function findKnown(error: unknown): TrinityError | undefined {
 
 const isBusy = (status: number): boolean => status >= 500 || status === 429;
 
-/** Where errors of the `openai` package and the AI SDK keep status and code. */
+/** Fields in which errors of the `openai` package and the AI SDK have status and code. */
 interface ClientError {
   readonly status?: unknown;
   readonly statusCode?: unknown;
@@ -168,9 +171,9 @@ interface ClientError {
 }
 
 /**
- * The server's answer behind a client error, if the agent alone is not to blame: the prompt is too
- * long, or the server of the model or of a tool fails or is busy. Other rejected requests are the
- * agent's own fault.
+ * The server's response behind a client error, if it is not only the agent's fault: the prompt is
+ * too long, or the server of the model or of a tool fails or is busy. Other rejected requests are
+ * the agent's own fault.
  */
 function serverAnswer(error: Error): ModelError | undefined {
   const { status: own, statusCode, code: ownCode, data } = error as ClientError;

@@ -1,32 +1,38 @@
 /**
- * Run that the executing code belongs to, for messages about a blocked or ended process, and
- * about calls of models that went past its own.
+ * The run that the executing code belongs to, for messages about a blocked or ended process, and
+ * about calls of models other than the run's.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 interface Run {
   readonly name: string;
-  /** Addresses of models that it has called by Node's fetch, with the model's name where it is known. */
+  /**
+   * Addresses of models that the run has called with Node's fetch, with the model's name if it is
+   * known.
+   */
   readonly called: Map<string, string | undefined>;
 }
 
 const runs = new AsyncLocalStorage<Run>();
 
-/** Calls `work` as part of the run of that name, and with it everything that it starts. */
+/** Calls `work` in the context of the run with that name, including everything that `work` starts. */
 export function inRun<T>(name: string, called: Run['called'], work: () => T): T {
   return runs.run({ name, called }, work);
 }
 
-/** Undefined outside of any run. */
+/** Name of the current run; undefined outside of any run. */
 export function currentRun(): string | undefined {
   return runs.getStore()?.name;
 }
 
-/** Paths of the APIs of OpenAI, Anthropic, Bedrock and Google. */
+/** Matches the paths of the APIs of OpenAI, Anthropic, Bedrock and Google. */
 const modelPath =
   /\/(?:completions|responses|messages|converse|converse-stream)$|\/models\/([^/:]+):\w+$/;
-/** A model is named near the beginning of a request; the rest may be long. */
+/**
+ * Number of characters to search: requests name their model near the beginning, and the rest may be
+ * long.
+ */
 const searchedBody = 10_000;
 
 function noteCall({ called }: Run, url: string, body?: unknown): void {
@@ -39,7 +45,10 @@ function noteCall({ called }: Run, url: string, body?: unknown): void {
   called.set(key, named ?? called.get(key));
 }
 
-/** Requests of Node's fetch: a client that was made before the run may have kept the original function. */
+/**
+ * Channel for requests of Node's fetch: a client that was created before the run may hold the
+ * original function.
+ */
 const requests = 'undici:request:create';
 
 function noteRequest(message: unknown): void {
@@ -51,8 +60,8 @@ function noteRequest(message: unknown): void {
 const watch = { runs: 0, undo: (): void => undefined };
 
 /**
- * Notes the models that runs call by Node's fetch, whatever client makes the call, until what it
- * returns is called. A client that has kept the watched fetch still uses it.
+ * Records which models runs call with Node's fetch, through any client, until the returned function
+ * is called. A client that keeps the watched fetch continues to use it.
  */
 export function watchCalls(): () => void {
   if (watch.runs++ === 0) {

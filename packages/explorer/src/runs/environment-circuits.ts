@@ -1,4 +1,7 @@
-/** An environment that fails again and again is left alone until it answers; its runs wait. */
+/**
+ * Circuit breaker for environments: one that fails repeatedly is not used until it answers again;
+ * its runs wait.
+ */
 import {
   describeError,
   EnvironmentError,
@@ -9,13 +12,16 @@ import {
 import { createStoppableClock, type StoppableClock } from '@trinity-rft/core/support';
 import { createBackOffs, type OnPause } from './back-offs.js';
 
-/** Settings of the section `explorer.environment_failures` of a configuration, by its names. */
+/** Settings with the names of the configuration's section `explorer.environment_failures`. */
 export interface EnvironmentFailures {
-  /** Further attempts of a run whose environment fails while it does not fail for others. */
+  /** Retries of a run whose environment fails, as long as it does not fail for other runs. */
   readonly maxRetryTimes: number;
-  /** Failures in a row after which the runs wait; of one task alone if no run was answered meanwhile. */
+  /**
+   * Consecutive failures after which the runs wait; failures of a single task count only if no run
+   * was answered meanwhile.
+   */
   readonly maxInRow: number;
-  /** How long they wait before the run ends. */
+  /** Maximum number of milliseconds that runs wait before the whole run ends. */
   readonly maxWaitMs: number;
 }
 
@@ -29,50 +35,51 @@ export interface CircuitOptions {
   readonly settings: { readonly environmentFailures?: EnvironmentFailures };
   readonly clock: Clock;
   readonly logger: Logger;
-  /** @default only the log knows */
+  /** @default pauses are only logged */
   readonly onPause?: OnPause;
 }
 
 /**
- * Outcome of an attempt: `answered` when it succeeded, `unknown` when it ended for another reason.
+ * Outcome of an attempt: `answered` if it succeeded, `unknown` if it ended for a reason other than
+ * the environment.
  */
 export type Answer = 'answered' | 'unknown' | Breakdown;
 
 interface Breakdown {
   readonly error: EnvironmentError;
-  /** The attempt before broke the environment by the same action. */
+  /** True if the previous attempt broke the environment by the same action. */
   readonly isRepeated: boolean;
 }
 
-/** An attempt that may begin. */
+/** Permission for an attempt to begin. */
 export interface Admission {
-  /** False: others have found in the meantime that the environment fails. */
+  /** False if other attempts have found in the meantime that the environment fails. */
   isCurrent(): boolean;
-  /** To be called once, when the attempt has ended. */
+  /** Call it once, when the attempt has ended. */
   end(answer: Answer): void;
 }
 
 export interface EnvironmentCircuit {
-  /** The runs of a task begin. @returns to be called when all of them have ended */
+  /** Registers that the runs of a task begin. @returns function to call when all of them have ended */
   join(task: Task): () => void;
   /**
-   * Resolves when an attempt may begin: at once, or when it is its turn to find out whether the
-   * environment answers again.
-   * @throws EnvironmentError `ENVIRONMENT_DOWN` when it has failed for too long; the signal's reason
+   * Resolves when an attempt may begin: at once, or, while the environment is down, when this
+   * attempt is chosen to test it.
+   * @throws EnvironmentError `ENVIRONMENT_DOWN` if it has failed for too long; the signal's reason
    */
   enter(task: Task, signal: AbortSignal): Promise<Admission>;
-  /** Attempts wait now. */
+  /** True while attempts wait. */
   isPaused(): boolean;
-  /** How many attempts it has answered up to now. */
+  /** Number of attempts that the environment has answered so far. */
   answers(): number;
 }
 
 /** One circuit for each environment; all tasks of a process share them. */
 export interface EnvironmentCircuits {
   of(environment: string): EnvironmentCircuit;
-  /** For limits of tasks: it stands still while runs wait for an environment. */
+  /** Clock for time limits of tasks: it is stopped while runs wait for an environment. */
   readonly clock: StoppableClock;
-  /** A run waits for so long before it is tried again. @returns to be called when it continues */
+  /** A run waits for `ms` before it is retried. @returns function to call when it continues */
   backOff(environment: string, ms: number): () => void;
 }
 
@@ -102,7 +109,7 @@ export function createEnvironmentCircuits(options: CircuitOptions): EnvironmentC
 const firstProbeMs = 1000;
 const longestProbeMs = 60_000;
 
-/** While runs wait. */
+/** State while runs wait. */
 interface Pause {
   readonly since: number;
   readonly end: () => void;
@@ -114,9 +121,9 @@ interface Pause {
 class Circuit implements EnvironmentCircuit {
   readonly #environment: string;
   readonly #options: CircuitOptions;
-  /** Tasks of the failures in a row. */
+  /** Tasks with the latest consecutive failures. */
   readonly #tasks = new Set<Task>();
-  /** Tasks during which no run was answered, of no task. */
+  /** Tasks since whose start no attempt of any task was answered. */
   readonly #alone = new Set<Task>();
   #inRow = 0;
   #answers = 0;
@@ -180,7 +187,10 @@ class Circuit implements EnvironmentCircuit {
     this.#tell();
   }
 
-  /** One action that breaks it again and again says little about an environment that answers others. */
+  /**
+   * False if the same action broke it repeatedly, unless no attempt was answered meanwhile: such an
+   * action says little about an environment that answers other runs.
+   */
   #mayBeDown(task: Task, { isRepeated }: Breakdown): boolean {
     return !isRepeated || this.#alone.has(task);
   }
@@ -221,7 +231,7 @@ class Circuit implements EnvironmentCircuit {
     this.#tell();
   }
 
-  /** Wakes those that wait, in the order in which they came. */
+  /** Wakes waiting attempts in the order in which they arrived. */
   #tell(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
@@ -256,6 +266,9 @@ class Circuit implements EnvironmentCircuit {
 
 const nothing = (): void => undefined;
 
-/** Before attempt `failures` + 1 of a run whose environment failed, in ms: two tries are free. */
+/**
+ * Milliseconds before attempt `failures` + 1 of a run whose environment failed; the first two
+ * retries are immediate.
+ */
 export const environmentBackOffMs = (failures: number): number =>
   failures <= 2 ? 0 : Math.min(firstProbeMs * 2 ** (failures - 3), longestProbeMs);

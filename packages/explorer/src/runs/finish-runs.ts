@@ -1,4 +1,4 @@
-/** Turns what a workflow returned into complete, checked experiences: ids, reward, policy version. */
+/** Turns the result of a workflow into complete, checked experiences: ids, reward, policy version. */
 import {
   WorkflowError,
   type Experience,
@@ -19,21 +19,24 @@ import type { Reasons } from './reasons.js';
 
 export interface FinishedRun {
   readonly run: number;
-  /** In step order; empty for evaluation. */
+  /** Experiences in step order; empty for evaluations. */
   readonly experiences: readonly Experience[];
-  /** The same for an evaluation, which is not trained on. @default none */
+  /** Experiences of an evaluation, which are not trained on. @default not an evaluation */
   readonly answers?: readonly Experience[];
   /** Reward of the last step; NaN while it is pending. */
   readonly reward: number;
-  /** The reward is pending until then, in milliseconds since the epoch. @default it is not */
+  /**
+   * Time until which the reward is pending, in milliseconds since the epoch.
+   * @default the reward is not pending
+   */
   readonly rewardDeadline?: number;
-  /** Numbers of the run, `reward` among them. */
+  /** Metrics of the run, including `reward`. */
   readonly metrics: Metrics;
 }
 
 /**
- * Runs of a task that succeed or fail together: the whole group for a workflow that repeats by
- * itself, else one.
+ * Runs of a task that succeed or fail together: the whole group for a workflow with `canRepeat`,
+ * otherwise a single run.
  */
 export interface RunRange {
   readonly firstRun: number;
@@ -45,19 +48,19 @@ export interface FinishOptions {
   /** Runs that the result must cover. */
   readonly range: RunRange;
   readonly model: AgentModel;
-  /** Info of every experience. @default nothing */
+  /** Info that is added to every experience. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
-  /** @default the reward function gave none */
+  /** @default the reward function gave no reasons */
   readonly reasons?: Pick<Reasons, 'addTo'>;
-  /** When a reward that is pending from now on is given up. @default it may not be pending */
+  /** Computes when a reward that is pending from now on is given up. @default rewards may not be pending */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
-  /** The error of a run that called no recorded model. @default its result has no experiences */
+  /** Error for a run that called no recorded model. @default a generic error about missing experiences */
   readonly bypassed?: () => WorkflowError | undefined;
 }
 
 /**
- * @throws WorkflowError when the result is not experiences or a score, a reward is missing, not
- * finite or too large, or runs are missing
+ * @throws WorkflowError if the result is not experiences or a score; if a reward is missing, not
+ * finite or too large; or if runs are missing
  */
 export function finishRuns(result: unknown, options: FinishOptions): readonly FinishedRun[] {
   const { task, range, model } = options;
@@ -141,7 +144,7 @@ function deadlineOf(
   return rewardDeadline(deadlineMs);
 }
 
-/** Every recorded call of the run gets the score; the metrics describe the run. */
+/** Gives every recorded call of the run the score; the metrics describe the run. */
 const scored = (
   recorded: readonly Experience[],
   { reward, info }: ReadResult,
@@ -208,11 +211,14 @@ function completed(
   return complete;
 }
 
-/** A group of its own within the task: two tasks that choose one name must not share ids. */
+/** Id of a group of its own within the task: two tasks that choose the same name must not share ids. */
 const ownTask = (own: number | string, { taskId }: Task): number | string =>
   own === '' || String(own) === String(taskId) ? taskId : `${taskId}-${own}`;
 
-/** Ids beyond the vocabulary would end the engine. Sampled ones may lie in its padding. */
+/**
+ * Checks token ids: ids beyond the vocabulary would crash the engine, except sampled ones, which
+ * may lie in its padding.
+ */
 function checkTokens(
   task: Task,
   { tokens }: Experience,
@@ -229,7 +235,7 @@ function checkTokens(
   );
 }
 
-/** Checks the fields that algorithms that compare steps read; a field of another form would count as missing. */
+/** Checks fields for algorithms that compare steps: a field of the wrong type would count as missing. */
 function checkSteps(
   task: Task,
   { step_reward: reward, env_state_hash: state }: Experience['info'],
@@ -290,7 +296,7 @@ function finishRun(
   };
 }
 
-/** A store takes each id once, and refuses the whole step for one that comes twice. */
+/** Checks that ids are unique: a store refuses a whole step if one id is repeated. */
 function checkUnique(experiences: readonly Experience[], task: Task): void {
   const seen = new Set<string>();
   for (const { eid } of experiences) {

@@ -1,4 +1,7 @@
-/** Outcomes of tasks on their way between processes: experiences, and the rest as plain JSON. */
+/**
+ * Converts outcomes of tasks for the transfer between processes: experiences, and the rest as plain
+ * JSON.
+ */
 import { WorkflowError, type Experience, type Metrics, type Task } from '@trinity-rft/core';
 import {
   decodeExperience,
@@ -13,7 +16,7 @@ import type { FailureKind } from './classify-failure.js';
 import { isOk, type RunOutcome, type TaskOutcome } from './outcome.js';
 import { cutOffError } from './task-end.js';
 
-/** A number that JSON may not have. */
+/** A number, or a text for a number that JSON lacks. */
 type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity';
 
 interface RunJson {
@@ -22,11 +25,11 @@ interface RunJson {
   /** Reward of a successful run. */
   readonly reward?: JsonNumber;
   readonly metrics?: Readonly<Record<string, JsonNumber>>;
-  /** How many experiences of the result are its own. */
+  /** Number of the result's experiences that belong to this run. */
   readonly experiences?: number;
-  /** Experiences of an evaluation, encoded as base64: they are shown, and not trained on. */
+  /** Experiences of an evaluation, in base64: they are displayed, but not trained on. */
   readonly answers?: readonly string[];
-  /** Its reward is pending until then. */
+  /** Time until which its reward is pending. */
   readonly rewardDeadline?: number;
   /** Kind of a failed run. */
   readonly kind?: FailureKind;
@@ -67,8 +70,8 @@ export function toTaskResult({ task, runs, ...counts }: TaskOutcome): TaskResult
 }
 
 /**
- * Inverse of {@link toTaskResult}; of errors, the message and the code. An empty outcome is of a
- * task that was cut off before anybody had a result of it.
+ * Inverse of {@link toTaskResult}; errors only have their message and code. An empty outcome
+ * belongs to a task that was cut off before it had a result.
  */
 export function fromTaskResult(task: Task, { experiences, outcome }: TaskResult): TaskOutcome {
   if (Object.keys(outcome).length === 0) return cutOffOutcome(task);
@@ -139,7 +142,7 @@ function runOutcome(json: RunJson, experiences: readonly Experience[]): RunOutco
 const jsonNumber = (value: number): JsonNumber =>
   Number.isFinite(value) ? value : (String(value) as JsonNumber);
 
-/** Excludes stacks, which are for the log of the process that made the run. */
+/** Excludes stacks, which are only logged by the process that made the run. */
 function errorJson(error: unknown): ErrorRecord {
   const strip = (record: ErrorRecord): ErrorRecord => ({
     ...record,

@@ -8,7 +8,7 @@ export type RunOutcome = SuccessfulRun | FailedRun;
 export interface SuccessfulRun extends FinishedRun {
   readonly status: 'ok';
   readonly seconds: number;
-  /** The agent failed, and its calls got the failure reward. */
+  /** Error of an agent that failed, and whose calls got the failure reward. */
   readonly failure?: Error;
 }
 
@@ -22,19 +22,19 @@ export interface FailedRun {
 
 export interface TaskOutcome {
   readonly task: Task;
-  /** In run order. */
+  /** Outcomes in run order. */
   readonly runs: readonly RunOutcome[];
-  /** Attempts beyond the first, of all runs. */
+  /** Attempts beyond the first one, over all runs. */
   readonly retries: number;
-  /** Attempts that reached their deadline. */
+  /** Number of attempts that reached their deadline. */
   readonly timeouts: number;
-  /** Attempts that the environment ended by failing. @default 0 */
+  /** Number of attempts that ended because the environment failed. @default 0 */
   readonly environmentFailures?: number;
-  /** How long its runs waited for an environment that fails; not part of `seconds`. @default 0 */
+  /** Seconds that its runs waited for a failing environment; not part of `seconds`. @default 0 */
   readonly environmentWaitSeconds?: number;
-  /** How long its attempts took, for the limit of later ones. @default nothing is known */
+  /** Durations of its attempts, for the time limits of later ones. @default not recorded */
   readonly attempts?: readonly AttemptTime[];
-  /** The explore step did not wait for the runs that have the kind `cancelled`. @default false */
+  /** True if the explore step did not wait for all runs; those have the kind `cancelled`. @default false */
   readonly isCutOff?: boolean;
   readonly seconds: number;
 }

@@ -1,15 +1,15 @@
-/** How long an agent waits for something else than the model that is trained. */
+/** Measures how long an agent waits for something other than the trained model. */
 import type { Clock } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 
 export interface PauseMeter {
-  /** The same sampler; the meter sees its calls. */
+  /** Wraps a sampler, so that the meter sees its calls. */
   watch(sampler: Sampler): Sampler;
-  /** The longest time in milliseconds, up to now, in which no call of the sampler was in flight. */
+  /** Longest time so far, in milliseconds, during which no sampler call was in flight. */
   longestPauseMs(): number;
 }
 
-/** Starts with a pause. */
+/** Creates a meter, which starts with a pause. */
 export function createPauseMeter({ now }: Pick<Clock, 'now'>): PauseMeter {
   let inFlight = 0;
   let pausedSince = now();

@@ -1,12 +1,14 @@
-/** Reasons that reward functions give, kept with the experiences that they are about. */
+/** Stores the reasons that reward functions give with the experiences that they refer to. */
 import { withFields, type Experience, type RewardFn } from '@trinity-rft/core';
 
 export interface Reasons {
-  /** The reward function, listened to. */
+  /** The reward function, wrapped so that its reasons are recorded. */
   readonly rewardFn: RewardFn | undefined;
   /**
-   * The experiences of one run in step order, those that were scored with `info.reasons`.
-   * @param isOnly no other run was scored: what is about none of its texts is about the last step
+   * Returns the experiences of one run in step order, with `info.reasons` for those that were
+   * scored.
+   * @param isOnly true if no other run was scored: reasons that match none of its texts then belong
+   * to the last step
    */
   readonly addTo: (run: readonly Experience[], isOnly: boolean) => readonly Experience[];
 }
@@ -35,7 +37,7 @@ export function listenForReasons(rewardFn: RewardFn | undefined): Reasons {
   };
 }
 
-/** Other values are left out here, and refused where the reward is read. */
+/** Ignores other values, which are rejected where the reward is read. */
 function textsIn(result: unknown): Texts | undefined {
   const { reasons } = (result ?? {}) as { readonly reasons?: unknown };
   if (typeof reasons !== 'object' || reasons === null) return undefined;

@@ -1,9 +1,9 @@
-/** How long a run may wait for its reward. */
+/** Deadline of a pending reward. */
 import type { Clock } from '@trinity-rft/core';
 
 const aDay = 86_400_000;
 
-/** From now on, in milliseconds since the epoch. @param own what the workflow says */
+/** Deadline in milliseconds since the epoch. @param own delay that the workflow sets */
 export const rewardDeadline =
   (
     { maxRewardDelayMs = aDay }: { readonly maxRewardDelayMs?: number },

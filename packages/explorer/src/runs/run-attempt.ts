@@ -1,4 +1,7 @@
-/** One attempt at a run: a fresh model, the workflow, a deadline, and a result or a failure as data. */
+/**
+ * One attempt at a run: runs the workflow on a fresh model within a deadline, and returns the
+ * result, or a failure as data.
+ */
 import {
   describeError,
   ModelError,
@@ -33,38 +36,41 @@ import { listenForReasons, type Reasons } from './reasons.js';
 import type { SuccessfulRun } from './outcome.js';
 import { untilAborted } from './task-end.js';
 
-/** Limits of runs, by the names of a configuration's section `explorer`. */
+/** Limits of runs, with the names of the configuration's section `explorer`. */
 export interface RunSettings {
-  /** Deadline of each attempt. */
+  /** Maximum number of milliseconds for each attempt. */
   readonly maxTimeoutMs: number;
-  /** Deadline of all runs of a task together, from its first attempt on. @default none */
+  /**
+   * Maximum number of milliseconds for all runs of a task together, from its first attempt on.
+   * @default no limit
+   */
   readonly maxTaskTimeoutMs?: number;
-  /** Retries of a run that failed. */
+  /** Maximum number of retries of a failed run. */
   readonly maxRetryTimes: number;
   /**
-   * Reward of a training run whose agent threw, whose prompt grew too long, or which ran out of time
-   * by its own calls, after it had called the model; such a run is not retried. Engine faults, tools
+   * Reward of a training run whose agent, after it had called the model, threw, exceeded the prompt
+   * length, or ran out of time by its own calls; such a run is not retried. Engine faults, tools
    * and services that hang, and failing reward functions say nothing about the agent, so those runs
-   * stay failures, as do runs of workflows that repeat runs themselves. @default none: a failed run
-   * gives no experiences
+   * remain failures, as do runs of workflows with `canRepeat`.
+   * @default a failed run gives no experiences
    */
   readonly failureReward?: number;
-  /** @default 8 retries, a pause after 8 failures in a row, half an hour */
+  /** @default 8 retries, a pause after 8 consecutive failures, half an hour */
   readonly environmentFailures?: EnvironmentFailures;
 }
 
 /**
- * A model for one attempt. It rejects calls once the attempt's signal has aborted, so an attempt
- * that outlives its deadline records nothing.
+ * A model for one attempt. It rejects calls once the attempt's signal has aborted, so that an
+ * attempt that exceeds its deadline records nothing.
  */
 export interface AttemptModel {
   readonly model: AgentModel;
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
-  /** Belongs to the `info` of every experience of the attempt. @default nothing */
+  /** Info that is added to every experience of the attempt. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
-  /** Metrics of the calls that were made (`forks/…`, `tool_calls`, …). */
+  /** Metrics of the recorded calls (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
-  /** A service that a call waits for at this moment; for messages. @default unknown */
+  /** Service that a call currently waits for; for messages. @default unknown */
   waitsFor?(): string | undefined;
   /** See `PauseMeter`. */
   longestPauseMs(): number;
@@ -74,14 +80,14 @@ export interface AttemptKey {
   readonly task: Task;
   /** First run of the attempt. */
   readonly run: number;
-  /** Runs that the attempt makes. @default 1 */
+  /** Number of runs that the attempt makes. @default 1 */
   readonly count?: number;
   /**
-   * From 0. One that follows a failure of the environment has the number of the one that failed, so
-   * that the run is what it would have been.
+   * Index of the attempt, from 0. A retry after a failure of the environment has the same index as
+   * the failed attempt, so that the run is not changed by the failure.
    */
   readonly attempt: number;
-  /** Aborts when the attempt is over, however it ended. */
+  /** Aborts when the attempt is over, for any reason. */
   readonly signal: AbortSignal;
 }
 
@@ -90,15 +96,15 @@ export interface AttemptOptions {
   readonly rewardFn?: RewardFn;
   readonly createModel: (key: AttemptKey) => AttemptModel;
   readonly settings: RunSettings;
-  /** Instances to use again, when the workflow can be reset. */
+  /** Instances to reuse if the workflow can be reset. */
   readonly pool: InstancePool;
-  /** Deadline of an attempt that begins now. @default `maxTimeoutMs` */
+  /** Time limit of an attempt that begins now. @default `maxTimeoutMs` */
   readonly timeLimit?: (task: Task) => TimeLimit;
-  /** Called when a workflow returns after its attempt was over. @default no callback */
+  /** Called if a workflow returns after its attempt was over. @default no callback */
   readonly onLateResult?: () => void;
   /** See `FinishOptions`. @default rewards may not be pending */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
-  /** Aborts when the task is no longer waited for. @default never */
+  /** Aborts when the task is no longer waited for. @default no signal */
   readonly taskEnd?: AbortSignal;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
@@ -106,14 +112,14 @@ export interface AttemptOptions {
 
 export interface TimeLimit {
   readonly ms: number;
-  /** The key that sets it. */
+  /** Configuration key that sets the limit. */
   readonly key: 'max_timeout' | 'dynamic_timeout';
 }
 
 export interface Attempt {
   readonly task: Task;
   readonly range: RunRange;
-  /** From 0. */
+  /** Index of the attempt, from 0. */
   readonly attempt: number;
 }
 
@@ -128,7 +134,7 @@ export interface FailedAttempt {
   readonly seconds: number;
 }
 
-/** Rejects only when the explorer itself is stopped. */
+/** Rejects only if the explorer itself is stopped. */
 export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<AttemptResult> {
   const { task } = attempt;
   const { taskset, row } = task.index;
@@ -145,7 +151,10 @@ export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   return inWorkflowSpan(span, rewardsOf, () => makeAttempt(attempt, options));
 }
 
-/** One for all attempts, because a trace of the stack says nothing here and costs more than the rest of an abort. */
+/**
+ * Shared by all attempts, because capturing its stack trace is useless and costs more than the rest
+ * of an abort.
+ */
 const attemptOver = new CancelledError('The attempt is over.', { reason: 'aborted' });
 
 async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<AttemptResult> {
@@ -188,11 +197,11 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
 interface StartedAttempt extends Attempt {
   readonly model: AttemptModel;
   readonly reasons: Reasons;
-  /** Addresses of models that the agent has called by itself, with their names. */
+  /** Addresses of other models that the agent has called, with their names. */
   readonly called: Map<string, string | undefined>;
   /** Aborts when the attempt is over. */
   readonly signal: AbortSignal;
-  /** On the clock, in milliseconds. */
+  /** Clock time in milliseconds. */
   readonly start: number;
 }
 
@@ -211,8 +220,8 @@ async function runWorkflow(
 }
 
 /**
- * @param failure of an agent whose calls get the failure reward
- * @throws WorkflowError when the result gives no complete experiences
+ * @param failure error of an agent whose calls get the failure reward
+ * @throws WorkflowError if the result does not give complete experiences
  */
 function finish(
   started: StartedAttempt,
@@ -236,7 +245,7 @@ function finish(
   }));
 }
 
-/** Models that the agent has called by itself: not that of its run, nor an auxiliary one. */
+/** Models that the agent has called other than the run's model and the auxiliary ones. */
 function othersCalled({ model, called }: StartedAttempt): readonly string[] {
   if (called.size === 0) return [];
   const own = [model.model, ...model.auxiliaryModels.values()].map((one) => one.endpoint().baseURL);
@@ -245,7 +254,7 @@ function othersCalled({ model, called }: StartedAttempt): readonly string[] {
     .map(([address, name]) => (name === undefined ? address : `"${name}" at ${address}`));
 }
 
-/** The error of an agent that has not called the model of its run, but others, or none. */
+/** Error for an agent that has not called the model of its run, but other models or none. */
 function bypassOf(
   started: StartedAttempt,
   ended: string,
@@ -262,7 +271,10 @@ function bypassOf(
   );
 }
 
-/** An agent that fails at a model of its own: a missing or wrong key is not what to mend. */
+/**
+ * Explains the failure of an agent that called a model of its own: a missing or wrong key is not
+ * the problem to fix.
+ */
 function explainBypass(error: TrinityError, started: StartedAttempt): TrinityError {
   const isForeign =
     error instanceof ModelError || /^(?:WORKFLOW_THREW|SERVICE_FAILED)$/.test(error.code);
@@ -274,7 +286,7 @@ function explainBypass(error: TrinityError, started: StartedAttempt): TrinityErr
   return bypassOf(started, 'threw', cause) ?? error;
 }
 
-/** Successful runs if the failure reward applies, else the failed attempt. */
+/** Returns successful runs if the failure reward applies, otherwise the failed attempt. */
 function applyFailureReward(
   attempt: StartedAttempt,
   failure: Failure,
@@ -300,8 +312,8 @@ function applyFailureReward(
 }
 
 /**
- * Rejects at the deadline and aborts `over`, and rejects when the task ends, even if the workflow
- * ignores its signal. What the workflow returns afterwards is too late.
+ * Rejects at the deadline, and aborts `over`; also rejects when the task ends, even if the workflow
+ * ignores its signal. Results that the workflow returns afterwards are too late.
  */
 async function beforeDeadline<T>(
   work: Promise<T>,
@@ -338,7 +350,7 @@ const limitOf = (
   { settings, timeLimit }: Pick<AttemptOptions, 'settings' | 'timeLimit'>,
 ): TimeLimit => timeLimit?.(task) ?? { ms: settings.maxTimeoutMs, key: 'max_timeout' };
 
-/** @throws CancelledError when the explorer is being stopped */
+/** @throws CancelledError if the explorer is being stopped */
 export function assertNotStopped(signal: AbortSignal): void {
   if (!signal.aborted) return;
   throw new CancelledError('The explorer was stopped.', {
@@ -349,9 +361,9 @@ export function assertNotStopped(signal: AbortSignal): void {
 
 interface FailureReport {
   readonly error: Error;
-  /** Consequence of the failure. @default the run has failed */
+  /** Consequence of the failure, for the log. @default the run has failed */
   readonly consequence?: string;
-  /** Attempts up to now. */
+  /** Number of attempts so far. */
   readonly tries: number;
   readonly logger: Logger;
 }
@@ -370,12 +382,12 @@ export function reportFailure(
   });
 }
 
-/** Frames that are shown, and different places in one log. */
+/** Maximum number of stack frames to show, and of different places per log. */
 const [mostFrames, mostPlaces] = [3, 100];
 const shownPlaces = new WeakMap<Logger, Set<string>>();
 const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
 
-/** Where the user's code threw: the innermost frames, once per place. */
+/** Place at which the user's code threw: the innermost stack frames, once per place. */
 function placeInCode(error: Error, logger: Logger): string {
   let innermost: Error = error;
   for (let depth = 0; depth < 8 && innermost.cause instanceof Error; depth++)
@@ -392,7 +404,7 @@ function placeInCode(error: Error, logger: Logger): string {
   return place;
 }
 
-/** `1/3/0 of workflow "simple_workflow"`: batch, task and run. */
+/** Name such as `1/3/0 of workflow "simple_workflow"`: batch, task and run. */
 const runName = (attempt: Attempt): string =>
   `${runId(attempt)} of workflow "${attempt.task.workflow}"`;
 

@@ -1,4 +1,4 @@
-/** All runs of a task: failed ones are retried, and the last failure is part of the outcome. */
+/** Makes all runs of a task: failed runs are retried, and the last failure is part of the outcome. */
 import { EnvironmentError, TrinityError, type Task } from '@trinity-rft/core';
 import { createStoppableClock } from '@trinity-rft/core/support';
 import { classifyFailure, isWorthRetrying, type FailureKind } from './classify-failure.js';
@@ -25,22 +25,23 @@ import { createBreakages } from './breakages.js';
 import { createTaskEnd, untilAborted, type TaskEnd } from './task-end.js';
 
 export interface RunTaskOptions extends AttemptOptions {
-  /** Bounds how many attempts are in flight. */
+  /** Limits how many attempts are in flight. */
   readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
   /**
-   * Aborts when the runs of the task that have not ended are no longer waited for: they are
-   * cancelled, those that have ended keep their outcomes. @default never
+   * Aborts when unfinished runs of the task are no longer waited for: they are cancelled, and
+   * finished ones keep their outcomes.
+   * @default no signal
    */
   readonly cutOff?: AbortSignal;
-  /** @default each run finds out by itself that its environment fails */
+  /** @default each run discovers by itself that its environment fails */
   readonly circuits?: EnvironmentCircuits;
   /** Called when `count` more runs have ended. @default no callback */
   readonly onRunsEnded?: (count: number) => void;
 }
 
 /**
- * Makes all runs of `task`. Rejects only when the explorer itself is stopped; whatever a workflow
- * does is in the outcome.
+ * Makes all runs of `task`. Rejects only if the explorer itself is stopped; failures of the
+ * workflow are part of the outcome.
  */
 export async function runTask(task: Task, options: RunTaskOptions): Promise<TaskOutcome> {
   const { definition, settings, cutOff } = options;
@@ -84,7 +85,7 @@ interface RunOptions extends RunTaskOptions {
 }
 
 interface RetryOptions extends RunOptions {
-  /** The attempt before has failed in the same way. */
+  /** True if the previous attempt failed in the same way. */
   readonly isRepeated: (error: EnvironmentError) => boolean;
 }
 
@@ -98,7 +99,7 @@ interface RunsOfRange {
 /** Consecutive failures at the same action before the action is blamed. */
 const leastBreakages = 3;
 
-/** Attempts until one succeeds, or fails for good. */
+/** Repeats attempts until one succeeds or retrying ends. */
 async function runWithRetries(
   task: Task,
   range: RunRange,
@@ -109,7 +110,7 @@ async function runWithRetries(
   const circuit = circuitOf(task, options);
   const breakages = createBreakages();
   const attempts: AttemptTime[] = [];
-  /** Failures of its own, or of a service. */
+  /** Failures that are not the environment's. */
   let failures = 0;
   let environmentFailures = 0;
   const isPaused = (): boolean => circuit?.isPaused() ?? false;
@@ -180,7 +181,7 @@ const circuitOf = (
   options: Pick<RunTaskOptions, 'definition' | 'circuits'>,
 ): EnvironmentCircuit | undefined => options.circuits?.of(environmentOf(task, options));
 
-/** The end of the task also ends an attempt that has not begun. */
+/** Makes an attempt, or fails it if the task ends before it has begun. */
 async function attemptUntilEnd(
   attempt: Attempt,
   options: RetryOptions,
@@ -210,7 +211,7 @@ async function attemptUntilEnd(
   }
 }
 
-/** Its turn may come after others have found that the environment fails. */
+/** Makes the attempt unless other attempts have found in the meantime that the environment fails. */
 async function admitted(
   admission: Admission | undefined,
   { isRepeated }: RetryOptions,
@@ -233,7 +234,7 @@ function answerOf(result: AttemptResult, isRepeated: RetryOptions['isRepeated'])
   return error instanceof EnvironmentError ? { error, isRepeated: isRepeated(error) } : 'unknown';
 }
 
-/** Time of an attempt that succeeded, or reached its deadline, whatever followed from that. */
+/** Duration of an attempt that succeeded or reached its deadline; empty for other failures. */
 function timesOf(result: AttemptResult): readonly AttemptTime[] {
   const { seconds = 0, failure } =
     result.status === 'ok'

@@ -1,4 +1,4 @@
-/** Tasks whose runs are in progress, and which can be cut off. */
+/** Starts tasks; tasks in progress can be cut off. */
 import type { RewardFn, Runtime, Task } from '@trinity-rft/core';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
@@ -12,7 +12,7 @@ export interface RunningTask {
   readonly task: Task;
   /** Rejects only when the explorer is stopped. */
   readonly outcome: Promise<TaskOutcome>;
-  /** Cancels the runs that have not ended; the others keep their outcomes. */
+  /** Cancels unfinished runs; finished ones keep their outcomes. */
   cutOff(): void;
 }
 
@@ -22,17 +22,17 @@ export interface StartTaskOptions extends Pick<
   AttemptOptions,
   'createModel' | 'timeLimit' | 'onLateResult' | 'rewardDeadline'
 > {
-  /** `concurrency`: attempts in flight, of whichever tasks. */
+  /** `concurrency`: maximum number of attempts in flight, over all tasks. */
   readonly settings: RunSettings & { readonly concurrency: number };
   readonly workflow: (name: string) => WorkflowDefinition;
   readonly rewardFn: (task: Task) => RewardFn | undefined;
-  /** What is known of environments that fail. */
+  /** Shared knowledge of failing environments. */
   readonly circuits: EnvironmentCircuits;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
 }
 
-/** The tasks that it starts share a limit of concurrent attempts, and their idle instances. */
+/** The started tasks share a limit of concurrent attempts, and idle workflow instances. */
 export function taskStarter(options: StartTaskOptions): StartTask {
   const { settings, createModel, timeLimit, onLateResult, rewardDeadline } = options;
   const { circuits, runtime, signal } = options;

@@ -1,19 +1,22 @@
-/** When the runs of a task are no longer waited for, although some of them have not ended. */
+/** Signals that the runs of a task are no longer waited for, although some of them have not ended. */
 import { type Clock, CancelledError } from '@trinity-rft/core';
 
 export interface TaskEnd {
-  /** Aborts with a CancelledError that says why: the task was cut off, or its deadline has passed. */
+  /**
+   * Aborts with a CancelledError that gives the reason: the task was cut off, or its deadline has
+   * passed.
+   */
   readonly signal: AbortSignal;
-  /** An attempt begins; the first one starts the clock of the task. */
+  /** Called when an attempt begins; the first one starts the task's deadline. */
   begin(): void;
-  /** All runs have ended. */
+  /** Called when all runs have ended. */
   close(): void;
 }
 
 export interface TaskEndOptions {
-  /** @default none */
+  /** Maximum number of milliseconds from the first attempt on. @default no limit */
   readonly maxTaskTimeoutMs?: number;
-  /** @default never */
+  /** @default no signal */
   readonly cutOff?: AbortSignal;
   readonly clock: Pick<Clock, 'after'>;
 }
@@ -37,14 +40,14 @@ const taskTimeout = (ms: number): CancelledError =>
     { reason: 'timeout', code: 'TASK_TIMEOUT' },
   );
 
-/** Why a task is cut off that the others of its step do not wait for. */
+/** Error for a task that its explore step does not wait for. */
 export const cutOffError = (): CancelledError =>
   new CancelledError('The explore step did not wait for it (explorer.over_rollout).', {
     reason: 'aborted',
     code: 'TASK_CUT_OFF',
   });
 
-/** Rejects with the signal's reason once it aborts; what `work` does afterwards is ignored. */
+/** Rejects with the signal's reason once it aborts; the later outcome of `work` is ignored. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason as Error);

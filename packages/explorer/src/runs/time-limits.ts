@@ -1,26 +1,29 @@
-/** The deadline of an attempt, from the time that earlier attempts took. */
+/** Time limits of attempts, computed from the durations of earlier attempts. */
 import { type Metrics, type Task, gatherMetrics } from '@trinity-rft/core';
 import type { JsonState } from '@trinity-rft/core/store';
 import type { AttemptTime, TaskOutcome } from './outcome.js';
 import type { TimeLimit } from './run-attempt.js';
 
-/** Settings of the section `explorer.dynamic_timeout` of a configuration, by its names. */
+/** Settings with the names of the configuration's section `explorer.dynamic_timeout`. */
 export interface DynamicTimeout {
   readonly enable: boolean;
-  /** Multiple of the 0.9 quantile. */
+  /** Factor by which the 0.9 quantile is multiplied. */
   readonly ratio: number;
-  /** Explore steps before it applies. */
+  /** Number of explore steps before the limit applies. */
   readonly warmupMinSteps: number;
 }
 
 export interface TimeLimits {
-  /** Limit of an attempt that begins now. */
+  /** Time limit of an attempt that begins now. */
   limit(task: Task): TimeLimit;
-  /** After each explore step, in order. */
+  /** Called after each explore step, in order. */
   record(outcomes: readonly TaskOutcome[]): void;
-  /** `rollout/attempts/time_limit`, in seconds, over the tasks of a step; none when it is off. */
+  /**
+   * `rollout/attempts/time_limit`, in seconds, over the tasks of a step; empty if dynamic limits
+   * are off.
+   */
   metrics(tasks: readonly Task[]): Metrics;
-  /** Undefined when it is off. */
+  /** State for resuming; undefined if dynamic limits are off. */
   state(): JsonState | undefined;
   restore(state: JsonState): void;
 }
@@ -32,16 +35,16 @@ export interface TimeLimitOptions {
 }
 
 const quantile = 0.9;
-/** Attempts of a workflow from which on its quantile means something. */
+/** Minimum number of attempts of a workflow for a meaningful quantile. */
 const leastAttempts = 10;
-/** Number of a workflow's last attempts that count: the policy and its answers change. */
+/** Number of latest attempts of a workflow that count, because the policy and its answers change. */
 const window = 256;
 
 /**
- * `ratio` times the 0.9 quantile of the last attempts of the task's workflow, at most
- * `maxTimeoutMs`. Attempts that ran out of time count as slower than all others, so a limit that
- * more than a tenth of them reach is given up, and cannot shrink further and further. Failed attempts
- * and evaluations do not count, and evaluations have the whole `maxTimeoutMs`.
+ * Limits attempts to `ratio` times the 0.9 quantile of the latest attempts of the task's workflow,
+ * at most `maxTimeoutMs`. Attempts that timed out count as slower than all others: if more than a
+ * tenth of them do, the limit becomes `maxTimeoutMs`, so that it cannot shrink indefinitely. Failed
+ * attempts and evaluations do not count, and evaluations always have `maxTimeoutMs`.
  */
 export function createTimeLimits({ maxTimeoutMs, dynamicTimeout }: TimeLimitOptions): TimeLimits {
   const whole: TimeLimit = { ms: maxTimeoutMs, key: 'max_timeout' };
@@ -89,7 +92,7 @@ const fixedLimit = (whole: TimeLimit): TimeLimits => ({
   restore: () => undefined,
 });
 
-/** In JSON there is no Infinity. */
+/** Stands for Infinity, which JSON lacks. */
 const late = -1;
 
 const timeOf = ({ seconds, isLate }: AttemptTime): number =>

@@ -1,26 +1,26 @@
-/** Not waiting for the slowest tasks of an explore step. */
+/** Ends explore steps without waiting for their slowest tasks. */
 import type { Clock } from '@trinity-rft/core';
 import { isOk, type TaskOutcome } from './outcome.js';
 import type { RunningTask } from './start-task.js';
 
-/** Settings of the section `explorer.over_rollout` of a configuration, by its names. */
+/** Settings with the names of the configuration's section `explorer.over_rollout`. */
 export interface OverRollout {
-  /** The share of the tasks that need not end; 0 = wait for all. */
+  /** Share of the tasks that need not end; 0 = wait for all tasks. */
   readonly ratio: number;
-  /** Grace for the others once enough have ended. */
+  /** Milliseconds that the remaining tasks get once enough have ended. */
   readonly waitAfterMinMs: number;
-  /** Use the runs of an unfinished task that have ended. */
+  /** True if the finished runs of an unfinished task are used. */
   readonly returnPartialTasks: boolean;
 }
 
-/** How many of `tasks` tasks must have ended: (1 - ratio) of them, rounded up. */
+/** Number of tasks that must have ended: `tasks` times (1 - ratio), rounded up. */
 export const enoughTasks = (tasks: number, { ratio }: Pick<OverRollout, 'ratio'>): number =>
   // 0.9 * 10 tasks are 9, whatever the rounding of the product.
   Math.ceil(tasks * (1 - ratio) - 1e-9);
 
 /**
- * The outcomes of all tasks, in their order: once enough have ended and the grace has passed, the
- * others are cut off.
+ * Returns the outcomes of all tasks, in their order. Once enough tasks have ended and the grace
+ * period has passed, the remaining ones are cut off.
  */
 export async function waitForEnough(
   running: readonly RunningTask[],
@@ -45,15 +45,16 @@ export async function waitForEnough(
   }
 }
 
-/** Part of an outcome that is trained on. */
+/** The outcome of a task, reduced to the runs that are trained on. */
 export interface UsableOutcome extends TaskOutcome {
-  /** Runs that had ended well when the task was cut off, and are not used. */
+  /** Number of successful runs of a task that was cut off that are not used. */
   readonly unusedRuns: number;
 }
 
 /**
- * Part of an outcome that is trained on. Of a task that was cut off, the runs that had ended are used if `returnPartialTasks` says so and
- * they can be compared: one run alone of several says nothing.
+ * Reduces an outcome to the runs that are trained on. For a task that was cut off, finished runs
+ * are used if `returnPartialTasks` is true and they can be compared: a group reduced to one run has
+ * no advantage signal.
  */
 export function usableOutcome(
   outcome: TaskOutcome,
