@@ -1,2 +1,2 @@
-/** Shared by our own packages; no promise of stability. */
+/** Shared by packages of this repository; not a stable interface. */
 export { criticIn } from './checkpoint/models.js';

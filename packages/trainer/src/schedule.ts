@@ -2,28 +2,28 @@
 import { ConfigError } from '@trinity-rft/core';
 import type { OptimizerOptions } from '@trinity-rft/core/engine';
 
-/** How the learning rate moves, by the names of a configuration's optimizer. */
+/** Schedule of the learning rate, with the names of the configuration's optimizer section. */
 export interface ScheduleSettings {
   /** Peak learning rate. */
   readonly lr: number;
   readonly lrSchedulerType: 'constant' | 'cosine';
-  /** Train steps of linear warm-up. @default `lrWarmupStepsRatio` of all train steps */
+  /** Number of train steps of linear warm-up. @default `lrWarmupStepsRatio` of all train steps */
   readonly lrWarmupSteps?: number;
-  /** Share of all train steps. @default 0 */
+  /** Warm-up steps as a share of all train steps. @default 0 */
   readonly lrWarmupStepsRatio?: number;
   /** The learning rate never falls below `lr * minLrRatio`. @default 0 */
   readonly minLrRatio?: number;
 }
 
-/** How a model is updated, by the names of a configuration's optimizer. */
+/** Optimizer settings of a model, with the names of the configuration's optimizer section. */
 export interface OptimizerSettings
   extends ScheduleSettings, Pick<OptimizerOptions, 'betas' | 'weightDecay' | 'clipGradNorm'> {}
 
 /**
  * Learning rate of train step `step` (1, 2, …) of `totalSteps`. With W warm-up steps, N total steps
- * and floor ρ: s < W: ρ + (1 - ρ) s / W; after that 1 (constant), or max(ρ, ρ + (1 - ρ) ½ (1 + cos(π
- * min(1, (s - W) / max(1, N - W))))) (cosine); all times the peak. As in Trinity's Tinker trainer,
- * except that a constant schedule without warm-up never reads ρ.
+ * and floor ρ: for s < W, ρ + (1 - ρ) s / W; after that 1 (constant), or max(ρ, ρ + (1 - ρ) ½ (1 +
+ * cos(π min(1, (s - W) / max(1, N - W))))) (cosine); all multiplied by the peak. As in
+ * Trinity-RFT's Tinker trainer, except that a constant schedule without warm-up never reads ρ.
  */
 export function learningRateAt(
   step: number,
@@ -55,8 +55,9 @@ export function optimizerAt(
 }
 
 /**
- * @param section where the settings are in a configuration, for the message
- * @throws ConfigError when the schedule depends on a number of train steps that is not known
+ * @param section place of the settings in a configuration, for the message
+ * @throws ConfigError if the schedule depends on the total number of train steps, and that is not
+ * known
  */
 export function assertScheduleKnown(
   section: string,

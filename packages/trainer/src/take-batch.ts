@@ -1,4 +1,4 @@
-/** Takes the experiences of a train step, and reports when they are slow to come. */
+/** Takes the experiences of a train step, and logs when they take long to arrive. */
 import type { Runtime } from '@trinity-rft/core';
 import type { ExperienceSource, Lease, TakeFilter } from '@trinity-rft/core/store';
 
@@ -6,14 +6,14 @@ export interface TakeBatchOptions {
   readonly source: ExperienceSource;
   readonly trainBatchSize: number;
   readonly filter?: (step: number) => TakeFilter;
-  /** Time between two reports. */
+  /** Milliseconds between two log messages. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: { setTrainerWaiting(waiting: boolean): void };
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
   readonly signal: AbortSignal;
 }
 
-/** Resolves with undefined when the source has ended. @throws CancelledError */
+/** Resolves with undefined if the source has ended. @throws CancelledError */
 export async function takeBatch(
   step: number,
   options: TakeBatchOptions,

@@ -1,4 +1,4 @@
-/** The training loop: take experiences, make a train step, record, save and publish. */
+/** The training loop: takes experiences, makes a train step, records, saves and publishes. */
 import {
   type Clock,
   type MetricSink,
@@ -16,23 +16,23 @@ import type { TrainerState } from './step/targets.js';
 import { trainStep, type TrainStepOptions } from './step/train-step.js';
 import { takeBatch } from './take-batch.js';
 
-/** Methods of the synchronizer that the trainer needs. */
+/** The part of the synchronizer that the trainer needs. */
 export interface TrainSync {
   trainStepDone(step: number, signal?: AbortSignal): Promise<void>;
   setTrainerWaiting(waiting: boolean): void;
 }
 
-/** How long and how a trainer trains, by the names of a configuration's section `trainer`. */
+/** Settings of a trainer, with the names of the configuration's section `trainer`. */
 export interface TrainerSettings {
-  /** Stop after this many train steps. @default when the source ends */
+  /** Maximum number of train steps. @default as many as the source allows */
   readonly totalSteps?: number;
-  /** Train steps between checkpoints. @default only at the end */
+  /** Number of train steps between checkpoints. @default only one at the end */
   readonly saveInterval?: number;
-  /** @default all */
+  /** Number of newest checkpoints to keep. @default all are kept */
   readonly maxCheckpointsToKeep?: number;
   /**
-   * Checkpoints of adapters that also hold the whole model with them merged in.
-   * @default last
+   * Checkpoints of adapters that also contain the whole model, with the adapters merged in.
+   * @default "last"
    */
   readonly saveHfCheckpoint?: 'last' | 'always' | 'never';
   /** Required if `algorithm.needs.valueHead`. */
@@ -42,8 +42,8 @@ export interface TrainerSettings {
 export interface CriticSettings {
   readonly optimizer: OptimizerSettings;
   /**
-   * The policy is updated from this train step on; the steps before it, 1 to warmupSteps - 1, update
-   * the critic only, as in Trinity-RFT. 0 and 1: no warm-up.
+   * First train step at which the policy is updated; steps 1 to warmupSteps - 1 update only the
+   * critic, as in Trinity-RFT. 0 and 1: no warm-up.
    */
   readonly warmupSteps: number;
 }
@@ -52,16 +52,16 @@ export interface TrainerOptions {
   readonly settings: TrainerSettings;
   /** Optimizer of the policy. */
   readonly optimizer: OptimizerSettings;
-  /** Size of a train step, in the unit of `filter`; Infinity: whole explore steps. */
+  /** Size of a batch, in the unit of `filter`; Infinity stands for whole explore steps. */
   readonly trainBatchSize: number;
-  /** Runs per task, to count groups that a batch splits. @default 1 */
+  /** Number of runs per task, to count groups that a batch splits. @default 1 */
   readonly repeatTimes?: number;
-  /** See {@link TrainStepOptions}. */
+  /** See {@link TrainStepOptions.isLive}. */
   readonly isLive?: boolean;
-  /** To count responses that were cut off. @default responses are not counted */
+  /** Length limit, to count responses that were truncated. @default they are not counted */
   readonly maxResponseTokens?: number;
   /**
-   * Train steps of the whole stage, which learning rate schedules are stretched over.
+   * Total train steps of the stage, for learning rate schedules.
    * @default unknown
    */
   readonly expectedSteps?: number;
@@ -71,26 +71,26 @@ export interface TrainerOptions {
   readonly critic?: ValueEngine;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly source: ExperienceSource;
-  /** Experiences that a train step may read, and how they are counted. @default all */
+  /** Experiences that a train step may take, and how they are counted. @default all experiences */
   readonly filter?: (step: number) => TakeFilter;
-  /** State in the checkpoint that the models were loaded from. @default a new trainer's */
+  /** State in the checkpoint that the models were loaded from. @default the state of a new trainer */
   readonly state?: TrainerState;
-  /** Checkpoints are folders in this folder, which exists. */
+  /** Existing folder in which checkpoint folders are created. */
   readonly jobDirectory: string;
-  /** How long a wait for experiences may take before it is reported, and between two reports. */
+  /** Milliseconds until a wait for experiences is logged, and between two log messages. */
   readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
   /** Called after each checkpoint. */
   readonly onCheckpoint?: (step: number) => Promise<void>;
   readonly sink: MetricSink;
   readonly runtime: Runtime;
-  /** Stops after the train step in progress. */
+  /** Stops training after the step in progress. */
   readonly signal: AbortSignal;
 }
 
 export interface Trainer {
   /**
-   * Trains from the step after `step`. Resolves with the last step, once its checkpoint has been
+   * Trains from the step after `step` on. Resolves with the last step, once its checkpoint has been
    * written.
    */
   run(step: number): Promise<TrainerResult>;
@@ -98,12 +98,15 @@ export interface Trainer {
 
 export interface TrainerResult {
   readonly step: number;
-  /** The signal ended it before the data or the steps did. */
+  /** True if the signal ended training before the data or the steps did. */
   readonly interrupted: boolean;
   readonly checkpoint: Checkpoint;
 }
 
-/** @throws ConfigError when a learning rate schedule needs a number of train steps that is unknown */
+/**
+ * @throws ConfigError if a learning rate schedule needs the total number of train steps, and that
+ * is unknown
+ */
 export function createTrainer(options: TrainerOptions): Trainer {
   const { optimizer, settings, critic, expectedSteps } = options;
   assertScheduleKnown('algorithm.optimizer', optimizer, expectedSteps);
@@ -119,10 +122,10 @@ export function createTrainer(options: TrainerOptions): Trainer {
 }
 
 interface Progress {
-  /** Train steps done: counts a step as soon as its update is done, even if saving it fails. */
+  /** Number of train steps done: counts a step as soon as its update is done, even if saving it fails. */
   step: number;
   state: TrainerState;
-  /** Metrics of the last checkpoint; written with those of the next step. */
+  /** Metrics of the last checkpoint, written with those of the next step. */
   saveMetrics: Metrics;
 }
 
@@ -143,7 +146,7 @@ async function train(options: TrainerOptions, progress: Progress): Promise<Train
   return { step: progress.step, interrupted, checkpoint };
 }
 
-/** Resolves with false when there is nothing left to train on. */
+/** Makes one train step. Resolves with false if there is nothing left to train on. */
 async function trainOnce(options: TrainerOptions, progress: Progress): Promise<boolean> {
   const { settings, sink, sync, signal } = options;
   const { clock } = options.runtime;

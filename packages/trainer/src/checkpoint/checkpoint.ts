@@ -1,6 +1,6 @@
 /**
- * Checkpoint folders: filled under a temporary name, then renamed; complete exactly when their
- * manifest is there.
+ * Checkpoint folders: filled under a temporary name, then renamed; a checkpoint with a manifest is
+ * complete.
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import {
 } from '@trinity-rft/core/engine';
 import { boundary, replaceFile } from '@trinity-rft/core/support';
 
-/** Name of the newest complete checkpoint, as Trinity-RFT writes it. */
+/** File with the name of the newest complete checkpoint, in Trinity-RFT's format. */
 const latestFile = 'latest_checkpointed_iteration.txt';
 
 export interface Checkpoint {
@@ -30,9 +30,9 @@ export interface WriteCheckpointOptions {
 }
 
 /**
- * Fills a folder with `fill`, then makes it `global_step_<step>` of `root`, which exists, in one
- * rename. An existing checkpoint of that step is replaced.
- * @throws CheckpointError naming the folder when it cannot be written
+ * Fills a folder with `fill`, then renames it to `global_step_<step>` in the existing folder
+ * `root`. Replaces an existing checkpoint of that step.
+ * @throws CheckpointError naming the folder if it cannot be written
  */
 export function writeCheckpoint(
   root: string,
@@ -62,9 +62,9 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
 }
 
 /**
- * Complete checkpoints of `root`, oldest first. Folders without a manifest are leftovers and not
- * listed.
- * @throws CheckpointError for a manifest that is not as it was written, or not in its folder
+ * Lists the complete checkpoints of `root`, oldest first. Folders without a manifest are leftovers,
+ * and are not listed.
+ * @throws CheckpointError for a manifest that was changed, or is not in its folder
  */
 export async function listCheckpoints(root: string): Promise<readonly Checkpoint[]> {
   const found: Checkpoint[] = [];
@@ -81,7 +81,7 @@ export async function listCheckpoints(root: string): Promise<readonly Checkpoint
 export const verifyCheckpoint = ({ directory, manifest }: Checkpoint): Promise<void> =>
   verifyFolder(directory, manifest);
 
-/** Deletes all but the newest `keep` checkpoints, and unfinished ones of crashed writers. */
+/** Deletes all but the newest `keep` checkpoints, and unfinished checkpoints of crashed processes. */
 export async function pruneCheckpoints(root: string, keep: number | undefined): Promise<void> {
   for (const name of await readdirOrEmpty(root)) {
     if (name.endsWith('.tmp')) await rm(path.join(root, name), { recursive: true, force: true });

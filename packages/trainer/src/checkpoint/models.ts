@@ -1,4 +1,4 @@
-/** The models and the state of a trainer, written to a checkpoint and read from it. */
+/** Saves the models and the state of a trainer to a checkpoint, and loads them. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -6,17 +6,17 @@ import type { TrainEngine, ValueEngine } from '@trinity-rft/core/engine';
 import { verifyCheckpoint, type Checkpoint } from './checkpoint.js';
 import type { TrainerState } from '../step/targets.js';
 
-/** Everything that a train step changes. */
+/** Models that a train step changes. */
 export interface TrainedModels {
   readonly engine: TrainEngine;
   readonly critic?: ValueEngine;
 }
 
-/** The critic's folder, next to the files of the policy. */
+/** Folder of the critic, next to the files of the policy. */
 const criticFolder = 'critic';
 const stateFile = 'trainer_state.json';
 
-/** Folder of the critic in a checkpoint; undefined when it was written without one. */
+/** Folder of the critic in a checkpoint; undefined if it has no critic. */
 export async function criticIn(checkpoint: string): Promise<string | undefined> {
   const folder = path.join(checkpoint, criticFolder);
   return (await stat(folder).catch(() => undefined))?.isDirectory() ? folder : undefined;
@@ -40,9 +40,8 @@ export async function saveTrainer(
 
 /**
  * Loads the models from a checkpoint.
- * @throws CheckpointError when a file differs from
- * its digest or the critic is missing
- * @returns the state for the next step
+ * @throws CheckpointError if a file differs from its digest, or the critic is missing
+ * @returns state for the next step
  */
 export async function loadTrainer(
   checkpoint: Checkpoint,
@@ -63,7 +62,10 @@ export async function loadTrainer(
   return readState(checkpoint);
 }
 
-/** A file that the manifest does not name is not ours; one that it names has been verified. */
+/**
+ * Reads the state only if the manifest names its file, because such a file has been verified;
+ * otherwise it is not ours.
+ */
 async function readState({ directory, manifest }: Checkpoint): Promise<TrainerState> {
   if (!manifest.files.some((file) => file.path === stateFile)) return {};
   return JSON.parse(await readFile(path.join(directory, stateFile), 'utf8')) as TrainerState;

@@ -1,11 +1,11 @@
-/** Checks numbers between two parts of the train step: one per token, and finite. */
+/** Checks numbers that are passed between parts of the train step: one per token, and finite. */
 import { EngineError, InvariantError, uid } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Only tokens that `mask` keeps are checked.
- * @throws EngineError naming experience and token of the first number that is not finite,
- * InvariantError when there is not one per token
+ * Checks only the tokens that `mask` keeps.
+ * @throws EngineError naming experience and token of the first number that is not finite;
+ * InvariantError if there is not one number per token
  */
 export function assertFinite(
   batch: Pick<PackedBatch, 'calls' | 'static'>,
@@ -35,7 +35,10 @@ export function assertFinite(
   );
 }
 
-/** Index, or -1. A plain loop: batches have millions of tokens. */
+/**
+ * Index of the first number that is not finite, or -1. A plain loop, because batches have millions
+ * of tokens.
+ */
 function firstNotFinite(values: Float32Array, mask: Uint8Array | undefined): number {
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;

@@ -4,8 +4,8 @@ import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Number of tokens that the engine reads, and, if there are any, of expert calls among the rows of
- * the loss.
+ * Number of tokens that the engine reads, and, if the batch has demonstrations, the number of their
+ * model calls.
  */
 export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
   const experts = expertMask.reduce((sum, bit) => sum + bit, 0);
@@ -16,8 +16,8 @@ export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
 }
 
 /**
- * Names as in Trinity-RFT (`response_length/mean`, `critic/rewards/mean`, …) plus
- * `sample/staleness`. Per model call.
+ * Metrics per model call, with Trinity-RFT's names (`response_length/mean`, `critic/rewards/mean`,
+ * …), and `sample/staleness`.
  */
 export function dataMetrics(
   { calls, static: { actionMask } }: PackedBatch,
@@ -41,7 +41,7 @@ export function dataMetrics(
   return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': cut.length / calls.length };
 }
 
-/** For rollouts the mismatch between sampler and trainer, and the entropy. */
+/** Reports the entropy and, for rollouts, the mismatch between sampler and trainer. */
 export function outputMetrics(
   batch: PackedBatch,
   outputs: ModelOutputs,
@@ -55,8 +55,8 @@ export function outputMetrics(
 }
 
 /**
- * |sampler - trainer| over trained tokens that were sampled and that the trainer computed, as
- * log-probabilities and as probabilities.
+ * |sampler - trainer| over trained tokens that were sampled and whose log-probabilities the trainer
+ * computed, both as log-probabilities and as probabilities.
  */
 function mismatchMetrics(
   { currentLogprobs: logprobs, computed }: ModelOutputs,

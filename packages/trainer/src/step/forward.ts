@@ -12,17 +12,20 @@ import type { PackedBatch } from './pack.js';
 import { recordedPass, sampledEntropy } from './recorded.js';
 import type { Stopwatch } from './stopwatch.js';
 
-/** Per-token numbers are in the layout of the loss, and finite where they are trained on. [N] */
+/**
+ * Outputs of all models. Numbers per token are in the layout of the loss, and finite where tokens
+ * are trained on. [N]
+ */
 export interface ModelOutputs extends OtherOutputs {
   readonly pass: ForwardPass;
   readonly currentLogprobs: Float32Array;
-  /** 1 = computed, 0 = as the sampler recorded it. @default all were computed */
+  /** 1 = computed by the trainer, 0 = recorded by the sampler. @default all are computed */
   readonly computed?: Float32Array;
   readonly entropy?: Float32Array;
   readonly necs?: Float32Array;
 }
 
-/** Outputs of the models beside the policy. */
+/** Outputs of the models other than the policy. */
 interface OtherOutputs {
   readonly refLogprobs?: Float32Array;
   readonly critic?: { readonly pass: ValuePass; readonly values: Float32Array };
@@ -34,7 +37,10 @@ export interface ForwardOptions {
   readonly needs: AlgorithmNeeds;
   readonly step: number;
   readonly time: Stopwatch;
-  /** Given what the other models say: the loss, if it is known before the policy's pass. */
+  /**
+   * Describes the loss, given the outputs of the other models, if it is known before the policy's
+   * forward pass.
+   */
   readonly expected: (others: OtherOutputs) => ExpectedLoss | undefined;
 }
 

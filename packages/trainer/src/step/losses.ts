@@ -1,4 +1,4 @@
-/** The losses of a batch and their gradients, checked before they reach a model. */
+/** The losses of a batch and their gradients, which are checked before models receive them. */
 import {
   runKey,
   type AlgorithmNeeds,
@@ -17,7 +17,7 @@ import type { Targets } from './targets.js';
 const code = 'GRADIENT_NOT_FINITE';
 
 /**
- * Loss of the policy and its gradient, checked.
+ * Loss of the policy and its checked gradient.
  * @throws EngineError naming the first experience whose gradient is not finite
  */
 export function policyLoss(
@@ -57,7 +57,7 @@ const knownInput = (
   expertMask: needs.expertMask ? batch.expertMask : undefined,
 });
 
-/** The loss before the policy's pass, in the layout of the engine. */
+/** Description of the loss before the policy's forward pass, in the layout of the engine. */
 export function expectedLossOf(
   batch: PackedBatch,
   targets: Targets,
@@ -74,8 +74,8 @@ export function expectedLossOf(
 }
 
 /**
- * Consecutive calls of a run have the same number; a copy of a run, which has its key, is another
- * run, and so is every demonstration. [B]
+ * Numbers the runs. Consecutive calls of a run have the same number; a copy of a run, which has the
+ * same key, is a different run, and so is every demonstration. [B]
  */
 function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
   let run = -1;
@@ -88,8 +88,8 @@ function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
 }
 
 /**
- * Loss of the critic and its gradient, checked. There is one update per batch, so the values being
- * trained are those that the advantages were computed from, and clipping has no effect yet.
+ * Loss of the critic and its checked gradient. There is one update per batch, so the values being
+ * trained are those from which the advantages were computed, and clipping has no effect.
  */
 export function criticLoss(
   batch: PackedBatch,

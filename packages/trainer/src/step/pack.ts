@@ -1,4 +1,4 @@
-/** Packs experiences for the engine and for the loss: rows one after the other, with offsets. */
+/** Packs experiences for the engine and for the loss: rows are concatenated, with offsets. */
 import {
   type Experience,
   type LossInput,
@@ -15,45 +15,42 @@ import { assertComplete, type Requirements } from './requirements.js';
 export interface PackedCall {
   readonly experience: Experience;
   readonly span: CallSpan;
-  /** Its first token in the layout of the loss. */
+  /** Index of its first token in the layout of the loss. */
   readonly start: number;
-  /** One past its last token in the layout of the loss. */
+  /** Index after its last token in the layout of the loss. */
   readonly end: number;
-  /** Its first token among the response tokens of the engine. */
+  /** Index of its first token among the engine's response tokens. */
   readonly engineStart: number;
 }
 
 /**
- * The engine reads one row per experience; the loss sees one row per model call. An experience with
- * several calls therefore trains exactly as its calls would one by one, whatever the loss
- * does with rows: the context between calls is not in its input.
+ * A batch in two layouts: the engine reads one row per experience; the loss sees one row per model
+ * call. An experience with several calls therefore trains exactly as separate calls would, whatever
+ * the loss does with rows: the context between calls is not part of the loss input.
  */
 export interface PackedBatch {
   readonly tokens: TokenBatch;
-  /** Those rows. */
+  /** Experiences in the engine's row order. */
   readonly experiences: readonly Experience[];
-  /** Rows of the loss. */
+  /** Model calls, in the row order of the loss. */
   readonly calls: readonly PackedCall[];
-  /** Everything of {@link LossInput} that the experiences themselves say. */
+  /** The part of {@link LossInput} that comes from the experiences themselves. */
   readonly static: Pick<LossInput, 'offsets' | 'actionMask' | 'oldLogprobs' | 'advantages'>;
-  /** 1 = trained and sampled by the policy: `actionMask` without the rows of experts. [N] */
+  /** 1 = trained on and sampled by the policy: `actionMask` without the rows of experts. [N] */
   readonly sampledMask: Uint8Array;
   /** 1 = a demonstration. [B] */
   readonly expertMask: Uint8Array;
-  /**
-   * A per-token field of the experiences in the layout of the loss, 0 where an experience has none.
-   * [N]
-   */
+  /** A per-token field of the experiences in the layout of the loss; 0 for experiences without it. [N] */
   column(read: (experience: Experience) => Float32Array | undefined): Float32Array;
-  /** Numbers of the engine's response tokens, in the layout of the loss. */
+  /** Converts numbers per response token from the layout of the engine to that of the loss. */
   toLoss(values: Float32Array): Float32Array;
-  /** Gradients of the loss, in the layout of the engine; 0 between calls. */
+  /** Converts gradients of the loss to the layout of the engine; 0 between calls. */
   toEngine(gradients: Float32Array): Float32Array;
 }
 
 /**
- * @throws BufferError naming an experience that lacks what is required, InvariantError naming one
- * whose arrays are not aligned
+ * @throws BufferError naming an experience that lacks a required field; InvariantError naming one
+ * whose arrays are misaligned
  */
 export function packBatch(
   experiences: readonly Experience[],
@@ -111,7 +108,7 @@ function tokenRow({ tokens, promptLength, temperature }: Experience): TokenBatch
   return { tokens, promptLength, temperature: temperature > 0 ? temperature : 1 };
 }
 
-/** Action masks of the given calls, 0 elsewhere. [N] */
+/** Action masks of the given calls; 0 for all others. [N] */
 function maskOf(calls: readonly PackedCall[], total: number): Uint8Array {
   const mask = new Uint8Array(total);
   for (const { experience, span, start } of calls)

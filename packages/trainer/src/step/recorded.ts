@@ -1,4 +1,7 @@
-/** Log-probabilities that the sampler recorded, in place of a forward pass that would compute the same again. */
+/**
+ * Uses log-probabilities that the sampler recorded instead of a forward pass, if the pass would
+ * compute the same values.
+ */
 import {
   type AlgorithmNeeds,
   type Experience,
@@ -12,25 +15,29 @@ import type { PackedBatch } from './pack.js';
 export interface RecordedOptions {
   readonly engine: TrainEngine;
   readonly needs: AlgorithmNeeds;
-  /** From 1. */
+  /** Train step, from 1. */
   readonly step: number;
 }
 
-/** A pass of which only some rows were computed. */
+/** A pass of which only some rows were computed; the others are recorded. */
 export interface RecordedPass {
   readonly pass: ForwardPass;
   /** 1 = a response token that was computed, in the layout of the engine. [N] */
   readonly computed: Float32Array;
 }
 
-/** One row in so many is computed all the same: in the course of the steps, each in its turn. */
+/** One in this number of rows is computed anyway, as a check; different rows at each step. */
 const checkedEvery = 16;
-/** Sampler and trainer of the embedded engine agree to 1e-5 where their kernels sum differently. */
+/**
+ * Largest allowed difference. Sampler and trainer of the embedded engine agree to 1e-5 if their
+ * kernels sum in different order.
+ */
 const tolerance = 1e-4;
 
 /**
- * The pass of a batch of which the engine would compute what its sampler reported. A sample of the rows is computed and compared;
- * entropies that are only reported are those of the sample, and their mean elsewhere.
+ * The pass of a batch for which the engine would compute the values that its sampler recorded;
+ * undefined for other batches. A sample of the rows is computed and compared. Entropies that are
+ * only reported are computed for the sample, and set to its mean elsewhere.
  * @throws EngineError naming an experience whose log-probabilities differ
  */
 export async function recordedPass(
@@ -60,8 +67,8 @@ export async function recordedPass(
 }
 
 /**
- * Entropies that are only reported, of a pass over all rows: also those of the sample, so that a run
- * reports the same numbers whether its process knows what was drawn or not.
+ * Reduces entropies that are only reported to those of the sample, after a pass over all rows, so
+ * that a run reports the same numbers with and without recorded log-probabilities.
  */
 export function sampledEntropy(
   batch: PackedBatch,
@@ -79,7 +86,7 @@ export function sampledEntropy(
 interface Row {
   readonly index: number;
   readonly experience: Experience;
-  /** Its first response token in the layout of the engine. */
+  /** Index of its first response token in the layout of the engine. */
   readonly start: number;
   readonly end: number;
 }
@@ -99,7 +106,7 @@ function sampleOf(rows: readonly Row[], step: number): readonly Row[] {
   return trained.filter((_, i) => i % every === step % every);
 }
 
-/** The engine's sampler drew every trained token with the weights that are being trained. */
+/** True if the engine's own sampler drew every trained token with the weights that are being trained. */
 function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
   return calls.every(({ experience, span: { start, end, policyVersion } }) => {
     const { tokens, promptLength, actionMask } = experience;
@@ -110,7 +117,7 @@ function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
   });
 }
 
-/** Numbers of the sample, one row after the other, in their places, and their mean elsewhere. [N] */
+/** Places the numbers of the sample at their rows, and their mean elsewhere. [N] */
 function spread(
   numbers: Float32Array,
   { rows, sample }: { readonly rows: readonly Row[]; readonly sample: readonly Row[] },
@@ -121,7 +128,7 @@ function spread(
   return all;
 }
 
-/** Over the trained tokens of rows that lie one after the other. */
+/** Mean over the trained tokens of consecutive rows. */
 function meanOf(numbers: Float32Array, rows: readonly Row[]): number {
   const mask = rows.flatMap(({ experience }) => [...experience.actionMask]);
   const trained = numbers.filter((_, i) => mask[i] === 1);

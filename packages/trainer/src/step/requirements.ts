@@ -1,19 +1,22 @@
-/** Requirements of an algorithm on the experiences of a batch, checked before anything is computed. */
+/** Fields that an algorithm requires of the experiences of a batch; checked before anything is computed. */
 import { type Experience, BufferError, taskKey, uid, isExpert } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 
-/** All default to false. */
+/** All fields default to false. */
 export interface Requirements {
-  /** Computed where groups are whole: in the explorer. */
+  /**
+   * True if experiences must have advantages, which the explorer computes, because it sees whole
+   * groups.
+   */
   readonly advantages?: boolean;
-  /** One per call or one per token. */
+  /** True if each call or each token must have a reward. */
   readonly rewards?: boolean;
   readonly teacherLogprobs?: boolean;
-  /** Chosen and rejected answers of one prompt alternate. */
+  /** True if chosen and rejected answers to the same prompt must alternate. */
   readonly pairs?: boolean;
 }
 
-/** Where the trainer computes the advantages, it requires what they are computed from instead. */
+/** If the trainer computes the advantages, their inputs are required instead. */
 export function requirementsOf({
   batchAdvantage,
   needs,
@@ -28,7 +31,7 @@ export function requirementsOf({
   };
 }
 
-/** @throws BufferError naming the first experience that lacks something required */
+/** @throws BufferError naming the first experience that lacks a required field */
 export function assertComplete(
   experiences: readonly Experience[],
   requirements: Requirements,
@@ -60,7 +63,7 @@ export function assertComplete(
   if (requirements.pairs) assertPairs(experiences);
 }
 
-/** Chosen before rejected, both about the same task and after the same prompt. */
+/** Checks that each chosen answer is followed by the rejected one for the same task and prompt. */
 function assertPairs(experiences: readonly Experience[]): void {
   for (const [row, chosen] of experiences.entries()) {
     if (row % 2 === 1) continue;

@@ -1,20 +1,24 @@
-/** Proof that sampler and trainer have the same weights: log-probabilities of drawn tokens by both. */
+/**
+ * Verifies that sampler and trainer have the same weights, by comparing log-probabilities of
+ * sampled tokens.
+ */
 import { type Metrics, SyncError } from '@trinity-rft/core';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Healthy pairs of bfloat16 programs differ by 0.003 to 0.015 nats on average, with an effective
- * sample size above 0.998 and single tokens by at most 0.2; another model by 2.9, in both directions. A
- * sampler that draws from a part of the vocabulary (top_p, top_k, a grammar) never gives a token less
- * than the trainer does.
+ * Limits of the difference. Matching weights in two bfloat16 programs differ by 0.003 to 0.015 nats
+ * on average, with an effective sample size above 0.998, and single tokens by at most 0.2; a
+ * different model differs by 2.9, in both directions. A sampler that draws from a part of the
+ * vocabulary (top_p, top_k, a grammar) never gives a token a lower probability than the trainer.
  */
 const limits = { meanNats: 0.1, effectiveShare: 0.9, leastTokens: 64, likelierNats: 0.5 } as const;
 
 /**
- * Over tokens of the newest weights, those after train step `step - 1`: `training/rollout_ess`, the
- * effective sample size (sum w)^2 / (n sum w^2) of w = p_trainer / p_sampler. [0, 1]
- * @throws SyncError when the difference is that of other weights
+ * Reports, over tokens sampled by the newest weights (those after train step `step - 1`),
+ * `training/rollout_ess`: the effective sample size (sum w)^2 / (n sum w^2) of w = p_trainer /
+ * p_sampler. [0, 1]
+ * @throws SyncError if the difference is too large for the same weights
  */
 export function assertSamePolicy(
   batch: PackedBatch,
@@ -45,7 +49,7 @@ export function assertSamePolicy(
   return { 'training/rollout_ess': share };
 }
 
-/** Scaled by the largest weight, so that nothing overflows. */
+/** Divides by the largest weight, so that nothing overflows. */
 function effectiveShare(logs: readonly number[]): number {
   const largest = logs.reduce((most, value) => Math.max(most, value), -Infinity);
   let sum = 0;

@@ -1,10 +1,10 @@
-/** Times the parts of a train step. */
+/** Measures the duration of the parts of a train step. */
 import type { Clock, Metrics } from '@trinity-rft/core';
 
 export interface Stopwatch {
-  /** Waits for `work`; adds its seconds to `time/<name>`. */
+  /** Awaits `work`, and adds its seconds to `time/<name>`. */
   <T>(name: string, work: Promise<T>): Promise<T>;
-  /** Seconds of every part, and `time/train_step` since the stopwatch was created. */
+  /** Seconds of every part, and `time/train_step`, the time since the stopwatch was created. */
   metrics(): Metrics;
 }
 

@@ -4,17 +4,18 @@ import type { PackedBatch } from './pack.js';
 import type { Targets } from './targets.js';
 
 interface TargetMetricsOptions {
-  /** Values by the critic. [N] */
+  /** Values of the critic. [N] */
   readonly values?: Float32Array;
   readonly repeatTimes: number;
 }
 
 /**
- * Over trained tokens: `critic/{advantages,returns,values}/{mean,max,min}` and
+ * Metrics over trained tokens: `critic/{advantages,returns,values}/{mean,max,min}` and
  * `critic/vf_explained_var`; over calls: `critic/{score,rewards}/{mean,max,min}`, before and after
- * the KL penalty, and `sample/zero_advantage_ratio`. If advantages are computed from the batch, also
- * `sample/partial_group_count`: tasks with fewer runs in it than `repeatTimes`. Such runs are
- * compared only with the rest of their group in the batch: make the batch a multiple of whole groups.
+ * the KL penalty, and `sample/zero_advantage_ratio`. If advantages are computed from the batch,
+ * also `sample/partial_group_count`: tasks with fewer runs in the batch than `repeatTimes`. Their
+ * runs are compared only with the part of their group that is in the batch; to avoid that, make the
+ * batch a multiple of whole groups.
  */
 export function targetMetrics(
   batch: PackedBatch,
@@ -50,7 +51,7 @@ function sumsOf(
   }));
 }
 
-/** Mean, max and min over the tokens that the mask keeps; nothing when it keeps none. */
+/** Mean, max and min over the tokens that the mask keeps; empty if it keeps none. */
 function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metrics {
   let [count, sum, max, min] = [0, 0, -Infinity, Infinity];
   for (let i = 0; i < values.length; i++) {
@@ -66,7 +67,7 @@ function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metri
     : { [`${name}/mean`]: sum / count, [`${name}/max`]: max, [`${name}/min`]: min };
 }
 
-/** Share of calls without a trained token whose advantage is not 0. */
+/** Share of calls in which no trained token has an advantage other than 0. */
 function zeroAdvantages({ calls }: PackedBatch, { advantages, actionMask }: Targets): Metrics {
   const flat = calls.filter(({ start, end }) => {
     for (let i = start; i < end; i++) if (actionMask[i] && advantages[i] !== 0) return false;
@@ -76,8 +77,8 @@ function zeroAdvantages({ calls }: PackedBatch, { advantages, actionMask }: Targ
 }
 
 /**
- * 1 - var(returns - values) / var(returns): 1 = perfect, 0 = no better than the mean. Left
- * out for equal returns.
+ * 1 - var(returns - values) / var(returns): 1 = perfect, 0 = no better than the mean. Omitted if
+ * all returns are equal.
  */
 function explainedVariance(values: Float32Array, returns: Float32Array, mask: Uint8Array): Metrics {
   const errors = variance(mask, (i) => returns[i]! - values[i]!);

@@ -1,4 +1,4 @@
-/** The targets of a batch: advantages and returns, stored with the experiences or computed. */
+/** Targets of a batch: advantages and returns, either stored with the experiences or computed here. */
 import {
   runKey,
   type Eid,
@@ -17,18 +17,18 @@ import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
 import type { ModelOutputs } from './forward.js';
 
-/** Passed from one train step to the next, in addition to weights. Plain JSON. */
+/** State that one train step passes to the next, in addition to weights. Plain JSON. */
 export interface TrainerState {
   /** Coefficient of an adaptive KL penalty. */
   readonly klCoefficient?: number;
 }
 
 export interface Targets {
-  /** Tokens that are trained. [N] */
+  /** 1 = the token is trained on. [N] */
   readonly actionMask: Uint8Array;
   /** [N] */
   readonly advantages: Float32Array;
-  /** Present if the advantages were computed here. [N] */
+  /** Targets of the critic; present if the advantages were computed here. [N] */
   readonly returns?: Float32Array;
   /** Token rewards before the KL penalty; present if the advantages were computed here. [N] */
   readonly scores?: Float32Array;
@@ -38,11 +38,12 @@ export interface Targets {
   readonly metrics: Metrics;
 }
 
-/** Inputs of the targets: not the log-probabilities of the policy. */
+/** Inputs of the targets, which exclude the log-probabilities of the policy. */
 type TargetOutputs = Pick<ModelOutputs, 'entropy' | 'necs' | 'refLogprobs' | 'critic'>;
 
 /**
- * KL penalty, then advantages; or the advantages that the experiences bring.
+ * Applies the KL penalty and computes the advantages; or takes the advantages stored with the
+ * experiences.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export function targetsOf(
@@ -79,8 +80,8 @@ export function targetsOf(
 }
 
 /**
- * One array per experience of the batch, NaN where a token was not trained on. Undefined where the
- * experiences bring their advantages.
+ * Advantages that were computed here: one array per experience of the batch, NaN where a token was
+ * not trained on. Undefined if they were stored with the experiences.
  */
 export function usedAdvantages(
   batch: PackedBatch,
@@ -103,7 +104,7 @@ export function usedAdvantages(
   return [...own.values()];
 }
 
-/** Rows of experts are masked: no advantages are computed for demonstrations. */
+/** Masks demonstrations, for which no advantages are computed. */
 function advantageInput(
   batch: PackedBatch,
   { entropy, necs, refLogprobs, critic }: TargetOutputs,
@@ -132,9 +133,9 @@ function advantageInput(
 }
 
 /**
- * A critic never learns the value of masked tokens. Each gets the value of the next trained token,
- * 0 after the last: what the policy will get from there, so that masked tokens neither gain nor
- * lose. [N]
+ * Fills in values for masked tokens, which a critic never learns. Each gets the value of the next
+ * trained token, or 0 after the last one: the reward expected from there, so that masked tokens
+ * neither gain nor lose. [N]
  */
 function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch): Float32Array {
   const out = values.slice();
@@ -148,7 +149,7 @@ function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch)
   return out;
 }
 
-/** `info.reward_baseline` of each row, if every sampled row has it. [B] */
+/** `info.reward_baseline` of each row; undefined unless every sampled row has it. [B] */
 function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefined {
   const baselines = calls.map(({ experience }, row) =>
     expertMask[row] ? 0 : experience.info['reward_baseline'],
@@ -158,7 +159,7 @@ function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefin
     : undefined;
 }
 
-/** Rewards per token where an experience has them; else the call's reward on its last token. [N] */
+/** Rewards per token if an experience has them; otherwise the call's reward on its last token. [N] */
 function rewardsOf(batch: PackedBatch): Float32Array {
   const rewards = batch.column((experience) => experience.tokenRewards);
   for (const { experience, span, start, end } of batch.calls)
@@ -166,7 +167,7 @@ function rewardsOf(batch: PackedBatch): Float32Array {
   return rewards;
 }
 
-/** A number per key, in order of first appearance. [B] */
+/** Assigns a number to each key, in order of first appearance. [B] */
 function numbersOf({ calls }: PackedBatch, keyOf: (eid: Eid) => string): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(calls, ({ experience }) => {
@@ -177,7 +178,7 @@ function numbersOf({ calls }: PackedBatch, keyOf: (eid: Eid) => string): Int32Ar
   });
 }
 
-/** The samples that the advantage function kept, and all demonstrations. */
+/** Keeps the sampled tokens that the advantage function kept, and all demonstrations. */
 function keptMask(
   { static: { actionMask }, sampledMask }: PackedBatch,
   { actionMask: kept }: AdvantageOutput,

@@ -1,4 +1,7 @@
-/** One train step. It knows neither the algorithm (it gets functions) nor the engine (it gets verbs). */
+/**
+ * One train step. It depends on neither the algorithm (which it receives as functions) nor the
+ * engine (which it calls by its interface).
+ */
 import { type Clock, type Metrics, InvariantError } from '@trinity-rft/core';
 import type { TrainEngine, ValueEngine, OptimizerOptions } from '@trinity-rft/core/engine';
 import { prefixMetrics, type Algorithm } from '@trinity-rft/core/internal';
@@ -20,16 +23,16 @@ export interface TrainStepOptions {
   readonly critic?: CriticStep;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly optimizer: OptimizerOptions;
-  /** From 1. */
+  /** Train step, from 1. */
   readonly step: number;
-  /** State after the previous step. @default that of a new trainer */
+  /** State after the previous step. @default the state of a new trainer */
   readonly state?: TrainerState;
   readonly maxResponseTokens?: number;
-  /** Runs per task, to count groups that are only partly in the batch. @default 1 */
+  /** Number of runs per task, to count groups that are only partly in the batch. @default 1 */
   readonly repeatTimes?: number;
   /**
-   * Rollouts are sampled by another program with the weights of this trainer: those of the newest
-   * weights prove it.
+   * True if another program samples rollouts with the weights of this trainer, which is then
+   * verified on the rollouts of the newest weights.
    * @default false
    */
   readonly isLive?: boolean;
@@ -39,20 +42,20 @@ export interface TrainStepOptions {
 export interface CriticStep {
   readonly engine: ValueEngine;
   readonly optimizer: OptimizerOptions;
-  /** The policy is updated from this step on, the critic at every step. @default 0 */
+  /** First step at which the policy is updated; the critic is updated at every step. @default 0 */
   readonly warmupSteps?: number;
 }
 
 export interface TrainStepResult {
   readonly metrics: Metrics;
-  /** For the next step. */
+  /** State for the next step. */
   readonly state: TrainerState;
 }
 
 /**
- * Pack, forward, advantages, losses, update policy, update critic, acknowledge. The lease is released
- * when anything before the acknowledgement fails, even if the policy has been updated already. A batch without a trained token updates nothing and is
- * used up.
+ * Pack, forward, advantages, losses, update policy, update critic, acknowledge. The lease is
+ * released if anything before the acknowledgement fails, even if the policy has already been
+ * updated. A batch without a trained token is used up without an update.
  */
 export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
   assertCritic(options);
