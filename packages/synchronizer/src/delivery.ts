@@ -1,4 +1,4 @@
-/** Moves weights, one version at a time, where trainer and explorer do not meet. */
+/** Moves weights from trainer to explorer in the styles without a rendezvous, one version at a time. */
 import { SyncError } from '@trinity-rft/core';
 import { publication, settledUpTo, type TrainFacts } from './rules/train.js';
 import type { Weights } from './rules/settings.js';
@@ -6,18 +6,21 @@ import type { DrivenParts } from './sync-parts.js';
 
 export interface Delivery {
   /**
-   * Trainer side, between two train steps: publishes what the rules say. Nothing while the explorer
-   * fetches, because the new version would replace what it fetches.
+   * Trainer side, between two train steps: publishes weights if the rules require it. Does nothing
+   * while the explorer fetches weights, because a new version would replace the one being fetched.
    */
   publishIfDue(): Promise<void>;
-  /** Explorer side: takes what is newest. */
+  /** Explorer side: switches to the newest weights. */
   adopt(): Promise<void>;
   /**
-   * Publishes what is due and, in the style `fully_async`, hands it to the sampler, without waiting for
-   * it; what goes wrong rejects the next call.
+   * Publishes weights that are due and, in the style `fully_async`, passes them to the sampler,
+   * without waiting for it; a failure rejects the next call.
    */
   moveSoon(): void;
-  /** Takes what is newest, and runs `work` with it: nothing is published or taken meanwhile. */
+  /**
+   * Switches to the newest weights and runs `work` with them: meanwhile no weights are published or
+   * adopted.
+   */
   hold<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
  * The styles `explorer_driven`, `trainer_driven` and `fully_async`: the trainer never waits for the
- * explorer, and the explorer waits only for an answer, or where a staleness bound holds it back.
+ * explorer, and the explorer waits only for the trainer's answer, or if a staleness bound requires
+ * it.
  */
 import { exploreTurn, exploreUpTo, type ExploreTurn } from './rules/explore.js';
 import { boundaryBefore } from './rules/settings.js';
@@ -71,11 +72,11 @@ function outcomeOf(updated: boolean, arrived: boolean, { state }: DrivenParts): 
 
 interface Turns extends Wanted {
   readonly turn: () => ExploreTurn;
-  /** Asked at each deadline. */
+  /** Called at each deadline; true if exploring may continue with the old weights. */
   readonly mayGoOn: () => boolean;
 }
 
-/** False when a deadline has ended the wait. */
+/** Resolves with false if a deadline has ended the wait. */
 async function waitFor(
   { state, gate, settings, clock, logger }: DrivenParts,
   delivery: Delivery,

@@ -1,9 +1,9 @@
 /**
- * The style `fixed`, a rendezvous in units of explore steps: at a boundary the explorer waits until
- * the trainer has used up everything that was explored before (except the last `syncOffset` steps),
- * and takes the weights of that moment; until then the trainer gets nothing later. Which version an
- * explore step sees therefore depends neither on who is faster nor on how many train steps an
- * explore step makes, and a resumed run meets at the same points.
+ * The style `fixed`, a rendezvous in units of explore steps. At a boundary the explorer waits until
+ * the trainer has used up all earlier experiences (except those of the last `syncOffset` steps),
+ * and takes the weights of that moment; until then the trainer receives no later experiences. The
+ * weights that an explore step uses therefore depend neither on the speed of the two sides nor on
+ * the number of train steps per explore step, and a resumed run has the same boundaries.
  */
 import { isBoundary, type Weights } from './rules/settings.js';
 import { hasNewerWeights, type Style, type SyncParts, type SyncResult } from './sync-parts.js';
@@ -45,7 +45,10 @@ async function exploreBoundary(
   return { outcome, version: state.explorerVersion };
 }
 
-/** False: it still trains at the deadline, and no bound forbids to continue. */
+/**
+ * Resolves with false if the trainer is still training at the deadline, and no bound forbids the
+ * explorer to continue.
+ */
 async function trainerIsIdle(parts: SyncParts, signal: AbortSignal | undefined): Promise<boolean> {
   const { state, gate, settings, clock, logger } = parts;
   const { syncTimeoutMs: timeoutMs, maxStaleness } = settings;

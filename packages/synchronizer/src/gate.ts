@@ -1,22 +1,22 @@
-/** Waits for a condition over shared state: woken by events, bounded by a deadline, never polling. */
+/** Waits for a condition over shared state: woken by events and limited by a deadline, without polling. */
 import { type Clock, CancelledError, SyncError } from '@trinity-rft/core';
 
 interface WaitOptions {
-  /** For messages: "new weights from the trainer". */
+  /** Noun phrase for messages: "new weights from the trainer". */
   readonly what: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly signal?: AbortSignal;
 }
 
-/** Changes of the state call `notify`; waiters evaluate their condition again each time. */
+/** Callers that change the state call `notify`; each waiter then evaluates its condition again. */
 export interface Gate {
   notify(): void;
-  /** All waits, now and later, reject with `error`. */
+  /** Makes all present and later waits reject with `error`. */
   fail(error: Error): void;
   /**
-   * Resolves true once `condition` is true, false when the deadline passes first.
-   * @throws the failure, or CancelledError on abort
+   * Resolves with true once `condition` is true, with false if the deadline passes first.
+   * @throws the error passed to `fail`, or CancelledError on abort
    */
   wait(condition: () => boolean | Promise<boolean>, options: WaitOptions): Promise<boolean>;
 }

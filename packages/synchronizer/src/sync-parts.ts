@@ -1,40 +1,40 @@
-/** Settings, state and transport, which the sync styles share. */
+/** Settings, state and transport, which all sync styles use. */
 import type { Clock, Logger } from '@trinity-rft/core';
 import type { Gate } from './gate.js';
 import type { DrivenRules } from './rules/explore.js';
 import type { SyncRules, Weights } from './rules/settings.js';
 
-/** When both sides meet, by the names of a configuration's section `synchronizer`. */
+/** Settings of the synchronization, with the names of the configuration's section `synchronizer`. */
 export interface SynchronizerSettings extends SyncRules {
   /**
-   * Longest wait for the other side; then it is reported, and where no bound forbids it, both
-   * continue and meet the next time.
+   * Longest wait for the other side in milliseconds. After it, a warning is logged; both sides then
+   * continue until the next synchronization point, unless a bound forbids it.
    */
   readonly syncTimeoutMs: number;
 }
 
-/** How weights get from the trainer to the explorer. */
+/** Moves weights from the trainer to the explorer. */
 export interface WeightTransport {
   /**
-   * Trainer side: makes the current weights available as `version`, which has used up every explore
+   * Trainer side: makes the current weights available as `version`. They have used up every explore
    * step up to `exploredUpTo`.
    */
   publish(version: number, exploredUpTo: number): Promise<void>;
-  /** Explorer side: uses the weights published last, which are `version`. */
+  /** Explorer side: switches to the weights published last, which have this version. */
   adopt(version: number): Promise<void>;
 }
 
 export interface SynchronizerOptions {
   readonly settings: SynchronizerSettings;
   readonly transport: WeightTransport;
-  /** True when the trainer waits for experiences that are not there. Asked only while it waits. */
+  /** True if the trainer waits for experiences that do not exist yet. Called only while it waits. */
   readonly starved: () => boolean;
   /**
-   * The oldest explore step that has experiences which are neither trained on nor discarded;
-   * undefined when there is none.
+   * The oldest explore step with experiences that are neither trained on nor discarded; undefined
+   * if there is none.
    */
   readonly oldestUnused: () => number | undefined;
-  /** The trainer gets no experiences of later explore steps. */
+  /** Withholds experiences of later explore steps from the trainer. */
   readonly releaseUpTo: (exploreStep: number) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -44,25 +44,25 @@ export type SyncOutcome = 'updated' | 'unchanged' | 'starved' | 'timeout' | 'tra
 
 export interface SyncResult {
   readonly outcome: SyncOutcome;
-  /** Version that the explorer uses from here on. */
+  /** Version that the explorer uses from now on. */
   readonly version: number;
 }
 
-/** Versions are numbers of train steps; -1: none yet. */
+/** Versions are numbers of train steps; -1 if there are no weights yet. */
 export interface SyncState {
   trainStep: number;
-  /** That the explorer uses, or used when the run was stopped. */
+  /** Version that the explorer uses, or used when the run was stopped. */
   explorerVersion: number;
   published: Weights;
-  /** That the sampler has. */
+  /** Weights that the sampler has. */
   inUse: Weights;
-  /** In the style `fixed`: explore step after which the explorer meets the trainer next. */
+  /** In the style `fixed`: explore step after which the next synchronization point is. */
   boundary: number;
-  /** In the other styles: the meeting point at which the explorer took weights last. */
+  /** In the other styles: synchronization point at which the explorer last took weights. */
   metAt: number;
   /** The last explore step whose experiences are stored. */
   exploredUpTo: number;
-  /** The explore step that the explorer waits to begin. */
+  /** The explore step that the explorer waits to begin; undefined if it does not wait. */
   wanted: number | undefined;
   trainerRuns: boolean;
   trainerWaits: boolean;
@@ -73,29 +73,29 @@ export interface SyncParts extends SynchronizerOptions {
   readonly state: SyncState;
 }
 
-/** In every style but `fixed`. */
+/** Parts of every style except `fixed`. */
 export interface DrivenParts extends SyncParts {
   readonly settings: SynchronizerSettings & DrivenRules;
 }
 
-/** Actions of the two sides when they meet. */
+/** Actions of the two sides at a synchronization point. */
 export interface Style {
   start(): void;
-  /** True when weights move between explore step `step` and the next one. */
+  /** True if weights move between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
-  /** Between explore step `step` and the next one. */
+  /** Called between explore step `step` and the next one. */
   exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;
-  /** After `state.trainStep` has moved. */
+  /** Called after `state.trainStep` has changed. */
   trainStepDone(signal?: AbortSignal): Promise<void>;
-  /** Where weights move while runs are in flight. */
+  /** Present if weights move while runs are in flight. */
   readonly streaming?: Streaming;
-  /** Runs `work` with weights that do not move. */
+  /** Runs `work` with weights that do not change. */
   withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves when no weights are on their way. */
+  /** Resolves when no weights are being moved. */
   close(): Promise<void>;
 }
 
-/** Exploring without meeting points: weights move while runs are in flight. */
+/** Exploring without synchronization points: weights move while runs are in flight. */
 export interface Streaming {
   mayBegin(step: number): boolean;
   /** Resolves when explore step `step` may begin. */

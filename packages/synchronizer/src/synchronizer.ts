@@ -1,4 +1,4 @@
-/** When weights move: the meeting points of a trainer and an explorer. */
+/** Synchronizes a trainer and an explorer: determines when weights move. */
 import { createGate } from './gate.js';
 import { usedUpTo } from './delivery.js';
 import { drivenStyle } from './driven-style.js';
@@ -12,13 +12,13 @@ import {
   type SyncState,
 } from './sync-parts.js';
 
-/** Where both sides stand. */
+/** Progress of both sides at the start. */
 interface SyncStart {
   /** Version of the weights of trainer and sampler. */
   readonly trainStep: number;
   /** Version that the explorer last used. */
   readonly explorerVersion: number;
-  /** Explore step after which the explorer meets the trainer next; the style `fixed` only. */
+  /** Explore step after which the next synchronization point is; for the style `fixed` only. */
   readonly boundary: number;
   /** The last explore step whose experiences are stored. @default 0 */
   readonly exploredUpTo?: number;
@@ -26,31 +26,34 @@ interface SyncStart {
 
 export interface Synchronizer {
   start(at: SyncStart): Promise<void>;
-  /** True when weights move between explore step `step` and the next one, with no run in flight. */
+  /** True if weights move between explore step `step` and the next one, with no run in flight. */
   isBoundary(step: number): boolean;
   /**
-   * Explorer, between explore step `step` and the next one, with no run in flight: waits for its turn
-   * and switches weights.
+   * Called by the explorer between explore step `step` and the next one, with no run in flight:
+   * waits for the trainer if necessary, and switches weights.
    */
   exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;
-  /** In the style `fully_async`, which has no boundaries. */
+  /** Present in the style `fully_async`, which has no synchronization points. */
   readonly streaming?: Streaming;
-  /** Explorer: runs `work`, such as an evaluation, with weights that do not move. */
+  /** Called by the explorer: runs `work`, such as an evaluation, with weights that do not change. */
   withSteadyWeights<T>(work: () => Promise<T>): Promise<T>;
-  /** Explorer, in order: the experiences of explore step `step` are stored. */
+  /** Called by the explorer, in order, when the experiences of explore step `step` are stored. */
   exploreStepStored(step: number): void;
-  /** Trainer, after each train step: publishes if it is time. */
+  /** Called by the trainer after each train step: publishes weights if they are due. */
   trainStepDone(step: number, signal?: AbortSignal): Promise<void>;
-  /** Trainer, around waiting for experiences. */
+  /** Called by the trainer before and after it waits for experiences. */
   setTrainerWaiting(waiting: boolean): void;
   trainerStopped(): void;
-  /** One side failed: the waits of the other side reject with this cause. */
+  /** Reports that one side failed: waits of the other side reject with this cause. */
   fail(error: Error): void;
-  /** Resolves when no weights are on their way. */
+  /** Resolves when no weights are being moved. */
   close(): Promise<void>;
 }
 
-/** Says when explorer and trainer wait for each other, by the style of `options.settings`. */
+/**
+ * Creates the synchronizer for the style of `options.settings`, which decides when explorer and
+ * trainer wait for each other.
+ */
 export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
   const { settings, transport } = options;
   const none = { version: -1, exploredUpTo: 0 };

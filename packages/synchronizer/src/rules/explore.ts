@@ -1,28 +1,34 @@
-/** Decides whether an explore step may begin, with which weights, or what it waits for. */
+/** Decides if an explore step may begin, with which weights, or what it must wait for. */
 import { boundaryBefore, type SyncRules, type SyncStyle, type Weights } from './settings.js';
 
 /** The styles in which the trainer never waits for the explorer. */
 type DrivenStyle = Exclude<SyncStyle, 'fixed'>;
 export type DrivenRules = SyncRules & { readonly syncStyle: DrivenStyle };
 
-/** Facts known to an explorer that is about to begin an explore step. */
+/** Facts that an explorer knows when it is about to begin an explore step. */
 export interface ExploreFacts {
-  /** Weights that its sampler has. */
+  /** Weights that the explorer's sampler uses. */
   readonly inUse: Weights;
-  /** The newest. */
+  /** The newest published weights. */
   readonly published: Weights;
-  /** The meeting point at which the explorer took weights, or was told that there are none. */
+  /**
+   * Synchronization point at which the explorer last took weights, or learned that there were no
+   * newer ones.
+   */
   readonly metAt: number;
   /**
-   * In the style `explorer_driven`: the trainer has been between two train steps since the explorer
-   * asked, or has ended.
+   * In the style `explorer_driven`: true if the trainer has been between two train steps since the
+   * explorer asked, or has ended.
    */
   readonly answered: boolean;
 }
 
 export type ExploreTurn = Ready | { readonly kind: 'wait'; readonly what: string };
 
-/** At once with the weights in use (`begin`), or once the explorer has taken these (`take`). */
+/**
+ * The explore step may begin with the weights in use (`begin`), or once the explorer has taken
+ * these weights (`take`).
+ */
 interface Ready {
   readonly kind: 'begin' | 'take';
   readonly weights: Weights;
@@ -35,7 +41,10 @@ export function exploreTurn(rules: DrivenRules, step: number, facts: ExploreFact
 
 type Turn = (rules: DrivenRules, step: number, facts: ExploreFacts) => ExploreTurn;
 
-/** A version in use may have been published again since, when it had used up more. */
+/**
+ * Keeps the weights in use. Their version may have been published again after it had used up more
+ * explore steps.
+ */
 function keep({ inUse, published }: ExploreFacts): Ready {
   return { kind: 'begin', weights: published.version === inUse.version ? published : inUse };
 }
@@ -61,7 +70,7 @@ const turns: Readonly<Record<DrivenStyle, Turn>> = {
   fully_async: (_rules, _step, facts) => takeIfNewer(facts),
 };
 
-/** Where the weights would be too old, newer ones are taken, wherever the meeting points are. */
+/** Takes newer weights if the present ones would be too old, regardless of synchronization points. */
 function withinBound(
   rules: DrivenRules,
   step: number,

@@ -1,40 +1,45 @@
-/** When weights move: the settings of a run, by the names of a configuration. */
+/** Settings that determine when weights move, with the names of the configuration. */
 
 /**
- * - `fixed`: the explorer waits until the trainer has used up what was explored, and takes the weights
- *   of that moment; the trainer takes nothing explored later until then.
- * - `explorer_driven`: the explorer asks, and the trainer answers between two train steps.
- * - `trainer_driven`: the trainer publishes at train steps of its own, and the explorer takes what is
- *   newest between two explore steps.
- * - `fully_async`: as `trainer_driven`, but the explorer takes new weights at once, in the middle of
- *   rollouts.
+ * - `fixed`: the explorer waits until the trainer has used up all earlier experiences, and takes
+ *   the weights of that moment; until then the trainer takes no later experiences.
+ * - `explorer_driven`: the explorer asks for weights, and the trainer answers between two train
+ *   steps.
+ * - `trainer_driven`: the trainer publishes every few train steps, and the explorer takes the
+ *   newest weights between two explore steps.
+ * - `fully_async`: like `trainer_driven`, but the explorer takes new weights at once, even in the
+ *   middle of rollouts.
  */
 export type SyncStyle = 'fixed' | 'explorer_driven' | 'trainer_driven' | 'fully_async';
 
 export interface SyncRules {
   readonly syncStyle: SyncStyle;
-  /** Explore steps between two meeting points, at least 1. Not used by `fully_async`. */
+  /** Explore steps between two synchronization points, at least 1. Not used by `fully_async`. */
   readonly explorerSyncInterval: number;
-  /** Train steps between two publications, at least 1. `trainer_driven` and `fully_async` only. */
+  /** Train steps between two publications, at least 1. Only for `trainer_driven` and `fully_async`. */
   readonly trainerSyncInterval: number;
-  /** Explore steps before the first interval begins. Not used by `fully_async`. */
+  /** Explore steps before the first interval. Not used by `fully_async`. */
   readonly syncOffset: number;
   /**
-   * Explore step s is sampled by weights that have used up every explore step up to
-   * s - 1 - maxStaleness, at least. @default what follows from the style
+   * Staleness bound: the weights that sample explore step s must have used up every explore step up
+   * to s - 1 - maxStaleness.
+   * @default the bound that follows from the style
    */
   readonly maxStaleness?: number;
 }
 
 /** Weights that the trainer has published. */
 export interface Weights {
-  /** The train step that made them; 0: the model that the run starts from. */
+  /** The train step that made them; 0 = the initial model of the run. */
   readonly version: number;
-  /** They have used up every explore step up to this one, as far as train steps could be made of it. */
+  /** Last explore step of which everything that makes up train steps is used up in these weights. */
   readonly exploredUpTo: number;
 }
 
-/** The last meeting point before explore step `step`, as the explore step that it follows; 0: none. */
+/**
+ * The last synchronization point before explore step `step`, given as the explore step that
+ * precedes it; 0 if there is none.
+ */
 export function boundaryBefore(
   { syncOffset, explorerSyncInterval }: SyncRules,
   step: number,
@@ -43,6 +48,6 @@ export function boundaryBefore(
   return meetings < 1 ? 0 : syncOffset + meetings * explorerSyncInterval;
 }
 
-/** True where explore step `step` ends at a meeting point. */
+/** True if explore step `step` is followed by a synchronization point. */
 export const isBoundary = (rules: SyncRules, step: number): boolean =>
   boundaryBefore(rules, step + 1) === step && step > 0;

@@ -1,43 +1,45 @@
-/** Rules of the trainer: which experiences it may take, and when it publishes its weights. */
+/** Rules for the trainer: which experiences it may take, and when it publishes its weights. */
 import type { DrivenRules } from './explore.js';
 import type { Weights } from './settings.js';
 
-/** Facts known to the trainer between two train steps. */
+/** Facts that the trainer knows between two train steps. */
 export interface TrainFacts {
-  /** Train steps done. */
+  /** Number of train steps done. */
   readonly trainStep: number;
-  /** The newest. */
+  /** The newest published weights. */
   readonly published: Weights;
-  /** See {@link settledUpTo}. */
+  /** Result of {@link settledUpTo}. */
   readonly settledUpTo: number;
-  /** The last explore step that has begun; 0: none. */
+  /** The last explore step that has begun; 0 if none has. */
   readonly plannedUpTo: number;
   /**
-   * An explorer waits for weights newer than these. In the style `explorer_driven`, the least of all
-   * that do. @default none
+   * Version that waiting explorers want newer weights than; in the style `explorer_driven`, the
+   * lowest of all explorers.
+   * @default no explorer waits
    */
   readonly asksForNewerThan?: number;
 }
 
 export interface ProgressFacts {
-  /** Every explore step up to this one has all its results. */
+  /** The last explore step up to which all steps have all their results. */
   readonly completeUpTo: number;
-  /** Every experience of the explore steps up to this one has been trained on or discarded. */
+  /** The last explore step up to which all experiences have been trained on or discarded. */
   readonly usedUpTo: number;
-  /** The trainer waits, and what is left does not make a train step. */
+  /** True if the trainer waits, because the remaining experiences do not make a train step. */
   readonly starved: boolean;
 }
 
 /**
- * The last explore step that the trainer can do nothing more for: used up, or left over for a batch
- * that needs later explore steps as well.
+ * The last explore step with which the trainer can do nothing more: it is used up, or its remaining
+ * experiences need those of later explore steps to make a batch.
  */
 export const settledUpTo = ({ completeUpTo, usedUpTo, starved }: ProgressFacts): number =>
   starved ? completeUpTo : usedUpTo;
 
 /**
- * Weights to publish now; undefined: none. It may be a version that is published already,
- * which has used up more: nothing that was explored since made a train step.
+ * Weights to publish now; undefined if there are none. This may be a version that is already
+ * published, if it has used up more explore steps since, whose experiences did not make a train
+ * step.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
   const { trainStep: version, settledUpTo: exploredUpTo } = facts;
@@ -55,7 +57,7 @@ function isPublicationDue(
     : Math.floor(trainStep / interval) > Math.floor(published.version / interval);
 }
 
-/** The bound holds the next explore step back, and these weights would let it begin. */
+/** True if the bound prevents the next explore step, and these weights would let it begin. */
 function endsWait({ maxStaleness = Infinity }: DrivenRules, facts: TrainFacts): boolean {
   const needed = facts.plannedUpTo - maxStaleness;
   return facts.published.exploredUpTo < needed && facts.settledUpTo >= needed;
