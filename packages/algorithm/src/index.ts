@@ -1,4 +1,4 @@
-/** The public API: algorithms by name, and definitions that plugins export. */
+/** Public API: algorithms by name, and definitions that plugins export. */
 export {
   defineAdvantage,
   defineAlgorithm,

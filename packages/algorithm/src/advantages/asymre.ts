@@ -30,13 +30,14 @@ const doc: PartDoc = {
 };
 
 /**
- * A_i = R_i - (mean(R) + shift) over the runs of one task; a group of one gets its reward, equal
- * rewards get -shift. Metrics: `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
+ * A_i = R_i - (mean(R) + shift) over the runs of one task. A group of one gets its reward; a group
+ * with equal rewards gets -shift. Metrics:
+ * `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
  * `group_advantages/zero_variance_ratio`.
  */
 export const asymre = asymreOf(doc);
 
-/** The same over the sums of token rewards. */
+/** Like {@link asymre}, over the sums of token rewards. */
 export const asymreVerl = asymreOf(
   { ...doc, summary: 'Older name of asymre; reads the sum of token rewards.' },
   returnOfRun,

@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages without the bad tokens that would drive the entropy down most, measured
- * against the batch.
+ * Group-relative advantages without the tokens of bad runs that would reduce the entropy most,
+ * measured against the batch.
  */
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
@@ -20,13 +20,13 @@ const args = {
   ),
 };
 
-/** Below it all tokens have the same effect, and none is an outlier. */
+/** Below this deviation, all tokens count as having the same effect, so that none is an outlier. */
 const smallestDeviation = 1e-12;
 
 /**
- * Advantages as `grpo_verl`. S = p (H + log p) per trained token, E and v its mean and population
- * variance over the batch: tokens with A < 0 and S - E < -mu sqrt(v) leave the action mask. Needs
- * entropies, so it runs in the trainer alone.
+ * Advantages as in `grpo_verl`. S = p (H + log p) for each trained token, with mean E and
+ * population variance v over the batch: tokens with A < 0 and S - E < -mu sqrt(v) are removed from
+ * the action mask. Needs entropies, so it only runs in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `ES` (E), `varS` (v), and those
  * of `grpo_verl`.

@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages without the bad tokens that would drive the entropy down most, measured
- * against each token's distribution.
+ * Group-relative advantages without the tokens of bad runs that would reduce the entropy most,
+ * measured against each token's distribution.
  */
 import { numberArg, type BatchAdvantageFn, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';
@@ -26,11 +26,12 @@ const args = {
 };
 
 /**
- * Advantages as `grpo_verl`. D = necs - p (H + log p) per trained token, necs its expectation under
- * the token's distribution, sd the population deviation of D over the batch. Tokens with A <= 0 and
- * D > mu sd leave the action mask. If that is more than the share `maxFrac`, only the
- * max(floor(maxFrac * trained tokens), 1) largest D of those with A < 0 leave it, and all with A =
- * 0. Needs entropies and `necs`, so it runs in the trainer alone.
+ * Advantages as in `grpo_verl`. D = necs - p (H + log p) for each trained token, where necs is the
+ * expectation of p (H + log p) under the token's distribution; sd is the population deviation of D
+ * over the batch. Tokens with A <= 0 and D > mu sd are removed from the action mask. If these are
+ * more than the share `maxFrac` of trained tokens, only some of them are removed: all with A = 0,
+ * and of those with A < 0 the max(floor(maxFrac * trained tokens), 1) ones with the largest D.
+ * Needs entropies and `necs`, so it only runs in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `stdD` (sd), and those of
  * `grpo_verl`.

@@ -1,6 +1,6 @@
 /**
- * Group-in-group advantages: runs compared with runs, and steps with the steps that began in the
- * same state.
+ * Group-in-group advantages: compares runs with runs, and steps with steps that began in the same
+ * state.
  */
 import {
   choiceArg,
@@ -40,12 +40,12 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 /**
- * A = A^E + omega A^S, written on every trained token of a step. Step rewards r_t:
- * `info.step_reward`, missing ones 0; if no step of the run has one, its last step has `reward`.
- * A^E = (v - mean) / (d + epsilon) over the runs of a task, v = sum of r_t, d = 1 or the sample
- * deviation; a single run gets v. A^S: the same over the discounted returns-to-go of steps with
- * equal `info.env_state_hash`; a step without such a hash, or alone with it, gets 0. Steps are
- * ordered by `eid.step`.
+ * A = A^E + omega A^S, assigned to every trained token of a step. The reward r_t of a step is
+ * `info.step_reward`, or 0 if it has none; if no step of the run has one, the last step has the
+ * run's `reward`. A^E = (v - mean) / (d + epsilon) over the runs of a task, with v = sum of r_t,
+ * and d = 1 or the sample deviation; a single run gets v. A^S is computed in the same way from the
+ * discounted returns-to-go of steps with equal `info.env_state_hash`; steps without a hash, or
+ * whose hash is unique, get 0. Steps are ordered by `eid.step`.
  *
  * Metrics `gigpo/…`: episode_reward_{mean,std} over runs, anchor_groups_{total,size_gt1},
  * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_E, mean_abs_A_S;
@@ -105,7 +105,7 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
   };
 }
 
-/** Each item with (v - mean) / (d + epsilon); a single item has v. */
+/** Pairs each item with (v - mean) / (d + epsilon); a single item with v / (d + epsilon), where d = 1. */
 function centred<Item>(
   items: readonly Item[],
   valueOf: (item: Item) => number,

@@ -1,4 +1,4 @@
-/** Group-relative advantage: how much better a run did than the others of its task. */
+/** Group-relative advantage: how much better a run did than the other runs of its task. */
 import {
   booleanArg,
   choiceArg,
@@ -54,14 +54,14 @@ type Options = ArgValues<typeof args>;
 
 /**
  * (R_i - mean(R)) / (std(R) + epsilon) over the runs of one task, copied to each trained token of
- * all their calls. Sample standard deviation; equal rewards get exactly 0. A group of one has mean 0 and
- * deviation 1: with `stdCalLevel` `group` it gets its reward / (1 + epsilon). With `stdCalLevel`
- * `batch` the deviation is over the raw rewards of all runs, even if a rank penalty lowers the
- * rewards and means of groups. Output: the groups one after the other, in order of first appearance.
+ * all their calls. The deviation is that of the sample; equal rewards get exactly 0. A group of one
+ * has mean 0 and deviation 1: with `stdCalLevel` `group` it gets its reward / (1 + epsilon). With
+ * `stdCalLevel` `batch` the deviation is over the raw rewards of all runs, even if a rank penalty
+ * lowers the rewards and means of groups. The output is sorted by first appearance of groups.
  *
- * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (dropped groups included),
- * `group_advantages/zero_variance_ratio`, `filtered_count` (experiences dropped; not on train
- * batches, which are not filtered or penalised by rank).
+ * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped groups),
+ * `group_advantages/zero_variance_ratio`, `filtered_count` (dropped experiences; not on train
+ * batches, which are neither filtered nor penalised by rank).
  */
 export const grpo = defineAdvantagePart({
   args,
@@ -88,8 +88,8 @@ export const grpo = defineAdvantagePart({
 });
 
 /**
- * Unlike `byGroup`, it drops and duplicates groups, and reads the log-probabilities of experiences to
- * penalise ranks.
+ * Differs from `byGroup`: it drops and duplicates groups, and penalises ranks, for which it reads
+ * the log-probabilities of experiences.
  */
 function compare(
   experiences: readonly Experience[],

@@ -25,15 +25,15 @@ const args = {
 };
 
 /**
- * With s, t the log-probabilities of student and teacher over temperature, b = lambdaCoef and log M
- * = log((1 - b) e^s + b e^t):
+ * With s, t the log-probabilities of student and teacher divided by the temperature, b = lambdaCoef
+ * and log M = log((1 - b) e^s + b e^t):
  *
  * - `gradient`: J = -log(1 + b (e^(t - s) - 1)) / b: the policy gradient of b KL(T || M) + (1 - b)
- *   KL(S || M), divided by b (1 - b) so that it does not vanish. b = 1 is KL(student || teacher), b =
- *   0 is KL(teacher || student).
- * - `sampled`, as in Trinity-RFT 0.5.2: J = b (t - log M) + (1 - b) (s - log M), which for 0 < b < 1
- *   is never above 0, so that no token is ever pushed down; J = s - t at b = 0 and 1.
- * - `original`: the same, but J = t - s at b = 1, which pushes away from the teacher.
+ *   KL(S || M), divided by b (1 - b) so that it does not vanish. b = 1 is KL(student || teacher), b
+ *   = 0 is KL(teacher || student).
+ * - `sampled`, as in Trinity-RFT 0.5.2: J = b (t - log M) + (1 - b) (s - log M). For 0 < b < 1 this
+ *   is never above 0, so no token's probability is ever reduced; J = s - t at b = 0 and 1.
+ * - `original`: like `sampled`, but J = t - s at b = 1, which moves away from the teacher.
  *
  * A_t = -klCoef J on trained tokens. Metrics: `jsd/mean`, `jsd/std`, `advantages/mean`, over the
  * sums of J and A of each row.
@@ -63,12 +63,12 @@ export const jsd = defineAdvantagePart({
 });
 
 /**
- * Largest u that is exponentiated: a token that the student hardly ever samples must not dominate
- * the batch.
+ * Largest u that is exponentiated, so that a token that the student hardly ever samples does not
+ * dominate the batch.
  */
 const largestGap = 20;
 
-/** J as a function of t - s before they are divided by the temperature. */
+/** J as a function of t - s before division by the temperature. */
 function divergenceOf({
   lambdaCoef: b,
   form,

@@ -33,13 +33,14 @@ const doc: PartDoc = {
 };
 
 /**
- * A_i = R_i - b over the runs of one task; a group of one gets its reward, equal rewards get 0.
- * Metrics: `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
+ * A_i = R_i - b over the runs of one task, with baseline b. A group of one gets its reward; a group
+ * with equal rewards gets 0. Metrics:
+ * `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
  * `group_advantages/zero_variance_ratio`.
  */
 export const opmd = opmdOf(doc);
 
-/** The same over the sums of token rewards. */
+/** Like {@link opmd}, over the sums of token rewards. */
 export const opmdVerl = opmdOf(
   { ...doc, summary: 'Older name of opmd; reads the sum of token rewards.' },
   returnOfRun,
@@ -65,7 +66,7 @@ function opmdOf(about: PartDoc, read?: (run: readonly Experience[]) => number): 
   });
 }
 
-/** tau * log(mean(e^(R / tau))), around the largest reward so that nothing overflows. */
+/** tau * log(mean(e^(R / tau))), computed relative to the largest reward so that nothing overflows. */
 function softMaximum(rewards: readonly number[], tau: number): number {
   const top = Math.max(...rewards);
   return top + tau * Math.log(mean(rewards.map((reward) => Math.exp((reward - top) / tau))));

@@ -20,10 +20,11 @@ const args = {
 };
 
 /**
- * Backwards over all tokens of a row, trained or not: delta_t = reward_t + gamma V_(t+1) - V_t with
- * V = 0 after the last, g_t = delta_t + gamma lam g_(t+1). returns = g + V; advantages = g whitened
- * over the trained tokens of the batch. Runs in the trainer alone. One trained token in the whole
- * batch keeps its g. With `skipMasked` rewards of masked tokens go to the trained token before.
+ * Backwards over all tokens of a row, trained or not: delta_t = reward_t + gamma V_(t+1) - V_t,
+ * where V after the last token is 0; g_t = delta_t + gamma lam g_(t+1). returns = g + V; advantages
+ * = g, whitened over the trained tokens of the batch. If the batch has only one trained token, it
+ * keeps its g. With `skipMasked`, rewards of masked tokens are moved to the preceding trained
+ * token. Only runs in the trainer.
  *
  * Metric: `returns/mean` over trained tokens.
  */

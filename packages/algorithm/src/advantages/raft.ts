@@ -1,4 +1,4 @@
-/** Rejection sampling: which runs are imitated. */
+/** Rejection sampling: selects the runs to imitate. */
 import {
   choiceArg,
   numberArg,
@@ -23,17 +23,17 @@ type Options = ArgValues<typeof args>;
 
 interface Run {
   readonly steps: readonly Experience[];
-  /** Reward of its last step. */
+  /** Reward of the run's last step. */
   readonly reward: number;
 }
 
 /**
- * Keeps runs, whole, with advantage 1 on every trained token, so that the supervised loss imitates
- * them. A group of one and equal rewards are no exception: `best` keeps one run. Output: task by
- * task, steps by rising `eid.step`.
+ * Keeps whole runs, with advantage 1 on every trained token, so that the supervised loss imitates
+ * them. Groups of one and groups with equal rewards are treated alike: `best` keeps one run. The
+ * output is sorted by task, and steps by ascending `eid.step`.
  *
  * Metrics: `experience_count` (kept), `filtered_count`, `raft/kept_run_ratio`,
- * `raft/kept_reward_mean` (where any are), `group_advantages/zero_variance_ratio`.
+ * `raft/kept_reward_mean` (if any are kept), `group_advantages/zero_variance_ratio`.
  */
 export const raft = defineAdvantagePart({
   args,

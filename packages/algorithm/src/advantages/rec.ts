@@ -1,5 +1,5 @@
 /**
- * Rewards above the mean of the runs that are kept; bad runs may be thinned out so that they do not
+ * Rewards above the mean of the kept runs; bad runs may be dropped at random so that they do not
  * outnumber good ones.
  */
 import { booleanArg, choiceArg, numberArg, createRandom, deriveSeed } from '@trinity-rft/core';
@@ -21,10 +21,10 @@ const args = {
 };
 
 /**
- * A_i = R_i - mean(R_K), with `stdNormalize` / (std(R_K) + epsilon), K the runs of the task that
- * are kept; 0 for dropped ones, which stay in the batch. Population standard deviation. With one
- * kept run mean = 0 and std = 1: it gets its reward. Equal rewards get 0. What is dropped follows
- * from the seed and the task.
+ * A_i = R_i - mean(R_K), with `stdNormalize` divided by (std(R_K) + epsilon), where K are the kept
+ * runs of the task. Dropped runs get 0 and stay in the batch. The deviation is that of the
+ * population. A single kept run has mean 0 and deviation 1, so it gets its reward. Equal rewards
+ * get 0. The seed and the task determine which runs are dropped.
  *
  * Metrics: `group_advantages/{drop_balance,reward_mean,reward_std}/{mean,max,min}`,
  * `group_advantages/zero_variance_ratio`.
@@ -65,7 +65,7 @@ export const rec = defineAdvantagePart({
   },
 });
 
-/** Indices of random runs below the mean: as many as outnumber the other runs. */
+/** Indices of random runs below the mean, as many as they outnumber the other runs by. */
 function surplusOf(rewards: readonly number[], seed: number): ReadonlySet<number> {
   const average = groupMean(rewards);
   const below = [...rewards.keys()].filter((i) => rewards[i]! < average);

@@ -9,9 +9,9 @@ import { returnMetrics, whiten } from './shared/whiten.js';
 const args = { gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.') };
 
 /**
- * returns_t = reward_t + gamma returns_(t+1) over all tokens of a row; advantages = returns
- * whitened over the trained tokens of the batch, 0 on others. Groups do not matter: equal rewards
- * everywhere give 0, one trained token keeps its return.
+ * returns_t = reward_t + gamma returns_(t+1) over all tokens of a row; advantages = returns,
+ * whitened over the trained tokens of the batch, and 0 for all others. Groups have no influence: if
+ * all rewards are equal, advantages are 0, and a single trained token keeps its return.
  *
  * Metric: `returns/mean` over trained tokens.
  */

@@ -1,4 +1,4 @@
-/** The reward itself: no baseline, so every call has its own. */
+/** The reward itself, without a baseline. */
 import { byGroup } from './shared/group-scores.js';
 import { groupMean } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';

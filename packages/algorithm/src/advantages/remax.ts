@@ -15,9 +15,10 @@ import { defineAdvantagePart } from '../parts/advantage-part.js';
 import { returnMetrics, trainedMoments } from './shared/whiten.js';
 
 /**
- * returns_t = sum of the rewards from t on; A_t = returns_t - b on trained tokens, b the reward of
- * the greedy answer: `rewardBaselines` of a batch, `info.reward_baseline` of an experience, where
- * the workflow writes it. Masked tokens keep returns_t, which no loss reads. Groups do not matter.
+ * returns_t = sum of the rewards from t on; A_t = returns_t - b on trained tokens, where b is the
+ * reward of the greedy answer: `rewardBaselines` of a batch, or `info.reward_baseline` of an
+ * experience, which the workflow must write. Masked tokens keep returns_t, which no loss reads.
+ * Groups have no influence.
  *
  * Metrics: `returns/mean` over trained tokens, `baseline/mean` over rows.
  */

@@ -1,4 +1,4 @@
-/** Group-relative advantage of whole runs of several steps. */
+/** Group-relative advantage for whole runs of several steps. */
 import {
   booleanArg,
   choiceArg,
@@ -47,19 +47,19 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 interface Group {
-  /** Experiences of each run, by rising step. */
+  /** Experiences of each run, by ascending step. */
   readonly runs: readonly (readonly Experience[])[];
-  /** Reward of each run: that of its last step. */
+  /** Reward of each run's last step. */
   readonly rewards: readonly number[];
   readonly stats: GroupStats;
 }
 
 /**
  * (r_k - mean(r)) / (std(r) + epsilon) over the runs k of one task, where r_k is the reward of the
- * run's last step by `eid.step`; every trained token of the run gets it. A single run gets its
- * reward / (1 + epsilon).
+ * run's last step by `eid.step`. It is assigned to every trained token of the run. A single run
+ * gets its reward / (1 + epsilon).
  *
- * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (dropped tasks included),
+ * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped tasks),
  * `group_advantages/zero_variance_ratio`, `experience_count` (kept), `filtered_count`,
  * `skipped_group_ratio`.
  */

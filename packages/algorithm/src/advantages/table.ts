@@ -1,6 +1,6 @@
 /**
- * The advantage functions by the names of YAML's `advantage_fn`. To add one, write a file here and
- * a row.
+ * Advantage functions by their names in YAML's `advantage_fn`. To add one, write a file here and an
+ * entry.
  */
 import { asymre, asymreVerl } from './asymre.js';
 import { clipb } from './clipb.js';

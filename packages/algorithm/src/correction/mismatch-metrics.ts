@@ -1,15 +1,18 @@
-/** How far sampler and trainer are apart. */
+/** Measures the mismatch between sampler and trainer. */
 import type { Metrics } from '@trinity-rft/core';
 import { bounded, largest, mean, smallest, sum, type Row } from './rows.js';
 
 interface Logprobs {
-  /** From the trainer. [N] */
+  /** Log-probabilities by the trainer. [N] */
   readonly currentLogprobs: Float32Array;
-  /** From the sampler. [N] */
+  /** Log-probabilities by the sampler. [N] */
   readonly oldLogprobs: Float32Array;
 }
 
-/** Names and formulas of verl: perplexities, KL of the sampler from the trainer, chi squared. */
+/**
+ * Metrics with verl's names and formulas: perplexities, KL divergence of the sampler from the
+ * trainer, chi squared.
+ */
 export function mismatchMetrics(
   rows: readonly Row[],
   { currentLogprobs, oldLogprobs }: Logprobs,

@@ -1,8 +1,8 @@
-/** Leaves tokens or rows out on which sampler and trainer differ too much. */
+/** Excludes tokens or rows for which sampler and trainer differ too much. */
 import type { Metrics } from '@trinity-rft/core';
 import { bounded, largest, mean, share, sum, type Row } from './rows.js';
 
-/** k1 = -d, k2 = d^2/2, k3 = e^d - 1 - d, of d = log-probability by the trainer minus the sampler's. */
+/** k1 = -d, k2 = d^2/2, k3 = e^d - 1 - d, where d is the trainer's log-probability minus the sampler's. */
 const estimators = {
   k1: (d: number) => -d,
   k2: (d: number) => (d * d) / 2,
@@ -11,7 +11,10 @@ const estimators = {
 
 const overRow = { sum, mean, max: largest } as const;
 
-/** Names of verl: `token` rejects tokens, the others rows by a number of theirs. */
+/**
+ * Names as in verl: `token` rejects single tokens, the others reject rows by a number computed over
+ * them.
+ */
 export const rejectionNames = [
   'token_k1',
   'token_k2',
@@ -28,9 +31,9 @@ export const rejectionNames = [
 
 export interface RejectionOption {
   readonly name: (typeof rejectionNames)[number];
-  /** Upper of k1 the largest ratio e^k1; of the others the largest value. > 0 */
+  /** Upper bound; > 0. For k1 the largest ratio e^k1, for the others the largest value. */
   readonly upper: number;
-  /** Lower of k1 only: the smallest ratio. @default 1 / upper */
+  /** Lower bound, for k1 only: the smallest ratio. @default 1 / upper */
   readonly lower?: number | undefined;
 }
 
@@ -40,7 +43,7 @@ interface Rejected {
   readonly metrics: Metrics;
 }
 
-/** A token is kept if every option keeps it. */
+/** Keeps a token only if all options keep it. */
 export function rejectOutliers(
   rows: readonly Row[],
   actionMask: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Corrects a loss for samplers whose log-probabilities are not those of the trainer: another
- * program, another number format, older weights.
+ * Corrects a loss for samplers whose log-probabilities differ from the trainer's: another program,
+ * another number format, older weights.
  */
 import type { LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
 import { mismatchMetrics } from './mismatch-metrics.js';
@@ -9,17 +9,18 @@ import { sampledRows } from './rows.js';
 import { importanceWeights, type WeightOptions } from './weights.js';
 
 export interface RolloutCorrection {
-  /** @default tokens are not weighed */
+  /** @default tokens are not weighted */
   readonly weights?: WeightOptions | undefined;
-  /** @default nothing is left out */
+  /** @default no tokens are rejected */
   readonly rejections?: readonly RejectionOption[] | undefined;
 }
 
 /**
- * The loss sees the trainer's log-probabilities x as the old ones, so that its own ratio is 1, and w A
- * in place of the advantage A: w = min(rho, upper), or rho within [lower, upper] and else 0, of
- * rho = e^d with d = x - log-probability by the sampler, summed over the row at level `sequence`. As
- * `rollout_correction` of verl with `bypass_mode: false`, for losses that are linear in A.
+ * The loss receives the trainer's log-probabilities x as the old ones, so that its own ratio is 1,
+ * and w A instead of the advantage A. Here w = min(rho, upper), or rho within [lower, upper] and 0
+ * outside, with rho = e^d and d = x - log-probability by the sampler, summed over the row at level
+ * `sequence`. Same as verl's `rollout_correction` with `bypass_mode: false`, for losses that are
+ * linear in A.
  * @see https://richardli.xyz/rl-collapse; https://fengyao.notion.site/off-policy-rl
  */
 export const correctedLoss =
@@ -34,14 +35,14 @@ export const correctedLoss =
   };
 
 interface Correction {
-  /** Undefined: each is 1. [N] */
+  /** Weight of each token; undefined if all are 1. [N] */
   readonly weights: Float64Array | undefined;
-  /** Tokens that are still trained. [N] */
+  /** 1 = the token is still trained on. [N] */
   readonly actionMask: Uint8Array;
   readonly metrics: Metrics;
 }
 
-/** Rows of experts were not sampled, and stay as they are. */
+/** Ignores rows of experts, which were not sampled. */
 export function correctionOf(
   input: Pick<
     LossInput,

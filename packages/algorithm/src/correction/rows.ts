@@ -1,10 +1,10 @@
-/** The trained tokens of a batch that were sampled, row by row, and sums over them. */
+/** Sampled tokens that are trained on, by row, and sums over them. */
 import type { LossInput } from '@trinity-rft/core';
 
 export interface Row {
-  /** Places of its tokens in the per-token arrays. */
+  /** Indices of its tokens in the per-token arrays. */
   readonly tokens: readonly number[];
-  /** Log-probability by the trainer minus that by the sampler, of each of them. */
+  /** The trainer's log-probability minus the sampler's, for each token. */
   readonly logRatios: readonly number[];
 }
 
@@ -13,7 +13,7 @@ type Batch = Pick<
   'offsets' | 'actionMask' | 'currentLogprobs' | 'oldLogprobs' | 'expertMask'
 >;
 
-/** Excludes rows that have no such token. */
+/** Excludes rows without such tokens. */
 export function sampledRows(batch: Batch): readonly Row[] {
   const { offsets, actionMask, currentLogprobs: current, oldLogprobs: old, expertMask } = batch;
   return Array.from({ length: offsets.length - 1 }, (_, row) => row)
@@ -27,7 +27,7 @@ export function sampledRows(batch: Batch): readonly Row[] {
     .filter(({ tokens }) => tokens.length > 0);
 }
 
-/** Bounds of verl, so that no ratio is infinite. */
+/** Clamps like verl, so that no ratio is infinite. */
 export const bounded = (logRatio: number): number => Math.max(-20, Math.min(20, logRatio));
 
 export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);

@@ -3,18 +3,18 @@ import type { Metrics } from '@trinity-rft/core';
 import { bounded, largest, mean, share, smallest, sum, type Row } from './rows.js';
 
 export interface WeightOptions {
-  /** The ratio of each token, or that of its whole row. */
+  /** Weight by the ratio of each token, or by that of its whole row. */
   readonly level: 'token' | 'sequence';
-  /** Ratios above are truncated, with `lower` left out. > 0 */
+  /** Upper bound; > 0. Without `lower`, larger ratios are truncated to it. */
   readonly upper: number;
-  /** Ratios below it or above `upper` weigh 0. @default none */
+  /** Ratios below this or above `upper` get weight 0. @default no lower bound */
   readonly lower?: number | undefined;
-  /** Divide the weights by their mean: over tokens, or over rows. @default false */
+  /** True if the weights are divided by their mean over tokens or rows. @default false */
   readonly normalize?: boolean | undefined;
 }
 
 interface Weights {
-  /** 1 where nothing was sampled. [N] */
+  /** Weight of each token; 1 if it was not sampled. [N] */
   readonly weights: Float64Array;
   readonly metrics: Metrics;
 }
@@ -48,7 +48,7 @@ const applied = (ratio: number, { upper, lower }: WeightOptions): number => {
 
 type PerToken = readonly (readonly number[])[];
 
-/** Metrics in verl's way: extremes and shares of rows where these have one ratio. */
+/** Metrics as in verl: at level `sequence`, extremes and shares are over rows. */
 function weightMetrics(ratios: PerToken, used: PerToken, options: WeightOptions): Metrics {
   const { level, upper, lower } = options;
   const isToken = level === 'token';

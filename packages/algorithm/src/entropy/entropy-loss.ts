@@ -13,7 +13,7 @@ const args = {
 
 export type EntropyPart = Part<LossPart | undefined>;
 
-/** H, for metrics and for the bonus. Metric `entropy_loss` = agg(H). */
+/** H, for metrics and for the bonus. Metric `entropy_loss` = agg(H), the aggregated entropy. */
 const entropyLoss: TokenLoss = {
   lossMetric: 'entropy_loss',
   tokenMeans: [],
@@ -33,7 +33,7 @@ const entropyLoss: TokenLoss = {
 
 /**
  * loss = -entropyCoef * agg(H); the metric is reported even if the coefficient is 0. With
- * `sampledRowsOnly` agg goes over rows whose `expertMask` is 0.
+ * `sampledRowsOnly`, agg only covers rows whose `expertMask` is 0.
  */
 export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart =>
   definePart({
@@ -53,7 +53,7 @@ export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
     },
   });
 
-/** No loss, and no entropies are computed. Accepts the argument of the others. */
+/** No entropy loss; entropies are not computed. Accepts the same argument as the other entries. */
 export const noEntropy: EntropyPart = definePart({
   args,
   doc: {

@@ -1,4 +1,4 @@
-/** The entropy losses by the names of YAML's `entropy_loss_fn`. */
+/** Entropy losses by their names in YAML's `entropy_loss_fn`. */
 import { entropyPart, noEntropy, type EntropyPart } from './entropy-loss.js';
 
 export const entropyLossFns = {

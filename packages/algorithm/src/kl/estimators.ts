@@ -1,22 +1,25 @@
-/** Estimates of the divergence from the reference policy per token, with their derivatives. */
+/** Estimates of the per-token divergence from the reference policy, with their derivatives. */
 import { clampLogRatio } from '../parts/numbers.js';
 import type { TokenQuantities, TokenResult } from '../parts/token-loss.js';
 
-/** Sets value and dvalue/dx from a = f - x and, for samples of the old policy, r = e^(x - o). */
+/**
+ * Sets value and dvalue/dx from a = f - x (log-probabilities: f reference, x current) and, for
+ * samples of the old policy o, r = e^(x - o).
+ */
 export type KlEstimator = (
   token: Pick<TokenQuantities, 'refLogRatio' | 'ratio' | 'ratioSlope'>,
   out: Pick<TokenResult, 'loss' | 'gradient'>,
 ) => void;
 
-/** e^a - 1 - a. Beyond a = 20 its tangent, so that one token cannot overflow the batch. */
+/** e^a - 1 - a. Continued by its tangent beyond a = 20, so that one token cannot overflow the batch. */
 // expm1 keeps the digits that exp - 1 loses where the policies are close.
 const k3Of = (a: number): number => (a > 20 ? Math.exp(20) * (a - 19) - 1 - a : Math.expm1(a) - a);
 
-/** Its derivative by x. */
+/** Derivative of k3 with respect to x. */
 const k3Slope = (a: number, k3: number): number => (a > 20 ? 1 - Math.exp(20) : -(k3 + a));
 
 /**
- * k1, k2, k3 estimate KL(current || reference) on samples of the current policy.
+ * k1, k2 and k3 estimate KL(current || reference) from samples of the current policy.
  * @see http://joschu.net/blog/kl-approx.html
  */
 export const klEstimators = {
@@ -35,7 +38,7 @@ export const klEstimators = {
     out.loss = k3Of(a);
     out.gradient = k3Slope(a, out.loss);
   },
-  /** k3 with f - x clamped to ±20 and the value to ±10: outside, there is no gradient. */
+  /** k3 with f - x clamped to ±20 and the value to ±10; the gradient is 0 where it is clamped. */
   low_var_kl: ({ refLogRatio: a }, out) => {
     const k3 = k3Of(clampLogRatio(a));
     out.loss = Math.min(k3, 10);
@@ -47,8 +50,8 @@ export const klEstimators = {
     out.gradient = -Math.sign(a);
   },
   /**
-   * min(r, 2) k3: corrects for samples of the old policy, and is plain k3 where r is constantly 1.
-   * The gradient flows through the factor too.
+   * min(r, 2) k3: corrects for samples of the old policy; equals k3 if r is constantly 1. The
+   * gradient includes that of the factor.
    */
   corrected_k3: ({ refLogRatio: a, ratio: r, ratioSlope }, out) => {
     const k3 = k3Of(a);

@@ -1,4 +1,4 @@
-/** A KL function: an estimator as a term of the loss, and as a penalty on rewards. */
+/** A KL function: an estimator, as a term of the loss and as a penalty on rewards. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import type { KlPenalty } from '@trinity-rft/core/internal';
 import { readArgs } from '@trinity-rft/core/support';
@@ -30,18 +30,18 @@ const args = {
   ),
 };
 
-/** The loss is undefined if there is nothing to compute; then the reference model does no work. */
+/** The loss is undefined if nothing has to be computed, so that the reference model need not run. */
 export interface KlPart extends Part<LossPart | undefined> {
-  /** Why its gradient is not that of the divergence when it is a term of the loss. */
+  /** Reason why the gradient as a term of the loss is not that of the divergence. */
   readonly lossCaution?: string;
   /**
-   * The same as a penalty on rewards. Undefined for `none` and a coefficient of 0.
+   * Makes the penalty on rewards; undefined for `none` and for a coefficient of 0.
    * @throws ConfigError for unknown or wrong arguments
    */
   makePenalty(owner: string, given: object | undefined): KlPenalty | undefined;
 }
 
-/** A row of the table of KL functions: for `kl_loss_fn` and for `kl_penalty_fn`. */
+/** An entry of the table of KL functions, for `kl_loss_fn` and `kl_penalty_fn`. */
 export function klFunction(doc: PartDoc, estimator?: KlEstimator, lossCaution?: string): KlPart {
   return {
     doc,

@@ -1,7 +1,4 @@
-/**
- * The divergence from the reference as a penalty on rewards, with a constant or an adaptive
- * coefficient.
- */
+/** Divergence from the reference as a penalty on rewards, with a constant or an adaptive coefficient. */
 import { ConfigError, InvariantError, mean } from '@trinity-rft/core';
 import type { AdvantageInput, KlPenalty } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../parts/check-input.js';
@@ -10,7 +7,7 @@ import { eachTrainedToken } from '../parts/rows.js';
 import type { KlEstimator } from './estimators.js';
 
 export interface KlPenaltyOptions {
-  /** For messages. */
+  /** Name of the function, for messages. */
   readonly owner: string;
   /** Coefficient of the first step. */
   readonly klCoef: number;
@@ -19,13 +16,13 @@ export interface KlPenaltyOptions {
   readonly horizon: number | undefined;
 }
 
-/** Same as in Trinity-RFT; a row without trained tokens counts as 0 in the mean. */
+/** Same value as in Trinity-RFT; rows without trained tokens count as 0 in the mean. */
 const epsilon = 1e-8;
 
 /**
- * reward_t - c * kl(old, reference)_t on trained tokens. Adaptive, with B rows: c' = c * (1 +
- * clip(kl / targetKl - 1, -0.2, 0.2) * B / horizon), kl the mean over rows of their means. Metrics
- * `kl` and `kl_coef`, that of this step.
+ * reward_t - c * kl(old, reference)_t on trained tokens. If adaptive, with B rows: c' = c * (1 +
+ * clip(kl / targetKl - 1, -0.2, 0.2) * B / horizon), where kl is the mean over rows of their mean
+ * divergence. Metrics `kl` and `kl_coef`, the coefficient of this step.
  * @see arXiv:1909.08593, section 2.2
  */
 export function klPenalty(
@@ -53,7 +50,7 @@ export function klPenalty(
   };
 }
 
-/** `kl` is the mean over rows of their means. */
+/** Returns the penalised rewards, and `kl`: the mean over rows of their mean divergence. */
 function penalise(
   input: AdvantageInput,
   estimator: KlEstimator,

@@ -4,13 +4,13 @@ import type { LossPart, TokenLoss } from '../parts/token-loss.js';
 import type { KlEstimator } from './estimators.js';
 
 export interface KlTermOptions {
-  /** For messages. */
+  /** Name of the function, for messages. */
   readonly owner: string;
   readonly klCoef: number;
   readonly adaptive: boolean;
 }
 
-/** loss = klCoef * agg(kl). Metrics `kl_loss` = agg(kl), without the coefficient, and `kl_coef`. */
+/** loss = klCoef * agg(kl). Metrics: `kl_loss` = agg(kl), without the coefficient, and `kl_coef`. */
 export function klTerm(
   estimator: KlEstimator | undefined,
   { owner, klCoef, adaptive }: KlTermOptions,

@@ -1,6 +1,6 @@
 /**
- * The KL functions by the names of YAML's `kl_loss_fn` and `kl_penalty_fn`. To add one,
- * write an estimator and a row.
+ * KL functions by their names in YAML's `kl_loss_fn` and `kl_penalty_fn`. To add one, write an
+ * estimator and an entry.
  */
 import type { PaperRef } from '../parts/part.js';
 import { klEstimators } from './estimators.js';

@@ -1,14 +1,14 @@
-/** Keeps groups in which some runs are correct and some are not. */
+/** Keeps groups in which some runs are correct and others are not. */
 import { numberArg, stringArg, type Experience } from '@trinity-rft/core';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { byRun, byTask, inOrderOfSteps } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * A run is correct when its outcome is above the threshold: the metric of its last step, or the
- * reward where that has no such metric. Groups of one run are dropped. Metrics count experiences:
+ * A run is correct if its outcome is above the threshold: the metric of its last step, or the
+ * reward if that step lacks the metric. Groups of one run are dropped. Metrics count experiences:
  * `filtered_count`, `dropped_all_correct`, `dropped_all_wrong`.
- * @throws RewardError for a run with neither
+ * @throws RewardError for a run with neither metric nor reward
  */
 export const dapoDynamicSampling: OperatorPart = definePart({
   args: {

@@ -10,9 +10,9 @@ import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * n = response tokens, L = `maxResponseLength`, c = `cacheLength` or `cacheShare` L, f = `penaltyFactor`. Metrics:
- * `overlong_penalty/{mean,max,min}`.
- * @throws ConfigError when L is missing or not above c; RewardError for an experience without a
+ * n = response tokens, L = `maxResponseLength`, c = `cacheLength` or `cacheShare` L, f =
+ * `penaltyFactor`. Metrics: `overlong_penalty/{mean,max,min}`.
+ * @throws ConfigError if L is missing or not above c; RewardError for an experience without a
  * finite reward
  */
 export const overlongPenalty: OperatorPart = definePart({
@@ -64,7 +64,7 @@ export const overlongPenalty: OperatorPart = definePart({
   },
 });
 
-/** From 0 to -1. */
+/** Penalty between 0 and -1. */
 function overlong(length: number, limit: number, cache: number): number {
   if (length > limit) return -1;
   const start = limit - cache;

@@ -1,4 +1,4 @@
-/** Tells selectors of tasks how well the runs of each row did. */
+/** Reports the pass rate of each row to task selectors. */
 import { type Experience, type Metrics, mean } from '@trinity-rft/core';
 import type { RowFeedback } from '@trinity-rft/core/store';
 import { rewardOfRun } from '../advantages/shared/groups.js';
@@ -6,8 +6,9 @@ import { byTask, compareArg, membersOf, type Compared } from '../advantages/shar
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * Pass rate of a row: the mean reward over the runs of its task. Metrics, over rows, as in
- * Trinity-RFT: `selection/{valid_ratio,strict_valid_ratio,<1_ratio,>0_ratio,<15_16_ratio,>1_16_ratio}`.
+ * The pass rate of a row is the mean reward over the runs of its task. Metrics over rows, as in
+ * Trinity-RFT:
+ * `selection/{valid_ratio,strict_valid_ratio,<1_ratio,>0_ratio,<15_16_ratio,>1_16_ratio}`.
  * @throws RewardError for an experience without a finite reward
  */
 export const passRateCalculator: OperatorPart = definePart({
@@ -25,7 +26,7 @@ export const passRateCalculator: OperatorPart = definePart({
     },
 });
 
-/** Empty for experiences that do not say which row they are from. */
+/** Empty for experiences without the number of their row. */
 function feedbackOf(task: readonly Experience[], compare: Compared): readonly RowFeedback[] {
   const { taskset, row } = task[0]?.info ?? {};
   if (typeof taskset !== 'string' || typeof row !== 'number') return [];

@@ -17,9 +17,9 @@ const operations = {
   DIV: (reward: number, value: number) => (value === 0 ? reward : reward / value),
 } as const;
 
-/** One operation, under the names of YAML. */
+/** One operation, with the names used in YAML. */
 interface RewardShaping {
-  /** A key of `info`, or of the metrics. */
+  /** Key in `info` or in the metrics. */
   readonly stats_key: string;
   /** @default ADD */
   readonly op_type?: keyof typeof operations;
@@ -31,8 +31,8 @@ const expected = '{ stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a 
 
 /**
  * Experiences that lack a number keep their reward, and are counted. Division by 0 changes nothing.
- * Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count`. @throws RewardError when a value
- * is not a number, or the result is not finite
+ * Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count`.
+ * @throws RewardError if a value is not a number, or if the result is not finite
  */
 export const rewardShapingMapper: OperatorPart = definePart({
   args: {

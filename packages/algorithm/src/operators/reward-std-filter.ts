@@ -48,6 +48,6 @@ export const rewardStdFilter: OperatorPart = definePart({
     },
 });
 
-/** Excludes the rounding that would make equal rewards differ. */
+/** Population standard deviation, but exactly 0 for equal rewards, without rounding errors. */
 const deviation = (rewards: readonly number[]): number =>
   rewards.every((reward) => reward === rewards[0]) ? 0 : populationStd(rewards);

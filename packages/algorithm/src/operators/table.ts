@@ -1,6 +1,6 @@
 /**
- * The experience operators by the names of YAML's `data_processor.experience_pipeline.operators`. To
- * add one, write a file here and a row.
+ * Experience operators by their names in YAML's `data_processor.experience_pipeline.operators`. To
+ * add one, write a file here and an entry.
  */
 import type { OperatorPart } from '../parts/part.js';
 import { dapoDynamicSampling } from './dapo-dynamic-sampling.js';

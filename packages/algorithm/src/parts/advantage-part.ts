@@ -1,4 +1,4 @@
-/** The type of advantage functions: where they can run, and what they need there. */
+/** Type of advantage functions: where they can run, and which inputs they need there. */
 import type {
   AdvantageFn,
   AlgorithmNeeds,
@@ -10,30 +10,31 @@ import { readArgs } from '@trinity-rft/core/support';
 import type { Part, PartDoc } from './part.js';
 
 /**
- * At least one of the two functions. If both are given, they agree on a train batch that consists of
- * one explore step, unless experiences have `tokenRewards`: some functions read `reward` on explore
- * steps (`grpo`), while a train batch always sums token rewards.
+ * Has at least one of the two functions. If it has both, they agree on a train batch that consists
+ * of one explore step, unless experiences have `tokenRewards`: some functions read `reward` on
+ * explore steps (`grpo`), while a train batch always sums token rewards.
  */
 export interface AdvantageStrategy {
   /** Runs in the explorer's pipeline on one explore step, so groups are whole. */
   readonly advantage?: AdvantageFn;
   /**
-   * Runs in the trainer on one train batch: chosen if `advantage` is missing, or if rewards are
-   * penalised there.
+   * Runs in the trainer on one train batch: used if `advantage` is missing, or if rewards are
+   * penalised in the trainer.
    */
   readonly batchAdvantage?: BatchAdvantageFn;
   readonly needs?: Partial<AlgorithmNeeds>;
 }
 
-/** Facts that configuration and launcher read without creating the function. */
+/** Facts that can be read without creating the function. */
 export interface AdvantageFacts {
   /**
-   * Runs are compared with others of their task, so a task with one run teaches little or nothing.
+   * True if runs are compared with other runs of their task, so that a task with a single run
+   * teaches little or nothing.
    */
   readonly comparesRuns: boolean | ((args: Readonly<Record<string, unknown>>) => boolean);
 }
 
-/** Made from arguments and the run's seed. */
+/** Created from arguments and the run's seed. */
 export interface AdvantagePart
   extends Part<AdvantageStrategy, readonly [seed: number]>, Required<AdvantageFacts> {}
 
@@ -43,7 +44,7 @@ export interface AdvantagePartDefinition<S extends ArgSpec> extends AdvantageFac
   readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
 }
 
-/** Types an advantage function by its arguments. */
+/** Defines an advantage function, typed by its arguments. */
 export function defineAdvantagePart<S extends ArgSpec>(
   definition: AdvantagePartDefinition<S>,
 ): AdvantagePart {

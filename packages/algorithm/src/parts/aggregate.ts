@@ -1,11 +1,11 @@
 /**
- * How the losses of tokens are combined into one number: a weight per token, normalised over the
- * whole optimizer batch.
+ * Combines the losses of tokens into one number: a weight per token, normalised over the whole
+ * optimizer batch.
  */
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
 import { eachTrainedToken, rowSpans } from './rows.js';
 
-/** Same as in YAML. */
+/** Names as in YAML. */
 export const lossAggModes = [
   'token-mean',
   'seq-mean-token-sum',
@@ -14,14 +14,14 @@ export const lossAggModes = [
 ] as const;
 export type LossAggMode = (typeof lossAggModes)[number];
 
-/** Argument of a term whose aggregation can differ from that of the algorithm. */
+/** Argument of a term whose aggregation may differ from that of the algorithm. */
 export const lossAggModeArg: Arg<LossAggMode | undefined> = choiceArg(
   lossAggModes,
   undefined,
   'How the losses of tokens become one number, for this term alone. Default: loss_agg_mode of the algorithm.',
 );
 
-/** Prevents division by zero in an empty batch; the value of Trinity-RFT. */
+/** Prevents division by zero in an empty batch; the same value as in Trinity-RFT. */
 const epsilon = 1e-8;
 
 /** How the losses of tokens are combined into one number. */
@@ -30,38 +30,41 @@ export interface Aggregation {
   readonly norm?: number | undefined;
 }
 
-/** Input of the weights of a batch. */
+/** Fields of a batch from which the weights are computed. */
 export type AggregationInput = Pick<LossInput, 'offsets' | 'actionMask' | 'runs'>;
 
 export interface AggregationOptions {
   /**
-   * Constant to divide the sums of `seq-mean-token-sum` (1 when not given) and
-   * `seq-mean-token-sum-norm` (longest sequence) by. > 0
+   * Constant divisor of the sums, > 0.
+   * @default 1 for `seq-mean-token-sum`, the longest sequence for `seq-mean-token-sum-norm`
    */
   readonly norm?: number | undefined;
-  /** 1 = the row takes part; others weigh 0 and are not counted. [B] @default all */
+  /**
+   * 1 = the row takes part; other rows have weight 0 and are not counted. [B]
+   * @default all rows take part
+   */
   readonly rows?: Uint8Array | undefined;
 }
 
 /**
  * Weight w of the trained tokens of each row, so that the aggregate of token losses l is sum(w * l)
- * and its gradient is w * dl/dx. A sequence is a run: all its rows, so that a run of several model
- * calls weighs as the same tokens would in one. With S sequences, M trained tokens in all and M_i in
- * sequence i:
+ * and its gradient is w * dl/dx. A sequence is a run, with all of its rows, so that a run of several
+ * model calls has the same weight as if one call had all of its tokens. With S sequences, M trained
+ * tokens in total and M_i in sequence i:
  *
  * | mode | w |
  * |---|---|
  * | `token-mean` | 1 / (M + epsilon) |
- * | `seq-mean-token-sum` | 1 / (S * norm); norm 1 unless given |
- * | `seq-mean-token-mean` | 1 / (S * (M_i + epsilon)); one without trained tokens counts as 0 in the mean |
- * | `seq-mean-token-sum-norm` | 1 / (norm + epsilon); norm = response tokens of the longest sequence unless given |
+ * | `seq-mean-token-sum` | 1 / (S * norm); norm is 1 by default |
+ * | `seq-mean-token-mean` | 1 / (S * (M_i + epsilon)); a sequence without trained tokens counts as 0 |
+ * | `seq-mean-token-sum-norm` | 1 / (norm + epsilon); norm is by default the response tokens of the longest sequence |
  *
- * Dr. GRPO (arXiv:2503.20783) is `seq-mean-token-sum` with norm = the longest response that is
- * allowed: a constant, so that short answers are not favoured. verl's `loss_scale_factor` is the
+ * Dr. GRPO (arXiv:2503.20783) is `seq-mean-token-sum` with norm = the largest allowed response
+ * length: a constant, so that short answers are not favoured. verl's `loss_scale_factor` is the
  * norm of `seq-mean-token-sum-norm`.
  *
- * S, M and norm are those of the whole optimizer batch, so that the result does not depend on how
- * an engine packs rows. Trinity-RFT normalises within each micro-batch, which gives short ones
+ * S, M and norm refer to the whole optimizer batch, so that the result does not depend on how an
+ * engine packs rows. Trinity-RFT normalises within each micro-batch, which gives short micro-batches
  * too much weight, and its sequences are calls.
  * @returns [B]
  */
@@ -91,7 +94,7 @@ export function rowWeights(
   return weights;
 }
 
-/** {@link rowWeights} of every token; masked ones weigh 0. [N] */
+/** {@link rowWeights} for every token; masked tokens have weight 0. [N] */
 export function aggregationWeights(
   input: AggregationInput,
   mode: LossAggMode,
@@ -119,8 +122,8 @@ const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
 };
 
 /**
- * sum(w * v) over tokens of weight above 0, in float64; values of masked tokens have no influence,
- * not even NaN.
+ * sum(w * v) over tokens with a weight above 0, in float64; values of masked tokens have no
+ * influence, not even NaN.
  */
 export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array): number {
   let total = 0;
@@ -128,10 +131,7 @@ export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array):
   return total;
 }
 
-/**
- * sum / (M + epsilon), with M trained tokens: the mean that metrics use, whatever the mode of the
- * loss.
- */
+/** sum / (M + epsilon) for M trained tokens: the mean that metrics use in every mode of the loss. */
 export const meanOf = (sum: number, trained: number): number => sum / (trained + epsilon);
 
 /** Number of ones of a mask in [start, end). */

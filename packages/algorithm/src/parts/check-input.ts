@@ -22,10 +22,10 @@ interface Batch {
 }
 
 /**
- * Looks at trained tokens only, since values of masked ones have no influence. Missing fields pass:
- * functions that read them check.
- * @throws InvariantError when arrays are not aligned, EngineError naming row and token when a
- * number is not finite
+ * Checks only trained tokens, because values of masked ones have no influence. Missing fields are
+ * accepted: functions that read them must check.
+ * @throws InvariantError if arrays are misaligned; EngineError naming row and token if a number is
+ * not finite
  */
 export function checkLossInput(input: LossInput, fields: readonly LossField[]): void {
   checkRows('loss', input);
@@ -34,8 +34,8 @@ export function checkLossInput(input: LossInput, fields: readonly LossField[]): 
 }
 
 /**
- * Like {@link checkLossInput}, and looks at rewards and values of masked tokens too: a row's reward
- * sits on its last token, and returns pass through all.
+ * Like {@link checkLossInput}, but also checks rewards and values of masked tokens: a row's reward
+ * is at its last token, and returns are computed through all tokens.
  */
 export function checkAdvantageInput(
   input: AdvantageInput,

@@ -1,6 +1,6 @@
 /**
- * The one driver of all losses over tokens: it reads quantities, skips masked tokens, weighs, sums
- * and writes gradients.
+ * The driver of all token losses: it reads quantities, skips masked tokens, weighs, sums and writes
+ * gradients.
  */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import { meanOf, rowWeights } from './aggregate.js';
@@ -18,15 +18,15 @@ import type {
 export interface EvaluateOptions {
   /** Quantities that are read; the others stay 0 (ratios 1). */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Weight of the tokens of each row, for terms that set no aggregation. [B] */
+  /** Weight of the tokens of each row, for terms without their own aggregation. [B] */
   readonly weights: Float64Array;
-  /** Gradients are added to them. [N] */
+  /** Array to which gradients are added. [N] */
   readonly gradLogprobs: Float32Array;
-  /** Left out if no term differentiates entropies. [N] */
+  /** Array to which gradients are added; absent if no term differentiates entropies. [N] */
   readonly gradEntropy?: Float32Array | undefined;
 }
 
-/** One pass over the trained tokens of the batch, for all terms together. */
+/** Evaluates all terms together, in one pass over the trained tokens of the batch. */
 export function evaluateTerms(
   input: LossInput,
   terms: readonly LossTerm[],
@@ -84,7 +84,7 @@ function begin(term: LossTerm, input: LossInput, given: Float64Array): TermState
   };
 }
 
-/** True if the term takes part in the row. */
+/** Begins a row; true if the term applies to it. */
 function beginRow(termState: TermState, row: RowQuantities): boolean {
   const { term, state, weights, out } = termState;
   if (term.rows?.[row.index] === 0) return false;
@@ -139,7 +139,7 @@ const noQuantities = (): TokenQuantities => ({
   row: { index: 0, trained: 0, meanLogRatio: 0, meanRatio: 1, sequenceRatio: 1, drift: 0 },
 });
 
-/** Same as in Trinity-RFT. */
+/** Same values as in Trinity-RFT. */
 const epsilon = { mean: 1e-8, drift: 1e-10 };
 
 function readRow(

@@ -1,9 +1,9 @@
-/** The loss of an algorithm as engines may compute it themselves. */
+/** Describes the loss of an algorithm in the form that engines can compute themselves. */
 import type { Algorithm } from '@trinity-rft/core/internal';
 import { aggregationWeights, type Aggregation } from './aggregate.js';
 import type { LossPart } from './token-loss.js';
 
-/** Undefined where the objective is a sum of several losses, or has another form. */
+/** Undefined if the objective is a sum of several losses, or has another form. */
 export function expectedLoss(
   parts: readonly LossPart[],
   aggregation: Aggregation,

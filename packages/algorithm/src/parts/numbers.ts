@@ -1,15 +1,15 @@
-/** Bounds on numbers. */
+/** Functions that limit numbers. */
 
 export const clamp = (value: number, low: number, high: number): number =>
   value < low ? low : value > high ? high : value;
 
 /**
- * Largest log-ratio that is exponentiated: e^d overflows float32 at 88, and one such token would
- * corrupt the batch.
+ * Largest absolute log-ratio that is exponentiated: e^d overflows float32 at 88, and one such token
+ * would corrupt the batch.
  */
 const largestLogRatio = 20;
 
 export const clampLogRatio = (d: number): number => clamp(d, -largestLogRatio, largestLogRatio);
 
-/** e^d, d clamped to ±20. */
+/** e^d, with d clamped to ±20. */
 export const boundedExp = (d: number): number => Math.exp(clampLogRatio(d));

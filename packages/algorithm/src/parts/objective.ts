@@ -11,7 +11,7 @@ import { checkLossInput, type LossField } from './check-input.js';
 import { evaluateTerms } from './evaluate-terms.js';
 import type { BatchLoss, LossPart, OpenLoss, TermResult } from './token-loss.js';
 
-/** Adds losses, their gradients and their metrics; `final_loss` is the sum. */
+/** Adds up losses, their gradients and their metrics; `final_loss` is the sum. */
 export function objective(
   parts: readonly LossPart[],
   aggregation: Aggregation,
@@ -27,13 +27,13 @@ export function objective(
 
 export interface EvaluatePartsOptions {
   readonly aggregation: Aggregation;
-  /** Quantities that are read, and whether entropies are differentiated. */
+  /** Quantities that are read; also tells if entropies are differentiated. */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Weight of the tokens of each row. [B] @default by the aggregation */
+  /** Weight of the tokens of each row. [B] @default weights of the aggregation */
   readonly weights?: Float64Array;
 }
 
-/** The sum of the parts, for a batch that has been checked. */
+/** Sum of the parts for a batch that has already been checked. */
 export function evaluateParts(
   parts: readonly LossPart[],
   input: LossInput,

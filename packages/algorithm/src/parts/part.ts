@@ -1,4 +1,4 @@
-/** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
+/** An exchangeable part of an algorithm: its arguments, and its creation from them. */
 import type { ArgSpec, ArgValues, ExperienceOperator } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 
@@ -7,23 +7,23 @@ export interface PartDoc {
   /** Its meaning, in one sentence. */
   readonly summary: string;
   /**
-   * In plain text, with the symbols of `docs/reference/algorithms.md`: x current, o old, f reference
-   * log-probability, d = x - o, r = e^d, A advantage, m mask.
+   * Formula in plain text, with the symbols of `docs/reference/algorithms.md`: x current, o old, f
+   * reference log-probability, d = x - o, r = e^d, A advantage, m mask.
    */
   readonly formula: string;
   readonly source?: PaperRef;
 }
 
-/** Where a formula comes from. */
+/** Source of a formula. */
 export interface PaperRef {
   readonly title: string;
   readonly url: string;
 }
 
-/** A row of a table of parts. */
+/** An entry of a table of parts. */
 export interface Part<Made, Context extends readonly unknown[] = []> {
   readonly doc: PartDoc;
-  /** Names, defaults and ranges. */
+  /** Names, defaults and ranges of the arguments. */
   readonly args: ArgSpec;
   /** @throws ConfigError for unknown or wrong arguments; `owner` names the part in the message */
   make(owner: string, given: object | undefined, ...context: Context): Made;
@@ -35,7 +35,7 @@ export interface PartDefinition<S extends ArgSpec, Made, Context extends readonl
   readonly create: (args: ArgValues<S>, ...context: Context) => Made;
 }
 
-/** Types a part by its arguments. */
+/** Defines a part, typed by its arguments. */
 export function definePart<S extends ArgSpec, Made, Context extends readonly unknown[]>({
   args,
   doc = noDoc,
@@ -50,5 +50,5 @@ export function definePart<S extends ArgSpec, Made, Context extends readonly unk
 
 export const noDoc: PartDoc = { summary: '', formula: '' };
 
-/** A row of the table of operators. */
+/** An entry of the table of operators. */
 export type OperatorPart = Part<ExperienceOperator['apply']>;

@@ -1,4 +1,4 @@
-/** How a policy loss is written: as a formula over tokens, or as a function of the whole batch. */
+/** Definition of policy losses: as a formula over tokens, or as a function of the whole batch. */
 import type { AlgorithmNeeds, ArgSpec, ArgValues, LossInput, Metrics } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 import {
@@ -20,13 +20,14 @@ import type {
 } from './token-loss.js';
 
 export interface DescribedLoss<S extends ArgSpec> {
-  /** Names, defaults and ranges; `lossAggMode` is added. @default none */
+  /** Names, defaults and ranges of the arguments; `lossAggMode` is added. @default no further arguments */
   readonly args?: S;
   readonly doc?: PartDoc;
   /** Inputs of the loss in addition to `logprob`. @default advantages and sampling log-probabilities */
   readonly needs?: Partial<Omit<AlgorithmNeeds, 'advantages' | 'ratios'>>;
   /**
-   * True if the gradient depends on the sampling log-probabilities, where the loss reads them.
+   * True if the gradient depends on the sampling log-probabilities, provided that the loss reads
+   * them.
    * @default true
    */
   readonly ratios?: (args: ArgValues<S>) => boolean;
@@ -40,18 +41,21 @@ export interface TokenLossDefinition<
   TokenMean extends string = never,
   RowMean extends string = never,
 > extends DescribedLoss<S> {
-  /** Name of the aggregated loss among the metrics. */
+  /** Metric name of the aggregated loss. */
   readonly lossMetric: string;
-  /** Metrics that are means over trained tokens: `token` adds to `out.sums`. */
+  /**
+   * Metrics that are means over trained tokens: `token` adds to their sums in `out.sums`.
+   * @default no such metrics
+   */
   readonly tokenMeans?: readonly TokenMean[];
-  /** Metrics that are means over rows: `row` adds to `out.sums`. */
+  /** Metrics that are means over rows: `row` adds to their sums in `out.sums`. @default no such metrics */
   readonly rowMeans?: readonly RowMean[];
   /**
    * Constants that formulas derive from the arguments. @default the arguments
    * @throws ConfigError for arguments that contradict each other
    */
   readonly constants?: (args: ArgValues<S>) => Constants;
-  /** Looks at the whole batch before any token. @default nothing: formulas get the constants */
+  /** Reads the whole batch before any token. @default the state is the constants */
   readonly prepare?: (input: LossInput, constants: Constants) => State;
   /** Called for every row, before its tokens. */
   readonly row?: (
@@ -67,32 +71,33 @@ export interface TokenLossDefinition<
   ) => void;
   /** Metrics of the batch as a whole. */
   readonly metrics?: (state: NoInfer<State>) => Metrics;
-  /** The mode that the loss requires; it overrides the configuration. */
+  /** Aggregation mode that the loss requires; overrides the configuration. */
   readonly aggregation?: (args: ArgValues<S>) => LossAggMode | undefined;
   /**
-   * The form of the loss that engines may compute themselves, except for rare tokens: what differs
-   * is added afterwards. @default it has another form
+   * Form of the loss that engines may compute themselves; where rare tokens differ, the difference
+   * is added afterwards.
+   * @default no such form
    */
   readonly known?: (constants: Constants) => KnownLoss | undefined;
-  /** Wraps the loss if an argument asks for it. */
+  /** Wraps the loss if an argument requires it. */
   readonly wrap?: (loss: TokenLoss, args: ArgValues<S>) => TokenLoss;
 }
 
-/** A loss that is not a sum over tokens: one over pairs, for example. */
+/** A loss that is not a sum over tokens, such as one over pairs. */
 export interface BatchLossDefinition<S extends ArgSpec> extends DescribedLoss<S> {
-  /** `weights` are those of `aggregationWeights`. [N] */
+  /** `weights` is the result of `aggregationWeights`. [N] */
   readonly batch: (input: LossInput, args: ArgValues<S>, weights: Float64Array) => BatchLoss;
 }
 
-/** A row of the table of policy losses. */
+/** An entry of the table of policy losses. */
 export type PolicyLossPart = Part<LossPart>;
 
-/** A policy loss that is a formula over tokens, and can be a term of other losses. */
+/** A policy loss that is a formula over tokens, which can also be a term of other losses. */
 export interface TokenLossPart<S extends ArgSpec> extends PolicyLossPart {
   readonly loss: (args: ArgValues<S>) => TokenLoss;
 }
 
-/** Types a policy loss by its arguments. */
+/** Defines a policy loss, typed by its arguments. */
 export function definePolicyLoss<
   const S extends ArgSpec = Readonly<Record<never, never>>,
   Constants = ArgValues<S>,
@@ -132,7 +137,10 @@ export function definePolicyLoss<S extends ArgSpec>(
   return Object.assign(part, { loss });
 }
 
-/** A policy loss that is a sum of terms. `open` gets the aggregation that the arguments ask for. */
+/**
+ * Defines a policy loss that is a sum of terms. `open` receives the aggregation that the arguments
+ * select.
+ */
 export function composePolicyLoss<S extends ArgSpec>(
   { args: own, doc = noDoc, needs = { rollouts: true }, ratios }: DescribedLoss<S>,
   open: (args: ArgValues<S>) => LossPart['open'],
@@ -166,7 +174,7 @@ const aggregatedBy = (aggregation: Aggregation, { terms, ...rest }: OpenLoss): O
   terms: terms.map((term) => ({ ...term, aggregation: term.aggregation ?? aggregation })),
 });
 
-/** A token loss definition of any type parameters. */
+/** A token loss definition with any type parameters. */
 export type AnyTokenLoss<S extends ArgSpec> = TokenLossDefinition<
   S,
   unknown,

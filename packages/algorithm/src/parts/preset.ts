@@ -1,56 +1,54 @@
-/** The rows of `algorithm_type` and `sample_strategy`: which parts make an algorithm, by name. */
+/** Entries of `algorithm_type` and `sample_strategy`: the parts that make up an algorithm, by name. */
 import type { ArgSpec } from '@trinity-rft/core';
 import type { LossAggMode } from './aggregate.js';
 import type { PartDoc } from './part.js';
 
-/**
- * Training data of an algorithm: rollouts, answers to imitate, or pairs of a better and a worse
- * answer.
- */
+/** Training data of an algorithm: rollouts, answers to imitate, or pairs of a better and a worse answer. */
 export type DataSchema = 'experience' | 'sft' | 'dpo' | 'cpt';
 
-/**
- * A row of `algorithm_type`: the parts, by name, unless the configuration says otherwise.
- */
+/** An entry of `algorithm_type`: the parts, by name, that a configuration can override. */
 export interface AlgorithmPreset {
   readonly doc: PartDoc;
   readonly schema: DataSchema;
-  /** Runs per task. */
+  /** Number of runs per task. */
   readonly repeatTimes: number;
-  /** Undefined: no rewards, so no advantages. */
+  /** Undefined if there are no rewards, and so no advantages. */
   readonly advantageFn: PartRef | undefined;
   readonly policyLossFn: PartRef;
   readonly klLossFn: PartRef;
-  /** @default none */
+  /** @default no penalty */
   readonly klPenaltyFn?: PartRef;
   readonly entropyLossFn: PartRef;
   readonly sampleStrategy: PartRef;
   readonly lossAggMode: LossAggMode;
   /**
    * Divisor of the sums of `seq-mean-token-sum` and `seq-mean-token-sum-norm`.
-   * @default 1, or the longest row
+   * @default 1, or the longest sequence
    */
   readonly lossAggNorm?: number | 'max_response_tokens';
   /**
-   * Operators of experiences if the configuration names none. An argument `max_response_tokens` is
-   * the length limit of the model's answers. @default none
+   * Experience operators if the configuration has none. The argument value `max_response_tokens`
+   * stands for the length limit of the model's answers.
+   * @default no operators
    */
   readonly operators?: readonly PartRef[];
   /**
-   * Groups that operators drop are replaced by those of further tasks, unless the configuration says
-   * otherwise. @default false
+   * True if groups that operators drop are replaced by groups of further tasks, unless the
+   * configuration says otherwise.
+   * @default false
    */
   readonly dynamicSampling?: boolean;
 }
 
-/** A row of a table, with arguments that differ from its defaults; names in camelCase. */
+/** An entry of a table, and arguments that differ from its defaults, with camelCase names. */
 export interface PartRef {
   readonly name: string;
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * How the trainer takes experiences: read by the buffer, so only its arguments are described here.
+ * How the trainer takes experiences. Implemented by the buffer, so only the arguments are described
+ * here.
  */
 export interface SampleStrategy {
   readonly args: ArgSpec;

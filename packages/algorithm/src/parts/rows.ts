@@ -1,19 +1,19 @@
 /** The rows of a batch. */
 
 export interface RowSpan {
-  /** Tokens [start, end) of the batch. */
+  /** Range of tokens in the batch, [start, end). */
   readonly start: number;
   readonly end: number;
 }
 
-/** @param offsets where rows begin, and the end of the last [B + 1] */
+/** @param offsets start of each row, and the end of the last one. [B + 1] */
 export const rowSpans = (offsets: Int32Array): readonly RowSpan[] =>
   Array.from({ length: offsets.length - 1 }, (_, row) => ({
     start: offsets[row]!,
     end: offsets[row + 1]!,
   }));
 
-/** Visits the tokens where the action mask is 1, in order. */
+/** Visits the tokens whose action mask is 1, in order. */
 export function eachTrainedToken(
   { offsets, actionMask }: { readonly offsets: Int32Array; readonly actionMask: Uint8Array },
   visit: (token: number, row: number) => void,

@@ -1,36 +1,36 @@
-/** Losses as formulas over the quantities of one token; the driver reads, weighs and sums. */
+/** Losses as formulas over the quantities of one token; a driver reads, weighs and sums. */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import type { ExpectedLoss } from '@trinity-rft/core/engine';
 import type { Aggregation } from './aggregate.js';
 
 /**
- * The quantities of one trained token. The driver fills one object anew for each token, so formulas
- * must not keep it. Log-probabilities are in nats.
+ * The quantities of one trained token. The driver reuses one object for all tokens, so formulas
+ * must not store it. Log-probabilities are in nats.
  */
 export interface TokenQuantities {
-  /** x, the log-probability by the weights being trained. */
+  /** x, the log-probability under the weights being trained. */
   logprob: number;
-  /** d = x - o, o the log-probability at sampling. 0 without rollouts. */
+  /** d = x - o, where o is the log-probability at sampling. 0 if there are no rollouts. */
   logRatio: number;
-  /** r = e^d, d clamped to ±20. 1 without rollouts. */
+  /** r = e^d, with d clamped to ±20. 1 if there are no rollouts. */
   ratio: number;
-  /** dr/dx: r, and 0 where d is clamped. */
+  /** dr/dx: equal to r, or 0 where d is clamped. */
   ratioSlope: number;
-  /** A */
+  /** A, the advantage. */
   advantage: number;
-  /** f - x, f the log-probability by the reference. */
+  /** f - x, where f is the log-probability under the reference. */
   refLogRatio: number;
   /** H, the entropy of the distribution that the token was drawn from. */
   entropy: number;
-  /** Position in the batch. */
+  /** Index of the token in the batch. */
   index: number;
   /** The row that the token belongs to. */
   readonly row: RowQuantities;
 }
 
-/** Statistics over the trained tokens of a row; without rollouts, log-ratios are 0. */
+/** Statistics over the trained tokens of a row; log-ratios are 0 if there are no rollouts. */
 export interface RowQuantities {
-  /** Position in the batch. */
+  /** Index of the row in the batch. */
   index: number;
   /** Number of trained tokens. */
   trained: number;
@@ -40,24 +40,24 @@ export interface RowQuantities {
   meanRatio: number;
   /** e^(sum of d), the sum clamped to ±20: the ratio of the whole sequence. */
   sequenceRatio: number;
-  /** Mean of -d, each d clamped to ±20: how far the policy has moved away from the row. */
+  /** Mean of -d, with each d clamped to ±20: how far the policy has moved away from the row. */
   drift: number;
 }
 
-/** Per-token output of a formula. `loss` and both gradients are 0 before each call. */
+/** Output of a formula for one token. `loss` and both gradients are 0 before each call. */
 export interface TokenResult<Mean extends string = string> {
   loss: number;
   /** dloss/dx */
   gradient: number;
-  /** dloss/dH; only losses that need the gradient of entropies set it. */
+  /** dloss/dH; only set by losses that differentiate entropies. */
   entropyGradient: number;
-  /** Sums that metrics are means of: formulas add to them. */
+  /** Sums from which mean metrics are computed; formulas add to them. */
   readonly sums: Record<Mean, number>;
 }
 
-/** A loss with its arguments filled in, as the driver takes it; formulas read them from `State`. */
+/** A loss with fixed arguments, as the driver uses it; its formulas read them from `State`. */
 export interface TokenLoss<State = unknown> {
-  /** Name of the aggregated loss among the metrics. */
+  /** Metric name of the aggregated loss. */
   readonly lossMetric: string;
   /** Sums that become means over trained tokens. */
   readonly tokenMeans: readonly string[];
@@ -73,20 +73,20 @@ export interface TokenLoss<State = unknown> {
   readonly metrics?: (state: State) => Metrics;
 }
 
-/** A loss within an objective. */
+/** A loss as a term of an objective. */
 export interface LossTerm {
   readonly loss: TokenLoss;
-  /** The objective has this times the aggregated loss; metrics are without it. @default 1 */
+  /** Factor of the aggregated loss in the objective; metrics exclude it. @default 1 */
   readonly coefficient?: number;
-  /** 1 = the row takes part. [B] @default all */
+  /** 1 = the term applies to the row. [B] @default it applies to all rows */
   readonly rows?: Uint8Array;
   /** @default the aggregation of the objective */
   readonly aggregation?: Aggregation;
 }
 
-/** Result of a term on a batch. */
+/** Result of a term for a batch. */
 export interface TermResult {
-  /** Aggregated, without the coefficient. */
+  /** Aggregated loss, without the coefficient. */
   readonly loss: number;
   readonly metrics: Metrics;
 }
@@ -94,29 +94,29 @@ export interface TermResult {
 /** Result of a loss of the whole batch. */
 export interface BatchLoss {
   readonly loss: number;
-  /** dloss/dx [N] */
+  /** dloss/dx. [N] */
   readonly gradLogprobs: Float32Array | Float64Array;
   readonly metrics: Metrics;
 }
 
-/** A part of an objective on one batch: terms, or a loss of the batch as a whole. */
+/** A part of an objective for one batch: terms, or a loss of the batch as a whole. */
 export interface OpenLoss {
   readonly terms: readonly LossTerm[];
-  /** @default those of the terms */
+  /** @default the metrics of the terms */
   readonly metrics?: (results: readonly TermResult[]) => Metrics;
   readonly whole?: BatchLoss;
 }
 
-/** A loss as engines may compute it themselves. */
+/** A loss in the form that engines can compute themselves. */
 export interface KnownLoss extends Pick<ExpectedLoss, 'name' | 'low' | 'high'> {
-  /** Replacement for A. @default A */
+  /** Replaces the advantage A. @default A is unchanged */
   readonly advantage?: (advantage: number) => number;
 }
 
-/** A policy, KL or entropy loss with its arguments filled in. */
+/** A policy, KL or entropy loss with fixed arguments. */
 export interface LossPart {
   readonly needs: Partial<AlgorithmNeeds>;
-  /** With its own aggregation, if it has one. @default another form */
+  /** Form for engines, with the loss's own aggregation if it has one. @default no such form */
   readonly known?: KnownLoss & { readonly aggregation: Aggregation | undefined };
   readonly open: (input: LossInput, aggregation: Aggregation) => OpenLoss;
 }

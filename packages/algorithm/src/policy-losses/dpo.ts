@@ -25,13 +25,13 @@ const args = {
 };
 
 /**
- * Even rows are chosen, the odd row after each is rejected. C = sum of x - f over the trained
- * tokens of the chosen answer, J of the rejected one, z = beta (C - J), e = `labelSmoothing`: l =
- * -(1 - e) log sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for
- * chosen tokens, -beta for others.
+ * Even rows are chosen answers; the odd row after each is the rejected one. With C = sum of x - f
+ * over the trained tokens of the chosen answer, J the same for the rejected one, z = beta (C - J)
+ * and e = `labelSmoothing`: l = -(1 - e) log sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) -
+ * (1 - e), dz/dx = beta for tokens of chosen answers, -beta for others.
  *
  * With `pairing` `each` the loss is the mean over pairs; with `batch`, as in Trinity-RFT, C and J
- * are sums over the whole batch. Aggregation modes have no meaning here. Metrics `dpo_loss`,
+ * are sums over the whole batch. Aggregation modes have no effect. Metrics `dpo_loss`,
  * `chosen_reward` (mean of beta C), `rejected_reward`, `accuracy_mean` (share with C > J).
  * @see arXiv:2305.18290, eq. 7; label smoothing: https://ericmitchell.ai/cdpo.pdf
  */
@@ -77,7 +77,7 @@ export const dpo = definePolicyLoss({
   },
 });
 
-/** 0 for a batch without pairs. */
+/** Mean; 0 for a batch without pairs. */
 const average = (values: Float64Array): number =>
   values.reduce((sum, value) => sum + value / values.length, 0);
 
@@ -104,7 +104,7 @@ function rowMargins(input: LossInput): Float64Array {
   return margins;
 }
 
-/** log(1 + e^z) without overflow: -log sigmoid(-z). */
+/** log(1 + e^z) = -log sigmoid(-z), without overflow. */
 const softplus = (z: number): number => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
 
 const sigmoid = (z: number): number => 1 / (1 + Math.exp(-z));

@@ -1,9 +1,9 @@
-/** Policy gradient corrected by the importance ratio, without any clip. */
+/** Policy gradient corrected by the importance ratio, without clipping. */
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 /**
- * r = e^clip(d, -20, 20): l = -A r, dl/dx = -A r, and 0 where |d| > 20. Unbiased, with the variance
- * of the ratios. Metrics `pg_loss`, `ratio/mean`, `approx_kl` (mean of -d).
+ * r = e^clip(d, -20, 20): l = -A r, dl/dx = -A r, or 0 where |d| > 20. Unbiased, but has the
+ * variance of the ratios. Metrics `pg_loss`, `ratio/mean`, `approx_kl` (mean of -d).
  */
 export const importanceSampling = definePolicyLoss({
   doc: {

@@ -1,17 +1,17 @@
-/** Tokens that `m2po` keeps: the longest prefix in ascending order of squared log-ratio. */
+/** Selects the tokens that `m2po` keeps: the longest prefix in ascending order of squared log-ratio. */
 import type { LossInput, Metrics } from '@trinity-rft/core';
 
 export interface TrustMask {
-  /** 1 = trained and kept. [N] */
+  /** 1 = trained on and kept. [N] */
   readonly kept: Uint8Array;
   readonly metrics: Metrics;
 }
 
 /**
- * Candidates are trained tokens with A > 0 and d > 0, or A < 0 and d < 0: those that the advantage
- * pushes further away. If the mean of d^2 over them exceeds `threshold`, they are sorted by
- * ascending d^2 (ties in batch order), and only the longest prefix whose mean does not exceed it is
- * kept.
+ * Candidates are trained tokens with A > 0 and d > 0, or A < 0 and d < 0: the advantage pushes them
+ * further away from the old policy. If the mean of d^2 over the candidates exceeds `threshold`,
+ * they are sorted by ascending d^2 (ties in batch order), and only the longest prefix whose mean
+ * does not exceed it is kept.
  *
  * Metrics `m2_before`, `m2_after`, `masked_fraction`, `trust_region_fraction`.
  */
@@ -34,12 +34,12 @@ export function trustMask(input: LossInput, threshold: number): TrustMask {
 }
 
 interface Squares {
-  /** d^2 of the candidates, -1 for others. [N] */
+  /** d^2 of the candidates, -1 for other tokens. [N] */
   readonly squares: Float32Array;
   /** Number of candidates, and the sum of their squares. */
   readonly size: number;
   readonly total: number;
-  /** Trained tokens, candidates or not. */
+  /** Number of trained tokens, including those that are not candidates. */
   readonly trained: number;
 }
 

@@ -29,7 +29,7 @@ const args = {
   ...mixtureArgs,
 };
 
-/** Input of {@link muAt}. Steps; shares from 0 to 1. */
+/** Input of {@link muAt}: numbers of steps, and shares from 0 to 1. */
 export interface MuSchedule {
   readonly muWarmupSteps: number;
   readonly muDecaySteps: number;
@@ -38,8 +38,8 @@ export interface MuSchedule {
 }
 
 /**
- * (s / W) peak for s < W; valley for s >= W + D; between them valley + (peak - valley) (1 + cos(pi
- * (s - W) / D)) / 2.
+ * With s = step, W = warm-up and D = decay: (s / W) peak for s < W; valley for s >= W + D; between
+ * them valley + (peak - valley) (1 + cos(pi (s - W) / D)) / 2.
  */
 export function muAt(
   step: number,
@@ -51,9 +51,9 @@ export function muAt(
 }
 
 /**
- * loss = (1 - mu) L_ppo(sampled rows) + mu L_phi(demonstrated rows), mu that of the optimizer step,
- * see {@link muAt}. As in `mix`, but a kind without rows has metrics of 0. Metrics `usual/<of
- * ppo>`, `expert/sft_phi_loss` (or `sft_loss`), `loss`, `mu`.
+ * loss = (1 - mu) L_ppo(sampled rows) + mu L_phi(demonstrated rows), with mu at the optimizer step,
+ * see {@link muAt}. Like `mix`, but a kind without rows has metrics of 0. Metrics `usual/<metrics
+ * of ppo>`, `expert/sft_phi_loss` (or `sft_loss`), `loss`, `mu`.
  * @see CHORD, arXiv:2508.11408, eq. 4 to 9
  */
 export const mixChord = composePolicyLoss(

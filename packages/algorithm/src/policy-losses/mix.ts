@@ -1,6 +1,6 @@
 /**
- * Policy optimisation on sampled answers, combined in constant proportion with supervised learning
- * on expert demonstrations.
+ * Policy optimisation on sampled answers, combined in a constant proportion with supervised
+ * learning on expert demonstrations.
  */
 import { numberArg } from '@trinity-rft/core';
 import { composePolicyLoss } from '../parts/policy-loss-part.js';
@@ -17,9 +17,9 @@ const args = {
 };
 
 /**
- * loss = (1 - mu) L_ppo(sampled rows) + mu L_sft(demonstrated rows), each aggregated over its rows
- * alone with `normalization` `kinds`. A kind without rows contributes nothing and has no metrics.
- * Metrics `usual/<of ppo>`, `expert/sft_loss`, `loss`.
+ * loss = (1 - mu) L_ppo(sampled rows) + mu L_sft(demonstrated rows); with `normalization` `kinds`,
+ * each is aggregated over its own rows only. A kind without rows contributes nothing and has no
+ * metrics. Metrics `usual/<metrics of ppo>`, `expert/sft_loss`, `loss`.
  * @see CHORD, arXiv:2508.11408, eq. 4, with a constant mu
  */
 export const mix = composePolicyLoss(

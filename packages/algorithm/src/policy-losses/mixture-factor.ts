@@ -1,4 +1,4 @@
-/** The factors of `mix` and `mix_chord` that follow from batch sizes. */
+/** Factors of `mix` and `mix_chord` that depend on batch sizes. */
 import { booleanArg, ConfigError, numberArg, type ArgValues } from '@trinity-rft/core';
 import { count } from '../parts/aggregate.js';
 
@@ -31,16 +31,20 @@ interface BatchSizes extends ArgValues<typeof batchSizeArgs> {
   readonly owner: string;
 }
 
-/** Sampled by the policy, or demonstrated by an expert. */
+/** `usual`: sampled by the policy; `expert`: demonstrated by an expert. */
 export type RowKind = 'usual' | 'expert';
 
-/** Factor of the loss of a kind of rows; `rows` is 1 for rows of that kind. [B] */
+/**
+ * Factor of the loss of a kind of rows.
+ * @param rows 1 = the row is of that kind. [B]
+ */
 export type Factor = (kind: RowKind, rows: Uint8Array) => number;
 
 /**
- * Factors that Trinity-RFT makes of batch sizes. For n rows of a kind, T of them in a train batch, G
- * trainers and integer divisions: k = n (mini // micro) / (T // G), or with `useDynamicBsz` k = n
- * (mini // G) / (B (T // G)), which is meant for the micro-batches of verl.
+ * Computes factors from batch sizes as Trinity-RFT does. For n rows of a kind in a batch of B rows,
+ * T of that kind in a train batch, G trainers and integer divisions: k = n (mini // micro) / (T //
+ * G), or with `useDynamicBsz` k = n (mini // G) / (B (T // G)), which is meant for verl's
+ * micro-batches.
  * @throws ConfigError if a trainer would get no row of a kind
  */
 export function batchSizeFactor(options: BatchSizes): Factor {

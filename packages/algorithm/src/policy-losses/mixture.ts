@@ -1,5 +1,5 @@
 /**
- * Shared by `mix` and `mix_chord`: the loss of ppo on sampled rows combined with a supervised loss
+ * Code of `mix` and `mix_chord`: the loss of ppo on sampled rows, combined with a supervised loss
  * on demonstrated rows.
  */
 import {
@@ -36,18 +36,18 @@ export const mixtureArgs = {
 export interface MixtureOptions extends ArgValues<typeof mixtureArgs> {
   /** Name of the policy loss, for messages. */
   readonly owner: string;
-  /** Weight of the supervised loss at an optimizer step. 0 to 1 */
+  /** Weight of the supervised loss at an optimizer step, from 0 to 1. */
   readonly mu: (step: number) => number;
   readonly supervised: TokenLoss;
-  /** True if a kind without rows has metrics, of 0. */
+  /** True if a kind without rows has metrics (of 0). */
   readonly reportsEmptyKinds: boolean;
 }
 
 /**
- * loss = (1 - mu) k_u L_ppo + mu k_e L_sft, L_ppo over sampled rows (`expertMask` 0), L_sft over
- * demonstrated ones. Factors k are 1 with `normalization` `kinds`, else those of
- * {@link batchSizeFactor}. Metrics `usual/*` and `expert/*`, all of them times k, clip fractions and
- * KL too, as in Trinity-RFT; and `loss`.
+ * loss = (1 - mu) k_u L_ppo + mu k_e L_sft, with L_ppo over sampled rows (`expertMask` 0) and L_sft
+ * over demonstrated ones. The factors k are 1 with `normalization` `kinds`, otherwise those of
+ * {@link batchSizeFactor}. Metrics `usual/*` and `expert/*`, all multiplied by k, even clip
+ * fractions and KL, as in Trinity-RFT; and `loss`.
  */
 export function mixture(options: MixtureOptions): LossPart['open'] {
   const policy = ppo.loss({ ...options, ...plainClip });
@@ -92,7 +92,7 @@ export function mixture(options: MixtureOptions): LossPart['open'] {
   };
 }
 
-/** The clip alone, without the other options of ppo. */
+/** Only the clip, with the other options of ppo turned off. */
 const plainClip = {
   enableSequenceMasking: false,
   deltaSequenceMasking: 0,

@@ -4,7 +4,7 @@ import { clamp, clampLogRatio } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { sequenceMasked } from './sequence-mask.js';
 
-/** The arguments of the clip, which `mix` and `mix_chord` have too. */
+/** Arguments of the clip, also used by `mix` and `mix_chord`. */
 export const clipArgs = {
   clipRange: numberArg(0.2, { min: 0 }, 'Importance ratios are clipped to 1 - this and 1 + this.'),
   clipRangeLow: numberArg(undefined, { min: 0 }, 'Lower side of the clip. Default: clip_range.'),
@@ -84,5 +84,5 @@ export const ppo = definePolicyLoss({
   wrap: (loss, options) => (options.enableSequenceMasking ? sequenceMasked(loss, options) : loss),
 });
 
-/** The quantities of a token if the current policy were the one that sampled it. */
+/** Quantities of a token if the current policy had sampled it. */
 const samePolicy = { ratio: 1, ratioSlope: 1, logRatio: 0 };

@@ -1,4 +1,4 @@
-/** Tokens that `rec` trains, and how much each of them weighs. */
+/** Choices of `rec`: which tokens it trains on, and their weights. */
 import { boundedExp, clamp } from '../parts/numbers.js';
 import type { TokenQuantities } from '../parts/token-loss.js';
 
@@ -11,7 +11,7 @@ export interface RecBounds {
   readonly temp: number;
 }
 
-/** The ratio is that of the row for `gspo-one-side`, else that of the token. */
+/** The ratio is that of the row for `gspo-one-side`, otherwise that of the token. */
 type RangeTest = (ratio: number, advantage: number, bounds: RecBounds) => boolean;
 
 const isInside: RangeTest = (r, _, { low, high }) => r >= low && r <= high;
@@ -19,7 +19,7 @@ const isInside: RangeTest = (r, _, { low, high }) => r >= low && r <= high;
 const isNotPushedOut: RangeTest = (r, A, { low, high }) =>
   (A >= 0 && r <= high) || (A <= 0 && r >= low);
 
-/** Range tests by `clipMode`. An advantage of 0 belongs to both signs. */
+/** Range tests by `clipMode`. An advantage of 0 counts as both signs. */
 export const rangeTests = {
   none: () => true,
   'two-side': isInside,

@@ -1,6 +1,4 @@
-/**
- * REINFORCE as an off-policy algorithm, with a choice of clip, of weights and of a regularizer.
- */
+/** REINFORCE as an off-policy algorithm, with a choice of clipping, weights and regularizer. */
 import { booleanArg, choiceArg, ConfigError, numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { rangeTests, tokenWeights } from './rec-choices.js';
@@ -44,20 +42,20 @@ const args = {
 };
 
 /**
- * l = -A' I x + c reg, where A' and I are constants of the gradient: dl/dx = -A' I, + 2 c d for
- * `k2` (reg = d^2), - c for `forward-kl` (reg = -x). The regularizer applies to tokens out of range
- * too. With s = e^(mean of d over the row):
+ * l = -A' I x + c reg, where A' and I are constants for the gradient: dl/dx = -A' I, plus 2 c d for
+ * `k2` (reg = d^2), or minus c for `forward-kl` (reg = -x). The regularizer also applies to tokens
+ * that are out of range. With s = e^(mean of d over the row):
  *
  * | clipMode | I = 1 where |
  * |---|---|
  * | `none` | always |
  * | `two-side` | 1 - low <= r <= 1 + high |
  * | `one-side` | r <= 1 + high for A >= 0, r >= 1 - low for A <= 0 |
- * | `gspo-one-side` | the same with s; aggregated as `seq-mean-token-mean`, whatever the mode |
- * | `ring` | as `two-side`, or r <= 1 - low' for A >= 0, or r >= 1 + high' for A <= 0 |
+ * | `gspo-one-side` | like `one-side` with s instead of r; always aggregated as `seq-mean-token-mean` |
+ * | `ring` | like `two-side`, or r <= 1 - low' for A >= 0, or r >= 1 + high' for A <= 0 |
  *
- * A' is A times 1, r, clip(r, 1 - low', 1 + high'), s (with `gspo-one-side` only) or e^(A / temp).
- * `fixOpdAdvantage` adds o - sg(x) after that. Metrics `pg_loss`, `pg_clipfrac` (share with I = 0).
+ * A' is A times 1, r, clip(r, 1 - low', 1 + high'), s (only with `gspo-one-side`) or e^(A / temp).
+ * `fixOpdAdvantage` then adds o - sg(x). Metrics `pg_loss`, `pg_clipfrac` (share with I = 0).
  * @see arXiv:2509.24203, section 4
  */
 export const rec = definePolicyLoss({

@@ -1,4 +1,4 @@
-/** Policy gradient behind a soft gate instead of a hard clip. */
+/** Policy gradient with a soft gate instead of a hard clip. */
 import { booleanArg, ConfigError, numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
@@ -16,10 +16,10 @@ const args = {
 };
 
 /**
- * g = (4 / tau) s, s = sigmoid(tau (r - 1)). With `differentiateGate`, as in the paper, l = -A g
- * and dl/dx = -A 4 s (1 - s) r: plain policy gradient at r = 1, fading on either side. Otherwise,
- * as in Trinity-RFT, l = -A sg(g) x and dl/dx = -A g, which is twice as much at r = 1 and does not
- * fade where r grows.
+ * g = (4 / tau) s, with s = sigmoid(tau (r - 1)). With `differentiateGate`, as in the paper, l = -A
+ * g and dl/dx = -A 4 s (1 - s) r: plain policy gradient at r = 1, fading on both sides. Otherwise,
+ * as in Trinity-RFT, l = -A sg(g) x and dl/dx = -A g, which is twice as large at r = 1 and does not
+ * fade as r grows.
  *
  * Metrics `sapo_loss`, `ppo_kl` (mean of -d), `avg_soft_gate`, `avg_ratio`, `pos_adv_frac`.
  * @see SAPO, arXiv:2511.20347, eq. 5 to 7

@@ -1,20 +1,23 @@
-/** A loss without the tokens that would push the policy further from rows it has drifted away from. */
+/**
+ * Removes tokens from a loss that would push the policy further away from rows that it has drifted
+ * away from.
+ */
 import type { LossInput } from '@trinity-rft/core';
 import type { RowQuantities, TokenLoss } from '../parts/token-loss.js';
 
 export interface SequenceMaskOptions {
   /** Rows whose drift exceeds this are masked. */
   readonly deltaSequenceMasking: number;
-  /** Takes the drift as 0. */
+  /** True if the drift counts as 0. */
   readonly fallbackToPolicyGradient: boolean;
 }
 
 /**
  * The loss is 0 for tokens with A < 0 in rows whose drift, the mean of -d over trained tokens, is
- * above delta. They stay in every denominator and in the metrics of the loss. Metrics
- * `seq_mask/masked_tokens` (tokens with A < 0 in such rows, untrained ones included, divided by the
- * number of trained tokens: it may exceed 1) and `seq_mask/mean_sequence_kl` (mean drift of the
- * rows).
+ * above delta. They still count in all denominators and in the metrics of the loss. Metrics
+ * `seq_mask/masked_tokens` (tokens with A < 0 in such rows, including untrained ones, divided by
+ * the number of trained tokens, so it may exceed 1) and `seq_mask/mean_sequence_kl` (mean drift of
+ * the rows).
  * @see DeepSeek-V3.2, arXiv:2512.02556 (off-policy sequence masking)
  */
 export function sequenceMasked(
@@ -49,7 +52,7 @@ interface State {
   readonly inner: unknown;
 }
 
-/** Tokens of a row with A < 0, untrained ones included, as in Trinity-RFT. */
+/** Number of tokens of a row with A < 0, including untrained ones, as in Trinity-RFT. */
 function countNegative({ offsets, advantages }: LossInput, row: number): number {
   let negative = 0;
   for (const A of advantages.subarray(offsets[row], offsets[row + 1])) if (A < 0) negative++;

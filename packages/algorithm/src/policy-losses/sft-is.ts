@@ -1,10 +1,10 @@
-/** Supervised loss in which each token weighs as much as its probability. */
+/** Supervised loss in which each token is weighted by its probability. */
 import { boundedExp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 /**
- * l = -sg(e^x) x, dl/dx = -e^x. Tokens that the policy would never sample barely count, which keeps
- * fine-tuning close to it. Metric `sft_is_loss`.
+ * l = -sg(e^x) x, dl/dx = -e^x. Tokens that the policy would never sample hardly count, which keeps
+ * fine-tuning close to the policy. Metric `sft_is_loss`.
  * @see arXiv:2508.05629, eq. 9
  */
 export const sftIs = definePolicyLoss({

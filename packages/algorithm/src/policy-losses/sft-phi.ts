@@ -1,4 +1,4 @@
-/** Supervised loss that learns most from tokens that the policy is undecided about. */
+/** Supervised loss that learns most from tokens about which the policy is undecided. */
 import { numberArg } from '@trinity-rft/core';
 import { boundedExp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
@@ -12,8 +12,8 @@ const args = {
 };
 
 /**
- * p = e^x, phi = p (1 - p), y = min(x, log q) with q = `cutoffProb` (y = x for q = 1): l = -sg(phi)
- * y, dl/dx = -phi, and 0 where x > log q. Metric `sft_phi_loss`.
+ * With p = e^x, phi = p (1 - p), and y = min(x, log q) for q = `cutoffProb` (y = x for q = 1): l =
+ * -sg(phi) y, dl/dx = -phi, or 0 where x > log q. Metric `sft_phi_loss`.
  * @see CHORD, arXiv:2508.11408, eq. 8
  */
 export const sftPhi = definePolicyLoss({

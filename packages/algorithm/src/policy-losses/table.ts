@@ -1,6 +1,7 @@
 /**
- * The policy losses by the names of YAML's `policy_loss_fn`. To add one, write a file here and a
- * row below; `presets/`, the variants of the tests and the generated reference list it too.
+ * Policy losses by their names in YAML's `policy_loss_fn`. To add one, write a file here and an
+ * entry below; also list it in `presets/`, in the variants of the tests, and in the generated
+ * reference.
  */
 import type { PolicyLossPart } from '../parts/policy-loss-part.js';
 import { cispo } from './cispo.js';

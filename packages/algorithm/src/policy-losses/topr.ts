@@ -1,4 +1,4 @@
-/** Off-policy policy gradient that tapers the importance of bad answers only. */
+/** Off-policy policy gradient that limits the importance of bad answers only. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
@@ -16,8 +16,8 @@ const args = {
 
 /**
  * alpha = clip(r, 0, 1) where A <= `advantageThreshold`, else 1: l = -sg(alpha) A x, dl/dx = -alpha
- * A. Bad answers that became likelier are not unlearned faster; good answers are imitated
- * wherever they come from. With `sequenceRatio` the ratio is e^sum(d) of the row. Metrics
+ * A. Bad answers that became more likely are not unlearned faster; good answers are imitated
+ * whichever policy they come from. With `sequenceRatio` the ratio is e^sum(d) of the row. Metrics
  * `topr_loss`, `avg_alpha`, `avg_ratio`.
  * @see TOPR, arXiv:2503.14286, eq. 6 (canonical parameters)
  */

@@ -4,8 +4,8 @@ import type { AlgorithmPreset } from '../parts/preset.js';
 export type PresetTable = Readonly<Record<string, AlgorithmPreset>>;
 
 /**
- * Runs of the policy, compared within their task, with a KL loss and the entropy as a metric: the
- * recipe of grpo.
+ * The settings of grpo: runs of the policy that are compared within their task, a KL loss, and the
+ * entropy as a metric.
  */
 export const rollouts = {
   schema: 'experience',
@@ -18,14 +18,14 @@ export const rollouts = {
   lossAggMode: 'token-mean',
 } as const;
 
-/** Neither a reference model nor entropies. */
+/** Like {@link rollouts}, but uses neither a reference model nor entropies. */
 export const plain = {
   ...rollouts,
   klLossFn: { name: 'none' },
   entropyLossFn: { name: 'none' },
 } as const;
 
-/** Training on stored answers. */
+/** Settings for training on stored answers. */
 export const supervised = { ...plain, repeatTimes: 1, advantageFn: undefined } as const;
 
 export const paper = (title: string, number: string): { title: string; url: string } => ({

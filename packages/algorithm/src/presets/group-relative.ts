@@ -1,4 +1,4 @@
-/** Presets that compare the runs of a task and correct for how far the policy has moved. */
+/** Presets that compare the runs of a task, and correct for the drift of the policy since sampling. */
 import { deepSeekMath, paper, plain, rollouts, type PresetTable } from './base.js';
 
 export const groupRelative = {

@@ -1,6 +1,6 @@
 /**
- * Presets that learn from answers: stored ones, an expert's, a teacher's probabilities, or the
- * policy's own best.
+ * Presets that learn from answers: stored ones, an expert's, the policy's own best, or from a
+ * teacher's probabilities.
  */
 import { chord, paper, plain, rollouts, supervised, type PresetTable } from './base.js';
 

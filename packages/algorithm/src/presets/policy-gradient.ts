@@ -1,4 +1,4 @@
-/** Presets of the REINFORCE family: with a critic, with a baseline, or with the bare reward. */
+/** Presets of the REINFORCE family: with a critic, with a baseline, or with the reward alone. */
 import { groupRelativeReinforce, paper, plain, rollouts, type PresetTable } from './base.js';
 
 export const policyGradient = {

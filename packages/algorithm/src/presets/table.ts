@@ -1,6 +1,6 @@
 /**
- * The algorithms by the names of YAML's `algorithm_type`, as the parts they are made of. To add
- * one, write a row.
+ * Algorithms by their names in YAML's `algorithm_type`, as the parts they consist of. To add one,
+ * write an entry.
  */
 import type { PresetTable } from './base.js';
 import { groupRelative } from './group-relative.js';

@@ -1,6 +1,6 @@
 /**
- * Functions of plugins between checks: they get copies, which they may edit, and what they return is
- * read by name.
+ * Checks calls of plugin functions: they get copies, which they may modify, and errors about their
+ * results name the plugin.
  */
 import {
   ConfigError,
@@ -23,7 +23,7 @@ const failed = (message: string, cause?: unknown): ConfigError =>
 
 type AnyFunction = (...given: readonly never[]) => unknown;
 
-/** @param who `Operator "x"` */
+/** @param who name for messages: `Operator "x"` */
 function call<T>(
   who: string,
   [work, ...given]: readonly [AnyFunction, ...unknown[]],
@@ -39,7 +39,7 @@ function call<T>(
   return read(value, returnedBy(who, failed));
 }
 
-/** The functions of an advantage strategy that a plugin made. */
+/** Checks an advantage strategy that a plugin created, and wraps its functions. */
 export function checkedStrategy(who: string, made: unknown): AdvantageStrategy {
   const by = returnedBy(`The create function of ${who}`, failed);
   const names = ['advantage', 'batchAdvantage', 'needs'] as const;
@@ -53,7 +53,7 @@ export function checkedStrategy(who: string, made: unknown): AdvantageStrategy {
   };
 }
 
-/** The function of an operator that a plugin made. */
+/** Checks an operator that a plugin created, and wraps it. */
 export function checkedOperator(who: string, made: unknown): ExperienceOperator['apply'] {
   const apply = functionOf(made, returnedBy(`The create function of ${who}`, failed));
   return (experiences) =>
@@ -106,7 +106,10 @@ const checkedBatchAdvantage =
       };
     });
 
-/** A policy loss as a plugin wrote it: its result, and what it says of a whole batch. */
+/**
+ * Wraps the functions of a plugin's policy loss that handle a whole batch, so that their results
+ * are checked.
+ */
 export function checkedLoss<D extends object>(who: string, definition: D): D {
   const { batch, metrics } = definition as { batch?: AnyFunction; metrics?: AnyFunction };
   return {
@@ -133,7 +136,7 @@ const checkedBatchLoss =
       };
     });
 
-/** Each once: a store takes no id twice. */
+/** Reads experiences, none of which may be repeated, because a store accepts each id only once. */
 function readExperiences(
   { experiences, metrics }: { readonly experiences?: unknown; readonly metrics?: unknown },
   by: Returned,

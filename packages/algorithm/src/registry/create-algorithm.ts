@@ -1,6 +1,6 @@
 /**
- * Creates an algorithm from the tables: advantage, KL penalty, policy loss + KL loss + entropy loss,
- * and what they need.
+ * Creates an algorithm from the tables: advantage, KL penalty, policy loss + KL loss + entropy
+ * loss, and the inputs they need.
  */
 import { ConfigError, type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { Algorithm, KlPenalty } from '@trinity-rft/core/internal';
@@ -15,32 +15,32 @@ import type { PartRef } from '../parts/preset.js';
 import { builtInTables, type AlgorithmTables } from './tables.js';
 import { valueLoss } from '../value-losses/value-loss.js';
 
-/** The parts of an algorithm by name; the `algorithm` section of a resolved configuration fits. */
+/** The parts of an algorithm by name; has the form of a resolved configuration's `algorithm` section. */
 export interface AlgorithmOptions {
   /** Undefined for supervised data. */
   readonly advantageFn?: PartRef | undefined;
   readonly policyLossFn: PartRef;
-  /** @default none */
+  /** @default no KL loss */
   readonly klLossFn?: PartRef | undefined;
-  /** @default none */
+  /** @default no KL penalty */
   readonly klPenaltyFn?: PartRef | undefined;
-  /** @default none */
+  /** @default no entropy loss */
   readonly entropyLossFn?: PartRef | undefined;
   /** @default "token-mean" */
   readonly lossAggMode?: LossAggMode | undefined;
   /**
-   * What the sums of `seq-mean-token-sum` (default 1) and `seq-mean-token-sum-norm` (longest row)
-   * are divided by. > 0
+   * Divisor of the sums, > 0.
+   * @default 1 for `seq-mean-token-sum`, the longest sequence for `seq-mean-token-sum-norm`
    */
   readonly lossAggNorm?: number | undefined;
-  /** For samplers that do not compute as the trainer does. @default none */
+  /** For samplers whose results differ from the trainer's. @default no correction */
   readonly rolloutCorrection?: RolloutCorrection | undefined;
   /** Arguments of the critic's loss, if there is a critic. */
   readonly valueLoss?: object | undefined;
 }
 
 export interface AlgorithmContext {
-  /** Feeds what an advantage function draws at random. @default 0 */
+  /** Seed of random choices of advantage functions. @default 0 */
   readonly seed?: number;
   /** @default {@link builtInTables} */
   readonly tables?: AlgorithmTables;
@@ -99,8 +99,8 @@ export function createAlgorithm(
 }
 
 /**
- * Where advantages are computed: on explore steps, in which groups are whole, or on train batches,
- * which functions need that read a critic or penalised rewards.
+ * Decides where advantages are computed: on explore steps, in which groups are whole, or on train
+ * batches, which functions that read a critic or penalised rewards need.
  */
 function placed(
   { advantage, batchAdvantage }: AdvantageStrategy,
@@ -156,7 +156,7 @@ function make<Made, Context extends readonly unknown[]>(
   );
 }
 
-/** The union of what the parts need; for entropies the highest level. */
+/** Union of the needs of all parts; for entropies the highest level. */
 function mergeNeeds(parts: readonly Partial<AlgorithmNeeds>[]): AlgorithmNeeds {
   const flags = Object.keys(noNeeds).filter(isFlag);
   const merged = flags.map((name) => [name, parts.some((needs) => needs[name] === true)]);

@@ -1,11 +1,11 @@
-/** Makes the operators of an experience pipeline. */
+/** Creates the operators of an experience pipeline. */
 import type { ExperienceOperator } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/support';
 import { experienceOperators } from '../operators/table.js';
 import type { OperatorPart } from '../parts/part.js';
 import type { PartRef } from '../parts/preset.js';
 
-/** In the order in which they run. @throws ConfigError for an unknown name or argument */
+/** Operators in the order in which they run. @throws ConfigError for an unknown name or argument */
 export function createOperators(
   choices: readonly PartRef[],
   table: Readonly<Record<string, OperatorPart>> = experienceOperators,

@@ -1,6 +1,6 @@
 /**
- * How a user's own package adds to the tables: a definition is exported, found by its kind, and
- * named in YAML.
+ * Definitions by which a plugin adds to the tables: exported, recognised by their kind, and named
+ * in YAML.
  */
 import {
   ConfigError,
@@ -27,7 +27,7 @@ import { algorithmPresets } from '../presets/table.js';
 import type { AlgorithmPreset, PartRef } from '../parts/preset.js';
 import { checkedLoss, checkedOperator, checkedStrategy } from './checked-parts.js';
 
-/** A row of one of the tables with its name. */
+/** An entry of one of the tables, with its name. */
 export type Definition =
   | {
       readonly kind: 'trinity-rft.algorithm';
@@ -56,7 +56,7 @@ const kinds: readonly unknown[] = [
   'trinity-rft.operator',
 ] satisfies readonly Definition['kind'][];
 
-/** True for results of the functions below, also from another copy of this package. */
+/** True for results of the functions below, even from another copy of this package. */
 export function isAlgorithmPlugin(value: unknown): value is Definition {
   return (
     typeof value === 'object' &&
@@ -65,22 +65,22 @@ export function isAlgorithmPlugin(value: unknown): value is Definition {
   );
 }
 
-/** Fields of every definition. */
+/** Fields that every definition has. */
 interface Named {
   /** Name in YAML. */
   readonly name: string;
-  /** @default the name */
+  /** @default a summary that is just the name */
   readonly doc?: PartDoc;
 }
 
-/** Keyed by name, or defined on the spot. */
+/** A part by name, or its definition. */
 type PartOf<D extends Definition> = string | PartRef | D;
 
 export interface AlgorithmPluginOptions
   extends
     Named,
     Partial<Omit<AlgorithmPreset, 'doc' | 'advantageFn' | 'policyLossFn' | 'operators'>> {
-  /** Whose settings it starts from. @default "grpo" */
+  /** Algorithm whose settings are the defaults. @default "grpo" */
   readonly base?: keyof typeof algorithmPresets;
   readonly advantageFn?: PartOf<AdvantageDefinition>;
   readonly policyLossFn?: PartOf<PolicyLossFnDefinition>;
@@ -88,7 +88,7 @@ export interface AlgorithmPluginOptions
 }
 
 /**
- * Adds an `algorithm_type`; parts that it brings along are added with it.
+ * Adds an `algorithm_type`, together with the parts that it defines itself.
  * @throws ConfigError for a name that YAML cannot hold
  */
 export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefinition {
@@ -111,8 +111,9 @@ export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefin
 }
 
 /**
- * Adds an `advantage_fn`. `byGroup` makes a strategy from a score per run; `onExperiences` one from
- * packed token arrays. Unless `comparesRuns` is false, tasks with one run are reported.
+ * Adds an `advantage_fn`. `byGroup` makes a strategy from a score per run, `onExperiences` one from
+ * a function over packed token arrays. Tasks with a single run are reported unless `comparesRuns`
+ * is false.
  */
 export function defineAdvantage<S extends ArgSpec>(
   options: Named &
@@ -173,7 +174,7 @@ export function definePolicyLoss({
   };
 }
 
-/** Adds an operator of `data_processor.experience_pipeline.operators`. */
+/** Adds an operator to `data_processor.experience_pipeline.operators`. */
 export function defineOperator<S extends ArgSpec>(
   options: Named & {
     readonly args?: S;

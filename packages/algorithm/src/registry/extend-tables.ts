@@ -14,9 +14,9 @@ const tableOf = {
 >;
 
 /**
- * Returns copies. Parts that an algorithm was defined with are added too; a definition that is given
- * twice counts once.
- * @throws ConfigError for a name that is taken, and for an algorithm that names a part which does
+ * Returns extended copies. Parts that an algorithm was defined with are added too; a definition
+ * that occurs twice counts once.
+ * @throws ConfigError for a name that is taken, and for an algorithm that names a part that does
  * not exist
  */
 export function extendTables(

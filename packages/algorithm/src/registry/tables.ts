@@ -1,4 +1,4 @@
-/** All presets and parts by the names of YAML; plugins add rows. */
+/** All presets and parts by their names in YAML; plugins add entries. */
 import type { AdvantagePart } from '../parts/advantage-part.js';
 import { advantageFns } from '../advantages/table.js';
 import type { EntropyPart } from '../entropy/entropy-loss.js';
@@ -17,14 +17,14 @@ export interface AlgorithmTables {
   readonly presets: Readonly<Record<string, AlgorithmPreset>>;
   readonly advantageFns: Readonly<Record<string, AdvantagePart>>;
   readonly policyLossFns: Readonly<Record<string, PolicyLossPart>>;
-  /** Rows of `kl_loss_fn` and `kl_penalty_fn`. */
+  /** Entries of `kl_loss_fn` and `kl_penalty_fn`. */
   readonly klFns: Readonly<Record<string, KlPart>>;
   readonly entropyLossFns: Readonly<Record<string, EntropyPart>>;
   readonly sampleStrategies: Readonly<Record<string, SampleStrategy>>;
   readonly operators: Readonly<Record<string, OperatorPart>>;
 }
 
-/** Tables that Trinity-RFT for TypeScript comes with. */
+/** Tables that are built in. */
 export const builtInTables: AlgorithmTables = {
   presets: algorithmPresets,
   advantageFns,

@@ -1,5 +1,5 @@
 /**
- * The sample strategies by the names of YAML's `sample_strategy`: how the trainer takes experiences
+ * Sample strategies by their names in YAML's `sample_strategy`: how the trainer takes experiences
  * from the buffer.
  */
 import { numberArg, stringArg } from '@trinity-rft/core';
@@ -44,8 +44,8 @@ export const sampleStrategies = {
 } satisfies Readonly<Record<string, SampleStrategy>>;
 
 /**
- * Rows of a train batch that come from the expert buffer: ceil(ratio * batchSize), without counting
- * a row more for the rounding of the product. 0.07 * 100 is 7.
+ * Number of rows of a train batch that come from the expert buffer: ceil(ratio * batchSize),
+ * without an extra row through rounding errors: 0.07 * 100 is 7.
  */
 export const expertCount = (expertDataRatio: number, batchSize: number): number =>
   Math.ceil(expertDataRatio * batchSize - 1e-9);

@@ -1,17 +1,17 @@
 /**
- * Shared by the functions that take tokens out of training: statistics over trained tokens, and
- * how many were taken out.
+ * Code of the functions that remove tokens from training: statistics over trained tokens, and how
+ * many were removed.
  */
 import { type Metrics, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput } from '@trinity-rft/core/internal';
 import { trainedMoments } from './whiten.js';
 
 /**
- * How much raising a token's probability changes the entropy, to first order: p (H + log p), p its
- * probability at sampling. 0 on masked tokens. [N]
+ * Effect on the entropy, to first order, of raising a token's probability: p (H + log p), where p
+ * is its probability when it was sampled. 0 on masked tokens. [N]
  * @see On the Entropy Dynamics in Reinforcement Fine-Tuning of Large Language Models,
  * arXiv:2602.03392
- * @throws InvariantError without entropies
+ * @throws InvariantError if there are no entropies
  */
 export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageInput): Float64Array {
   if (!entropy)
@@ -37,8 +37,8 @@ export function trainedSpread(
 }
 
 /**
- * `frac_clipped`: share of trained tokens taken out; `frac_clipped_pos`, `frac_clipped_neg`: among
- * those of such advantage, 0 if there are none.
+ * `frac_clipped`: share of trained tokens that were removed; `frac_clipped_pos`,
+ * `frac_clipped_neg`: share among tokens with positive or negative advantage, 0 if there are none.
  */
 export function clipMetrics(
   before: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Advantages that are one number per run, from the rewards of the runs of its task: on explore
- * steps and on train batches.
+ * Advantages that are one number per run, computed from the rewards of the runs of its task, for
+ * explore steps and for train batches.
  */
 import {
   type AdvantageFn,
@@ -28,12 +28,12 @@ import { byTask, membersOf, type Compared } from './runs.js';
 
 /** The runs of one task. */
 export interface RewardGroup {
-  /** Tells groups of one batch apart, for what is drawn at random. */
+  /** Distinguishes the groups of one batch, for random choices. */
   readonly key: string;
   readonly rewards: readonly number[];
 }
 
-/** One score per reward, in order; `all` holds the rewards of every group of the batch. */
+/** Returns one score per reward, in order. `all` contains the rewards of all groups of the batch. */
 export type ScoreGroup = (
   group: RewardGroup,
   all: readonly number[],
@@ -44,19 +44,20 @@ export type ScoreGroup = (
 };
 
 export interface GroupOptions {
-  /** @default "runs" */
+  /** Members of a group that are compared. @default "runs" */
   readonly compare?: Compared;
   /**
-   * Reward of a run, from its calls by rising step; in a train batch it is the sum of the rewards of
-   * the tokens of its rows.
-   * @default that of its last call
+   * Reads the reward of a run, given its calls by ascending step. In a train batch the reward is
+   * instead the sum of the token rewards of its rows.
+   * @default the reward of its last call
    */
   readonly read?: (run: readonly Experience[]) => number;
 }
 
 /**
- * Both functions from one: A = score * actionMask, returns the same. A group is a task. On explore
- * steps the output has the groups one after the other, in order of first appearance.
+ * Makes both functions from a score: A = score * actionMask, and equal returns. A group is a task.
+ * On explore steps the output contains the groups one after the other, in order of first
+ * appearance.
  */
 export function byGroup(
   score: ScoreGroup,
@@ -68,7 +69,7 @@ export function byGroup(
   };
 }
 
-/** (R_i - mean(R)) / (std(R) + epsilon), with the standard deviation of `level`. */
+/** (R_i - mean(R)) / (std(R) + epsilon), with the standard deviation at `level`. */
 export function byDeviation(epsilon: number, level: StdCalLevel = 'group'): ScoreGroup {
   return ({ rewards }, all) => {
     const stats = groupStats(rewards);
@@ -156,7 +157,7 @@ const rowReturns = ({ offsets, rewards }: AdvantageInput): readonly number[] =>
     rewards.subarray(start, end).reduce((sum, reward) => sum + reward, 0),
   );
 
-/** Sum over the rows of a run, in which the reward of the run counts once: that of its last row. */
+/** Sum over the rows of a run; the reward of the run itself counts once, as that of its last row. */
 function runReturn(
   rows: readonly number[],
   returns: readonly number[],
@@ -169,7 +170,7 @@ function runReturn(
   );
 }
 
-/** score * actionMask, once as advantages and once as returns. */
+/** score * actionMask, as both advantages and returns. */
 function spread(
   input: AdvantageInput,
   scores: Float64Array,

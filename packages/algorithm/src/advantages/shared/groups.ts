@@ -1,4 +1,4 @@
-/** Shared by the group-relative advantages: rewards of groups, and writing a score onto tokens. */
+/** Code of the group-relative advantages: rewards of groups, and assigning a score to tokens. */
 import {
   type Experience,
   type Metrics,
@@ -10,7 +10,7 @@ import {
 } from '@trinity-rft/core';
 import { sampleStd } from '@trinity-rft/core/internal';
 
-/** @throws RewardError when it has none, or one that is not finite */
+/** @throws RewardError if the reward is missing or not finite */
 export function rewardOf(experience: Experience): number {
   const { reward } = experience;
   if (reward !== undefined && Number.isFinite(reward)) return reward;
@@ -25,16 +25,17 @@ export function rewardOf(experience: Experience): number {
 }
 
 /**
- * Reward of a run: that of its last call.
- * @param run its calls by rising step
- * @throws RewardError when a call has none, or one that is not finite
+ * Reward of a run: the reward of its last call.
+ * @param run its calls by ascending step
+ * @throws RewardError if the reward of a call is missing or not finite
  */
 export function rewardOfRun(run: readonly Experience[]): number {
   return run.map(rewardOf).at(-1)!;
 }
 
 /**
- * The token rewards of all calls of a run, and its reward if the last call has no token rewards.
+ * Sum of the token rewards of all calls of a run, plus its reward if the last call has no token
+ * rewards.
  * @throws RewardError as {@link rewardOfRun}
  */
 export function returnOfRun(run: readonly Experience[]): number {
@@ -46,8 +47,8 @@ export function returnOfRun(run: readonly Experience[]): number {
 }
 
 /**
- * `group_advantages/uneven_runs`: runs whose calls have different rewards, of which only the last
- * counts; left out where there are none.
+ * `group_advantages/uneven_runs`: number of runs whose calls have different rewards, of which only
+ * the last one counts; omitted if there are none.
  */
 export function unevenMetrics(runs: readonly (readonly Experience[])[]): Metrics {
   const uneven = runs.filter((run) =>
@@ -65,8 +66,8 @@ export interface GroupStats {
 
 /**
  * Mean and sample standard deviation of the rewards of a group. A group of one has mean 0 and
- * deviation 1, so that its score is its reward. Equal rewards have deviation exactly 0, whatever
- * their rounding.
+ * deviation 1, so that its score is its reward. Equal rewards have a deviation of exactly 0,
+ * without rounding errors.
  */
 export function groupStats(rewards: readonly number[]): GroupStats {
   const size = rewards.length;
@@ -74,11 +75,11 @@ export function groupStats(rewards: readonly number[]): GroupStats {
   return { mean: groupMean(rewards), std: allEqual(rewards) ? 0 : sampleStd(rewards), size };
 }
 
-/** Deviation over all rewards of a batch; 1 for a single one. */
+/** Deviation over all rewards of a batch; 1 for a single reward. */
 export const batchStd = (rewards: readonly number[]): number =>
   rewards.length <= 1 ? 1 : groupStats(rewards).std;
 
-/** Standard deviation that divides a score: that of the group, of the batch, or none (1). */
+/** Standard deviation that a score is divided by: the group's, the batch's, or none (1). */
 export const stdCalLevels = ['group', 'batch', 'none'] as const;
 export type StdCalLevel = (typeof stdCalLevels)[number];
 
@@ -98,11 +99,14 @@ export const relativeScores = (
   divisor: number,
 ): readonly number[] => rewards.map((reward) => (reward - center) / divisor);
 
-/** A threshold drops groups without a signal: single runs, and rewards that hardly differ. */
+/**
+ * True if a threshold is set and the group has no signal: it is a single run, or its rewards hardly
+ * differ.
+ */
 export const isDropped = (stats: GroupStats, threshold: number | undefined): boolean =>
   threshold !== undefined && (stats.size === 1 || stats.std <= threshold);
 
-/** Share of groups whose rewards are all equal: there is nothing to learn from comparing them. */
+/** Share of groups whose rewards are all equal, so that comparing them teaches nothing. */
 export function zeroVarianceRatio(groups: readonly (readonly number[])[]): number {
   return groups.filter(allEqual).length / groups.length;
 }
@@ -124,7 +128,7 @@ export const groupMetrics = (
 export const allEqual = (rewards: readonly number[]): boolean =>
   rewards.every((reward) => reward === rewards[0]);
 
-/** Arithmetic mean; of equal rewards exactly that reward, whatever the rounding. */
+/** Arithmetic mean; for equal rewards exactly that reward, without rounding errors. */
 export const groupMean = (rewards: readonly number[]): number =>
   allEqual(rewards) ? rewards[0]! : mean(rewards);
 

@@ -1,4 +1,4 @@
-/** Two options of grpo: rewards that fall with the likelihood of a run, and copies of groups. */
+/** Two options of grpo: lower rewards for likely runs, and copies of groups. */
 import {
   ConfigError,
   type Experience,
@@ -9,13 +9,13 @@ import {
 } from '@trinity-rft/core';
 import { groupStats, rewardOfRun } from './groups.js';
 
-/** Its calls, by rising step. */
+/** Calls of a run, by ascending step. */
 type Run = readonly Experience[];
 
 /**
- * R'_i = R_i (1 - penalty * q_i / n), with q the rank from 0 in ascending order of the mean
- * log-probability over trained tokens (`ignoreMask`: over all response tokens), ties in list order. A group
- * of one keeps its reward.
+ * R'_i = R_i (1 - penalty * q_i / n), where q is the rank, from 0, in ascending order of the mean
+ * log-probability over trained tokens (with `ignoreMask`, over all response tokens); ties keep list
+ * order. A group of one keeps its reward.
  * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
  */
 function penaliseRanks(
@@ -32,7 +32,7 @@ function penaliseRanks(
   return out;
 }
 
-/** Over the tokens of all calls. */
+/** Mean log-probability over the tokens of all calls. */
 function meanLogprob(run: Run, ignoreMask: boolean): number {
   let [sum, count] = [0, 0];
   for (const { actionMask, logprobs } of run) {
@@ -46,8 +46,8 @@ function meanLogprob(run: Run, ignoreMask: boolean): number {
 }
 
 /**
- * `count` random groups, with replacement. The choice follows from the seed and the batch; copies
- * get new ids.
+ * Copies of `count` random groups, drawn with replacement. Seed and batch determine the choice;
+ * copies get new ids.
  */
 export function duplicateGroups(
   groups: readonly (readonly Experience[])[],
@@ -65,7 +65,7 @@ export function duplicateGroups(
   ).flat();
 }
 
-/** @throws ConfigError for duplicates without the threshold that drops groups */
+/** @throws ConfigError if groups are duplicated without a threshold that drops some */
 export function checkDuplicates(options: {
   readonly duplicateExperiences: boolean;
   readonly stdThreshold: number | undefined;
@@ -82,7 +82,7 @@ interface RankPenaltyOptions {
   readonly rankPenaltyRawNumerator: boolean;
 }
 
-/** The runs of one task; `rewards` are compared: those after the rank penalty, if there is one. */
+/** The runs of one task; `rewards` are the compared rewards: after the rank penalty, if there is one. */
 export function toRankedGroup(runs: readonly Run[], options: RankPenaltyOptions) {
   const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;
   const raw = runs.map(rewardOfRun);

@@ -1,4 +1,4 @@
-/** Runs a function over packed token arrays on experiences. */
+/** Applies a function over packed token arrays to experiences. */
 import {
   type AdvantageFn,
   type BatchAdvantageFn,
@@ -11,13 +11,13 @@ import { pack, rowsOf, type Row } from './pack-rows.js';
 
 export interface OnExperiencesOptions {
   /**
-   * True if the function reads rewards: then every call needs one, or token rewards.
+   * True if the function reads rewards: every call must then have a reward or token rewards.
    * @default true
    */
   readonly rewards?: boolean;
   /**
-   * True if it reads log-probabilities: otherwise those of the policy are 0, and there are none of
-   * a teacher.
+   * True if the function reads log-probabilities; otherwise those of the policy are 0, and those of
+   * the teacher are absent.
    * @default true
    */
   readonly logprobs?: boolean;
@@ -25,9 +25,9 @@ export interface OnExperiencesOptions {
 
 /**
  * Each model call becomes a row: an experience, or each span of one with several calls. Its reward
- * is on its last response token, trained or not, unless it has token rewards. Tasks are those of
- * `eid`; tokens between the calls of an experience get 0. A mask that the function changes replaces
- * that of the experience.
+ * is at its last response token, trained or not, unless it has token rewards. Tasks come from
+ * `eid`; tokens between the calls of an experience get 0. If the function changes the mask, the new
+ * mask replaces that of the experience.
  * @throws RewardError for a call without a finite reward
  */
 export function onExperiences(
@@ -51,7 +51,8 @@ export function onExperiences(
 }
 
 /**
- * Copies the results of its rows to their places in the response; tokens between them get 0.
+ * Copies the results of an experience's rows to their positions in the response; tokens between
+ * them get 0.
  */
 function withOutput(
   experience: Experience,

@@ -6,13 +6,13 @@ import { rewardOf } from './groups.js';
 /** A model call: an experience, or a span of one. */
 export interface Row {
   readonly experience: Experience;
-  /** Response tokens [start, end). */
+  /** Range of response tokens, [start, end). */
   readonly start: number;
   readonly end: number;
   readonly reward: number | undefined;
 }
 
-/** Rows of a loss input that an experience becomes: one for each of its calls. */
+/** Rows that an experience becomes: one for each of its calls. */
 export function rowsOf(experience: Experience): readonly Row[] {
   const spans = spansOf(experience);
   return spans.map(({ start, end, reward }, i) => ({
@@ -23,13 +23,13 @@ export function rowsOf(experience: Experience): readonly Row[] {
   }));
 }
 
-/** Columns that are filled; the others are 0, or absent if they are optional. */
+/** Columns that are filled; other columns are 0, or absent if they are optional. */
 export interface PackOptions {
   readonly rewards: boolean;
   readonly logprobs: boolean;
 }
 
-/** @throws RewardError for a call without a finite reward, if rewards are read */
+/** @throws RewardError for a call without a finite reward, if rewards are required */
 export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;
@@ -59,7 +59,7 @@ export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   return input;
 }
 
-/** Token rewards of the row; a single reward goes to its last token. */
+/** Token rewards of the row; a single reward is assigned to its last token. */
 function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   if (experience.tokenRewards) return experience.tokenRewards.subarray(start, end);
   const rewards = new Float32Array(end - start);
@@ -69,11 +69,11 @@ function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   return rewards;
 }
 
-/** The reward that a row has from its run; token rewards are its own. */
+/** Reward that a row has from its run; 0 if it has token rewards. */
 const runRewardOf = ({ experience, reward }: Row): number =>
   experience.tokenRewards ? 0 : (reward ?? 0);
 
-/** The same number for experiences of the same key, by first appearance. [B] */
+/** Numbers the keys of experiences by first appearance: equal keys have the same number. [B] */
 function numbersOf(experiences: readonly Experience[], keyOf: (eid: Eid) => string): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(experiences, ({ eid }) => {

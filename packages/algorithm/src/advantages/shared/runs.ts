@@ -1,4 +1,4 @@
-/** Experiences by task and by run; both keep the order of first appearance. */
+/** Groups experiences by task and by run; both keep the order of first appearance. */
 import { choiceArg, runKey, type Experience, groupBy, taskKey } from '@trinity-rft/core';
 
 type Experiences = readonly Experience[];
@@ -11,11 +11,11 @@ export const byRun = (experiences: Experiences): readonly Experiences[] => [
   ...groupBy(experiences, ({ eid }) => runKey(eid)).values(),
 ];
 
-/** In order of rising `eid.step`. */
+/** Sorts by ascending `eid.step`. */
 export const inOrderOfSteps = (run: Experiences): Experiences =>
   run.toSorted((a, b) => a.eid.step - b.eid.step);
 
-/** Members of a group. */
+/** Argument that selects the members of a group. */
 export const compareArg = choiceArg(
   ['runs', 'calls'],
   'runs',
@@ -23,6 +23,6 @@ export const compareArg = choiceArg(
 );
 export type Compared = 'runs' | 'calls';
 
-/** The members of the group of one task: calls of each run by rising step, or calls one by one. */
+/** Members of the group of one task: the calls of each run by ascending step, or each call by itself. */
 export const membersOf = (task: Experiences, compare: Compared): readonly Experiences[] =>
   compare === 'calls' ? task.map((call) => [call]) : byRun(task).map(inOrderOfSteps);

@@ -1,30 +1,30 @@
-/** The steps of a run with the rewards that follow them. */
+/** Steps of a run, with the rewards that follow them. */
 import { type Experience, groupBy, taskKey } from '@trinity-rft/core';
 import { rewardOf } from './groups.js';
 import { inOrderOfSteps } from './runs.js';
 
 export interface Step {
   readonly experience: Experience;
-  /** Discounted sum of this and later step rewards. */
+  /** Discounted sum of this step reward and all later ones. */
   readonly toGo: number;
-  /** Undiscounted sum over its run. */
+  /** Undiscounted sum over the step's run. */
   readonly total: number;
-  /** State of the environment in which the step began. */
+  /** State of the environment at the beginning of the step. */
   readonly state: string | undefined;
 }
 
 export interface StepOptions {
   /** Discount per step. */
   readonly gamma: number;
-  /** Key in `info`. @default 'step_reward' */
+  /** Key of step rewards in `info`. @default 'step_reward' */
   readonly stepRewardKey?: string;
-  /** Key in `info`. @default 'env_state_hash' */
+  /** Key of state hashes in `info`. @default 'env_state_hash' */
   readonly envStateHashKey?: string;
 }
 
 /**
- * In order of rising `eid.step`. A step's reward is its `info.step_reward`, 0 if it has none; if no
- * step of the run has one, the last step has the run's reward and the others 0.
+ * Steps by ascending `eid.step`. A step's reward is its `info.step_reward`, or 0 if it has none; if
+ * no step of the run has one, the last step has the run's reward, and the others 0.
  * @throws RewardError for a reward that is missing or not finite
  */
 export function toSteps(
@@ -53,7 +53,7 @@ function stateOf(hash: unknown): string | undefined {
   return typeof hash === 'string' || typeof hash === 'number' ? String(hash) : undefined;
 }
 
-/** Steps that began in the same state, within their task or across the batch. */
+/** Groups steps that began in the same state, within their task or across the batch. */
 export function byState(
   steps: readonly Step[],
   scope: 'task' | 'batch',

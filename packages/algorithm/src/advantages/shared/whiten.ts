@@ -1,13 +1,13 @@
-/** Whitening: mean 0 and deviation 1 over the trained tokens of a batch. */
+/** Whitening: makes the mean 0 and the deviation 1 over the trained tokens of a batch. */
 
-/** Prevents division by zero when all values are equal; the value of Trinity-RFT. */
+/** Prevents division by zero if all values are equal; the same value as in Trinity-RFT. */
 const epsilon = 1e-8;
 
 /** Statistics over tokens where the action mask is 1; zeros if there are none. */
 export interface TrainedMoments {
   readonly trained: number;
   readonly mean: number;
-  /** Sum of the squared distances from the mean. */
+  /** Sum of squared deviations from the mean. */
   readonly squares: number;
 }
 
@@ -32,11 +32,10 @@ export function trainedMoments(
 }
 
 /**
- * In place: (v - mean) / sqrt(var + 1e-8), mean and variance (n - 1) over trained tokens. A single
- * trained token keeps its value, and nothing changes if there is none. [N]
- * @param masked how masked tokens are treated: they are shifted and scaled with the others, or set
- * to 0
- * @returns the moments before
+ * Modifies `values` in place: (v - mean) / sqrt(var + 1e-8), with mean and variance (n - 1) over
+ * trained tokens. A single trained token keeps its value, and nothing changes if there is none. [N]
+ * @param masked treatment of masked tokens: shifted and scaled like the others, or set to 0
+ * @returns moments before whitening
  */
 export function whiten(
   values: Float32Array,
