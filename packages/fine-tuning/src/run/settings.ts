@@ -37,21 +37,21 @@ const others: Readonly<Record<string, number>> = {
   learning_rate_multiplier: 1,
 };
 
-/** The hyperparameters of a job without `auto`. */
+/** The hyperparameters of a job without `auto`. A batch is at most all rows: a larger one would repeat them. */
 export function resolveHyperparameters(
   given: Hyperparameters,
   method: MethodName,
   rows: number,
 ): Readonly<Record<string, number>> {
   const { batch, epochs } = autos[method];
-  const batchSize = asNumber(given['batch_size']) ?? batch(rows);
+  const batchSize = Math.min(rows, asNumber(given['batch_size']) ?? batch(rows));
   const known: Readonly<Record<string, number>> = {
     ...others,
-    batch_size: batchSize,
     n_epochs: epochs(rows, batchSize),
   };
+  const wanted: Hyperparameters = { ...given, batch_size: batchSize };
   return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => {
+    Object.entries(wanted).flatMap(([name, value]) => {
       const number = asNumber(value) ?? (value === 'auto' ? known[name] : undefined);
       return number === undefined ? [] : [[name, number]];
     }),
