@@ -177,6 +177,7 @@ describe('trinity serve --openai-fine-tuning', () => {
       hyperparameters: { n_epochs: 1, batch_size: 20 },
     });
     expect((await finished(client, next)).status).toBe('succeeded');
+    await expect(client.models.delete(`${model}:ckpt-step-10`)).rejects.toThrow('is a checkpoint');
     await client.models.delete(model);
     await expect(ask(model)).rejects.toThrow(`There is no model "${model}"`);
     process.child.kill('SIGTERM');

@@ -1,6 +1,7 @@
 /** The server: files, jobs, graders and webhooks beside the models that answer. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { ConfigError, describeError } from '@trinity-rft/core';
 import { lockRun } from '@trinity-rft/launcher/files';
 import { openModelServer } from '@trinity-rft/local/server';
 import type { CompleteFn } from '@trinity-rft/workflow/reward';
@@ -48,10 +49,12 @@ export interface FineTuningServer {
 }
 
 const usualKeep = 2;
+/** 512 MB, the largest file, at 7 Mbit/s. */
+const uploadTimeoutMs = 600_000;
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
-/** @throws ConfigError when another server has the directory, the port is taken, or the webhook cannot be used */
+/** @throws ConfigError when the directory cannot be used or another server has it, the port is taken, or the webhook cannot be used */
 export async function openFineTuningServer(
   options: FineTuningServerOptions,
 ): Promise<FineTuningServer> {
@@ -59,7 +62,12 @@ export async function openFineTuningServer(
   if (webhook) checkWebhook(webhook);
   const directory = path.resolve(options.directory);
   const runs = path.join(directory, 'runs');
-  await mkdir(runs, { recursive: true });
+  await mkdir(runs, { recursive: true }).catch((cause: unknown) => {
+    throw new ConfigError(
+      `The directory ${directory} cannot be used: ${describeError(cause)}. Choose a folder that can be written with --directory.`,
+      { code: 'DIRECTORY', cause },
+    );
+  });
   const unlock = await lockRun(directory, 'serve');
   const files = await openFileStore(path.join(directory, 'files'), now);
   const jobs = await openJobStore(path.join(directory, 'jobs'), now, onEvent);
@@ -118,6 +126,7 @@ export async function openFineTuningServer(
     ),
     keep,
     reloadMs: 0,
+    requestTimeoutMs: uploadTimeoutMs,
     onEvent,
     answerFirst: async (request, served) =>
       isOwn(request) ? app.fetch(request, { served }) : undefined,

@@ -40,14 +40,15 @@ export function addModelRoutes(app: Hono<Brought>, { models, jobs }: ModelsConte
   app.delete('/v1/models/:id{.+}', async ({ req, json, env: { served } }) => {
     const name = req.param('id');
     const job = jobOf(name);
-    if (!job && Object.hasOwn(models, name))
-      throw refused(`${name} is a base model. Only trained models can be deleted.`, {
-        param: 'model',
-        status: 403,
-        code: 'base_model',
-      });
-    if (!job) served.current(name);
-    if (job) await jobs.change(job.id, { deleted: true });
+    if (!job) {
+      served.current(name);
+      const isBase = Object.hasOwn(models, name);
+      throw refused(
+        `${name} is ${isBase ? 'a base model' : 'a checkpoint, which is deleted with its model'}. Only trained models can be deleted.`,
+        { param: 'model', status: 403, code: isBase ? 'base_model' : 'checkpoint' },
+      );
+    }
+    await jobs.change(job.id, { deleted: true });
     for (const each of served.names)
       if (each === name || each.startsWith(`${name}:ckpt-step-`)) served.remove(each);
     return json({ id: name, object: 'model', deleted: true });

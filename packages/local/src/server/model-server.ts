@@ -76,6 +76,7 @@ const defaultDrainMs = 30_000;
 /** @throws ConfigError if the port is taken, and the errors of `loadModel` */
 export async function openModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const { apiKey = randomBytes(24).toString('base64url'), reloadMs = defaultReloadMs } = options;
+  const { requestTimeoutMs } = options;
   const models = await openServedModels(options);
   const metrics = createMetrics(models);
   let isClosing = false;
@@ -105,6 +106,7 @@ export async function openModelServer(options: ModelServerOptions): Promise<Mode
     refuse: refusal,
     host: options.host,
     port: options.port,
+    limits: requestTimeoutMs === undefined ? {} : { requestTimeoutMs },
   }).catch(async (error: unknown) => {
     await models.close();
     throw error;
