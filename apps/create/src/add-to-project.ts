@@ -1,4 +1,4 @@
-/** Adds what training needs to a project that exists: dependencies, settings, and a folder to start from. */
+/** Adds training to an existing project: dependencies, settings, and a folder to start from. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,10 +15,12 @@ import {
 } from './next-steps.js';
 import { findTemplate } from './templates.js';
 
-/** Packages whose install scripts download or print, and are not needed. */
+/** Packages with install scripts that download or print, which training does not need. */
 const denied = ['onnxruntime-node', 'protobufjs'];
 
-/** Templates by the package that a project of the framework has, the more specific ones first. */
+/**
+ * Templates, by the package that a project with the framework depends on; more specific ones first.
+ */
 const frameworks: readonly (readonly [dependency: string, template: string])[] = [
   ['@mastra/core', 'mastra'],
   ['@langchain/langgraph', 'langgraph'],
@@ -30,30 +32,33 @@ const frameworks: readonly (readonly [dependency: string, template: string])[] =
 ];
 
 export interface AddToProjectOptions {
-  /** The name of a template of an agent. @default that of the project's framework, else "openai" */
+  /** Name of an agent template. @default that of the project's framework, otherwise "openai" */
   readonly template?: string;
-  /** The folder of the project. @default the working directory */
+  /** Folder of the project. @default the working directory */
   readonly cwd?: string;
-  /** Is created in `cwd`, or must be empty. @default "trinity" */
+  /** Folder for the new files. It is created in `cwd`, or must be empty. @default "trinity" */
   readonly folder?: string;
-  /** Tells the package manager and its version. @default process.env */
+  /**
+   * Environment variables, which reveal the package manager and its version.
+   * @default process.env
+   */
   readonly env?: Environment;
 }
 
 export interface AddedToProject {
   readonly template: string;
-  /** Paths from `cwd` of the files that were created or changed, sorted. */
+  /** Created and changed files, as sorted paths relative to `cwd`. */
   readonly files: readonly string[];
-  /** Dependencies of the project that the template knows in another version, one line each. */
+  /** Dependencies of the project that the template has in another version, one line each. */
   readonly kept: readonly string[];
-  /** The next commands, one line each. */
+  /** Commands to run next, one line each. */
   readonly next: readonly string[];
 }
 
 /**
- * Nothing that the project has is replaced, and nothing is installed.
- * @throws ConfigError without a package.json, for a folder that holds files, or a template that is
- * a package
+ * Replaces nothing in the project, and installs nothing.
+ * @throws ConfigError if there is no package.json, the folder contains files, or the template is a
+ * package of its own
  */
 export async function addToProject({
   template: wanted,
@@ -104,7 +109,7 @@ const dependenciesOf = (manifest: Manifest): Readonly<Record<string, unknown>> =
   ...(manifest['dependencies'] as object | undefined),
 });
 
-/** Adds those that are missing. Returns what the project has in another version. */
+/** Adds the missing dependencies. Returns those that the project has in another version. */
 async function addDependencies(file: string, template: Manifest): Promise<readonly string[]> {
   const present = dependenciesOf(readManifest(file));
   const wanted = Object.entries(dependenciesOf(template));
@@ -117,7 +122,7 @@ async function addDependencies(file: string, template: Manifest): Promise<readon
     );
 }
 
-/** Each package manager has a setting of its own. Returns the files that have one. */
+/** Forbids install scripts in the setting of each package manager. Returns the changed files. */
 async function denyScripts(
   cwd: string,
   ownManifest: string,
@@ -147,7 +152,7 @@ async function writeWorkspace(file: string): Promise<string> {
   return file;
 }
 
-/** The nearest file of that name that satisfies the test, in the folder or above it. */
+/** Nearest file of that name that `accepts` allows, in the folder or above it. */
 function findUp(
   folder: string,
   name: string,

@@ -8,31 +8,32 @@ import { installCommand, packageManagerOf, quoted, type Environment } from './ne
 import { findTemplate, packageFolder } from './templates.js';
 
 export interface CreateProjectOptions {
-  /** The name of one of {@link templates}. @default "openai" */
+  /** Name of one of {@link templates}. @default "openai" */
   readonly template?: string;
-  /** Is created, or must be empty. Its last part becomes the name of the package. */
+  /** Folder to create, or an empty one. Its last part becomes the package name. */
   readonly folder: string;
   /** Base of `folder`. @default the working directory */
   readonly cwd?: string;
-  /** Tells the package manager that `next` names. @default process.env */
+  /** Environment variables, which reveal the package manager for `next`. @default process.env */
   readonly env?: Environment;
 }
 
 export interface CreatedProject {
   readonly template: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly folder: string;
-  /** The name in package.json. */
+  /** Name in package.json. */
   readonly name: string;
-  /** Paths from the folder, sorted. */
+  /** Sorted paths relative to the folder. */
   readonly files: readonly string[];
-  /** Next commands, one line each. */
+  /** Commands to run next, one line each. */
   readonly next: readonly string[];
 }
 
 /**
- * Creates a project. Nothing is installed or downloaded.
- * @throws ConfigError for an unknown template, a folder that holds files, or a name that npm refuses
+ * Creates a project. Installs and downloads nothing.
+ * @throws ConfigError for an unknown template, a folder that contains files, or a name that npm
+ * refuses
  */
 export async function createProject({
   template = 'openai',
@@ -61,7 +62,7 @@ export async function createProject({
   };
 }
 
-/** Copies the files of parts of a template, but for those of the given names. */
+/** Copies the files of a template's parts, except those with the given names. */
 export async function copyParts(
   parts: readonly string[],
   target: string,
@@ -75,7 +76,7 @@ export async function copyParts(
   await restoreHiddenFiles(target);
 }
 
-/** @throws ConfigError when it is a file, or holds files */
+/** @throws ConfigError if it is a file, or contains files */
 export async function makeEmptyFolder(folder: string): Promise<void> {
   if ((await stat(folder).catch(() => undefined))?.isFile())
     throw new ConfigError(`${folder} is a file. Choose a folder that does not exist.`);
@@ -87,14 +88,17 @@ export async function makeEmptyFolder(folder: string): Promise<void> {
     );
 }
 
-/** npm leaves files such as .npmrc and .gitignore out of a package, so they begin with "_" there. */
+/**
+ * Restores names such as .npmrc and .gitignore. npm leaves such files out of packages, so in the
+ * package their names begin with "_".
+ */
 async function restoreHiddenFiles(folder: string): Promise<void> {
   for (const file of await readdir(folder))
     if (file.startsWith('_'))
       await rename(path.join(folder, file), path.join(folder, file.replace('_', '.')));
 }
 
-/** Paths from the folder, sorted. */
+/** Sorted paths relative to the folder. */
 export async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

@@ -13,7 +13,7 @@ Creates a project that trains an agent. With --add, adds what training needs to 
 directory: dependencies, settings, and FOLDER (trinity) with a first run. The templates:
 ${templates.map(({ name, description }) => `  ${name.padEnd(18)}${description}\n`).join('')}`;
 
-/** Resolves with the exit code: 0 done, 1 a failure, 2 a mistake in the arguments. Never rejects. */
+/** Resolves with the exit code: 0 success, 1 failure, 2 wrong arguments. Does not reject. */
 export async function main(args: readonly string[]): Promise<number> {
   try {
     const { help, add, ...given } = readArguments(args);
@@ -73,7 +73,7 @@ function readArguments(
   }
 }
 
-/** In a terminal, asks for what was not given; elsewhere takes the defaults. */
+/** In a terminal, asks for missing answers; otherwise uses the defaults. */
 async function askForMissing({
   folder,
   template,

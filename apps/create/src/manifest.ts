@@ -1,4 +1,4 @@
-/** The package.json of a project, new or not. */
+/** Reads and edits the package.json of a new or existing project. */
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,10 +11,13 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** Additions of a template's part to the package.json. A package.json of its own would make it a package within this one. */
+/**
+ * File with the package.json fields that a part of a template adds. It has another name, because a
+ * package.json would make the part a nested package.
+ */
 export const partFile = 'manifest.json';
 
-/** Merged additions of parts of a template, with our packages in the version of this one. */
+/** Merged additions of a template's parts. Trinity's packages get the version of this package. */
 export function partsOf(parts: readonly string[]): Manifest {
   const manifests = parts
     .map((part) => path.join(packageFolder, 'templates', part, partFile))
@@ -25,7 +28,7 @@ export function partsOf(parts: readonly string[]): Manifest {
   return JSON.parse(merged.replaceAll('workspace:*', `^${version}`)) as Manifest;
 }
 
-/** @throws ConfigError when the file holds no JSON object */
+/** @throws ConfigError if the file does not contain a JSON object */
 export function readManifest(file: string): Manifest {
   try {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
@@ -36,7 +39,7 @@ export function readManifest(file: string): Manifest {
   throw new ConfigError(`${file} holds no JSON object. Expected the package.json of a project.`);
 }
 
-/** Adds fields and entries to a package.json. What it has stays as it is, its indentation too. */
+/** Adds fields and entries to a package.json. Keeps existing values and the indentation. */
 export async function editManifest(file: string, added: Manifest): Promise<void> {
   const text = readFileSync(file, 'utf8');
   const indent = /^[ \t]+(?=")/m.exec(text)?.[0] ?? 2;
@@ -48,7 +51,10 @@ export async function editManifest(file: string, added: Manifest): Promise<void>
   await writeFile(file, `${JSON.stringify(ordered, undefined, indent)}\n`);
 }
 
-/** The later one wins; the entries of objects such as `dependencies` and `scripts` are joined. */
+/**
+ * Merges two manifests; the second wins. Entries of objects such as `dependencies` and `scripts`
+ * are joined.
+ */
 function merge(first: Manifest, second: Manifest): Manifest {
   const entries = Object.entries(second).map(([field, value]) => {
     const before = first[field];
@@ -60,7 +66,7 @@ function merge(first: Manifest, second: Manifest): Manifest {
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** @throws ConfigError when npm would not take the folder's name as that of a package */
+/** @throws ConfigError if npm would not accept the folder's name as a package name */
 export function packageNameOf(folder: string): string {
   const name = path
     .basename(folder)

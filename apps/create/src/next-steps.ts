@@ -1,17 +1,17 @@
-/** Commands to type after a project was created or changed. */
+/** Commands to run after a project was created or changed. */
 export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const packageManagers: readonly PackageManager[] = ['npm', 'pnpm', 'yarn', 'bun'];
 
-/** The package manager that started this process, by the variable that all of them set. */
+/** Package manager that started this process, read from the variable that all of them set. */
 export function packageManagerOf(env: Environment): PackageManager {
   const [name] = (env['npm_config_user_agent'] ?? '').split('/');
   return packageManagers.find((known) => known === name) ?? 'npm';
 }
 
-/** Prefix that runs a command of an installed package. */
+/** Prefixes that run a command of an installed package. */
 export const runners: Readonly<Record<PackageManager, string>> = {
   npm: 'npx',
   pnpm: 'pnpm exec',
@@ -19,14 +19,14 @@ export const runners: Readonly<Record<PackageManager, string>> = {
   bun: 'bunx',
 };
 
-/** A path as a word of a command line. */
+/** Quotes a path for a command line. */
 export const quoted = (folder: string): string =>
   /\s/.test(folder) ? JSON.stringify(folder) : folder;
 
 /**
- * The command that installs. Without a setting that keeps the script of onnxruntime-node from
- * running, which downloads a CUDA build on Linux, a variable does it: npm knows `allowScripts` since
- * 11.19, Yarn `dependenciesMeta` since 2.
+ * The install command. The script of onnxruntime-node downloads a CUDA build on Linux, so it must
+ * be disabled: by a setting, which npm supports since 11.19 (`allowScripts`) and Yarn since 2
+ * (`dependenciesMeta`), or otherwise by a variable.
  */
 export function installCommand(
   env: Environment,

@@ -4,18 +4,18 @@ import { ConfigError } from '@trinity-rft/core';
 
 export interface Template {
   readonly name: string;
-  /** One line for people. */
+  /** One line for users. */
   readonly description: string;
   /** Folders in `templates/`, whose files are copied in this order. */
   readonly parts: readonly string[];
-  /** Step before the project can be installed. */
+  /** Step that is required before the project can be installed. */
   readonly before?: string;
 }
 
-/** Package folder of this package, which is both where the sources and where the built files lie in. */
+/** Root folder of this package, which contains both the sources and the built files. */
 export const packageFolder = path.join(import.meta.dirname, '..');
 
-/** In the order in which they are offered; the first one is the default. */
+/** In the order in which they are offered; the first is the default. */
 export const templates: readonly Template[] = [
   agent('openai', 'an agent on the plain openai client'),
   agent('ai-sdk', 'an agent of the Vercel AI SDK'),
@@ -48,7 +48,7 @@ function agent(name: string, description: string): Template {
   return { name, description, parts: ['base', 'practice', 'agent', 'tool', name] };
 }
 
-/** @throws ConfigError with the names that exist */
+/** @throws ConfigError naming the existing templates */
 export function findTemplate(name: string): Template {
   const template = templates.find((known) => known.name === name);
   if (template !== undefined) return template;

@@ -1,4 +1,4 @@
-/** Asks the agent: `npm run ask -- '37*48'`. The client finds its model by OPENAI_BASE_URL and OPENAI_API_KEY. */
+/** Asks the agent: `npm run ask -- '37*48'`. The client reads OPENAI_BASE_URL and OPENAI_API_KEY. */
 import { OpenAI } from 'openai';
 import { answer } from './agent/agent.ts';
 

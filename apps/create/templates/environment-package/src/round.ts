@@ -24,7 +24,7 @@ function readGuess(action: Action): number | undefined {
   return Number(action.text);
 }
 
-/** Halves what is left with every guess. */
+/** Halves the remaining range with every guess. */
 export function bisect(most: number): Solver {
   let [low, high, last] = [0, most, 0];
   return (observation) => {

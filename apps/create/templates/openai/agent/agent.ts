@@ -36,7 +36,7 @@ export async function answer(
   }
 }
 
-/** A model that is still learning writes invalid calls as well: it gets the error. */
+/** Returns errors to the model, which may write invalid calls while it is still learning. */
 function callTool(call: OpenAI.ChatCompletionMessageToolCall): string {
   if (call.type !== 'function' || call.function.name !== 'calculator') return 'error';
   try {

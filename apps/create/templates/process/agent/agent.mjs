@@ -1,6 +1,6 @@
 /**
  * An agent as a program: `node agent/agent.mjs QUESTION` prints the answer. It knows nothing about training, and may be
- * written in any language: it finds its model by OPENAI_BASE_URL and OPENAI_API_KEY.
+ * written in any language: it reads OPENAI_BASE_URL and OPENAI_API_KEY.
  */
 import { OpenAI } from 'openai';
 
