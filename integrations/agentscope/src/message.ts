@@ -24,7 +24,7 @@ interface ToolResultBlock {
   output: string | readonly OutputBlock[];
 }
 
-/** The output of a tool: text, or data with a source. */
+/** A block of a tool's output: text, or data with its source. */
 export interface OutputBlock {
   readonly type: string;
   readonly text?: string;

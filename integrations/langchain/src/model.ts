@@ -16,8 +16,8 @@ type EndpointFields =
 /** Other fields of `ChatOpenAI`: `streaming`, `useResponsesApi` ... */
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
-   * Decides about calls with tools whose names change with every call (`extract-1`, `extract-2`
-   * ...). Such names make all prompts differ.
+   * `reject` makes calls fail whose tools have a new name each time (`extract-1`, `extract-2` ...),
+   * because such names make all prompts differ.
    * @default "reject"
    */
   readonly unstableTools?: 'reject' | 'allow';

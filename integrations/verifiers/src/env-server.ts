@@ -21,7 +21,7 @@ export interface RolloutRequest {
 export interface RolloutOptions {
   /** `tcp://HOST:PORT` */
   readonly address: string;
-  /** How long to wait for the answer to the first request, in ms: whether the server is running. */
+  /** How long to wait until the server answers that it is running, in ms. */
   readonly startMs: number;
   /** Timeout of the whole rollout, in ms. */
   readonly timeoutMs: number;

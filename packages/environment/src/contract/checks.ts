@@ -1,4 +1,4 @@
-/** The checks themselves. */
+/** The checks of the environment contract. */
 import { isDeepStrictEqual } from 'node:util';
 import type { RawTask, SplitName } from '@trinity-rft/core';
 import type { Action, EpisodeStart, Solver } from '../seam/types.js';

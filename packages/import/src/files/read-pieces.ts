@@ -4,7 +4,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 export interface Piece {
-  /** From 1. */
+  /** Number of the piece in the file, from 1. */
   readonly number: number;
   /**
    * Text without the end marker, a carriage return before it, and a byte order mark. Undefined if

@@ -11,7 +11,7 @@ export interface EvaluationScore {
   /** `reward` or, if the run recorded none, `accuracy`. */
   readonly metric: string;
   readonly value: number;
-  /** 95 % confidence. */
+  /** 95 % confidence interval of `value`. */
   readonly interval?: { readonly low: number; readonly high: number };
 }
 

@@ -97,7 +97,7 @@ export async function exploreAll(store: RunStore, member: Membership): Promise<v
     await store.complete(member, task, resultOf(task));
 }
 
-/** Uids of a batch, in order. */
+/** Uids of the experiences of a batch, in order. */
 export const uidsOf = (batch: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, task) =>
     [0, 1].map((run) => `${batch}/${task}/${run}/0/a`),

@@ -29,7 +29,7 @@ export interface PromptedInput<Row = RawTask, Model = AgentModel> extends Workfl
   Row,
   Model
 > {
-  /** The component `system`. */
+  /** The text `system` of the components. */
   readonly systemPrompt: string;
   readonly components: Components;
 }

@@ -24,7 +24,7 @@ export interface TuneSettings {
   readonly algorithm?: AlgorithmFields;
   /** @default "AgentScope" */
   readonly projectName?: string;
-  /** @default "Experiment-" and the time in seconds */
+  /** @default "Experiment-" and a timestamp */
   readonly experimentName?: string;
   /** @default "tensorboard" */
   readonly monitorType?: string;

@@ -23,7 +23,7 @@ export interface LearnConfig {
   readonly surroundings: Surroundings;
 }
 
-/** `LearnConfig.loadConfig('config.yaml')` */
+/** Loads configuration files: `LearnConfig.loadConfig('config.yaml')`. */
 export const LearnConfig = {
   /** @throws ConfigError with every problem of the file: line, column, value and fix */
   loadConfig(path: string, surroundings: Surroundings = {}): LearnConfig {

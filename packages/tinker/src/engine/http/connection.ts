@@ -64,7 +64,7 @@ export interface Connection {
    * @throws EngineError if the server refuses or stays unreachable; CancelledError on abort
    */
   send(request: Request): Promise<Answer | undefined>;
-  /** Counts since the last call. */
+  /** Returns the counts since the last call, and resets them. */
   takeCounts(): { readonly requests: number; readonly retries: number };
 }
 

@@ -17,7 +17,7 @@ import { createMailbox, inbox, type Mailbox } from './mailbox.js';
 import { rubricScore } from './score.js';
 
 const argsSchema = z.strictObject({
-  /** 1: 60 messages, 2: 400, 3: 1,600. */
+  /** Number of messages. 1: 60; 2: 400; 3: 1,600. */
   level: z.int().min(1).max(3).default(2),
   mailbox_seed: z.int().min(0).default(0),
   /** 'strict': 1 or 0; 'rubric': Trinity-RFT's, which also rewards finding, reading and citing. */

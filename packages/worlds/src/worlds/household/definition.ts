@@ -15,7 +15,7 @@ import { instructions } from './instructions.js';
 import { experts, planOf } from './solver.js';
 
 const argsSchema = z.strictObject({
-  /** 1: few things, and only tasks of type 1; 2: some; 3: many. */
+  /** Difficulty. 1: few things, and only tasks of type 1; 2: some things; 3: many. */
   level: z.int().min(1).max(3).default(2),
   /** Task types by ALFWorld's numbers: 1 place, 2 look under a lamp, 3 clean, 4 heat, 5 cool, 6 two objects. */
   task_types: z.array(z.int().min(1).max(6)).min(1).optional(),

@@ -142,7 +142,7 @@ export function createHousehold(house: House): Household {
 const isClean = (state: string): boolean => state === 'clean';
 const isTemperature = (state: string): boolean => state === 'hot' || state === 'cool';
 
-/** `a mug 1, and a pan 2`. */
+/** Names as a list in words: `a mug 1, and a pan 2`. */
 const listed = (names: readonly string[]): string => {
   const all = names.map((name) => `a ${name}`);
   const last = all.at(-1);

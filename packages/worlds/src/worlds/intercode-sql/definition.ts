@@ -13,7 +13,7 @@ import { createDatabase, type ReadOnlyDatabase, schemaText } from './database.js
 import { drawQuestion, type Question } from './questions.js';
 
 const argsSchema = z.strictObject({
-  /** 1: one table, 2: two tables or groups, 3: three tables and subqueries. */
+  /** Difficulty. 1: one table; 2: two tables or groups; 3: three tables and subqueries. */
   level: z.int().min(1).max(3).default(2),
   database_seed: z.int().min(0).default(0),
   /** True if the last query counts in an episode that ends without submit. */

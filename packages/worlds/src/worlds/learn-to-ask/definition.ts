@@ -12,11 +12,12 @@ import { gradeQuestion, type QuestionScores } from './judge.js';
 import { drawCase, questionAbout, topicsOf } from './cases.js';
 
 const argsSchema = z.strictObject({
-  /** Topics of a case: 1: two, 2: four, 3: six. */
+  /** Topics per case. 1: two; 2: four; 3: six. */
   level: z.int().min(1).max(3).default(2),
   /**
-   * 'strict': 0 to 1. The others as in Trinity-RFT: 'fused' (0 to 4) and 'sum' (0 to 3) of decision and
-   * question; 'content' (0 to 3): what is asked alone; 'decision' (0 to 4): stop or continue alone.
+   * Rule of the reward. 'strict': from 0 to 1. The others are Trinity-RFT's: 'fused' (0 to 4) and
+   * 'sum' (0 to 3) combine the decision to stop or continue with the question; 'content' (0 to 3)
+   * ignores the decision, and 'decision' (0 to 4) the content of the question.
    */
   scoring: z.enum(['strict', 'fused', 'sum', 'content', 'decision']).default('strict'),
 });

@@ -23,7 +23,7 @@ import { reply } from './customer.js';
 import { copyOf, type Order } from './shop.js';
 
 const argsSchema = z.strictObject({
-  /** 1: cancellations; 2: also returns and new addresses; 3: also wishes that the rules forbid. */
+  /** Difficulty. 1: cancellations; 2: also returns and moves; 3: also wishes that must be denied. */
   level: z.int().min(1).max(3).default(2),
 });
 

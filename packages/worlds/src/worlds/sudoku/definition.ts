@@ -13,7 +13,7 @@ import { gridWorld } from './grid-world.js';
 import { movesWorld } from './moves-world.js';
 
 const argsSchema = z.strictObject({
-  /** 1: 4 by 4 cells, 2: 9 by 9 with 30 empty, 3: 9 by 9 with 50 empty. */
+  /** Difficulty. 1: 4 by 4 cells; 2: 9 by 9 with 30 empty; 3: 9 by 9 with 50 empty. */
   level: z.int().min(1).max(3).default(2),
   /** 'grid': the whole board in one answer; 'moves': a few cells in each step. */
   answer: z.enum(['grid', 'moves']).default('grid'),

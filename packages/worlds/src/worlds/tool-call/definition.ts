@@ -16,7 +16,7 @@ import { drawRow } from './generate-rows.js';
 import { rowsOfLevel, type ToolCallRow } from './rows.js';
 
 const argsSchema = z.strictObject({
-  /** 1: one function, 2: one of several, 3: several calls. */
+  /** Difficulty. 1: one function; 2: one of several functions; 3: several calls. */
   level: z.int().min(1).max(3).default(2),
   /** 'bfcl': 370 rows of the leaderboard; 'generated': any number of requests for twelve tools. */
   rows: z.enum(['bfcl', 'generated']).default('bfcl'),

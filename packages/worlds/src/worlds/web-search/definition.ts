@@ -18,7 +18,7 @@ import { agrees } from './judge.js';
 import { readFolder } from './read-folder.js';
 
 const argsSchema = z.strictObject({
-  /** 1: 120 pages, the answer on one of them; 2: 600; 3: 600, and two have to be read. */
+  /** Difficulty. 1: 120 pages, one of which has the answer; 2: 600; 3: 600, two must be read. */
   level: z.int().min(1).max(3).default(2),
   corpus_seed: z.int().min(0).default(0),
   /** Folder whose texts are searched instead; rows then contain a question and its answer. */

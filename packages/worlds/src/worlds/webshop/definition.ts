@@ -10,7 +10,10 @@ import type { Goal, Product } from './shop/product.js';
 import { shopSolver, shopWorld } from './world.js';
 
 const argsSchema = z.strictObject({
-  /** 1: 100 products, goals of one attribute and option; 2: 1,000 and two of each; 3: three attributes. */
+  /**
+   * Difficulty. 1: 100 products, goals with one attribute and option; 2: 1,000 products, goals with
+   * two of each; 3: goals with three attributes.
+   */
   level: z.int().min(1).max(3).default(2),
   catalogue_seed: z.int().min(0).default(0),
   /** Folder with WebShop's files; rows then name a session. */
