@@ -31,6 +31,12 @@ export interface JobPlan {
 const stepsPerEpoch = ({ rows, numbers }: Pick<JobPlan, 'rows' | 'numbers'>): number =>
   Math.max(1, Math.floor(rows.count / numbers['batch_size']!));
 
+/** Checkpoints of a job, at most: one after each epoch where there are fewer. */
+const mostCheckpoints = 10;
+
+const saveInterval = (plan: JobPlan): number =>
+  stepsPerEpoch(plan) * Math.ceil(plan.numbers['n_epochs']! / mostCheckpoints);
+
 export const stepsOf = (plan: Pick<JobPlan, 'rows' | 'numbers'>): number =>
   Math.max(
     1,
@@ -54,7 +60,7 @@ function configurationOf(plan: JobPlan): Tree {
     name: job.id,
     checkpoint_root_dir: runs,
     seed: job.seed,
-    trainer: { save_interval: stepsPerEpoch(plan) },
+    trainer: { save_interval: saveInterval(plan) },
   };
   // On a Tinker server the adapter is that of model.tinker.
   const adapter = 'tinker' in settings.model ? {} : embeddedAdapter;

@@ -30,6 +30,8 @@ export interface ModelServerOptions extends ServedModelsOptions {
   readonly onRequest?: (request: LoggedRequest) => void;
   /** True to include request bodies and answers in the records. @default false */
   readonly logTexts?: boolean;
+  /** How long a whole request may take to arrive, in milliseconds. @default 60_000 */
+  readonly requestTimeoutMs?: number;
   /**
    * Interval of checks for newer checkpoints of runs, in milliseconds; 0 = no checks.
    * @default 30_000
