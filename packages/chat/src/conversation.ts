@@ -1,4 +1,4 @@
-/** Supervised data: a conversation as token ids, with a mask over what the assistant wrote. */
+/** Supervised data: converts a conversation to token ids, with a mask over the assistant's text. */
 import { type ChatMessage, type ToolDefinition, TaskError } from '@trinity-rft/core';
 import type { ChatFormat } from './format/chat-format.js';
 import type { PromptInput } from './format/prompt.js';
@@ -9,24 +9,24 @@ export interface ConversationInput {
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
   /**
-   * The assistant messages to train on: the last, all, or those from a message index on. A
-   * message's `weight` takes precedence, but for 1 before that index.
-   * @default "last"
+   * The assistant messages to train on: the last one, all, or those from a message index on. A
+   * message's `weight` takes precedence, except for a weight of 1 before that index. @default
+   * "last"
    */
   readonly trainOn?: 'last' | 'all' | { readonly from: number };
 }
 
 export interface EncodedConversation {
   readonly tokens: readonly number[];
-  /** Tokens before the first one to train on. */
+  /** Number of tokens before the first one to train on. */
   readonly promptLength: number;
-  /** 1 = trained, including stop tokens. Aligned to `tokens[promptLength..]`. */
+  /** 1 for trained tokens, including stop tokens. Aligned to `tokens[promptLength..]`. */
   readonly actionMask: readonly number[];
 }
 
 /**
- * Each message to train on is the text that the template adds after its prompt, up to the stop token.
- * It is encoded separately, as it would have been sampled.
+ * Encodes a conversation. Each message to train on is the text that the template adds after its
+ * prompt, up to the stop token. It is encoded separately, as if it had been sampled.
  * @throws TaskError when there is no assistant message, or the template changes earlier text when
  * messages are added
  */
@@ -71,7 +71,7 @@ export function encodeConversation(
 
 type Weight = ChatMessage['weight'];
 
-/** `trainOn` with its index among the normalized messages. */
+/** `trainOn` with its index converted to the normalized messages. */
 function placeIn({ messages, trainOn }: ConversationInput): ConversationInput['trainOn'] {
   if (typeof trainOn !== 'object' || trainOn.from === 0) return trainOn;
   return { from: normalizeMessages(messages.slice(0, trainOn.from)).length };
@@ -88,7 +88,7 @@ function trainedOf(
   return assistants.filter((index) => weights[index] ?? (trainOn === 'all' || index === last));
 }
 
-/** Aligned to the normalized messages, where adjacent messages of the assistant are one. */
+/** Weights of the normalized messages, in which adjacent assistant messages are merged. */
 function weightsOf(messages: readonly ChatMessage[]): readonly Weight[] {
   const weights: Weight[] = [];
   messages.forEach(({ role, weight }, i) => {
@@ -121,7 +121,7 @@ function turnText(
   return { prompt, answer: ends.length > 0 ? rendered.slice(0, Math.max(...ends)) : rendered };
 }
 
-/** Text that follows `before` in `whole`. */
+/** The text that `whole` has after `before`. */
 function added(before: string, whole: string): string {
   if (whole.startsWith(before)) return whole.slice(before.length);
   throw new TaskError(

@@ -1,4 +1,4 @@
-/** Shared by our own packages; no promise of stability. */
+/** Exports for our own packages, without a promise of stability. */
 export { invalidRequest, quote } from './messages/invalid-request.js';
 export { itemSpans, memberSpans, skipSpace } from './tool-call-parser/json-span.js';
 export { callOfId } from './tool-call-parser/call-id.js';

@@ -1,6 +1,5 @@
 /**
- * The grammar of a constrained response: reasoning if the model writes it, then a JSON value or
- * calls of functions.
+ * The grammar of a constrained response: optional reasoning, then a JSON value or function calls.
  */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { TextGrammar } from '@trinity-rft/core/engine';
@@ -19,34 +18,37 @@ import type { CallSyntax } from '../tool-call-parser/types.js';
 
 /** Constraint of a request on its response: a JSON text, tool calls, or either. */
 export interface ResponseConstraint {
-  /** JSON that the text must be. @default no constraint on text: only calls are forced */
+  /**
+   * JSON to which the text must conform. @default no constraint on the text; only calls are
+   * constrained
+   */
   readonly json?: {
     readonly type: 'json_object' | 'json_schema';
     readonly schema?: JsonSchema;
-    /** Field of the request, for errors. */
+    /** Field of the request, for error messages. */
     readonly param: string;
   };
   /**
-   * `required`: one or more calls; a name: one call of that function; `auto`: calls or the JSON.
-   * @default "none"
+   * `required` means one or more calls; a name means one call of that function; `auto` means calls
+   * or the JSON. @default "none"
    */
   readonly calls?: 'none' | 'auto' | 'required' | { readonly name: string };
   readonly tools?: readonly ToolDefinition[];
 }
 
-/** How a model writes, as far as a grammar needs to know. */
+/** Properties of a model's output on which a grammar depends. */
 export interface WritingStyle {
-  /** `open`: the prompt ends inside reasoning; `may`: the response may begin with reasoning. */
+  /** `open` if the prompt ends inside reasoning; `may` if the response may begin with reasoning. */
   readonly reasoning: 'none' | 'may' | 'open';
-  /** How calls are written; undefined when they cannot be parsed, or not be forced. */
+  /** Syntax of calls; undefined if they cannot be parsed or cannot be forced. */
   readonly call: CallSyntax | undefined;
-  /** Ids of tokens that text never contains, by how they are written. */
+  /** Ids by text of the tokens that plain text never contains. */
   readonly controlTokens: ReadonlyMap<string, number>;
 }
 
 /**
- * Undefined when every text satisfies the constraint.
- * @throws ModelError 400 naming what in a schema is not supported, or when calls cannot be parsed
+ * Grammar of a constraint; undefined if every text satisfies it.
+ * @throws ModelError 400 naming the unsupported part of a schema, or when calls cannot be parsed
  */
 export function responseGrammar(
   { json, calls = 'none', tools = [] }: ResponseConstraint,
@@ -89,7 +91,10 @@ export function responseGrammar(
 interface Builder {
   readonly grammar: GrammarBuilder;
   readonly schema: (schema: JsonSchema, path: string) => number;
-  /** @throws ModelError 400 naming a schema that no value satisfies */
+  /**
+   * Rules without dead ends.
+   * @throws ModelError 400 naming a schema that no value satisfies
+   */
   readonly productive: () => TextGrammar['rules'];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tokenizer, chat template and parsers of one model: how it reads and writes conversations. All
- * rollouts of the model share one.
+ * Tokenizer, chat template and parsers of one model: converts conversations to tokens and back. All
+ * rollouts of the model share one format.
  */
 import { ConfigError, ModelError, type ToolDefinition } from '@trinity-rft/core';
 import type { TextGrammar } from '@trinity-rft/core/engine';
@@ -25,22 +25,22 @@ import { createTurnReader, type TurnReader } from './turn-reader.js';
 
 export interface ChatFormatOptions {
   readonly tokenizer: Tokenizer;
-  /** Jinja source. @default the tokenizer's own */
+  /** Source of the Jinja template. @default the tokenizer's own */
   readonly chatTemplate?: string;
-  /** Name in {@link toolCallParsers}. @default none: tool calls stay in the text */
+  /** Name in {@link toolCallParsers}. @default no parser: tool calls stay in the text */
   readonly toolCallParser?: string;
-  /** Name in {@link reasoningParsers}. @default none: reasoning stays in the text */
+  /** Name in {@link reasoningParsers}. @default no parser: reasoning stays in the text */
   readonly reasoningParser?: string;
   /**
-   * `generic`: tools are described in the system message and called in the syntax `hermes`, whatever
-   * the chat template has for them. @default the chat template describes them
+   * `generic` describes tools in the system message and uses the syntax `hermes` for calls, even if
+   * the chat template supports tools. @default the chat template describes tools
    */
   readonly toolPrompt?: string;
-  /** More variables for the template (`chat_template_kwargs`). */
+  /** Further variables for the template (`chat_template_kwargs`). */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
-/** A sampled turn, taken apart. */
+/** A sampled turn, split into its parts. */
 export interface ParsedTurn {
   /** Excludes reasoning, tool calls, special tokens and the stop string. */
   readonly text: string;
@@ -51,62 +51,62 @@ export interface ParsedTurn {
 
 export interface ReadTurnOptions {
   /**
-   * Look for tool calls. The definitions tell the types of arguments where calls do not, as in the
-   * syntax `qwen3_coder`.
+   * True, or the definitions of the tools, to look for tool calls. The definitions give the types
+   * of arguments for syntaxes that do not, such as `qwen3_coder`.
    */
   readonly tools: boolean | readonly ToolDefinition[];
-  /** Prompt that the turn answers: reasoning may have begun there. */
+  /** Prompt of the turn, in which reasoning may have begun. */
   readonly promptIds?: Int32Array;
-  /** The text ends before the last occurrence of this string. */
+  /** Stop string; the text ends before its last occurrence. */
   readonly stopString?: string;
 }
 
 export interface BeginTurnOptions extends Pick<ReadTurnOptions, 'tools'> {
-  /** The text ends before the first of these strings. */
+  /** Stop strings; the text ends before the first occurrence of any. */
   readonly stops: readonly string[];
-  /** Text that continues a prompt, without reasoning and markers. @default false */
+  /** True for text that continues a prompt, without reasoning and markers. @default false */
   readonly isPlain?: boolean;
 }
 
-/** Stateless except for caches; share one per model. */
+/** Has no state except for caches; share one per model. */
 export interface ChatFormat {
   readonly tokenizer: Tokenizer;
   /** The tokenizer's end tokens, and the token with which the template ends an assistant turn. */
   readonly stopTokenIds: readonly number[];
-  /** False when the chat template leaves tools out; requests with tools are refused then. */
+  /** False if the chat template ignores tools; requests with tools are then refused. */
   readonly printsTools: boolean;
   /**
-   * The prompt as text, up to where the model begins to write. A conversation that ends with an
-   * assistant message without tool calls is continued within that message.
+   * The prompt as text, up to the place where the model begins to write. If a conversation ends
+   * with an assistant message without tool calls, the model continues that message.
    * @throws ModelError 400 when the template rejects the messages
    */
   render(input: PromptInput): string;
   /**
-   * A whole conversation as text, its last message closed: for supervised data.
+   * A whole conversation as text, including the end of its last message, for supervised data.
    * @throws ModelError as {@link render}
    */
   renderWhole(input: PromptInput): string;
-  /** Ids of a rendered text; equal texts share one array, so do not write to it. */
+  /** Ids of a rendered text. Equal texts share one array, which must not be written to. */
   encode(text: string): Int32Array;
   readTurn(tokens: Int32Array, options: ReadTurnOptions): ParsedTurn;
   /**
-   * Reads a turn while it is sampled, for {@link readTurn} to read it whole at its end.
-   * @param promptIds what the turn answers
+   * Begins to read a turn while it is sampled; at its end, {@link readTurn} reads it as a whole.
+   * @param promptIds prompt of the turn
    */
   beginTurn(promptIds: Int32Array, options: BeginTurnOptions): TurnReader;
-  /** The id of a tool call, of a form that the chat template accepts. */
+  /** An id for a tool call, in a form that the chat template accepts. */
   toolCallId(place: CallPlace): string;
   /**
-   * The grammar that keeps the response to `promptIds` within the constraint; undefined when every
-   * response satisfies it.
-   * @throws ModelError 400 naming what in a schema is not supported
+   * The grammar that makes the response to `promptIds` satisfy the constraint; undefined if every
+   * response does.
+   * @throws ModelError 400 naming the unsupported part of a schema
    */
   constrain(constraint: ResponseConstraint, promptIds: Int32Array): TextGrammar | undefined;
 }
 
 /**
- * The runs of a group ask for the same prompts again and again. Texts longer than 20,000 characters
- * are not cached: a few of them would fill the memory.
+ * Caches texts, because the runs of a group use the same prompts repeatedly. Texts longer than
+ * 20,000 characters are not cached: a few of them would fill the memory.
  */
 const cacheOptions = {
   max: 2048,
@@ -114,7 +114,7 @@ const cacheOptions = {
   sizeCalculation: (_: unknown, key: string) => key.length + 1,
 };
 
-/** Not worth the key that would tell it apart. */
+/** True if the messages are too long for caching, so that computing their key is not worthwhile. */
 const isLong = ({ messages }: PromptInput): boolean =>
   messages.reduce((sum, { content }) => sum + content.length, 0) > cacheOptions.maxEntrySize;
 
@@ -123,7 +123,7 @@ interface ConstraintContext {
   readonly reasoning: WritingStyle['reasoning'];
 }
 
-/** @throws ConfigError when there is no chat template or the name of a parser is unknown */
+/** @throws ConfigError when there is no chat template, or a parser's name is unknown */
 export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   const { tokenizer } = options;
   const templates = openTemplates(options);
@@ -151,7 +151,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     ...cacheOptions,
     memoMethod: (text) => tokenizer.encode(text),
   });
-  /** False where every text satisfies the constraint. */
+  /** Grammars by constraint; false if every text satisfies it. */
   const grammars = new LRUCache<string, TextGrammar | false, ConstraintContext>({
     max: 32,
     memoMethod: (_key, _stale, { context: { constraint, reasoning } }) =>
@@ -253,7 +253,7 @@ function lookUp<T>(
   return table[name];
 }
 
-/** The parsers of one turn; calls are looked for only where there are tools. */
+/** The parsers for one turn; calls are only parsed if there are tools. */
 function forTurn(parsers: Parsers, end: PromptEnd, tools: ReadTurnOptions['tools']): Parsers {
   const { reasoning, toolCalls } = parsers;
   const definitions = typeof tools === 'boolean' ? undefined : tools;
@@ -307,7 +307,7 @@ function attempt<T>(work: () => T): T | undefined {
   }
 }
 
-/** Special tokens, except those that parsers need to see. */
+/** Special tokens, except those that parsers need. */
 function idsWithoutText(tokenizer: Tokenizer, visible: readonly string[]): ReadonlySet<number> {
   const kept = new Set(visible.map((token) => tokenizer.tokenToId(token)));
   return new Set([...tokenizer.specialTokenIds].filter((id) => !kept.has(id)));

@@ -1,4 +1,4 @@
-/** From messages to the text of a prompt, and how prompts are distinguished. */
+/** Renders messages to the text of a prompt, and makes keys that identify prompts. */
 import { ModelError, type ToolDefinition } from '@trinity-rft/core';
 import type { NormalMessage } from '../messages/messages.js';
 import type { ChatTemplate } from '../template/template.js';
@@ -7,14 +7,19 @@ export interface PromptInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
-  /** More variables for the template; they go before all others. */
+  /** Further variables for the template, which take precedence over all others. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
-/** A private-use character that no template changes; shows where a text went. */
+/**
+ * A private-use character that no template changes, with which the place of a text can be found.
+ */
 export const marker = '\uF8F0';
 
-/** Up to where the model begins to write: a new turn, or the rest of a prefilled one. */
+/**
+ * Renders a prompt up to the place where the model begins to write: a new turn, or the rest of a
+ * prefilled one.
+ */
 export function renderPrompt(template: ChatTemplate, { messages, ...rest }: PromptInput): string {
   const last = messages.at(-1);
   if (!isPrefill(last)) return template.render({ ...rest, messages, addGenerationPrompt: true });
@@ -33,16 +38,19 @@ export function renderPrompt(template: ChatTemplate, { messages, ...rest }: Prom
   return text.slice(0, end);
 }
 
-/** True if the model is to continue this message, which is then the last of its conversation. */
+/** True if the model shall continue this message, which is the last of its conversation. */
 export function isPrefill(message: NormalMessage | undefined): message is NormalMessage {
   return message?.role === 'assistant' && message.tool_calls === undefined;
 }
 
-/** Equal for equal prompts. */
+/** Key that is equal for equal prompts. */
 export const promptKey = ({ messages, ...options }: PromptInput): string =>
   `${JSON.stringify(messages)}${promptOptionsKey(options)}`;
 
-/** Equal for equal tools and template switches: what a prompt depends on besides its messages. */
+/**
+ * Key that is equal for equal tools and template switches, on which a prompt depends besides its
+ * messages.
+ */
 export function promptOptionsKey({
   tools,
   enableThinking,
@@ -52,7 +60,7 @@ export function promptOptionsKey({
   return `${enableThinking}${switches}${tools ? toolsKey(tools) : ''}`;
 }
 
-/** Long, and needed several times per call. */
+/** Keys of tools, which are long and needed several times per call. */
 const toolsKeys = new WeakMap<readonly ToolDefinition[], string>();
 
 function toolsKey(tools: readonly ToolDefinition[]): string {

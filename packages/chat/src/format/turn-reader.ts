@@ -1,6 +1,6 @@
 /**
- * Reads a turn while it is being sampled: what is certain of it, whatever follows. Later tokens only
- * add to what was certain before, so it can be sent to a client at once.
+ * Reads a turn while it is being sampled, and returns the part that no later token can change, so
+ * that it can be sent to a client at once.
  */
 import type { ReasoningParser } from '../reasoning-parser/types.js';
 import type { ParsedToolCall, ToolCallParser } from '../tool-call-parser/types.js';
@@ -8,23 +8,23 @@ import type { ParsedToolCall, ToolCallParser } from '../tool-call-parser/types.j
 export interface PartialTurn {
   readonly text: string;
   readonly reasoning?: string;
-  /** Complete ones. */
+  /** Complete tool calls. */
   readonly toolCalls: readonly ParsedToolCall[];
 }
 
 export interface TurnReader {
-  /** Adds tokens; returns the whole turn so far, as far as it is certain. */
+  /** Adds tokens; returns the part of the whole turn that is certain so far. */
   push(tokens: Iterable<number>): PartialTurn;
 }
 
 export interface TurnReaderOptions {
   readonly tokenBytes: readonly Uint8Array[];
-  /** Tokens without text. */
+  /** Ids of tokens without text. */
   readonly hidden: ReadonlySet<number>;
   readonly reasoning?: ReasoningParser;
-  /** Absent where no calls are looked for. */
+  /** Absent if calls are not parsed. */
   readonly toolCalls?: ToolCallParser;
-  /** The text ends before the first of them. */
+  /** Stop strings; the text ends before the first occurrence of any. */
   readonly stops: readonly string[];
 }
 
@@ -46,13 +46,13 @@ export function createTurnReader(options: TurnReaderOptions): TurnReader {
   };
 }
 
-/** Text up to a stop string, without an ending that may become one. */
+/** Text up to a stop string, without an ending that may become a stop string. */
 function upToStop(text: string, stops: readonly string[]): string {
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return found.length > 0 ? text.slice(0, Math.min(...found)) : withoutBeginningOf(text, stops);
 }
 
-/** Excludes the longest ending that is the beginning of one of the marks. */
+/** Removes the longest ending with which one of the marks begins. */
 function withoutBeginningOf(text: string, marks: readonly string[]): string {
   const longest = Math.max(0, ...marks.map((mark) => mark.length - 1));
   for (let from = Math.max(0, text.length - longest); from < text.length; from++)
@@ -78,7 +78,10 @@ function splitReasoning(whole: string, { reasoning: parser }: TurnReaderOptions)
   return { reasoning: parsed.reasoning, answer: parsed.text };
 }
 
-/** White space before a call belongs to the syntax, and so may any text after the first one. */
+/**
+ * Text before the first call. White space before a call belongs to the syntax, and text after the
+ * first call may belong to it too.
+ */
 function beforeCalls(text: string, { markers, unmarked }: ToolCallParser): string {
   const marked = markers.map((mark) => text.indexOf(mark));
   const found = [...marked, unmarked ? text.search(unmarked) : -1].filter((at) => at >= 0);
@@ -87,7 +90,7 @@ function beforeCalls(text: string, { markers, unmarked }: ToolCallParser): strin
   return before.trimEnd();
 }
 
-/** The complete calls of a text that grows. */
+/** Reads the complete calls in a growing text. */
 function callReader({ close, parse }: ToolCallParser): (text: string) => readonly ParsedToolCall[] {
   const calls: ParsedToolCall[] = [];
   let [settled, seen, wait] = [0, 0, 0];

@@ -15,7 +15,7 @@ import {
   type Value,
 } from './values.js';
 
-/** `object.name`: a method or attribute, otherwise the item of that name. */
+/** `object.name`: a method or attribute, or else the item of that name. */
 export function attribute(object: Value, name: string): Value {
   if (typeof object === 'string') return textMethod(object, name);
   if (object instanceof Attributes) return object.entries.get(name);
@@ -23,7 +23,7 @@ export function attribute(object: Value, name: string): Value {
   return isList(object) ? listMethod(object, name) : undefined;
 }
 
-/** `object[key]`: an item, otherwise the attribute of that name. */
+/** `object[key]`: an item, or else the attribute of that name. */
 export function item(object: Value, key: Value): Value {
   if (isDict(object)) {
     const own = dictKey(key);
@@ -34,7 +34,7 @@ export function item(object: Value, key: Value): Value {
   return typeof key === 'string' ? attribute(object, key) : undefined;
 }
 
-/** Equal keys are one key: 1, 1.0 and True. */
+/** Key under which Python stores an item: 1, 1.0 and True are the same key. */
 export function dictKey(key: Value): Value {
   if (typeof key === 'boolean') return Number(key);
   return key instanceof Float && Number.isInteger(key.value) ? key.value : key;

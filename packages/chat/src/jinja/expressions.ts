@@ -1,4 +1,4 @@
-/** Expressions as functions of the variables. */
+/** Compiles expressions to functions of the variables. */
 import { attribute, dictKey, item, slice } from './access.js';
 import { filterNamed } from './filters.js';
 import { operators } from './operators.js';
@@ -171,10 +171,13 @@ function call(node: Call): Evaluate {
   };
 }
 
-/** Filters that do not go through a list. */
+/** Filters whose time does not depend on the length of a list. */
 const constantTime: ReadonlySet<string> = new Set(['length', 'count', 'first', 'last']);
 
-/** A filter with its arguments. As in Jinja, unknown names are errors only where they are reached. */
+/**
+ * Compiles a filter with its arguments. As in Jinja, an unknown name only throws when it is
+ * evaluated.
+ */
 export function compileFilter(node: Identifier | Call): Apply {
   const name = node.type === 'Identifier' ? node : node.callee;
   if (name.type !== 'Identifier') throw new Error('a filter is called by its name');
@@ -212,7 +215,9 @@ function binary(node: Of<'BinaryExpression'>): Evaluate {
   };
 }
 
-/** The result of work whose steps are the sizes of what it took and made. */
+/**
+ * Counts the work of an operation, by the sizes of its operands and its result. Returns the result.
+ */
 function spent(scope: Scope, result: Value, taken: readonly Value[]): Value {
   let steps = sizeOf(result);
   for (const value of taken) steps += sizeOf(value);
@@ -232,7 +237,7 @@ function unary({ operator, argument }: Of<'UnaryExpression'>): Evaluate {
   };
 }
 
-/** The source of a name, for errors. */
+/** The source text of a name, for errors. */
 function print(node: Expression): string {
   if (node.type === 'Identifier') return node.value;
   if (node.type === 'StringLiteral') return `'${node.value}'`;

@@ -1,4 +1,4 @@
-/** Jinja's filters: `x | trim`. */
+/** Jinja's filters, as in `x | trim`. */
 import { pairs } from './access.js';
 import { listFilters, mapAttribute, type Filter } from './list-filters.js';
 import { interpolate } from './operators.js';
@@ -18,7 +18,7 @@ import {
   type Value,
 } from './values.js';
 
-/** `json.dumps` with the arguments that transformers gives this filter. */
+/** `json.dumps` with the arguments that transformers passes to this filter. */
 function toJson(value: Value, args: readonly Value[], keywords: Keywords): Value {
   const argument = (index: number, name: string): Value => args[index] ?? keywords.get(name);
   const indent = argument(1, 'indent');
@@ -43,7 +43,7 @@ function indentLines(value: Value, args: readonly Value[], keywords: Keywords): 
   return first ? space + text : text;
 }
 
-/** An int from a number or from text in the given base; the default for other text. */
+/** An int from a number or from text in the given base; the default for invalid text. */
 function int(value: Value, args: readonly Value[], keywords: Keywords): Value {
   const otherwise = args[0] ?? keywords.get('default') ?? 0;
   const base = numeric(args[1] ?? keywords.get('base')) ?? 10;
@@ -70,7 +70,7 @@ function float(value: Value, args: readonly Value[], keywords: Keywords): Value 
 const floatOf = (text: string): number | undefined =>
   /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
 
-/** Halves go to the even neighbour, as in Python. */
+/** Rounds like Python: halves to the even neighbour. */
 function round(value: Value, args: readonly Value[], keywords: Keywords): Value {
   const digits = numeric(args[0] ?? keywords.get('precision')) ?? 0;
   const method = str(args[1] ?? keywords.get('method') ?? 'common');
@@ -103,7 +103,7 @@ function items(value: Value): Value {
   return pairs(value);
 }
 
-/** Jinja's own: a capital after white space, hyphens and brackets. */
+/** Jinja's own title case: a capital after white space, hyphens and brackets. */
 const title = (text: string): string =>
   text
     .split(/([-\s({[<]+)/)
@@ -167,7 +167,7 @@ const filters: Readonly<Record<string, Filter>> = {
 
 export const filterNames: readonly string[] = Object.keys(filters);
 
-/** @throws Error for a name that Jinja does not know */
+/** @throws Error for an unknown name */
 export function filterNamed(name: string): Filter {
   const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
   if (!filter) throw new Error(`there is no filter "${name}"`);

@@ -4,7 +4,7 @@ import { newScope, type Execute, type Scope } from './scope.js';
 import type { Statement } from './syntax.js';
 import { Attributes, equal, iterate, truthy, type Value } from './values.js';
 
-/** Each pass has a scope of its own: what it sets is gone after it. */
+/** Compiles a loop. Each pass has its own scope, so variables that it sets are gone afterwards. */
 export function forLoop(
   { iterable }: Extract<Statement, { readonly type: 'For' }>,
   body: Execute,

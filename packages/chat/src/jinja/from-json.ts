@@ -1,9 +1,10 @@
-/** JSON texts and plain data as the values that Python's `json.loads` would make of them. */
+/** Converts JSON texts and plain data to the values that Python's `json.loads` would make. */
 import { Float, type Value } from './values.js';
 
 /**
- * Reads a JSON text. Unlike `JSON.parse`: a number with a fraction or an exponent is a float whatever
- * its value, an int may have any size, and keys that look like numbers keep their place.
+ * Reads a JSON text. Unlike `JSON.parse`, it reads a number with a fraction or an exponent as a
+ * float even if it is whole, an int may have any size, and keys that look like numbers keep their
+ * position.
  * @throws SyntaxError when it is not JSON
  */
 export function valueOfJson(text: string): Value {
@@ -11,7 +12,7 @@ export function valueOfJson(text: string): Value {
   return new Reader(text).value();
 }
 
-/** Class of valid JSON. */
+/** Reader of valid JSON. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -57,7 +58,7 @@ class Reader {
     return JSON.parse(this.#match(/"[^"\\]*(?:\\.[^"\\]*)*"/y)) as string;
   }
 
-  /** The next character that is not white space. */
+  /** The next character that is not white space, without consuming it. */
   #peek(): string | undefined {
     while (' \n\r\t'.includes(this.#text[this.#at] ?? '.')) this.#at++;
     return this.#text[this.#at];
@@ -78,7 +79,7 @@ function scalar(text: string): Value {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
-/** Plain data; a number is an int where it can be one, as JavaScript's own JSON spells it. */
+/** Converts plain data; a whole number becomes an int, as in JavaScript's own JSON. */
 export function valueOf(data: unknown): Value {
   if (data === null) return null;
   if (typeof data === 'number') return Number.isInteger(data) ? data : new Float(data);

@@ -13,7 +13,7 @@ import {
   type Value,
 } from './values.js';
 
-/** @param now what `strftime_now` prints */
+/** @param now time that `strftime_now` formats */
 export function globals(now: Date): ReadonlyMap<string, Value> {
   return new Map<string, Value>([
     ['true', true],

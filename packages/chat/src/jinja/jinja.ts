@@ -1,6 +1,6 @@
 /**
- * Jinja as chat templates need it: the library parses, this folder evaluates as Python does, so that
- * a prompt is the text that `transformers` makes of the same messages.
+ * The part of Jinja that chat templates need. A library parses, and this folder evaluates as Python
+ * does, so that a prompt is the text that `transformers` makes of the same messages.
  */
 import { globals } from './globals.js';
 import { mostSteps, newScope } from './scope.js';
@@ -11,7 +11,7 @@ import type { Value } from './values.js';
 export type Render = (variables: ReadonlyMap<string, Value>) => string;
 
 export interface JinjaOptions {
-  /** Time that `strftime_now` prints: the same in every rendering. */
+  /** Time that `strftime_now` formats: the same in every rendering. */
   readonly now: Date;
 }
 

@@ -1,4 +1,4 @@
-/** Filters over lists: select, sort, map and their like. */
+/** Filters on lists, such as select, sort and map. */
 import { attribute, dictKey, item } from './access.js';
 import { repr, str } from './spelling.js';
 import { testNamed } from './tests.js';
@@ -18,7 +18,7 @@ import {
 
 export type Filter = (value: Value, args: readonly Value[], keywords: Keywords) => Value;
 
-/** `a.b.0` of an item, as the argument `attribute` of filters names it. */
+/** Reads a path such as `a.b.0` of an item, which the argument `attribute` of filters gives. */
 function path(name: Value): (value: Value) => Value {
   if (name === undefined || name === null) return (value) => value;
   const steps = isInt(name) ? [Number(name)] : str(name).split('.');
@@ -29,7 +29,7 @@ function path(name: Value): (value: Value) => Value {
     );
 }
 
-/** Text in small letters, for comparisons that ignore case. */
+/** Text in lower case, for case-insensitive comparisons. */
 const folded = (value: Value): Value => (typeof value === 'string' ? value.toLowerCase() : value);
 
 function sort(value: Value, args: readonly Value[], keywords: Keywords): Value {
@@ -57,7 +57,7 @@ function unique(value: Value, args: readonly Value[], keywords: Keywords): Value
   });
 }
 
-/** The largest (sign 1) or smallest (sign -1) item; undefined for none. */
+/** The largest (sign 1) or smallest (sign -1) item; undefined for an empty list. */
 const extreme =
   (sign: 1 | -1): Filter =>
   (value, args, keywords) => {
@@ -70,10 +70,12 @@ const extreme =
     );
   };
 
-/** Unlike other filters, these take None for an empty list. */
+/** Items of a value; unlike other filters, those that use this treat None as an empty list. */
 const orNone = (value: Value): readonly Value[] => iterate(value ?? undefined);
 
-/** `select`, `reject` (of items) and `selectattr`, `rejectattr` (of one attribute of each). */
+/**
+ * Makes `select`, `reject` (by the items) and `selectattr`, `rejectattr` (by an attribute of each).
+ */
 const chosen =
   (keep: boolean, byAttribute: boolean): Filter =>
   (value, args) => {
@@ -154,7 +156,10 @@ export const listFilters: Readonly<Record<string, Filter>> = {
   unique,
 };
 
-/** `map(attribute='a', default=b)`; with the name of a filter, `map` is that filter for each item. */
+/**
+ * `map(attribute='a', default=b)`; with the name of a filter, `map` applies that filter to each
+ * item.
+ */
 export function mapAttribute(value: Value, keywords: Keywords): Value {
   const read = path(keywords.get('attribute'));
   return orNone(value).map((each) => read(each) ?? keywords.get('default'));

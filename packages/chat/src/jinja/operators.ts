@@ -1,4 +1,4 @@
-/** Binary operators, as Python applies them. */
+/** Binary operators with Python's semantics. */
 import { dictKey } from './access.js';
 import { repr, str } from './spelling.js';
 import {
@@ -88,7 +88,7 @@ function power(a: Value, b: Value): Value {
   return typeof result === 'number' && !Number.isInteger(result) ? new Float(result) : result;
 }
 
-/** Result as in Python: of ints an int, otherwise a float. */
+/** The result is an int if both operands are ints, otherwise a float, as in Python. */
 function arithmetic(
   name: string,
   a: Value,
@@ -107,7 +107,7 @@ function nonZero(value: Value): Value {
   return value;
 }
 
-/** `'%s: %d' % (a, b)` and the filter `format`. */
+/** Python's `'%s: %d' % (a, b)`, which is also the filter `format`. */
 export function interpolate(text: string, values: readonly Value[]): string {
   let next = 0;
   return text.replaceAll(/%(?:\.(\d+))?([sdrf%])/g, (_, digits: string | undefined, kind) => {

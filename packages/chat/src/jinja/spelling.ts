@@ -1,7 +1,7 @@
-/** Values as text, spelled as Python spells them: `str`, `repr` and `json.dumps`. */
+/** Converts values to text as Python does: `str`, `repr` and `json.dumps`. */
 import { Float, Tuple, isDict, isList, typeName, type Dict, type Value } from './values.js';
 
-/** Python's `str(value)`; nothing for undefined. */
+/** Python's `str(value)`; an empty text for undefined. */
 export function str(value: Value): string {
   if (typeof value === 'string') return value;
   return value === undefined ? '' : repr(value);
@@ -30,7 +30,7 @@ const entries = (dict: Dict, print: (entry: [Value, Value]) => string): string =
 
 const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** In single quotes unless that needs escapes and double quotes do not. */
+/** Uses single quotes, unless only double quotes avoid escapes. */
 function reprText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const body = text.replaceAll(/[\\'\p{C}\p{Z}]/gu, (character) => {
@@ -67,13 +67,16 @@ function floatText(value: number): string {
 
 export interface JsonStyle {
   readonly ensureAscii?: boolean;
-  /** Spaces, or the text itself. */
+  /** Number of spaces, or the text of one indentation. */
   readonly indent?: number | string;
   readonly separators?: readonly [item: string, key: string];
   readonly sortKeys?: boolean;
 }
 
-/** Python's `json.dumps`. @throws for values that JSON cannot hold */
+/**
+ * Python's `json.dumps`.
+ * @throws for values that JSON cannot represent
+ */
 export function dumps(value: Value, style: JsonStyle = {}): string {
   const { indent, ensureAscii = false } = style;
   const step = typeof indent === 'number' ? ' '.repeat(indent) : indent;
@@ -117,7 +120,7 @@ const jsonFloat = (value: number): string =>
     ? floatText(value)
     : ({ nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' }[floatText(value)] ?? 'NaN');
 
-/** JSON of a text; unlike `JSON.stringify`, Python leaves halves of surrogate pairs as they are. */
+/** JSON of a text. Unlike `JSON.stringify`, Python does not escape lone surrogates. */
 const quoted = (text: string): string =>
   text.isWellFormed()
     ? JSON.stringify(text)

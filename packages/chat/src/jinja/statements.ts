@@ -1,4 +1,4 @@
-/** Statements as functions that write text and set variables. */
+/** Compiles statements to functions that write text and set variables. */
 import {
   compileArguments,
   compileExpression,
@@ -79,7 +79,7 @@ function compileStatement(node: Statement): Execute {
   }
 }
 
-/** Text of a block, with a scope of its own. */
+/** Renders a block in its own scope. */
 function text(body: Body): (scope: Scope) => string {
   const execute = compileBody(body);
   return (scope) => {
@@ -106,7 +106,10 @@ function assignment({ assignee, value, body }: Of<'Set'>): Execute {
 
 type Assign = (scope: Scope, value: Value) => void;
 
-/** A name, names in parentheses, or an attribute of a namespace. */
+/**
+ * Compiles the target of an assignment: a name, names in parentheses, or an attribute of a
+ * namespace.
+ */
 function compileTarget(target: Expression): Assign {
   if (target.type === 'Identifier')
     return (scope, value) => void scope.variables.set(target.value, value);
@@ -131,7 +134,7 @@ function unpacking(parts: readonly Assign[]): Assign {
   };
 }
 
-/** A macro sees the variables of the place that defines it. */
+/** Compiles a macro, which can read the variables at the place of its definition. */
 function macro(parameters: readonly Parameter[], body: Body): (scope: Scope) => Callable {
   const names = parameters.map((each) => (each.type === 'Identifier' ? each : each.key).value);
   const defaults = parameters.map((each) =>

@@ -54,7 +54,10 @@ const combined: Readonly<Record<string, string>> = {
   X: '%H:%M:%S',
 };
 
-/** Unknown directives stay as they are; `%-d` is `%d` without leading zeros. */
+/**
+ * Formats a date. Unknown directives stay as they are in `format`; `%-d` is `%d` without leading
+ * zeros.
+ */
 export function strftime(date: Date, format: string): string {
   const whole = format.replaceAll(/%([cDFRTxX])/g, (_, key: string) => combined[key] ?? '');
   return whole.replaceAll(/%(-?)([a-zA-Z%])/g, (directive, bare: string, key: string) => {

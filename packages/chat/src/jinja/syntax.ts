@@ -1,4 +1,4 @@
-/** The syntax tree of a template, as the library `@huggingface/jinja` parses it. */
+/** The syntax tree of a template, as the library `@huggingface/jinja` produces it. */
 import { parse, tokenize } from '@huggingface/jinja';
 
 export type Statement =
@@ -110,7 +110,7 @@ export type Expression =
       readonly trueExpr: Expression;
       readonly falseExpr: Expression;
     }
-  /** `a if b` without `else`. */
+  /** The expression `a if b` without `else`. */
   | { readonly type: 'SelectExpression'; readonly lhs: Expression; readonly test: Expression }
   | {
       readonly type: 'SpreadExpression' | 'KeywordSpreadExpression';
@@ -131,10 +131,13 @@ const statements: ReadonlySet<string> = new Set([
 
 export const isExpression = (node: Statement): node is Expression => !statements.has(node.type);
 
-/** The library's time grows with the square of a run of white space. */
+/**
+ * Matches long white space, because the library's time is quadratic in the length of a run of white
+ * space.
+ */
 const longestSpace = /\s{1000}/;
 
-/** @throws Error naming the syntax error */
+/** @throws Error with the syntax error */
 export function parseTemplate(source: string): Body {
   if (longestSpace.test(source))
     throw new Error('it has 1000 characters of white space in a row. Remove them');

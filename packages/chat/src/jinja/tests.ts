@@ -1,4 +1,4 @@
-/** Jinja's tests: `x is defined`. */
+/** Jinja's tests, as in `x is defined`. */
 import { contains } from './operators.js';
 import { str } from './spelling.js';
 import {
@@ -66,7 +66,7 @@ const aliases: Readonly<Record<string, string>> = {
   '<=': 'le',
 };
 
-/** @throws Error for a name that Jinja does not know */
+/** @throws Error for an unknown name */
 export function testNamed(name: string): Test {
   const own = Object.hasOwn(aliases, name) ? (aliases[name] ?? name) : name;
   const test = Object.hasOwn(table, own) ? table[own] : undefined;

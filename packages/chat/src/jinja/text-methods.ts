@@ -1,4 +1,4 @@
-/** Python's methods of strings, and the string functions that filters share with them. */
+/** Python's methods of strings, and functions on strings that filters share with them. */
 import { str } from './spelling.js';
 import { isDict, isList, numeric, tuple, typeName, type Callable, type Value } from './values.js';
 
@@ -11,8 +11,8 @@ const lineBreak = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
 type Side = 'both' | 'left' | 'right';
 
 /**
- * The text without characters of a kind at its ends. A pattern such as `\s+$` would take time that
- * grows with the square of a run inside the text.
+ * Removes characters of a kind at the ends of the text. A pattern such as `\s+$` would take
+ * quadratic time for a long run inside the text.
  */
 function trimmed(text: string, isOuter: (character: string) => boolean, side: Side): string {
   let [from, to] = [0, text.length];
@@ -24,7 +24,7 @@ function trimmed(text: string, isOuter: (character: string) => boolean, side: Si
 export const trimLineBreaks = (text: string, side: Side = 'both'): string =>
   trimmed(text, (character) => character === '\n', side);
 
-/** Python's `strip`, `lstrip` and `rstrip`; without `characters`, of white space. */
+/** Python's `strip`, `lstrip` and `rstrip`; without `characters`, they remove white space. */
 export function strip(text: string, side: Side = 'both', characters?: string): string {
   if (characters === undefined) return trimmed(text, (character) => isSpace.test(character), side);
   const letters = Array.from(text);
@@ -45,7 +45,7 @@ export const capitalize = (text: string): string => {
   return first.toUpperCase() + rest.join('').toLowerCase();
 };
 
-/** At most `count` replacements, all if it is negative. */
+/** Replaces at most `count` occurrences, or all if `count` is negative. */
 export function replace(text: string, from: string, to: string, count = -1): string {
   if (count < 0) return text.replaceAll(from, () => to);
   const parts = text.split(from);
@@ -61,7 +61,10 @@ function split(text: string, separator: Value, limit: number): readonly string[]
   return [...parts.slice(0, limit), parts.slice(limit).join(asText(separator))];
 }
 
-/** Python keeps the white space at the end of the rest after the last split. */
+/**
+ * Splits at white space. Like Python, it keeps trailing white space in the rest after the last
+ * split.
+ */
 function splitSpaces(text: string, limit: number): readonly string[] {
   const parts: string[] = [];
   for (const { 0: word, index } of text.matchAll(words)) {
@@ -84,7 +87,7 @@ function partition(text: string, separator: string, at: number, missing: readonl
   return tuple([text.slice(0, at), separator, text.slice(at + separator.length)]);
 }
 
-/** Python's `str.format` with positional, numbered and named fields, without format codes. */
+/** Python's `str.format` with positional, numbered and named fields, but without format codes. */
 function format(
   text: string,
   args: readonly Value[],
@@ -107,7 +110,10 @@ function asText(value: Value): string {
 
 const asCount = (value: Value, missing: number): number => numeric(value) ?? missing;
 
-/** Text or a tuple of texts, as `startswith` and `endswith` take them. */
+/**
+ * True if any text matches. `value` is a text or a tuple of texts, as for `startswith` and
+ * `endswith`.
+ */
 const anyText = (value: Value, matches: (text: string) => boolean): boolean =>
   isList(value) ? value.some((each) => matches(asText(each))) : matches(asText(value));
 
@@ -119,7 +125,7 @@ function joined(separator: string, value: Value): string {
   return Array.from(asText(value)).join(separator);
 }
 
-/** str.title(): a capital after everything that is not a letter. */
+/** Python's `str.title()`: a capital after everything that is not a letter. */
 const titleCase = (text: string): string => text.replaceAll(/\p{L}+/gu, (word) => capitalize(word));
 
 type Method = (text: string, args: readonly Value[], keywords: ReadonlyMap<string, Value>) => Value;
@@ -185,7 +191,7 @@ function found(at: number): number {
 
 export const textMethodNames: readonly string[] = Object.keys(methods);
 
-/** Bound to the text; undefined when strings have no such method. */
+/** The method, bound to the text; undefined if strings have no such method. */
 export function textMethod(text: string, name: string): Callable | undefined {
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined;
   return method && ((args, keywords) => method(text, args, keywords));

@@ -1,6 +1,7 @@
 /**
- * Python values as templates see them. Strings, booleans and None (null) are JavaScript's; a number
- * is an int, since JavaScript does not tell 1.0 from 1; `undefined` is Jinja's undefined.
+ * Python values in templates. Strings, booleans and None (null) are those of JavaScript; a plain
+ * number is an int, because JavaScript does not distinguish 1.0 from 1; `undefined` is Jinja's
+ * undefined.
  */
 
 /** A Python float. */
@@ -12,7 +13,7 @@ export class Float {
   }
 }
 
-/** A Python tuple: a list, except in the way it is printed. */
+/** A Python tuple, which differs from a list only in how it is printed. */
 export class Tuple extends Array<Value> {}
 
 export function tuple(items: readonly Value[]): Tuple {
@@ -21,7 +22,7 @@ export function tuple(items: readonly Value[]): Tuple {
   return made;
 }
 
-/** An object with attributes: `namespace()` and `loop`. */
+/** An object with attributes, such as `namespace()` and `loop`. */
 export class Attributes {
   readonly entries: Map<string, Value>;
 
@@ -59,7 +60,7 @@ export const isInt = (value: Value): value is number | bigint =>
 export const isNumber = (value: Value): value is number | bigint | Float =>
   isInt(value) || value instanceof Float;
 
-/** Rank among ints, floats and booleans, which are ints in Python. */
+/** Numeric value of an int, a float or a boolean, which is an int in Python. */
 export function numeric(value: Value): number | undefined {
   if (value instanceof Float) return value.value;
   if (typeof value === 'boolean') return Number(value);
@@ -88,7 +89,10 @@ export function equal(a: Value, b: Value): boolean {
 const equalEntries = (a: Dict, b: Dict): boolean =>
   [...a].every(([key, value]) => b.has(key) && equal(value, b.get(key)));
 
-/** Negative, zero or positive, as Python orders values. @throws for values without an order */
+/**
+ * Negative, zero or positive, in the order of Python.
+ * @throws for values without an order
+ */
 export function compare(a: Value, b: Value): number {
   const [x, y] = [numeric(a), numeric(b)];
   if (x !== undefined && y !== undefined) return x - y;
@@ -101,7 +105,7 @@ export function compare(a: Value, b: Value): number {
   throw new Error(`${typeName(a)} and ${typeName(b)} have no order`);
 }
 
-/** Compares by code points, where UTF-16 units would sort U+FFFF after U+10000. */
+/** Compares by code points; comparing UTF-16 units would sort U+FFFF after U+10000. */
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const [left, right] = [Array.from(a), Array.from(b)];
@@ -110,7 +114,7 @@ function compareText(a: string, b: string): number {
   return (left[i]?.codePointAt(0) ?? -1) - (right[i]?.codePointAt(0) ?? -1);
 }
 
-/** The name that Python gives to the type of a value. */
+/** Python's name for the type of a value. */
 export function typeName(value: Value): string {
   if (value === undefined) return 'undefined';
   if (value === null) return 'None';
@@ -124,12 +128,15 @@ export function typeName(value: Value): string {
 
 const mostItems = 100_000;
 
-/** @throws for a list that only a mistake would make */
+/** @throws for a list so long that it must be a mistake */
 export function checkLength(length: number): void {
   if (length > mostItems) throw new Error(`a list of ${length} items is longer than ${mostItems}`);
 }
 
-/** Items that a loop over the value visits. @throws for values that cannot be looped over */
+/**
+ * The items over which a loop iterates.
+ * @throws for values that are not iterable
+ */
 export function iterate(value: Value): readonly Value[] {
   if (value === undefined) return [];
   if (isList(value)) return value;

@@ -21,28 +21,30 @@ export type ForkReason =
   | 'template_changed'
   | 'stop_differs';
 
-/** Reasons found while splicing, although the messages match. */
+/** Reasons that are found while splicing, although the messages match. */
 export type SpliceFailure = Extract<
   ForkReason,
   'tools_changed' | 'template_changed' | 'stop_differs'
 >;
 
-/** A conversation that does not continue its recorded tokens, and where it departs. */
+/**
+ * A conversation that does not continue its recorded tokens, and the place of the first difference.
+ */
 export interface Fork {
   readonly reason: ForkReason;
-  /** Index of the assistant message that does not match. */
+  /** Index of the first assistant message that does not match. */
   readonly message: number;
   /**
-   * JSON of the recorded message and of the sent one, starting shortly before their first
-   * difference and cut after 160 characters.
+   * JSON of the recorded message and of the sent one, from shortly before their first difference on
+   * and cut after 160 characters.
    */
   readonly recorded?: string;
   readonly sent: string;
 }
 
 /**
- * Examines the first assistant message after the spliced part. `undefined` when there is none or
- * the conversation is unrelated to recorded turns.
+ * Examines the first assistant message after the spliced part. `undefined` if there is none or the
+ * conversation is unrelated to recorded turns.
  */
 export function findFork(
   path: Path,
@@ -94,7 +96,7 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
-/** With a fixed order of keys, so that texts differ only where contents differ. */
+/** JSON of a message with a fixed order of keys, so that texts only differ if contents do. */
 function print({
   content,
   reasoning_content: reasoning,

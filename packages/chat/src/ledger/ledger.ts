@@ -13,62 +13,71 @@ import {
   type Turn,
 } from './turn.js';
 
-/** The token ids to sample from. */
+/** The token ids from which to sample. */
 export interface LedgerPrompt {
   readonly ids: Int32Array;
-  /** How many leading ids are recorded: prompt and completion of an earlier turn. */
+  /** Number of leading ids that are recorded: prompt and completion of an earlier turn. */
   readonly reused: number;
   /**
-   * `new`: unrelated to earlier turns. `spliced`: continues one. Otherwise the reason why messages
+   * `new` is unrelated to earlier turns; `spliced` continues one. Otherwise the reason why messages
    * were rendered again instead of continuing recorded tokens.
    */
   readonly outcome: 'new' | 'spliced' | ForkReason;
-  /** Where the messages differ from the recorded ones, if `outcome` is a reason. */
+  /** Difference between the messages and the recorded ones, if `outcome` is a reason. */
   readonly fork?: Fork;
-  /** {@link RecordedTurn.call} of the turn whose tokens it continues. */
+  /** {@link RecordedTurn.call} of the turn whose tokens the prompt continues. */
   readonly continues?: number;
-  /** Messages whose reasoning was put back. */
+  /** Number of messages whose reasoning was restored. */
   readonly restored: number;
   /**
-   * Tool calls of the last turn whose arguments were not JSON and that the agent sent back with
-   * other arguments, usually `{}`.
+   * Number of tool calls in the last turn whose arguments were not JSON and that the agent sent
+   * back with other arguments, usually `{}`.
    */
   readonly replacedArguments: number;
-  /** For {@link Ledger.record}; absent for a prefill, whose answer is not a separate turn. */
+  /** Input for {@link Ledger.record}; absent for a prefill, whose answer is not a separate turn. */
   readonly entry?: PromptRecord;
 }
 
-/** One per rollout. Holds every turn until the rollout ends. */
+/** Keeps every turn of one rollout until the rollout ends. */
 export interface Ledger {
-  /** Ids for a conversation. @throws ModelError 400 when the template rejects the messages */
+  /**
+   * Returns the ids for a conversation.
+   * @throws ModelError 400 when the template rejects the messages
+   */
   prompt(input: PromptInput): LedgerPrompt;
-  /** Records a turn sampled from `prompt`: once per choice, before the client gets the answer. */
+  /**
+   * Records a turn that was sampled from `prompt`, once per choice and before the client gets the
+   * answer.
+   */
   record(prompt: LedgerPrompt, turn: RecordedTurn): void;
 }
 
 export interface LedgerOptions {
   /**
-   * Behaviour when an agent leaves reasoning out of its history. `as-sent`: the conversation is
-   * rendered again without it, so training sees the prompts that any other server would see.
-   * `restore`: the recorded reasoning is inserted, so that conversations continue; use it when the
-   * server in production does the same.
-   * @default "as-sent"
+   * Behaviour if an agent leaves reasoning out of its history. `as-sent` renders the conversation
+   * again without it, so that training sees the prompts that any other server would see. `restore`
+   * inserts the recorded reasoning, so that conversations continue; use it if the server in
+   * production does the same. @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
 }
 
 /**
- * The next prompt is the recorded ids of the longest conversation it continues, followed by the
- * template's rendering of the rest. Recorded turns are rendered as placeholders, and the rendering
- * must begin with that of the recorded prompt. Where the template changes earlier text (drops
- * reasoning, for example), that part is rendered again and the outcome says why.
+ * Creates a ledger. The next prompt consists of the recorded ids of the longest conversation that
+ * it continues, followed by the template's rendering of the rest. Recorded turns are rendered as
+ * placeholders, and the rendering must begin with that of the recorded prompt. If the template
+ * changes earlier text (drops reasoning, for example), that part is rendered again and the outcome
+ * gives the reason.
  */
 export function createLedger(
   format: ChatFormat,
   { reasoning = 'as-sent' }: LedgerOptions = {},
 ): Ledger {
   const turns = createTurnStore();
-  /** One string for equal options: a rollout repeats them, and every turn keeps them. */
+  /**
+   * The last options, so that equal options share one string: a rollout repeats them, and every
+   * turn keeps them.
+   */
   let lastOptions = '';
   return {
     prompt: (sent) => {

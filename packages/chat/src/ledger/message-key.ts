@@ -1,11 +1,11 @@
-/** When two versions of a message count as the same message. */
+/** Decides whether two versions of a message count as the same message. */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { LRUCache } from 'lru-cache';
 import type { NormalMessage } from '../messages/messages.js';
 
 /**
- * Equal for messages that differ only in what frameworks change on the way: white space around an
+ * Key that is equal for messages that only differ in what frameworks change: white space around an
  * assistant's text, and spacing, key order, escapes and number formats in tool-call arguments.
  */
 export function messageKey(message: NormalMessage): string {
@@ -21,10 +21,10 @@ export function messageKey(message: NormalMessage): string {
   ]);
 }
 
-/** A key of more characters is copied noticeably. */
+/** Number of characters above which copying a key takes noticeable time. */
 const longContent = 16_384;
 
-/** The steps from a place to the one after the message; a long text is a step of its own. */
+/** Steps from a place to the place after the message; a long text is a separate step. */
 export function messageSteps(message: NormalMessage): readonly string[] {
   const { role, content } = message;
   if (role === 'assistant' || content.length <= longContent) return [messageKey(message)];
@@ -35,7 +35,10 @@ function callKey({ id, function: call }: ToolCall): readonly unknown[] {
   return [id, call.name, canonicals.memo(call.arguments)];
 }
 
-/** Arguments return in every later turn of their conversation. Very long ones are not cached. */
+/**
+ * Cache of canonical arguments, which recur in every later turn of their conversation. Very long
+ * ones are not cached.
+ */
 const canonicals = new LRUCache<string, string>({
   max: 1024,
   maxEntrySize: 20_000,
@@ -48,7 +51,7 @@ export function callIds(message: NormalMessage): string {
   return message.tool_calls?.map(({ id }) => id).join(' ') ?? '';
 }
 
-/** Calls of a turn whose recorded arguments are not JSON and were sent back changed. */
+/** Number of calls in a turn whose recorded arguments are not JSON and were sent back changed. */
 export function replacedArguments(recorded: NormalMessage, sent: NormalMessage): number {
   const changed = (recorded.tool_calls ?? []).filter(({ function: call }, k) => {
     const isJson = tryJson(call.arguments) !== undefined;
@@ -57,7 +60,10 @@ export function replacedArguments(recorded: NormalMessage, sent: NormalMessage):
   return changed.length;
 }
 
-/** One text for equal values. Arguments that are not JSON become `{}`, as in some frameworks. */
+/**
+ * Text that is the same for equal values. Arguments that are not JSON become `{}`, as in some
+ * frameworks.
+ */
 function canonical(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), (_, value: unknown) =>

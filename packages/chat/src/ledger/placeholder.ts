@@ -1,16 +1,16 @@
 /**
- * A placeholder message for a recorded turn: the template formats it as it would format the turn,
- * and marks in it show where the turn's text ends.
+ * Makes a placeholder message for a recorded turn. The template formats it like the turn, and marks
+ * in it show where the turn's text ends.
  */
 import type { NormalMessage } from '../messages/messages.js';
 
 /**
- * Control characters that no template changes and no tokenizer sees. Below U+0100, so that V8 keeps
- * one byte per character.
+ * Control characters that no template changes and no tokenizer receives. They are below U+0100, so
+ * that V8 uses one byte per character.
  */
 const marks = { reasoning: '\u0091', content: '\u0092', call: '\u0093' } as const;
 
-/** Has the same parts as the recorded message, with a mark for each text. */
+/** Makes a message with the same parts as the recorded one, and a mark for each text. */
 export function toPlaceholder(message: NormalMessage): NormalMessage {
   const { content, reasoning_content: reasoning, tool_calls: calls } = message;
   return {
@@ -27,15 +27,15 @@ export function toPlaceholder(message: NormalMessage): NormalMessage {
   };
 }
 
-/** A think block inside the text stays a think block. */
+/** Mark for the content. A think block inside the text remains one. */
 const contentMark = (content: string): string =>
   content.includes('</think>')
     ? `<think>\n${marks.reasoning}\n</think>\n\n${marks.content}`
     : marks.content;
 
 /**
- * Where the placeholder ends in `text`, the rendering after its prompt: the first position that a
- * stop token may follow. `undefined` when the template left out a part of it.
+ * Index at which the placeholder ends in `text`, the rendering after its prompt: the first place
+ * where a stop token may follow. `undefined` if the template left a part of it out.
  */
 export function endOfPlaceholder(message: NormalMessage, text: string): number | undefined {
   const { reasoning_content: reasoning, content, tool_calls: calls = [] } = message;

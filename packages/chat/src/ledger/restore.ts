@@ -1,4 +1,4 @@
-/** Reasoning that an agent left out of its history, restored from the recorded turns. */
+/** Restores reasoning that an agent left out of its history, from the recorded turns. */
 import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
 import { messageKey, messageSteps } from './message-key.js';
@@ -6,13 +6,13 @@ import { placeAfter, type Turn, type TurnStore } from './turn.js';
 
 export interface Restored {
   readonly messages: readonly NormalMessage[];
-  /** How many messages have their reasoning back. */
+  /** Number of messages whose reasoning was restored. */
   readonly count: number;
 }
 
 /**
- * An assistant message without reasoning gets that of the recorded turn which follows the same
- * messages and is otherwise the same. Tool calls match by id and values, text by equality.
+ * Gives an assistant message without reasoning that of the recorded turn which follows the same
+ * messages and is otherwise equal. Tool calls match by id and values, text by equality.
  */
 export function restoreReasoning(messages: readonly NormalMessage[], turns: TurnStore): Restored {
   const end = isPrefill(messages.at(-1)) ? messages.length - 1 : messages.length;

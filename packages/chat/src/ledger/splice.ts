@@ -1,4 +1,4 @@
-/** A prompt made of the ids of a recorded turn and the rendering of the messages after it. */
+/** Makes a prompt from the ids of a recorded turn and the rendering of the messages after it. */
 import type { ChatFormat } from '../format/chat-format.js';
 import type { PromptInput } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
@@ -8,7 +8,7 @@ import type { Turn } from './turn.js';
 
 export interface Splice {
   readonly ids: Int32Array;
-  /** Recorded ids at the beginning: the prompt and completion of the turn. */
+  /** Number of recorded ids at the beginning: the prompt and completion of the turn. */
   readonly reused: number;
   readonly rendered: readonly NormalMessage[];
   readonly text: string;
@@ -16,8 +16,9 @@ export interface Splice {
 
 /**
  * Renders the conversation with a placeholder for the turn, which is message `index`. The text must
- * begin with that of the turn's own prompt (see {@link endOfPrompt}), and the stop token after the placeholder must be the
- * one that ended the turn (a truncated turn gets it as context); everything after it is new.
+ * begin with that of the turn's own prompt (see {@link endOfPrompt}), and the stop token after the
+ * placeholder must be the one that ended the turn (a truncated turn gets it as context); the rest
+ * is new.
  */
 export function splice(
   format: ChatFormat,
@@ -47,9 +48,10 @@ export function splice(
 }
 
 /**
- * Where the turn begins in `text`, or undefined when the template changed more of the prompt than
- * this: white space (Hermes 3 prints the last tool result without a line break at its end), and the
- * empty think block at the end of a prompt with thinking switched off, which some print only there.
+ * Index in `text` at which the turn begins. The prompt may differ in white space (Hermes 3 prints
+ * the last tool result without a line break at its end), and in the empty think block at the end of
+ * a prompt with thinking switched off, which some templates only print there. Undefined if the
+ * template changed more.
  */
 function endOfPrompt(prompt: string, text: string): number | undefined {
   if (text.startsWith(prompt)) return prompt.length;
@@ -57,7 +59,10 @@ function endOfPrompt(prompt: string, text: string): number | undefined {
   return endOfSame(prompt, text) ?? endOfSame(bare, text);
 }
 
-/** Where `text` has printed all of `part`, white space aside. */
+/**
+ * Index in `text` after all of `part`, ignoring white space; undefined if the texts differ
+ * otherwise.
+ */
 function endOfSame(part: string, text: string): number | undefined {
   let at = 0;
   for (let i = 0; i < part.length;) {

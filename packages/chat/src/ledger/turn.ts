@@ -1,11 +1,11 @@
-/** Recorded turns, and the walk of a conversation along them. */
+/** Recorded turns, and finding the turns of a conversation. */
 import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
 import { callIds, messageSteps } from './message-key.js';
 
-/** A conversation up to some message; equal conversations of a rollout share one place. */
+/** A prefix of a conversation; equal prefixes in a rollout share one place. */
 export interface Place {
-  /** Places by the {@link messageSteps} of the next message; undefined as long as there is none. */
+  /** Places by the {@link messageSteps} of the next message; undefined if there are none yet. */
   next: Map<string, Place> | undefined;
   /** Turns that were sampled from exactly the messages before this place. */
   readonly turns: Turn[];
@@ -13,14 +13,14 @@ export interface Place {
 
 /** The part of a prompt that the ledger stores. */
 export interface PromptRecord {
-  /** The end of its messages. */
+  /** The place after its messages. */
   readonly place: Place;
-  /** Tools and template switches it was rendered with. */
+  /** Key of the tools and template switches with which it was rendered. */
   readonly options: string;
   readonly ids: Int32Array;
   /** The messages, with placeholders for recorded turns. */
   readonly rendered: readonly NormalMessage[];
-  /** Their rendering. */
+  /** Text of the rendered messages. */
   readonly text: string;
 }
 
@@ -29,20 +29,20 @@ export interface RecordedTurn {
   /** The message as the client received it, with the ids of its tool calls. */
   readonly message: NormalMessage;
   readonly completion: Int32Array;
-  /** Ended by the token limit, so without a stop token. */
+  /** True if the token limit ended it, so that it has no stop token. */
   readonly truncated: boolean;
-  /** The recorder's number for it; returned as {@link LedgerPrompt.continues}. */
+  /** The recorder's number for the turn, which is returned as {@link LedgerPrompt.continues}. */
   readonly call?: number;
 }
 
 export interface Turn extends RecordedTurn {
   readonly prompt: PromptRecord;
   readonly messageKey: string;
-  /** True if the tokens hold reasoning, up to the end of its think block. */
+  /** True if the tokens contain reasoning, up to the end of its think block. */
   readonly thinks: boolean;
 }
 
-/** An assistant message, and the turns that were sampled from exactly the messages before it. */
+/** An assistant message, with the turns that were sampled from exactly the messages before it. */
 export interface Point {
   readonly index: number;
   readonly message: NormalMessage;
@@ -51,19 +51,22 @@ export interface Point {
 }
 
 export interface Path {
-  /** The end of all messages. */
+  /** The place after all messages. */
   readonly place: Place;
   readonly points: readonly Point[];
 }
 
-/** Turns of one rollout. */
+/** All turns of one rollout. */
 export interface TurnStore {
   add(turn: Turn): void;
-  /** Before any message. */
+  /** The place before the first message. */
   readonly root: Place;
-  /** Points are the finished assistant messages: a prefill is none. */
+  /**
+   * Follows a conversation. Its points are the finished assistant messages, which excludes a
+   * prefill.
+   */
   walk(messages: readonly NormalMessage[]): Path;
-  /** True if any turn, at any place, has this message or made these calls. */
+  /** True if a turn at any place has this message or made these calls. */
   knows(point: Point): boolean;
 }
 
@@ -96,7 +99,7 @@ export function createTurnStore(): TurnStore {
 
 const newPlace = (): Place => ({ next: undefined, turns: [] });
 
-/** Created when it does not exist. */
+/** The next place, which is created if it does not exist. */
 export function placeAfter(before: Place, key: string): Place {
   const known = before.next?.get(key);
   if (known) return known;

@@ -1,4 +1,4 @@
-/** The error for a request that a client should not have sent. */
+/** The error for an invalid request of a client. */
 import { ModelError } from '@trinity-rft/core';
 
 export interface InvalidRequestOptions {
@@ -9,7 +9,9 @@ export interface InvalidRequestOptions {
   readonly cause?: unknown;
 }
 
-/** Message: "`param` `what`. Expected `expected`."; `param` is the path of the field. */
+/**
+ * Error with the message "`param` `what`. Expected `expected`."; `param` is the path of the field.
+ */
 export function invalidRequest(
   param: string,
   what: string,

@@ -1,18 +1,18 @@
-/** Chat messages as agents send them, normalized for templates, parsers and the ledger. */
+/** Normalizes chat messages from agents for templates, parsers and the ledger. */
 import type { ToolCall } from '@trinity-rft/core';
 import { invalidRequest } from './invalid-request.js';
 
-/** A message with text content only; absent fields were absent or empty before normalization. */
+/** A message with only text as content; absent fields were absent or empty before normalization. */
 export interface NormalMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
-  /** Assistant only. */
+  /** Only in assistant messages. */
   readonly reasoning_content?: string;
-  /** Assistant only; never empty. */
+  /** Only in assistant messages; never empty. */
   readonly tool_calls?: readonly ToolCall[];
-  /** Tool only. */
+  /** Only in tool messages. */
   readonly tool_call_id?: string;
-  /** Tool only: some templates print it. */
+  /** Only in tool messages: some templates print it. */
   readonly name?: string;
 }
 
@@ -29,8 +29,9 @@ const roles: Readonly<Record<string, NormalMessage['role']>> = {
 };
 
 /**
- * Joins the text of content parts with line breaks, reads `developer` as `system`, treats missing
- * and null content as empty, and merges adjacent assistant messages (some frameworks split a turn).
+ * Normalizes messages: joins the text of content parts with line breaks, reads `developer` as
+ * `system`, treats missing and null content as empty, and merges adjacent assistant messages (some
+ * frameworks split a turn).
  * @throws ModelError 400 naming the field, for roles and content that a text model cannot read
  */
 export function normalizeMessages(messages: readonly unknown[]): readonly NormalMessage[] {
@@ -103,10 +104,10 @@ function toolCall(value: unknown, path: string): ToolCall {
   };
 }
 
-/** Templates print arguments, which takes a stack as deep as they are. */
+/** Maximum nesting of arguments: templates print them recursively. */
 const maxNesting = 128;
 
-/** The most brackets open at once in a JSON text; brackets inside of strings do not count. */
+/** The maximum number of open brackets in a JSON text; brackets in strings do not count. */
 function nesting(json: string): number {
   let depth = 0;
   let most = 0;
@@ -154,7 +155,7 @@ function partText(part: unknown, path: string): string {
 const isRecord = (value: unknown): value is Loose =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Own keys only: a client may send `constructor` as a role. */
+/** Looks up own keys only: a client may send `constructor` as a role. */
 function lookUp<T>(table: Readonly<Record<string, T>>, key: unknown): T | undefined {
   return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined;
 }

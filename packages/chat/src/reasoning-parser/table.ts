@@ -2,7 +2,7 @@
 import { deepseekR1, qwen3 } from './think-block.js';
 import type { ReasoningParser } from './types.js';
 
-/** To add one, write its file and a line here. */
+/** To add a parser, write its file and a line here. */
 export const reasoningParsers = { deepseek_r1: deepseekR1, qwen3 } satisfies Record<
   string,
   ReasoningParser

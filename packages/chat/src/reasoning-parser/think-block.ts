@@ -1,4 +1,4 @@
-/** Reasoning before `</think>`; the parsers differ for a block without a beginning. */
+/** Parses reasoning before `</think>`. The parsers differ for a block without an opening tag. */
 import { trimLineBreaks } from '../jinja/text-methods.js';
 import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
 
@@ -6,9 +6,9 @@ const open = '<think>';
 const close = '</think>';
 
 /**
- * Reasoning ends at `</think>` only where a think block is open: everywhere else the tag is text, as
- * in a JSON string. After an open block everything up to its end is reasoning, even when the token
- * limit cut it off.
+ * Reasoning ends at `</think>` only if a think block is open: otherwise the tag is text, for
+ * example in a JSON string. In an open block, everything up to its end is reasoning, even if the
+ * token limit cut it off.
  */
 const thinkBlock = (isOpen: boolean): ReasoningParser => ({
   markers: [open, close],
@@ -20,13 +20,19 @@ const thinkBlock = (isOpen: boolean): ReasoningParser => ({
   },
 });
 
-/** Every response begins with reasoning: templates of DeepSeek-R1 write `<think>` into the prompt. */
+/**
+ * Parser for responses that always begin with reasoning: templates of DeepSeek-R1 write `<think>`
+ * into the prompt.
+ */
 export const deepseekR1 = thinkBlock(true);
 
-/** Text without a tag is an answer: Qwen3 may omit reasoning. */
+/** Parser that takes text without a tag as an answer: Qwen3 may omit reasoning. */
 export const qwen3 = thinkBlock(false);
 
-/** Line breaks around both parts belong to the syntax. An empty block counts as no reasoning. */
+/**
+ * Splits reasoning from text. Line breaks around both belong to the syntax. An empty block counts
+ * as no reasoning.
+ */
 function split(body: string): ReasoningParse {
   const at = body.indexOf(close);
   const reasoning = trimLineBreaks(at < 0 ? body : body.slice(0, at));

@@ -14,11 +14,11 @@ import type { NormalMessage } from '../messages/messages.js';
 export interface RenderInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
-  /** Adds the beginning of an assistant turn. */
+  /** True to add the beginning of an assistant turn. */
   readonly addGenerationPrompt: boolean;
-  /** Left to the template when absent. */
+  /** The template decides if it is absent. */
   readonly enableThinking?: boolean;
-  /** More variables, which go before all others. */
+  /** Further variables, which take precedence over all others. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
@@ -28,13 +28,16 @@ export interface ChatTemplate {
   render(input: RenderInput): string;
 }
 
-/** Templates that print the date print that of the start, so that prompts do not change at midnight. */
+/**
+ * Time that templates print as the date: the start of the process, so that prompts do not change at
+ * midnight.
+ */
 const started = new Date();
 
 /**
  * Compiles a template.
  * @param variables visible to the template, for example the special tokens
- * @param now the date that the template prints, if it prints one
+ * @param now time that the template prints as the date
  * @throws CheckpointError for a syntax error
  */
 export function createChatTemplate(
@@ -91,12 +94,12 @@ function compile(source: string, now: Date): Render {
   }
 }
 
-/** True if the template gets tool-call arguments parsed, or as the text that the model wrote. */
+/** Form of tool-call arguments for a template: parsed, or as the text that the model wrote. */
 type ArgumentFormat = 'text' | 'parsed';
 
 /**
- * Parsed, as in vLLM and transformers, unless the template expects text: then it fails for a dict, or
- * prints it as Python prints one.
+ * The form that a template expects: parsed, as in vLLM and transformers, unless it fails for a dict
+ * or prints a dict in Python's syntax.
  */
 function argumentFormat(
   render: (input: RenderInput, format: ArgumentFormat) => string,
@@ -166,7 +169,7 @@ function parsed(text: string): Value {
   }
 }
 
-/** Long, and the same for all calls of a run. */
+/** Tools as values, cached because they are long and the same for all calls of a run. */
 const knownTools = new WeakMap<readonly ToolDefinition[], Value>();
 
 function toolValues(tools: readonly ToolDefinition[]): Value {

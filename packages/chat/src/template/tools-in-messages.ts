@@ -1,11 +1,11 @@
-/** Tools as texts of messages, for chat templates that have none. */
+/** Writes tools into the texts of messages, for chat templates that do not support them. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { NormalMessage } from '../messages/messages.js';
 import type { ChatTemplate, RenderInput } from './template.js';
 
 /**
- * The template with tools in the system message, and calls and results in the texts of assistant and
- * user messages, in the syntax of the parser `hermes`.
+ * The template with tools in the system message, and calls and results in the texts of assistant
+ * and user messages, in the syntax of the parser `hermes`.
  */
 export const withToolsInMessages = (template: ChatTemplate): ChatTemplate => ({
   source: template.source,
@@ -37,7 +37,10 @@ A call is a JSON object between tags:
 {"name": <name>, "arguments": <object>}
 </tool_call>`;
 
-/** Results that follow each other share a message: many templates demand that roles alternate. */
+/**
+ * Converts messages. Consecutive results share a message, because many templates require that roles
+ * alternate.
+ */
 function inTexts(messages: readonly NormalMessage[]): readonly NormalMessage[] {
   const texts: NormalMessage[] = [];
   messages.forEach((message, i) => {
@@ -62,9 +65,9 @@ const withCalls = ({ content, tool_calls: calls = [] }: NormalMessage): string =
   ].join('\n');
 
 /**
- * True if a model can see tools through the template: it prints their names, or at least those of
- * calls, as templates for models that know their tools from training do. A template that rejects the
- * probe is not judged.
+ * True if a model can see tools through the template. It must print their names, or at least those
+ * of calls, like templates for models that know their tools from training. A template that rejects
+ * the test messages passes.
  */
 export function printsTools(template: ChatTemplate): boolean {
   const probe = 'probe_of_tools';

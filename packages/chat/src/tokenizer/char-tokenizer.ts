@@ -1,35 +1,35 @@
-/** Small tokenizers for examples and tests: one token per character, and for chosen words. */
+/** Small tokenizers for examples and tests: one token per character, and one per chosen word. */
 import { ConfigError } from '@trinity-rft/core';
 import { createChatTemplate, type ChatTemplate } from '../template/template.js';
 import type { JsonObject, TokenizerFiles } from './files.js';
 
 export interface CharTokenizerOptions {
-  /** Every character becomes a token; one string, or a list of single characters. */
+  /** Characters that become a token each: a string, or a list of single characters. */
   readonly characters: string | readonly string[];
-  /** Longer strings that are one token each; the longest match has priority. @default [] */
+  /** Longer strings that are one token each; the longest match takes precedence. @default [] */
   readonly words?: readonly string[];
   /**
-   * Tokens that mark structure, without text for people, in addition to the four below.
-   * @default []
+   * Tokens that mark structure and have no visible text, in addition to the tokens below. @default
+   * []
    */
   readonly specialTokens?: readonly string[];
   /** Single tokens with visible text, such as `<tool_call>` and `</tool_call>`. @default [] */
   readonly markers?: readonly string[];
-  /** Ends a turn. */
+  /** Token that ends a turn. */
   readonly eosToken: string;
   readonly bosToken?: string;
   /** @default eosToken */
   readonly padToken?: string;
-  /** The token of every other character. @default "<unk>" */
+  /** Token for every other character. @default "<unk>" */
   readonly unkToken?: string;
-  /** Jinja; for example one of {@link chatTemplates}. */
+  /** Jinja template, such as one of {@link chatTemplates}. */
   readonly chatTemplate?: string;
 }
 
 /**
  * Tokenizer files with a word-level vocabulary and a pre-tokenizer that splits text into words and
- * characters; Python's `transformers` reads them too. Ids: 0 is the unknown token, then special
- * tokens, markers, words, characters.
+ * characters; Python's `transformers` can also read them. Ids: 0 is the unknown token, followed by
+ * special tokens, markers, words, characters.
  * @throws ConfigError for duplicates, or when the chat template prints a character without a token
  */
 export function buildCharTokenizer(options: CharTokenizerOptions): TokenizerFiles {
@@ -116,8 +116,8 @@ const tokenizerJson = ({ tokens, special, markers, words, unkToken }: TokenLists
 });
 
 /**
- * Both regex engines try alternatives in order, so longer words come first. `[\s\S]` also matches
- * line breaks.
+ * Pattern that splits text. Both regex engines try alternatives in order, so longer words come
+ * first. `[\s\S]` also matches line breaks.
  */
 function splitPattern(words: readonly string[]): string {
   const longestFirst = words.toSorted((a, b) => b.length - a.length);
@@ -144,7 +144,10 @@ function checkTokens(tokens: readonly string[], characters: readonly string[]): 
     );
 }
 
-/** If the template's own text had no tokens, every prompt would contain unknown tokens. */
+/**
+ * Checks that the template's own text has tokens: otherwise every prompt would contain unknown
+ * tokens.
+ */
 function checkTemplate(
   source: string,
   roles: Record<string, string>,
@@ -163,7 +166,10 @@ function checkTemplate(
   }
 }
 
-/** Text that the template prints around messages; of the user alone where it rejects other orders. */
+/**
+ * Text that the template prints around messages; only around user messages if it rejects other
+ * orders.
+ */
 function ownText(template: ChatTemplate): string {
   const orders = [['system', 'user', 'assistant', 'tool'], ['user']] as const;
   for (const order of orders) {

@@ -1,11 +1,11 @@
-/** The pre-tokenizer `Digits` as Python's `tokenizers` has it. */
+/** The pre-tokenizer `Digits` with the behaviour of Python's `tokenizers`. */
 
 type Step = Readonly<Record<string, unknown>>;
 
 /**
- * `Digits` isolates all numeric characters (² and ½ too), but `@huggingface/tokenizers` only 0 to 9: returns
- * the pre-tokenizer with a `Split` in its place.
- * @see https://doc.rust-lang.org/std/primitive.char.html#method.is_numeric
+ * Replaces `Digits` by a `Split`: it should isolate all numeric characters (² and ½ too), but
+ * `@huggingface/tokenizers` only isolates 0 to 9. @see
+ * https://doc.rust-lang.org/std/primitive.char.html#method.is_numeric
  */
 export function withAllDigits(preTokenizer: unknown): unknown {
   if (typeof preTokenizer !== 'object' || preTokenizer === null) return preTokenizer;

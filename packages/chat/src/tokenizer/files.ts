@@ -9,13 +9,16 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Contents of the tokenizer files. */
 export interface TokenizerFiles {
-  /** `tokenizer.json` */
+  /** Content of `tokenizer.json`. */
   readonly tokenizer: JsonObject;
-  /** `tokenizer_config.json`, without the chat template if that is a separate file. */
+  /** Content of `tokenizer_config.json`, without the chat template if that is a separate file. */
   readonly tokenizerConfig: JsonObject;
-  /** `generation_config.json` */
+  /** Content of `generation_config.json`. */
   readonly generationConfig?: JsonObject;
-  /** `chat_template.jinja`; has priority over `chat_template` in `tokenizer_config.json`. */
+  /**
+   * Content of `chat_template.jinja`, which takes precedence over `chat_template` in
+   * `tokenizer_config.json`.
+   */
   readonly chatTemplate?: string;
 }
 
@@ -27,7 +30,7 @@ const names = {
 } as const;
 
 /**
- * Reads a model folder, or a GGUF file as the folder of the same model.
+ * Reads a model folder, or a GGUF file as if it were the folder of the same model.
  * @throws CheckpointError when `tokenizer.json` is missing or a file is not valid
  */
 export async function readTokenizerFiles(location: string): Promise<TokenizerFiles> {

@@ -1,10 +1,10 @@
-/** A deadline for synchronous work that calls regular expressions of others. */
+/** A deadline for synchronous work with regular expressions from model files. */
 import { createContext, Script, type Context } from 'node:vm';
 
 let context: Context | undefined;
 let script: Script | undefined;
 
-/** Result of the work; undefined when it was interrupted after `ms`. Costs about 0.1 ms. */
+/** Runs the work. Undefined if it was interrupted after `ms`. Takes about 0.1 ms more. */
 export function within<T>(ms: number, work: () => T): { readonly value: T } | undefined {
   context ??= createContext({});
   script ??= new Script('work()');

@@ -13,11 +13,11 @@ interface DecoderConfig {
 const tables = new WeakMap<Tokenizer, readonly Uint8Array[]>();
 
 /**
- * The byte string of every id in [0, vocabularySize); empty for ids without a token. Concatenated
- * they are the text of a sequence, except that a `Strip` decoder of SentencePiece models would remove
- * one leading space. Supports byte-level BPE, SentencePiece with byte fallback, and words or
- * characters that are joined as they are.
- * @throws CheckpointError for others (WordPiece, CTC ...)
+ * The byte string of every id in [0, vocabularySize); empty for ids without a token. Concatenated,
+ * they are the text of a sequence, except that a `Strip` decoder of SentencePiece models would
+ * remove one leading space. Supports byte-level BPE, SentencePiece with byte fallback, and words or
+ * characters that are joined without changes.
+ * @throws CheckpointError for other decoders (WordPiece, CTC ...)
  */
 export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
   let table = tables.get(tokenizer);
@@ -26,9 +26,10 @@ export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
 }
 
 /**
- * The text of each token of a sequence, for showing tokens to people. Concatenated, the pieces are
- * the text of the sequence. A character whose bytes belong to several tokens is in the piece of the
- * last one; the others are empty. Invalid bytes become U+FFFD. Ids beyond the vocabulary are empty.
+ * The text of each token of a sequence, for display. Concatenated, the pieces are the text of the
+ * sequence. A character whose bytes belong to several tokens is in the piece of the last one; the
+ * pieces of the others are empty. Invalid bytes become U+FFFD. Ids beyond the vocabulary have empty
+ * pieces.
  */
 export function tokenTexts(tokenizer: Tokenizer, tokens: ArrayLike<number>): readonly string[] {
   const table = tokenByteTable(tokenizer);
@@ -86,9 +87,9 @@ function substitute(token: string, decoder: DecoderConfig): string {
 }
 
 /**
- * The reverse of GPT-2's printable alphabet: printable bytes keep their code point, the other 68 are
- * numbered from 256 on.
- * @see https://github.com/openai/gpt-2/blob/master/src/encoder.py `bytes_to_unicode`
+ * Bytes by character of GPT-2's printable alphabet: printable bytes keep their code point, the
+ * other 68 are numbered from 256 on. @see
+ * https://github.com/openai/gpt-2/blob/master/src/encoder.py `bytes_to_unicode`
  */
 const byteOfCharacter: ReadonlyMap<string, number> = (() => {
   const prints = (byte: number): boolean =>

@@ -1,4 +1,4 @@
-/** Text to token ids and back, by the tokenizer files of a model. */
+/** Converts text to token ids and back, with the tokenizer files of a model. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { ModelError, CheckpointError } from '@trinity-rft/core';
 import { withAllDigits } from './digits.js';
@@ -7,7 +7,10 @@ import { within } from './time-limit.js';
 import { tokenByteTable } from './token-bytes.js';
 import type { Tokenizer } from './types.js';
 
-/** Opens the tokenizer of a model folder. @throws CheckpointError when it is missing or damaged */
+/**
+ * Opens the tokenizer of a model folder.
+ * @throws CheckpointError when it is missing or damaged
+ */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   return createTokenizer(await readTokenizerFiles(folder));
 }
@@ -71,7 +74,10 @@ function open(files: TokenizerFiles): HuggingFaceTokenizer {
   }
 }
 
-/** `add_bos_token` has priority over the post-processor, as in the Llama tokenizers of `transformers`. */
+/**
+ * Ids before a text. `add_bos_token` takes precedence over the post-processor, as in the Llama
+ * tokenizers of `transformers`.
+ */
 function prefixIds(
   inner: HuggingFaceTokenizer,
   addsBos: unknown,
@@ -83,15 +89,18 @@ function prefixIds(
   return ids.slice(0, Math.max(0, ids.indexOf(first!)));
 }
 
-/** Shorter texts take no time, unless a pattern repeats repeats. */
+/**
+ * Length from which encoding has a time limit. Shorter texts take no time, unless a pattern
+ * contains nested repetitions.
+ */
 const longText = 5_000;
 
-/** Far above what any tokenizer needs. */
+/** Time limit for a text, far above what any tokenizer needs. */
 const msFor = (text: string): number => Math.ceil(1_000 + text.length / 100);
 
 /**
- * True if a pattern of the files repeats a group, as `(a+)+$`: on some short texts it may take longer
- * than the world exists.
+ * True if a pattern of the files repeats a group that itself repeats, such as `(a+)+$`: such a
+ * pattern can take practically forever on a short text.
  */
 const hasNestedRepeats = (tokenizer: JsonObject): boolean =>
   [tokenizer['normalizer'], tokenizer['pre_tokenizer']].some((part) =>
@@ -121,7 +130,7 @@ function encode(inner: HuggingFaceTokenizer, text: string, isSlow: boolean): Int
 // The bytes of a byte order mark are ordinary text.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Reused for every decode; grows to the longest text. */
+/** Buffer that every decode reuses; it grows to the longest text. */
 let joined = new Uint8Array(1024);
 
 function decode(
@@ -145,7 +154,7 @@ function grown(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
   return larger;
 }
 
-/** Special tokens are stored as text, or as an object with `content`. */
+/** Text of a special token, which is stored as text or as an object with `content`. */
 function tokenText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const content = (value as { content?: unknown } | null | undefined)?.content;

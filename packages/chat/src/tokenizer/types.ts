@@ -2,7 +2,7 @@
 import type { TokenizerFiles } from './files.js';
 
 export interface DecodeOptions {
-  /** Ids without text in the result, for example {@link Tokenizer.specialTokenIds}. */
+  /** Ids that add no text to the result, for example {@link Tokenizer.specialTokenIds}. */
   readonly skip?: ReadonlySet<number>;
 }
 
@@ -12,7 +12,7 @@ export interface Tokenizer {
   readonly files: TokenizerFiles;
   /** Largest id + 1; the embeddings of a model may have more rows. */
   readonly vocabularySize: number;
-  /** Tokens that mark structure (`special` in tokenizer.json), without text for people. */
+  /** Tokens that mark structure (`special` in tokenizer.json) and have no visible text. */
   readonly specialTokenIds: ReadonlySet<number>;
   /** Special tokens, and other added tokens that are tags, such as `<tool_call>`. */
   readonly controlTokenIds: ReadonlySet<number>;
@@ -21,19 +21,19 @@ export interface Tokenizer {
    * `eos_token`.
    */
   readonly eosTokenIds: readonly number[];
-  /** Ids that belong before a text that no chat template has rendered, such as `bos_token`. */
+  /** Ids for the start of a text that no chat template has rendered, such as `bos_token`. */
   readonly prefixIds: readonly number[];
-  /** Text of `bos_token`, `eos_token`, `pad_token` and `unk_token`, as chat templates see them. */
+  /** Texts of `bos_token`, `eos_token`, `pad_token` and `unk_token`, for chat templates. */
   readonly specialTokens: Readonly<Record<string, string>>;
   /** Chat templates by name; the main one is `default`. */
   readonly chatTemplates: Readonly<Record<string, string>>;
   tokenToId(token: string): number | undefined;
   idToToken(id: number): string | undefined;
-  /** Ids of `text`. Special tokens in the text become their ids; none are added. */
+  /** Ids of `text`. Special tokens in the text become their ids; no further ones are added. */
   encode(text: string): Int32Array;
   /**
-   * The bytes of the ids as UTF-8; invalid sequences become U+FFFD. Unlike in Python, spaces are
-   * not cleaned up and a leading space stays, because the ids may continue other text.
+   * The text of the ids, decoded as UTF-8; invalid sequences become U+FFFD. Unlike in Python,
+   * spaces are not cleaned up and a leading space stays, because the ids may continue other text.
    */
   decode(ids: ArrayLike<number>, options?: DecodeOptions): string;
 }

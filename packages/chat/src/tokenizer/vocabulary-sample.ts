@@ -1,8 +1,10 @@
-/** Sample that tells one tokenizer from another: its ids of texts of many kinds, and its texts of some ids. */
+/** A sample that identifies a tokenizer: its ids of various texts, and its texts of some ids. */
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { Tokenizer } from './types.js';
 
-/** Scripts, numbers, code, white space, and characters that are normalised or split. */
+/**
+ * Texts with many scripts, numbers, code, white space, and characters that are normalised or split.
+ */
 const texts = [
   'The quick brown fox jumps over the lazy dog. It isn’t what you’d think, is it?',
   'THE END of naïve café façades: Ünïcödé, Żółć, İstanbul, Straße.',
@@ -22,7 +24,7 @@ const texts = [
 const idCount = 24;
 const specialCount = 32;
 
-/** Texts that the tokenizer cannot encode are left out. */
+/** The sample, without texts that the tokenizer cannot encode. */
 export function vocabularySample(tokenizer: Tokenizer): VocabularySample {
   return {
     texts: [...texts, specialText(tokenizer)].flatMap((text) => {
@@ -48,7 +50,7 @@ function encoded(tokenizer: Tokenizer, text: string): readonly number[] | undefi
   }
 }
 
-/** Evenly over the vocabulary; the first and the last are among them. */
+/** Ids that are spread evenly over the vocabulary, including the first and the last. */
 function spreadIds(tokenizer: Tokenizer): readonly number[] {
   const last = tokenizer.vocabularySize - 1;
   const ids = Array.from({ length: idCount }, (_, i) => Math.round((i * last) / (idCount - 1)));

@@ -4,7 +4,7 @@ import type { Tokenizer } from './types.js';
 
 const known = new WeakMap<Tokenizer, Vocabulary>();
 
-/** One object per tokenizer. */
+/** The vocabulary, which is the same object for the same tokenizer. */
 export function vocabularyOf(tokenizer: Tokenizer): Vocabulary {
   const vocabulary = known.get(tokenizer) ?? {
     size: tokenizer.vocabularySize,

@@ -1,7 +1,12 @@
-/** Ids of tool calls. Derived from the place of the call, so that equal runs have equal ids. */
+/**
+ * Ids of tool calls. They are derived from the place of the call, so that equal runs have equal
+ * ids.
+ */
 import type { ToolCallParser } from './types.js';
 
-/** The call of a rollout, its choice, and the position of the tool call in the answer. */
+/**
+ * Place of a tool call: the model call in the rollout, its choice, and the position in the answer.
+ */
 export interface CallPlace {
   readonly call: number;
   readonly choice: number;
@@ -19,7 +24,7 @@ export function toolCallId(
     : `c${short(call, 4)}${short(choice, 2)}${short(index, 2)}`;
 }
 
-/** The call of the rollout that made an id; undefined for ids of others. */
+/** The model call of the rollout in which an id was made; undefined for other ids. */
 export function callOfId(id: string): number | undefined {
   const long = /^call_(\d+)_\d+_\d+$/.exec(id)?.[1];
   if (long !== undefined) return Number(long);

@@ -1,6 +1,6 @@
 /**
- * The Hermes syntax, which Qwen 2.5 and 3 use too:
- * `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`.
+ * The Hermes syntax, which Qwen 2.5 and 3 also use: `<tool_call>{"name": ..., "arguments":
+ * {...}}</tool_call>`.
  */
 import { readJsonCall } from './json-call.js';
 import { skipSpace } from './json-span.js';
@@ -11,7 +11,7 @@ const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * A call is an object with a `name` and `arguments` or `parameters` (absent means `{}`); the closing tag
+ * A call is an object with a `name` and `arguments` or `parameters` (default `{}`); the closing tag
  * may be missing at the end of the text, where models often stop. One line break before a call and
  * white space between calls belong to the syntax. Everything else stays in the text.
  */

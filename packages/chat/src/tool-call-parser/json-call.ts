@@ -1,17 +1,17 @@
-/** A call as a JSON object: `{"name": ..., "arguments": {...}}`. */
+/** Reads a call that is a JSON object: `{"name": ..., "arguments": {...}}`. */
 import { scanJson, type JsonScan } from './json-scan.js';
 import { memberSpans, skipSpace } from './json-span.js';
 import type { ParsedToolCall } from './types.js';
 
 export interface JsonCall extends JsonScan {
-  /** Undefined when the value is something else than a call, or does not end. */
+  /** Undefined if the value is not a call, or does not end. */
   readonly call?: ParsedToolCall;
 }
 
 /**
- * The value that begins at `at`. Arguments are under `arguments` or, as Llama writes it,
+ * Reads the value that begins at `at`. Arguments are under `arguments` or, as Llama writes it,
  * `parameters`.
- * @param bare arguments of a call without that key; undefined where it is no call then
+ * @param bare arguments of a call without that key; undefined if it is then no call
  */
 export function readJsonCall(text: string, at: number, bare?: '{}'): JsonCall {
   if (text[at] !== '{') return { kind: at < text.length ? 'invalid' : 'cut', at, open: [] };
@@ -28,8 +28,8 @@ export function readJsonCall(text: string, at: number, bare?: '{}'): JsonCall {
 }
 
 /**
- * An object as the model wrote it. JSON that a model quoted once more is unwrapped, and no value at
- * all is no arguments; other JSON is undefined.
+ * The arguments as the model wrote them, if they are an object. JSON that a model has quoted once
+ * more is unwrapped, and an empty text stands for no arguments; undefined for other JSON.
  */
 export function readArguments(json: string): string | undefined {
   if (json.startsWith('{')) return json;

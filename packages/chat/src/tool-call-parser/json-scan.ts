@@ -1,18 +1,21 @@
-/** Follows the grammar of JSON through a text whose rest may be anything, or still to come. */
+/**
+ * Follows the grammar of JSON through a text that may contain anything after the value, or may
+ * still grow.
+ */
 import { skipSpace } from './json-span.js';
 
 export interface JsonScan {
-  /** `cut`: valid so far, but the text ends first. */
+  /** `cut` means valid so far, but the text ends first. */
   readonly kind: 'ended' | 'cut' | 'invalid';
-  /** Index after the value, or where it stops being JSON. */
+  /** Index after the value, or at which it stops being JSON. */
   readonly at: number;
-  /** Where the objects and lists begin that are open there. */
+  /** Indices at which the objects and lists begin that are still open there. */
   readonly open: readonly number[];
 }
 
 type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end';
 
-/** Time grows with the length of the value only, whatever its nesting. */
+/** Scans a value. The time only depends on the length of the value, not on its nesting. */
 export function scanJson(text: string, start: number): JsonScan {
   const open: number[] = [];
   let expected: Expected = 'value';
@@ -50,7 +53,9 @@ export function scanJson(text: string, start: number): JsonScan {
   }
 }
 
-/** Beyond the text when that ends first, -1 when it is not a string, number or word of JSON. */
+/**
+ * End of a string, number or word of JSON; beyond the text if that ends first, -1 if it is invalid.
+ */
 function scalarEnd(text: string, at: number): number {
   if (text[at] === '"') return stringEnd(text, at);
   let end = at;

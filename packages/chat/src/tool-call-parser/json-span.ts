@@ -1,9 +1,9 @@
 /**
- * Finds where JSON values begin and end in a text, so that parts of it can be kept exactly as the
+ * Finds the start and end of JSON values in a text, so that parts of it can be kept exactly as the
  * model wrote them.
  */
 
-/** [start, end) in the text. */
+/** Range [start, end) in the text. */
 export type Span = readonly [start: number, end: number];
 
 /** First index at or after `at` that is not JSON white space. */
@@ -14,7 +14,7 @@ export function skipSpace(text: string, at: number): number {
 }
 
 /**
- * End of the value that begins at `at`, or -1 when it does not end. Follows only brackets and
+ * End of the value that begins at `at`, or -1 if it does not end. Only considers brackets and
  * strings, so the value may still be invalid.
  */
 function valueEnd(text: string, at: number): number {
@@ -36,7 +36,7 @@ function valueEnd(text: string, at: number): number {
 
 /**
  * Spans of the values of a valid JSON object that begins at `at`, by key. For a repeated key, the
- * last value, as in `JSON.parse`.
+ * span of the last value, as in `JSON.parse`.
  */
 export function memberSpans(text: string, at: number): ReadonlyMap<string, Span> {
   const spans = new Map<string, Span>();
@@ -65,7 +65,7 @@ export function itemSpans(text: string, at: number): readonly Span[] {
   return spans;
 }
 
-/** Searches for quotes: a request may hold megabytes in one string. */
+/** End of a string. It searches for quotes, because a request may have megabytes in one string. */
 function stringEnd(text: string, at: number): number {
   for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 1)) {
     let backslashes = 0;

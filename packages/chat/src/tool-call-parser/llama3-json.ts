@@ -1,6 +1,6 @@
 /**
- * The syntax of Llama 3: JSON objects without tags, `{"name": ..., "parameters": {...}}`, several
- * with `;` or line breaks between them.
+ * The syntax of Llama 3: JSON objects without tags, `{"name": ..., "parameters": {...}}`, separated
+ * by `;` or line breaks.
  */
 import { readJsonCall } from './json-call.js';
 import { scanCalls, type Attempt } from './scan-calls.js';
@@ -8,7 +8,10 @@ import type { ToolCallParser } from './types.js';
 
 const tag = '<|python_tag|>';
 
-/** Objects without name or arguments are text. Objects that begin with a name, or follow the tag, count as malformed. */
+/**
+ * Objects without name or arguments are text. Objects that begin with a name, or follow the tag,
+ * count as malformed.
+ */
 export const llama3Json: ToolCallParser = {
   markers: [tag],
   unmarked: /^\s*;|\{/,
@@ -30,7 +33,7 @@ export const llama3Json: ToolCallParser = {
 };
 
 function objectReader(text: string): (at: number) => Attempt {
-  /** Objects that a failed value contains do not end either. */
+  /** Starts of objects inside a value that did not end, which therefore do not end either. */
   const known = new Set<number>();
   return (at) => {
     if (known.has(at)) return { end: at + 1 };
@@ -47,7 +50,7 @@ function hasName(text: string, at: number): boolean {
   return begin.test(text);
 }
 
-/** Text beside calls, without what belongs to the syntax. */
+/** Text outside of calls, without characters that belong to the syntax. */
 function outside(piece: string): string {
   const text = piece.replaceAll(tag, '');
   return ['', ';'].includes(text.trim()) ? '' : text;

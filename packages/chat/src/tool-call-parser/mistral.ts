@@ -1,6 +1,6 @@
 /**
- * The syntaxes of Mistral: `[TOOL_CALLS] [{"name": ..., "arguments": {...}}]`, and since tokenizer
- * version 11 `[TOOL_CALLS]name[ARGS]{...}` for each call.
+ * The syntaxes of Mistral: `[TOOL_CALLS] [{"name": ..., "arguments": {...}}]`, and, from tokenizer
+ * version 11 on, `[TOOL_CALLS]name[ARGS]{...}` for each call.
  */
 import { readArguments, readJsonCall } from './json-call.js';
 import { scanJson } from './json-scan.js';
@@ -10,7 +10,7 @@ import type { ParsedToolCall, ToolCallParser } from './types.js';
 
 const tag = '[TOOL_CALLS]';
 
-/** Text before the calls stays; what follows a list of calls is dropped, as in vLLM. */
+/** Text before the calls stays; text after a list of calls is dropped, as in vLLM. */
 export const mistral: ToolCallParser = {
   markers: [tag, '[ARGS]', '[CALL_ID]'],
   callIds: 'nine letters or digits',

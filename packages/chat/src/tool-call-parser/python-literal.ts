@@ -1,7 +1,7 @@
-/** Reads literals of Python, as values that can be printed as JSON. */
+/** Reads Python literals as values that can be printed as JSON. */
 import { Float, type Value } from '../jinja/values.js';
 
-/** A position in a text, which reading moves on. */
+/** A reader with a position in a text, which advances as it reads. */
 export class PythonReader {
   readonly #text: string;
   #at = 0;
@@ -15,7 +15,7 @@ export class PythonReader {
     return this.#at >= this.#text.length;
   }
 
-  /** True if the text continues with this; then it is read. */
+  /** True if the text continues with `expected`, which is then read. */
   take(expected: string): boolean {
     this.#skipSpace();
     const found = this.#text.startsWith(expected, this.#at);
@@ -23,18 +23,24 @@ export class PythonReader {
     return found;
   }
 
-  /** @throws SyntaxError when something else follows */
+  /** @throws SyntaxError if other text follows */
   expect(expected: string): void {
     if (!this.take(expected)) throw new SyntaxError(`expected ${expected} at ${this.#at}`);
   }
 
-  /** Also names of tools with hyphens and dots, which Python does not allow. */
+  /**
+   * Reads a name. It also accepts names of tools with hyphens and dots, which Python does not
+   * allow.
+   */
   name(): string {
     this.#skipSpace();
     return this.#match(/[\p{L}\p{N}_][\p{L}\p{N}_.-]*/uy);
   }
 
-  /** Items up to the closing bracket, with commas between them; the last may have one too. */
+  /**
+   * Reads items with commas between them up to the closing bracket; a comma after the last item is
+   * allowed.
+   */
   items(close: string, read: () => void): void {
     while (!this.take(close)) {
       read();
@@ -44,7 +50,7 @@ export class PythonReader {
     }
   }
 
-  /** @throws SyntaxError for everything that is not a literal */
+  /** @throws SyntaxError for anything but a literal */
   value(): Value {
     this.#skipSpace();
     const first = this.#text[this.#at] ?? '';
@@ -62,7 +68,7 @@ export class PythonReader {
     return items;
   }
 
-  /** A tuple, unless they are around a single value without a comma. */
+  /** Reads a tuple, or a single value in parentheses if there is no comma. */
   #parentheses(): Value {
     this.#at++;
     if (this.take(')')) return [];
@@ -85,7 +91,9 @@ export class PythonReader {
     return entries;
   }
 
-  /** Strings beside each other are one. Models break lines inside quotes of any kind. */
+  /**
+   * Reads strings, and joins adjacent ones. Models also write line breaks in quotes of any kind.
+   */
   #strings(): string {
     let text = '';
     for (this.#skipSpace(); /["']/.test(this.#text[this.#at] ?? ''); this.#skipSpace()) {

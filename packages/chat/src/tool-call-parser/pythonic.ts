@@ -1,4 +1,4 @@
-/** Calls as a list in Python: `[f(a=1, b='x'), g()]`, as Llama 3.2 and 4 and ToolACE write them. */
+/** Calls as a Python list: `[f(a=1, b='x'), g()]`, as Llama 3.2, Llama 4 and ToolACE write them. */
 import { dumps } from '../jinja/spelling.js';
 import type { Value } from '../jinja/values.js';
 import { PythonReader } from './python-literal.js';
@@ -8,8 +8,8 @@ const start = '<|python_start|>';
 const end = '<|python_end|>';
 
 /**
- * The whole text is the list, between Llama 4's tags or without them, or there is no call. Arguments
- * have names and are literals.
+ * The whole text must be the list, with or without Llama 4's tags; otherwise there is no call.
+ * Arguments have names, and their values are literals.
  */
 export const pythonic: ToolCallParser = {
   markers: [start, end],

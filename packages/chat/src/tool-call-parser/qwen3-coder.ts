@@ -1,5 +1,5 @@
 /**
- * The syntax of Qwen3-Coder, whose arguments are text between tags:
+ * The syntax of Qwen3-Coder, with arguments as text between tags:
  * `<tool_call><function=f><parameter=a>1</parameter></function></tool_call>`.
  */
 import type { ToolDefinition } from '@trinity-rft/core';
@@ -20,7 +20,10 @@ const functionClose = '</function>';
 const parameterOpen = '<parameter=';
 const parameterClose = '</parameter>';
 
-/** `<tool_call>` may be missing, as may the tags at the end of the text, where models often stop. */
+/**
+ * `<tool_call>` may be missing, and so may the tags at the end of the text, where models often
+ * stop.
+ */
 export const qwen3Coder: ToolCallParser = {
   markers: [open, close, functionOpen],
   close,
@@ -48,8 +51,8 @@ function matchFrom(pattern: RegExp, text: string, from: number): RegExpExecArray
 }
 
 /**
- * The end of a parameter counts where another one or the end of the call follows. Otherwise the tag
- * belongs to the value, unless a whole new call begins first.
+ * The closing tag of a parameter only counts if another parameter or the end of the call follows.
+ * Otherwise the tag belongs to the value, unless a whole new call begins first.
  */
 const parameterEnds = {
   tagged: endPattern(`${functionClose}\\s*${close}`),
@@ -62,7 +65,7 @@ function endPattern(callEnd: string): RegExp {
   return new RegExp(`${parameterClose}(?=\\s*(?:${next}))|(?=${newCall})`, 'g');
 }
 
-/** Where the text ends within the tags that end a call. */
+/** Matches a text that ends within the tags that end a call. */
 const cutEnd = /<\/parameter>\s*(?:<\/function>\s*)?$/;
 
 const anyTag = /<\/parameter>|<parameter=[^<>\n]*>|<\/function>|$/g;
@@ -77,7 +80,7 @@ function callReader(
   tools: readonly ToolDefinition[],
   isWhole: boolean,
 ): (at: number) => Attempt | undefined {
-  /** From there on, no parameter ends as the syntax demands. */
+  /** Index from which on no parameter has a valid end. */
   let unended = text.length;
   const cut = isWhole ? matchFrom(new RegExp(cutEnd, 'g'), text, 0)?.index : undefined;
 
@@ -140,7 +143,7 @@ function isCutTag(text: string, at: number, start: string): boolean {
   return at + start.length + (name?.[0].length ?? 0) === text.length;
 }
 
-/** End of a value that is JSON and no text; `cut` when the text ends within it. */
+/** End of a value that is JSON but not text; `cut` if the text ends within it. */
 function jsonEnd(text: string, at: number, types: readonly string[]): number | 'cut' | undefined {
   if (types.length === 0 || types.includes('string')) return undefined;
   const start = skipSpace(text, at);
@@ -150,7 +153,7 @@ function jsonEnd(text: string, at: number, types: readonly string[]): number | '
   return kind === 'ended' && text.startsWith(parameterClose, after) ? after : undefined;
 }
 
-/** Index after the tags that end a call at `at`; undefined when something else is there. */
+/** Index after the tags that end a call at `at`; undefined if other text is there. */
 function callEnd(
   text: string,
   at: number,
@@ -166,7 +169,10 @@ function callEnd(
   return isCut(text, after, close) ? (isWhole ? text.length : 'cut') : undefined;
 }
 
-/** Text that is not of the type stays text: the function says what is wrong with it. */
+/**
+ * Converts text to a value of the types. Text that does not match a type stays text: the function
+ * itself reports the mistake.
+ */
 function convert(text: string, types: readonly string[]): Value {
   if (types.length === 0) return text;
   const isText = types.includes('string');
@@ -181,7 +187,7 @@ function convert(text: string, types: readonly string[]): Value {
     : text;
 }
 
-/** Same as in vLLM, 2.0 for a number is 2. */
+/** A float as an int if it is whole: as in vLLM, 2.0 for a number becomes 2. */
 const shortest = (float: Float): Value => (Number.isSafeInteger(float.value) ? float.value : float);
 
 function fits(value: Value, type: string): boolean {
@@ -192,7 +198,7 @@ function fits(value: Value, type: string): boolean {
   return type === 'number' && typeof value !== 'boolean' && numeric(value) !== undefined;
 }
 
-/** JSON, or else a literal of Python; undefined for other text. */
+/** Reads JSON, or else a Python literal; undefined for other text. */
 function literal(text: string): Value {
   try {
     return valueOfJson(text);

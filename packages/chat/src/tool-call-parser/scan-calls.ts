@@ -1,21 +1,21 @@
 /** Finds calls in a text, from marker to marker. */
 import type { ParsedToolCall } from './types.js';
 
-/** Result of reading calls where one may begin. */
+/** Result of trying to read calls at an index. */
 export interface Attempt {
   readonly toolCalls?: readonly ParsedToolCall[];
-  /** @default 0 */
+  /** Number of calls that could not be parsed. @default 0 */
   readonly malformed?: number;
-  /** Where the search continues. Before it, no marker counts. */
+  /** Index at which the search continues. Markers before it are ignored. */
   readonly end: number;
 }
 
 interface Syntax {
-  /** @default true */
+  /** False for a text that is still growing. @default true */
   readonly isWhole?: boolean;
   /** Next index where a call may begin, or -1. */
   readonly find: (from: number) => number;
-  /** Undefined when it depends on text that is still to come. */
+  /** Undefined if the result depends on text that is still to come. */
   readonly read: (at: number) => Attempt | undefined;
 }
 

@@ -1,8 +1,8 @@
-/** The types that a JSON Schema allows for a value, as far as its keywords tell. */
+/** The types that a JSON Schema allows for a value, as far as its keywords show. */
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Keywords that only concern values of one type. */
+/** Types by keyword, for keywords that only apply to values of one type. */
 const typeOfKeyword: Readonly<Record<string, string>> = {
   properties: 'object',
   additionalProperties: 'object',
@@ -25,8 +25,8 @@ const typeOfKeyword: Readonly<Record<string, string>> = {
 };
 
 /**
- * The schemas of each property of an object, also those of `$ref`, `allOf` and alternatives.
- * @param root what `$ref` points into
+ * The schemas of each property of an object, including those from `$ref`, `allOf` and alternatives.
+ * @param root schema in which `$ref` is resolved
  */
 export function propertiesOf(
   schema: unknown,
@@ -46,9 +46,11 @@ export function propertiesOf(
   return found;
 }
 
-/** Types that any of the schemas allows; none when they say nothing about types. */
+/** Types that any of the schemas allows; empty if they do not restrict types. */
 export function typesOf(schemas: readonly unknown[], root: Schema): readonly string[] {
-  /** Empty while they are being found: a schema may refer to itself. */
+  /**
+   * Types by schema; empty while they are being determined, because a schema may refer to itself.
+   */
   const known = new Map<unknown, readonly string[]>();
   const typesOfOne = (schema: unknown): readonly string[] => {
     if (!isSchema(schema)) return [];
@@ -63,14 +65,17 @@ export function typesOf(schemas: readonly unknown[], root: Schema): readonly str
   return [...new Set(schemas.flatMap(typesOfOne))];
 }
 
-/** The first ones where nothing is in all: then no value is valid. */
+/**
+ * Types that are in all lists; if there are none, so that no value is valid, those of the first
+ * list.
+ */
 function inAll(lists: readonly (readonly string[])[]): readonly string[] {
   const [first = [], ...others] = lists;
   const common = first.filter((type) => others.every((types) => types.includes(type)));
   return common.length > 0 ? common : first;
 }
 
-/** Schemas that a value must satisfy besides this one. */
+/** Schemas that a value must satisfy in addition to this one. */
 function required({ $ref: reference, allOf }: Schema, root: Schema): readonly unknown[] {
   const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
   return typeof reference === 'string' ? [pointed(root, reference), ...parts] : parts;
@@ -99,7 +104,7 @@ function typeOfValue(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value;
 }
 
-/** `#`, and JSON pointers below it. */
+/** Resolves `#`, and JSON pointers after it. */
 function pointed(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
   return reference

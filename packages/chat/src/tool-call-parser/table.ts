@@ -6,7 +6,7 @@ import { pythonic } from './pythonic.js';
 import { qwen3Coder } from './qwen3-coder.js';
 import type { ToolCallParser } from './types.js';
 
-/** To add one, write its file and a line here. */
+/** To add a parser, write its file and a line here. */
 export const toolCallParsers = {
   hermes,
   llama3_json: llama3Json,

@@ -4,7 +4,7 @@ import type { ToolDefinition } from '@trinity-rft/core';
 /** A call as the model wrote it. */
 export interface ParsedToolCall {
   readonly name: string;
-  /** A JSON object: the characters that the model wrote, where it writes JSON. */
+  /** A JSON object: the exact characters that the model wrote, if its syntax is JSON. */
   readonly arguments: string;
 }
 
@@ -12,42 +12,55 @@ export interface ToolCallParse {
   /** The text without the parsed calls. */
   readonly text: string;
   readonly toolCalls: readonly ParsedToolCall[];
-  /** Calls that could not be parsed; they are still in the text. */
+  /** Number of calls that could not be parsed; they are still in the text. */
   readonly malformed: number;
-  /** Index in a text that is not whole up to which more text changes nothing. */
+  /** Index in an unfinished text up to which further text changes nothing. */
   readonly settled?: number;
 }
 
 interface ParseOptions {
-  /** The types of arguments where the syntax does not write them. @default none */
+  /**
+   * Definitions with the types of arguments, for syntaxes that do not write types. @default no
+   * tools
+   */
   readonly tools?: readonly ToolDefinition[];
   /**
-   * False for a text that is still being sampled: finds the calls that no further text can change.
+   * False for a text that is still being sampled: only finds calls that no further text can change.
    * @default true
    */
   readonly isWhole?: boolean;
 }
 
 export interface ToolCallParser {
-  /** Tokens of the syntax; the parser sees them even if the vocabulary marks them as special. */
+  /**
+   * Tokens of the syntax; the parser sees their text even if the vocabulary marks them as special.
+   */
   readonly markers: readonly string[];
-  /** Where a call may begin without a marker: text from there on is not final before the end. */
+  /**
+   * Matches places where a call may begin without a marker: text from there on is only final at the
+   * end.
+   */
   readonly unmarked?: RegExp;
-  /** Ends every call. @default none: a call is known to be complete only at the end of the text */
+  /**
+   * Text that ends every call. @default a call is only known to be complete at the end of the text
+   */
   readonly close?: string;
-  /** Counts a marker only where the syntax can continue after it, so never inside an argument. */
+  /**
+   * Parses calls. A marker only counts if the syntax can continue after it, so never inside an
+   * argument.
+   */
   readonly parse: (text: string, options?: ParseOptions) => ToolCallParse;
-  /** Undefined where calls cannot be forced. */
+  /** Undefined if calls cannot be forced. */
   readonly syntax?: CallSyntax;
-  /** The ids that the chat template accepts. @default "any" */
+  /** Form of the ids that the chat template accepts. @default "any" */
   readonly callIds?: 'any' | 'nine letters or digits';
 }
 
-/** How calls with JSON arguments are written. */
+/** Syntax of calls with JSON arguments. */
 export interface CallSyntax {
-  /** Before all calls. */
+  /** Text before all calls. */
   readonly open?: string;
-  /** Up to the arguments of a call. */
+  /** Text of a call up to its arguments. */
   readonly before: (name: string) => string;
   readonly after: string;
   readonly between: string;

@@ -9,17 +9,17 @@ export interface GrammarBuilder {
   /** Adds a rule that is defined later, so that it can refer to itself. */
   declare(): number;
   define(rule: number, alternatives: readonly Sequence[]): void;
-  /** The rule that `make` adds, only once per key. */
+  /** The rule that `make` adds; `make` is called only once per key. */
   once(key: unknown, make: () => number): number;
-  /** A text in which control tokens stand for themselves: other tokens cannot spell them. */
+  /** A text in which control tokens are symbols of their own: other tokens cannot spell them. */
   marked(text: string): Sequence;
   readonly rules: readonly (readonly Sequence[])[];
 }
 
 /**
- * Rule 0, the whole text, is already declared.
+ * Creates a builder in which rule 0, the whole text, is already declared.
  * @param spend called for each rule: it throws when there are too many
- * @param controlTokens texts of the tokens that {@link GrammarBuilder.marked} knows
+ * @param controlTokens texts of the tokens that {@link GrammarBuilder.marked} recognises
  */
 export function createGrammar(
   spend: () => void,
@@ -68,10 +68,12 @@ export const literal = (text: string): Sequence =>
 export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
   ranges.flatMap((range) => [range.charCodeAt(0), range.charCodeAt(range.length - 1)]);
 
-/** Up to this many repetitions are written rule by rule, which is read faster. */
+/** Maximum number of repetitions for which each has a rule of its own, which is parsed faster. */
 const maxChain = 40;
 
-/** From `min` to `max` times; `max` may be infinite. Large counts cost few rules. */
+/**
+ * `item`, repeated from `min` to `max` times; `max` may be infinite. Large counts need few rules.
+ */
 export function counted(grammar: GrammarBuilder, item: Sequence, min: number, max: number): number {
   const exactRules = new Map<number, number>();
   const upToRules = new Map<number, number>();
@@ -86,7 +88,10 @@ export function counted(grammar: GrammarBuilder, item: Sequence, min: number, ma
       if (count % 2 === 1) return [[...item, exactly(count - 1)]];
       return [[exactly(count / 2), exactly(count / 2)]];
     });
-  /** Fewer than half as many, or half as many and then up to the other half: never both. */
+  /**
+   * Up to `count` items: fewer than half of them, or half of them followed by up to the rest. The
+   * two cases do not overlap.
+   */
   const upTo = (count: number): number =>
     once(upToRules, count, () => {
       if (count === 0) return [[]];
@@ -98,7 +103,7 @@ export function counted(grammar: GrammarBuilder, item: Sequence, min: number, ma
   return min === 0 ? rest : grammar.rule([[exactly(min), rest]]);
 }
 
-/** Any number of times. */
+/** `item`, repeated any number of times. */
 export function repeated(grammar: GrammarBuilder, item: Sequence): number {
   const rule = grammar.declare();
   grammar.define(rule, [[], [...item, rule]]);
@@ -106,7 +111,7 @@ export function repeated(grammar: GrammarBuilder, item: Sequence): number {
 }
 
 /**
- * Any text up to and including the first `mark`, as a control token or spelled: the
+ * Any text up to and including the first `mark`, which may be a control token or spelled out: the
  * Knuth-Morris-Pratt automaton as rules, one per number of matched bytes.
  */
 export function textUpTo(grammar: GrammarBuilder, mark: string): number {
@@ -114,7 +119,10 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const token = grammar.marked(mark);
   const rules = Array.from(bytes, () => grammar.declare());
   rules.forEach((rule, matched) => {
-    /** Bytes that extend the match, or a shorter one, with the number of bytes matched then. */
+    /**
+     * Bytes that extend the current match or a shorter one, with the number of bytes that are then
+     * matched.
+     */
     const forward = new Map<number, number>([[bytes[matched]!, matched + 1]]);
     for (const byte of new Set(bytes))
       if (!forward.has(byte)) forward.set(byte, overlap(bytes, matched, byte));
@@ -136,7 +144,7 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   return rules[0]!;
 }
 
-/** How many bytes of the mark are matched after `matched` of them and then `byte`. */
+/** Number of matched bytes of the mark after `matched` of them and then `byte`. */
 function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   const text = [...bytes.subarray(0, matched), byte];
   for (let length = matched; length > 0; length--) {
@@ -146,12 +154,12 @@ function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   return 0;
 }
 
-/** Removes alternatives that no text can complete, so that an answer never gets stuck in one. */
+/** Removes alternatives that no text can complete, so that an answer cannot get stuck in one. */
 export function productive(
   rules: readonly (readonly Sequence[])[],
 ): readonly (readonly Sequence[])[] {
   const done = new Uint8Array(rules.length);
-  /** Rules that have a rule in an alternative, by that rule. */
+  /** For each rule, the rules that use it in an alternative. */
   const users = rules.map((): number[] => []);
   rules.forEach((alternatives, rule) => {
     for (const symbol of alternatives.flat())

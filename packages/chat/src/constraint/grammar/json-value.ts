@@ -8,11 +8,14 @@ import {
   type Sequence,
 } from './grammar.js';
 
-/** Before the decimal point and after it: an untrained model might never stop writing digits. */
+/**
+ * Maximum number of digits before and after the decimal point: an untrained model might never stop
+ * writing digits.
+ */
 const maxDigits = 16;
 const maxIndentation = 32;
 
-/** White space between two parts: nothing, one space, or a line break with indentation. */
+/** White space between two tokens of JSON: nothing, one space, or a line break with indentation. */
 export const space = (grammar: GrammarBuilder): number =>
   grammar.once('space', () =>
     grammar.rule([
@@ -96,9 +99,9 @@ function bracketed(grammar: GrammarBuilder, open: string, close: string, item: S
 }
 
 /**
- * One character of a string: UTF-8 without controls, or an escape. Escapes of surrogates come in
- * pairs, so that it is always one character to those that count.
- * @see RFC 8259 section 7, RFC 3629 section 4
+ * One character of a string: UTF-8 without control characters, or an escape. Escapes of surrogates
+ * come in pairs, so that every repetition is one character. @see RFC 8259 section 7, RFC 3629
+ * section 4
  */
 export function character(grammar: GrammarBuilder): number {
   const tail: readonly number[] = [0x80, 0xbf];

@@ -1,17 +1,20 @@
-/** Numbers between bounds as rules: their digits are compared with those of the bounds. */
+/**
+ * Grammar rules for numbers with bounds: they compare the digits of a number with those of the
+ * bounds.
+ */
 import { literal, type GrammarBuilder, type Sequence } from './grammar.js';
 import { integer, number } from './json-value.js';
 
 export interface NumberRange {
   readonly isInteger: boolean;
-  /** Not a whole number. */
+  /** True if the number must not be whole. */
   readonly isFraction: boolean;
-  /** Infinite where there is none. */
+  /** Lower bound; infinite if there is none. */
   readonly min: number;
   readonly max: number;
   readonly isMinExclusive: boolean;
   readonly isMaxExclusive: boolean;
-  /** The number is a multiple of this integer. */
+  /** Integer of which the number must be a multiple. */
   readonly multipleOf?: number;
 }
 
@@ -26,7 +29,10 @@ export function inRange(value: number, range: NumberRange): boolean {
   );
 }
 
-/** Numbers with bounds are written without exponent, and with no more digits than doubles keep. */
+/**
+ * Rule for numbers in a range. They are written without exponent, and with no more digits than
+ * doubles can represent.
+ */
 export function numberRule(grammar: GrammarBuilder, range: NumberRange): number {
   const { min, max, multipleOf, isInteger, isFraction } = range;
   if (min === -Infinity && max === Infinity && multipleOf === undefined && !isFraction)
@@ -54,7 +60,7 @@ export function numberRule(grammar: GrammarBuilder, range: NumberRange): number 
   });
 }
 
-/** A limit of magnitudes in decimal digits. */
+/** A bound of absolute values, in decimal digits. */
 interface Bound {
   readonly whole: string;
   readonly fraction: string;
@@ -80,14 +86,14 @@ interface Limits {
   readonly high: Bound | undefined;
 }
 
-/** A number of which some digits are written. */
+/** State of a number of which some digits are written. */
 interface Written {
   readonly whole: number;
-  /** Digits after the point; -1 before it. */
+  /** Number of digits after the point; -1 before the point. */
   readonly fraction: number;
   /** True if only the point may follow, as after a leading zero. */
   readonly isZero: boolean;
-  /** How the written digits compare with those of the bounds: -1, 0 or 1. */
+  /** Comparison of the written digits with those of each bound: -1, 0 or 1. */
   readonly low: number;
   readonly high: number;
   readonly remainder: number;
@@ -97,7 +103,7 @@ interface Written {
 
 const allDigits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
-/** Numbers that are not negative. */
+/** Rule for non-negative numbers. */
 function magnitudes(grammar: GrammarBuilder, limits: Limits): number {
   const { isInteger, multipleOf, isMinExclusive, isMaxExclusive } = limits.range;
   const isWhole = isInteger || multipleOf !== undefined;
@@ -162,7 +168,7 @@ function withDigit(state: Written, digit: number, { low, high, range }: Limits):
   };
 }
 
-/** The comparisons of the whole digits are final then. */
+/** The state after the decimal point, at which the comparisons of the whole digits become final. */
 function withPoint(state: Written, { low, high }: Limits): Written {
   return {
     ...state,
@@ -173,7 +179,7 @@ function withPoint(state: Written, { low, high }: Limits): Written {
   };
 }
 
-/** Fewer digits make a smaller number. */
+/** Comparison of the whole part with a bound: fewer digits make a smaller number. */
 const ofWhole = ({ whole, fraction }: Written, known: number, limit: Bound | undefined): number =>
   limit && fraction < 0 && whole < limit.whole.length ? -1 : known;
 

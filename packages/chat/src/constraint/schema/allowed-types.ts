@@ -5,14 +5,14 @@ import { typeOf, types, type Conjunction, type SchemaNode, type SchemaType } fro
 
 const everyType: ReadonlySet<SchemaType> = new Set(types);
 
-/** `integer` only where `number` is not allowed. */
+/** Types that all schemas allow. `integer` is only included if `number` is not. */
 export function allowedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
   return nodes.reduce((all, node) => common(all, typesOf(node) ?? everyType), everyType);
 }
 
 /**
- * Where no schema names types, the types that keywords speak of: `properties` without
- * `type: object` would allow any number.
+ * If no schema names types, the types to which its keywords apply: `properties` without `type:
+ * object` would also allow any number.
  */
 export function intendedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
   const allowed = allowedTypes(nodes);
@@ -29,7 +29,7 @@ function common(a: ReadonlySet<SchemaType>, b: ReadonlySet<SchemaType>): Readonl
   return both;
 }
 
-/** Undefined where a schema does not say. */
+/** Undefined if a schema does not restrict types. */
 function typesOf({ schema, path }: SchemaNode): ReadonlySet<SchemaType> | undefined {
   const { type, nullable, enum: values } = schema;
   const byValue = new Set<SchemaType>(

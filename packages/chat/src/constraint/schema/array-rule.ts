@@ -1,4 +1,4 @@
-/** Arrays: items by position, then any number of the same. */
+/** Rules for arrays: items by position, followed by any number of further items. */
 import { counted, literal, type Sequence } from '../grammar/grammar.js';
 import { space } from '../grammar/json-value.js';
 import { unsupportedKeyword } from './keywords.js';
@@ -47,7 +47,7 @@ interface List {
   readonly rest: SchemaNode | boolean | undefined;
 }
 
-/** `prefixItems` and `items`; before draft 2020-12 `items` and `additionalItems`. */
+/** `prefixItems` and `items`; in drafts before 2020-12 `items` and `additionalItems`. */
 function listOf({ schema, path }: SchemaNode): List {
   const { prefixItems, items, additionalItems } = schema;
   const isOld = Array.isArray(items);

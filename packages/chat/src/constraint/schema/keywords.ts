@@ -1,4 +1,4 @@
-/** The keywords of JSON Schema that the rules know, and those that they refuse. */
+/** The keywords of JSON Schema that are supported, and those that are refused. */
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { isSchema, type JsonSchema, type SchemaNode } from './types.js';
 
@@ -84,7 +84,7 @@ export const unsupportedKeyword = (
 ): ReturnType<typeof invalidRequest> =>
   invalidRequest(path, 'is not supported while decoding', expected);
 
-/** The type of value that a keyword restricts; others leave it alone. */
+/** The types of value that a keyword restricts; other values are not affected. */
 const keywordTypes: Readonly<Record<string, readonly string[]>> = {
   object: [
     'properties',

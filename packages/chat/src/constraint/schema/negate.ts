@@ -1,4 +1,4 @@
-/** The opposite of a schema, as alternatives that are schemas themselves. */
+/** Negates a schema; the result is a list of alternative schemas. */
 import { unsupportedKeyword } from './keywords.js';
 import {
   excludedIntegers,
@@ -14,7 +14,10 @@ type Alternatives = readonly unknown[];
 
 const not = (schema: unknown): JsonSchema => ({ not: schema });
 
-/** Schema of the values that break a keyword, by keyword; they may be of several types. */
+/**
+ * For each keyword a function that makes the schemas of values that violate it; these may be of
+ * several types.
+ */
 const opposites: Readonly<Record<string, (value: never) => Alternatives | undefined>> = {
   not: (schema: unknown) => [schema],
   allOf: (schemas: unknown[]) => schemas.map(not),
@@ -58,7 +61,7 @@ const opposites: Readonly<Record<string, (value: never) => Alternatives | undefi
   additionalProperties: (schema: unknown) => (isTrivial(schema) ? [] : undefined),
 };
 
-/** Keywords without an opposite that rules express. */
+/** Keywords whose negation cannot be expressed. */
 const irreversible = [
   'if',
   'nullable',
@@ -82,8 +85,8 @@ const isTrivial = (schema: unknown): boolean =>
   schema === true || (isSchema(schema) && Object.keys(schema).length === 0);
 
 /**
- * @param resolve the schema that a reference names
- * @throws ModelError 400 naming a keyword without opposite
+ * @param resolve returns the schema to which a reference points
+ * @throws ModelError 400 naming a keyword that cannot be negated
  */
 export function negate(
   { schema, path }: SchemaNode,

@@ -1,6 +1,6 @@
 /**
- * Schemas as alternatives of conjunctions: references, combinations and conditions are resolved, and
- * what stands beside them is kept, so that everything is enforced together.
+ * Converts schemas to alternatives of conjunctions. References, combinations and conditions are
+ * resolved together with the keywords beside them, so that everything is enforced.
  */
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { checkKeywords } from './keywords.js';
@@ -10,20 +10,20 @@ import { isSchema, type Conjunction, type JsonSchema, type SchemaNode } from './
 
 type Alternatives = readonly Conjunction[];
 
-/** Nesting of combinations for one value. */
+/** Maximum nesting of combinations for one value. */
 const maxNesting = 200;
 
 const always: Alternatives = [[]];
 const never: Alternatives = [];
 
 export interface NormalFormOptions {
-  /** References point into it. */
+  /** The schema in which references are looked up. */
   readonly root: JsonSchema;
-  /** Called with the work to be done: it throws when that is too much. */
+  /** Called with the number of steps to be done: it throws when there are too many. */
   readonly spend: (steps: number) => void;
-  /** True if no value satisfies both. */
+  /** True if no value satisfies both schemas. */
   readonly areDisjoint: (a: SchemaNode, b: SchemaNode) => boolean;
-  /** True if `oneOf` also allows values that satisfy several options. */
+  /** True if `oneOf` may also accept values that satisfy several options. */
   readonly isLoose: boolean;
 }
 
@@ -37,7 +37,7 @@ export class NormalForm {
     this.#options = options;
   }
 
-  /** A value satisfies one of the conjunctions, exactly if it satisfies all of the schemas. */
+  /** Alternatives of which a value satisfies at least one exactly if it satisfies all schemas. */
   ofAll(nodes: readonly (SchemaNode | boolean)[]): Alternatives {
     return nodes.reduce<Alternatives>(
       (all, node) => this.#both(all, typeof node === 'boolean' ? ofBoolean(node) : this.#of(node)),
@@ -144,7 +144,10 @@ export class NormalForm {
     ];
   }
 
-  /** Two cases: the property is absent, or present with its demands. */
+  /**
+   * Alternatives for two cases: the property is absent, or it is present and its requirements are
+   * met.
+   */
   #dependency(name: string, demanded: unknown, path: string): Alternatives {
     const without = { properties: { [name]: false } };
     const present = { type: 'object', required: [name] };
@@ -155,7 +158,10 @@ export class NormalForm {
     ];
   }
 
-  /** Each of the one with each of the other, except those that no value satisfies for its type. */
+  /**
+   * Conjunctions of each alternative of `a` with each of `b`, except those whose types exclude each
+   * other.
+   */
   #both(a: Alternatives, b: Alternatives): Alternatives {
     if (a === always) return b;
     if (b === always) return a;
@@ -190,14 +196,16 @@ export function nodeOf(schema: unknown, path: string): SchemaNode | boolean {
   throw invalidRequest(path, `is ${quote(schema)}`, 'a schema');
 }
 
-/** Keywords of all drafts. */
+/** Dependencies by property, from the keywords of all drafts. */
 function dependencies(schema: JsonSchema): readonly (readonly [string, unknown])[] {
   return ['dependentRequired', 'dependentSchemas', 'dependencies'].flatMap((keyword) =>
     Object.entries((schema[keyword] as JsonSchema | undefined) ?? {}),
   );
 }
 
-/** `#`, `#/path` and `#anchor`. Undefined for others and where nothing is. */
+/**
+ * Resolves `#`, `#/path` and `#anchor`. Undefined for other references, and if nothing is found.
+ */
 function lookUp(root: JsonSchema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
   let pointer;
@@ -230,7 +238,10 @@ function anchored(root: JsonSchema, name: string): unknown {
   return undefined;
 }
 
-/** With what `unevaluatedProperties` demands of properties that no schema of the conjunction names. */
+/**
+ * Adds the schema that `unevaluatedProperties` gives for properties that no schema of the
+ * conjunction names.
+ */
 function closed(conjunction: Conjunction, { schema, path }: SchemaNode): Conjunction {
   if (conjunction.some((node) => node.schema['additionalProperties'] !== undefined))
     return conjunction;

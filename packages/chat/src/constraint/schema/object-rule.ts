@@ -1,4 +1,4 @@
-/** Objects: named properties in the order of the schemas, then others. */
+/** Rules for objects: named properties in the order of the schemas, then other properties. */
 import { literal, type Sequence } from '../grammar/grammar.js';
 import { space } from '../grammar/json-value.js';
 import type { Language } from '../text/language.js';
@@ -21,7 +21,7 @@ interface Property {
   readonly values: Values;
 }
 
-/** Properties without a name of their own: those whose names are in the language. */
+/** Properties that are not listed, with names from a language. */
 interface OtherProperties {
   readonly names: Language;
   readonly values: Values;
@@ -71,13 +71,16 @@ interface Members {
   readonly most: number;
 }
 
-/** The members and the closing bracket. Names without a schema of their own may repeat: they count as one. */
+/**
+ * The members and the closing bracket. Names from a language may repeat, in which case they count
+ * once.
+ */
 function membersRule({ grammar }: Compiler, { members, rests, least, most }: Members): number {
   const comma = [...literal(','), space(grammar)];
-  /** Counts above it make no difference. */
+  /** Count beyond which further members make no difference. */
   const enough = Math.max(1, Number.isFinite(most) ? most : 0, least);
   const known = new Map<string, number>();
-  /** @param written members so far, of which `repeatable` may share a name */
+  /** @param written number of members so far, of which `repeatable` may have equal names */
   const ruleAt = (index: number, written: number, repeatable: number): number => {
     const key = [index, written, repeatable].join(' ');
     const found = known.get(key);
@@ -106,12 +109,12 @@ function membersRule({ grammar }: Compiler, { members, rests, least, most }: Mem
   return ruleAt(0, 0, 0);
 }
 
-/** Statements of one schema about properties. */
+/** Keywords of one schema about properties. */
 interface Part {
   readonly node: SchemaNode;
   readonly own: JsonSchema;
   readonly patterns: readonly { readonly names: Language; readonly value: SchemaNode | boolean }[];
-  /** For names that neither `properties` nor `patternProperties` has. */
+  /** Schema of names that are neither in `properties` nor in `patternProperties`. */
   readonly additional: SchemaNode | boolean | undefined;
 }
 
@@ -131,7 +134,7 @@ function partOf(compiler: Compiler, node: SchemaNode): Part {
   };
 }
 
-/** Those that some schema names, each with all that the schemas demand of it. */
+/** Properties that a schema names, each with all schemas that apply to it. */
 function namedProperties(
   compiler: Compiler,
   nodes: Conjunction,
@@ -171,8 +174,8 @@ function valuesOf(
 }
 
 /**
- * The other names, by which patterns match them. Where schemas name properties, others are written
- * only if a schema speaks of them.
+ * Other properties, grouped by the patterns that match their names. If schemas name properties,
+ * others are only allowed if a schema mentions them.
  */
 function otherProperties(
   compiler: Compiler,

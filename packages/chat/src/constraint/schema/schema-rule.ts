@@ -1,4 +1,7 @@
-/** JSON Schemas as grammar rules, one per set of schemas that a value must satisfy together. */
+/**
+ * Converts JSON Schemas to grammar rules: one rule per set of schemas that a value must satisfy
+ * together.
+ */
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import {
   counted,
@@ -35,13 +38,18 @@ import {
   type SchemaType,
 } from './types.js';
 
-/** Steps of compiling one response format: rules, derivatives and combinations. */
+/**
+ * Maximum number of steps for compiling one response format: rules, derivatives and combinations.
+ */
 const maxSteps = 100_000;
 
-/** States of the automaton of one string. */
+/** Maximum number of states of the automaton of one string. */
 const maxTextStates = 3000;
 
-/** @throws ModelError 400 when there are more than {@link maxSteps} */
+/**
+ * Counts steps.
+ * @throws ModelError 400 when there are more than {@link maxSteps}
+ */
 export function createBudget(path: string): (steps?: number) => void {
   let left = maxSteps;
   return (steps = 1) => {
@@ -58,9 +66,9 @@ const tooLarge = (path: string): Error =>
   );
 
 /**
- * Adds the rule of a schema. Properties come in the order of the schema; other properties are
- * allowed only with `additionalProperties`.
- * @param path of the schema, for errors
+ * Adds the rule of a schema. Properties come in the order of the schema; other properties are only
+ * allowed with `additionalProperties`.
+ * @param path path of the schema, for error messages
  * @throws ModelError 400 naming a keyword that is not supported
  */
 export function schemaRule(
@@ -87,10 +95,16 @@ class SchemaCompiler implements Compiler {
   readonly #isLoose: boolean;
   readonly #rules = new Map<string, number>();
   readonly #ids = new Map<JsonSchema, number>();
-  /** Rules that are declared, and not yet defined: values may be nested deeply. */
+  /**
+   * Definitions of declared rules that are still missing. They are not made recursively, because
+   * values may be deeply nested.
+   */
   readonly #open: (() => void)[] = [];
 
-  /** @param isLoose rather too many texts than too few: without formats and long lengths */
+  /**
+   * @param isLoose true to accept too many texts rather than too few: ignores formats, and lengths
+   * that are too large
+   */
   constructor(grammar: GrammarBuilder, languages: Languages, form: NormalForm, isLoose = false) {
     this.#isLoose = isLoose;
     this.grammar = grammar;
@@ -196,7 +210,10 @@ class SchemaCompiler implements Compiler {
     ]);
   }
 
-  /** Lowers the length of texts that also have a pattern: the automaton has the states of both. */
+  /**
+   * Restricts the length of texts with a pattern. The maximum is lowered until the automaton, which
+   * combines the states of both, is small enough.
+   */
   #withLength(language: Language, nodes: Conjunction): Language {
     const { languages } = this;
     const any = languages.chars(allChars);
@@ -210,7 +227,10 @@ class SchemaCompiler implements Compiler {
     }
   }
 
-  /** But for lengths, which are counted with fewer rules where there is no pattern. */
+  /**
+   * Texts that satisfy the schemas except for lengths: without a pattern, counting needs fewer
+   * rules.
+   */
   #textsOf(nodes: Conjunction): Language {
     const { languages } = this;
     const excluded = [...excludedOf(nodes)].filter((text) => text.startsWith('"'));
@@ -239,7 +259,7 @@ class SchemaCompiler implements Compiler {
     ]);
   }
 
-  /** The values that `enum` and `const` leave; undefined where neither is there. */
+  /** The values that `enum` and `const` allow; undefined if no schema has these keywords. */
   #values(nodes: Conjunction): readonly unknown[] | undefined {
     const lists = nodes.flatMap(({ schema }) => {
       const { const: value, enum: values } = schema;

@@ -1,25 +1,30 @@
-/** Schemas as the compiler sees them. */
+/** Types of the schema compiler. */
 import type { GrammarBuilder } from '../grammar/grammar.js';
 import type { Language, Languages } from '../text/language.js';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A schema and its place in the request, for errors. */
+/** A schema and its place in the request, for error messages. */
 export interface SchemaNode {
   readonly schema: JsonSchema;
   readonly path: string;
 }
 
-/** Schemas that a value must satisfy together, none of which refers to others for the same value. */
+/**
+ * Schemas that a value must satisfy together. References for the same value are already resolved.
+ */
 export type Conjunction = readonly SchemaNode[];
 
-/** Services of the compiler that the rules of objects and arrays need. */
+/** Functions of the compiler that the rules of objects and arrays use. */
 export interface Compiler {
   readonly grammar: GrammarBuilder;
   readonly languages: Languages;
   /** The rule of values that satisfy all of the schemas. */
   rule(nodes: readonly (SchemaNode | boolean)[]): number;
-  /** True if no value satisfies all, as far as can be seen without properties and items. */
+  /**
+   * True if no value satisfies all schemas, as far as this can be seen without looking at
+   * properties and items.
+   */
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
   /** The texts that satisfy all of the schemas. */
   texts(nodes: readonly (SchemaNode | boolean)[]): Language;
@@ -39,7 +44,7 @@ export const excludedPattern = Symbol('excluded pattern');
 export const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A value as JSON with sorted keys: equal values have equal texts. */
+/** A value as JSON with sorted keys, which is the same text for equal values. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) =>
     isSchema(each)
@@ -49,7 +54,7 @@ export function canonical(value: unknown): string {
 }
 
 export const types = ['null', 'boolean', 'number', 'string', 'array', 'object'] as const;
-/** `integer` stands for the whole numbers of `number`. */
+/** `integer` means whole numbers, a subset of `number`. */
 export type SchemaType = (typeof types)[number] | 'integer';
 
 export function typeOf(value: unknown): (typeof types)[number] {
@@ -58,10 +63,10 @@ export function typeOf(value: unknown): (typeof types)[number] {
   return typeof value as (typeof types)[number];
 }
 
-/** The largest value of a keyword; 0 where no schema has it. */
+/** The largest value of a keyword; 0 if no schema has it. */
 export const highest = (nodes: Conjunction, keyword: string): number =>
   Math.max(0, ...nodes.map(({ schema }) => (schema[keyword] as number | undefined) ?? 0));
 
-/** The smallest value of a keyword; infinite where no schema has it. */
+/** The smallest value of a keyword; infinite if no schema has it. */
 export const lowest = (nodes: Conjunction, keyword: string): number =>
   Math.min(...nodes.map(({ schema }) => (schema[keyword] as number | undefined) ?? Infinity));

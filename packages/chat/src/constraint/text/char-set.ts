@@ -49,7 +49,7 @@ export function has(set: CharSet, char: number): boolean {
   return low < set.length / 2 && set[2 * low]! <= char;
 }
 
-/** The characters for which `test` holds; asks it for each of them. */
+/** The characters that satisfy `test`, which is called for every character. */
 export function charsWhere(test: (char: string) => boolean): CharSet {
   const found: Range[] = [];
   for (const [from, to] of rangesOf(allChars)) {

@@ -1,4 +1,4 @@
-/** Formats of strings as regular expressions: a part of what each format allows, without its rarities. */
+/** Formats of strings as regular expressions, which only cover the common forms of each format. */
 
 const hex = '[0-9A-Fa-f]';
 const monthDay =
@@ -11,7 +11,7 @@ const octet = '(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])';
 const label = '[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*';
 const shortLabel = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?';
 const group = `${hex}{1,4}`;
-/** Eight groups, of which `::` replaces one or more once. */
+/** Eight groups; `::` may replace one or more of them once. */
 const ipv6 = [
   `(?:${group}:){7}${group}`,
   `(?:${group}:){1,7}:`,
@@ -21,7 +21,10 @@ const ipv6 = [
 ].join('|');
 const pathChar = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})";
 
-/** Other formats are annotations, as the specification has it, and restrict nothing. */
+/**
+ * Regular expressions by format. Other formats are annotations according to the specification, and
+ * restrict nothing.
+ */
 export const formats: Readonly<Record<string, string>> = {
   date: `^${date}$`,
   time: `^${time}$`,

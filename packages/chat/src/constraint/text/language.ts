@@ -1,8 +1,8 @@
 /**
- * Regular languages with intersection and complement, read character by character: the derivative of
- * a language is what may follow a character. Equal languages are mostly one object, so that the
- * derivatives of a language are few.
- * @see Brzozowski, Derivatives of Regular Expressions, 1964
+ * Regular languages with intersection and complement, read character by character. The derivative
+ * of a language by a character is the language of the rest after that character. Equal languages
+ * are mostly the same object, so that a language has few derivatives. @see Brzozowski, Derivatives
+ * of Regular Expressions, 1964
  */
 import {
   allChars,
@@ -18,12 +18,12 @@ export interface Language {
   readonly id: number;
   readonly kind: 'empty' | 'chars' | 'concat' | 'or' | 'and' | 'not' | 'repeat';
   readonly parts: readonly Language[];
-  /** The set of `chars`. */
+  /** Characters of `chars`. */
   readonly set: CharSet;
-  /** The bounds of `repeat`. */
+  /** Bounds of `repeat`. */
   readonly min: number;
   readonly max: number;
-  /** Holds the empty text. */
+  /** True if it contains the empty text. */
   readonly isNullable: boolean;
 }
 
@@ -34,19 +34,19 @@ export interface Transition {
   readonly next: Language;
 }
 
-/** Languages of one compilation. */
+/** All languages of one compilation. */
 export class Languages {
   readonly #known = new Map<string, Language>();
   readonly #transitions = new Map<number, readonly Transition[]>();
-  /** Derivatives by character, then by the number of a language. */
+  /** Derivatives by character, and then by the number of a language. */
   readonly #derivatives = new Map<number, Map<number, Language>>();
-  /** Called for each new language: it throws when there are too many. */
+  /** Called for each new language; throws when there are too many. */
   readonly #spend: () => void;
-  /** The empty language. */
+  /** The language without any text. */
   readonly none: Language;
-  /** The empty text only. */
+  /** The language with only the empty text. */
   readonly empty: Language;
-  /** Every text. */
+  /** The language of all texts. */
   readonly all: Language;
 
   constructor(spend: () => void) {
@@ -118,7 +118,10 @@ export class Languages {
     return this.#make('repeat', isNullable, { parts: [item], min, max });
   }
 
-  /** The characters that may come first, and what may follow them; characters lead nowhere in common. */
+  /**
+   * The possible first characters, with the language of what may follow. No character is in two
+   * transitions.
+   */
   transitions(language: Language): readonly Transition[] {
     const known = this.#transitions.get(language.id);
     if (known) return known;
@@ -134,7 +137,7 @@ export class Languages {
     return found;
   }
 
-  /** Up to `limit`: how many languages may remain after a beginning of a text. */
+  /** Number of languages that may remain after a beginning of a text, up to `limit`. */
   size(language: Language, limit: number): number {
     const seen = new Set([language]);
     for (const each of seen) {
@@ -175,7 +178,10 @@ export class Languages {
     return language;
   }
 
-  /** The parts of an intersection are read apart: their transitions are few and known. */
+  /**
+   * Transitions of a language. Those of an intersection are computed from the cached transitions of
+   * its parts.
+   */
   #steps(language: Language): readonly Transition[] {
     if (language.kind !== 'and') return [...this.#segments(language)];
     return language.parts
@@ -192,13 +198,13 @@ export class Languages {
       );
   }
 
-  /** Ranges of characters with one derivative each. */
+  /** Splits the characters into ranges with one derivative each. */
   *#segments(language: Language): Iterable<Transition> {
     const sets = [...firstSets(language, new Set())];
     const cuts = new Set(allChars.map((edge, i) => (i % 2 === 0 ? edge : edge + 1)));
     for (const set of sets) set.forEach((edge, i) => cuts.add(i % 2 === 0 ? edge : edge + 1));
     const edges = [...cuts].toSorted((a, b) => a - b);
-    /** Characters grouped by the sets that they are in. */
+    /** Derivatives by the sets that contain a character. */
     const derivatives = new Map<string, Language>();
     for (const [i, from] of edges.entries()) {
       const end = edges[i + 1];
@@ -234,7 +240,7 @@ export class Languages {
   }
 }
 
-/** Sets that decide what follows the first character. */
+/** Sets on which the derivative by the first character depends. */
 function firstSets(language: Language, found: Set<CharSet>): ReadonlySet<CharSet> {
   const { kind, parts, set } = language;
   if (kind === 'chars') found.add(set);

@@ -1,13 +1,16 @@
-/** Regular expressions of JavaScript as languages. */
+/** Converts regular expressions of JavaScript to languages. */
 import { RegExpParser, type AST } from '@eslint-community/regexpp';
 import { LRUCache } from 'lru-cache';
 import { charSet, charsWhere, complement, rangesOf, type CharSet } from './char-set.js';
 import type { Language, Languages } from './language.js';
 
-/** A construct that no regular language expresses, or that is not translated. */
+/** A construct that no regular language can express, or that is not supported. */
 export class PatternError extends Error {}
 
-/** The texts in which the expression matches somewhere. @throws PatternError */
+/**
+ * The texts in which the expression matches at any place.
+ * @throws PatternError
+ */
 export function patternLanguage(languages: Languages, source: string): Language {
   const { alternatives } = parsePattern(source);
   const reader = new PatternReader(languages);
@@ -17,7 +20,9 @@ export function patternLanguage(languages: Languages, source: string): Language 
   ]);
 }
 
-/** With the flag `u` as validators read it, or without where the expression is only valid so. */
+/**
+ * Parses with the flag `u`, as validators do, or without it if the expression is only valid then.
+ */
 function parsePattern(source: string): AST.Pattern {
   const parser = new RegExpParser();
   try {
@@ -31,7 +36,9 @@ function parsePattern(source: string): AST.Pattern {
   }
 }
 
-/** Reads an expression from its end, with the language of what follows. */
+/**
+ * Converts an expression from its end to its beginning, each time with the language of the rest.
+ */
 class PatternReader {
   readonly #languages: Languages;
 
@@ -40,8 +47,8 @@ class PatternReader {
   }
 
   /**
-   * @param isFirst nothing of the text is before it
-   * @param mayBeFirst perhaps nothing is before it
+   * @param isFirst true if no text precedes
+   * @param mayBeFirst true if possibly no text precedes
    */
   either(
     options: readonly AST.Alternative[],
@@ -138,7 +145,7 @@ const spaces: CharSet = charSet(
 );
 const lineBreaks: CharSet = [10, 10, 13, 13, 0x2028, 0x2029];
 
-/** Asking every character takes tens of milliseconds. */
+/** Cache of character properties: testing every character takes tens of milliseconds. */
 const properties = new LRUCache<string, CharSet>({ max: 64 });
 
 type CharacterElement = AST.Character | AST.CharacterSet | AST.CharacterClass;

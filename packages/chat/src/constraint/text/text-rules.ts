@@ -1,10 +1,10 @@
-/** A language as rules of a JSON string: its characters as UTF-8 or as escapes. */
+/** Converts a language to rules for a JSON string, whose characters are UTF-8 or escapes. */
 import { literal, type GrammarBuilder, type Sequence } from '../grammar/grammar.js';
 import { character, string } from '../grammar/json-value.js';
 import { charSet, complement, intersect, rangesOf, type CharSet, type Range } from './char-set.js';
 import type { Language, Languages } from './language.js';
 
-/** A JSON string whose value is in the language. */
+/** Rule for a JSON string whose value is in the language. */
 export function textRule(
   grammar: GrammarBuilder,
   languages: Languages,
@@ -44,7 +44,7 @@ const escaped: Readonly<Record<string, number>> = {
   t: 9,
 };
 
-/** Characters that a JSON string holds as they are. */
+/** Characters that a JSON string contains without an escape. */
 const plain = complement([0, 0x1f, 0x22, 0x22, 0x5c, 0x5c]);
 
 function charRule(grammar: GrammarBuilder, set: CharSet): number {
@@ -62,11 +62,11 @@ function charRule(grammar: GrammarBuilder, set: CharSet): number {
 
 const within = (set: CharSet, char: number): boolean => intersect(set, [char, char]).length > 0;
 
-/** How a number is written with digits of equal size. */
+/** Encoding of a number with digits of equal size. */
 interface Digits {
   readonly bits: number;
   readonly count: number;
-  /** Bytes of a digit. */
+  /** Possible bytes of a digit. */
   readonly bytes: (digit: number, isFirst: boolean) => readonly number[];
 }
 
@@ -91,7 +91,7 @@ const hexDigits: Digits = {
     [digit.toString(16), digit.toString(16).toUpperCase()].map((char) => char.charCodeAt(0)),
 };
 
-/** All numbers of the ranges; equal endings share a rule. */
+/** Rule for all numbers in the ranges; equal endings share a rule. */
 function digitRules(
   grammar: GrammarBuilder,
   ranges: readonly number[],
@@ -99,7 +99,7 @@ function digitRules(
   place = digits.count,
 ): readonly Sequence[] {
   const unit = 2 ** (digits.bits * (place - 1));
-  /** Rules by the ranges of the bytes that follow. */
+  /** First bytes by the ranges of the bytes that follow. */
   const byRest = new Map<string, { readonly rest: readonly number[]; bytes: number[] }>();
   for (const [digit, rest] of split(ranges, unit)) {
     const key = rest.join(' ');
@@ -116,7 +116,7 @@ function digitRules(
   });
 }
 
-/** For each first digit: the ranges of the rest. */
+/** For each first digit, the ranges of the rest. */
 function split(ranges: readonly number[], unit: number): ReadonlyMap<number, number[]> {
   const parts = new Map<number, number[]>();
   for (const [from, to] of rangesOf(ranges)) {

@@ -1,4 +1,4 @@
-/** Reads the little-endian numbers and strings at the start of a file, a window at a time. */
+/** Reads little-endian numbers and strings at the start of a file, through a window. */
 import { readSync } from 'node:fs';
 
 import { broken } from './failure.js';
@@ -11,9 +11,9 @@ export class Cursor {
   readonly #file: number;
   readonly #size: number;
   #window: Buffer = Buffer.alloc(0);
-  /** Place of the window in the file. */
+  /** Position of the window in the file. */
   #start = 0;
-  /** Bytes read. */
+  /** Number of bytes read so far. */
   position = 0;
 
   constructor(path: string, file: number, size: number) {
@@ -26,7 +26,9 @@ export class Cursor {
     return this.#path;
   }
 
-  /** @throws CheckpointError when `count` items of `bytes` each cannot lie in the rest of the file */
+  /**
+   * @throws CheckpointError when `count` items of `bytes` each do not fit into the rest of the file
+   */
   assertRoom(count: number, bytes: number): void {
     if (count * bytes > this.#size - this.position)
       throw broken(this.#path, `it ends before byte ${this.position + count * bytes}`);
@@ -48,7 +50,7 @@ export class Cursor {
     return this.#take(4).readFloatLE();
   }
 
-  /** A number that `read` takes from its `bytes` bytes. */
+  /** Reads a number of `bytes` bytes with `read`. */
   number(bytes: number, read: (buffer: Buffer) => number | bigint): number {
     return Number(read(this.#take(bytes)));
   }
@@ -57,7 +59,7 @@ export class Cursor {
     return utf8.decode(this.#take(this.u64()));
   }
 
-  /** Valid until the next call. */
+  /** The next bytes, valid until the next call. */
   #take(bytes: number): Buffer {
     this.assertRoom(1, bytes);
     if (this.position + bytes > this.#start + this.#window.length) this.#refill(bytes);
@@ -73,7 +75,10 @@ export class Cursor {
   }
 }
 
-/** Fills `into` from the file. @throws CheckpointError when the file is shorter */
+/**
+ * Fills `into` from the file.
+ * @throws CheckpointError when the file is too short
+ */
 export function readFully(path: string, file: number, position: number, into: Buffer): Buffer {
   for (let done = 0; done < into.length;) {
     const count = readSync(file, into, done, into.length - done, position + done);

@@ -10,18 +10,18 @@ export type Metadata = ReadonlyMap<string, GgufValue>;
 
 export interface TensorEntry {
   readonly name: string;
-  /** Row-major: the reverse of the order in the file. */
+  /** Row-major shape, which is the reverse of the order in the file. */
   readonly shape: readonly number[];
   /** Number of the format in ggml. */
   readonly type: number;
-  /** From the start of the data. */
+  /** Offset from the start of the data. */
   readonly offset: number;
 }
 
 export interface Header {
   readonly metadata: Metadata;
   readonly tensors: readonly TensorEntry[];
-  /** Place of the data in the file. */
+  /** Position of the data in the file. */
   readonly dataStart: number;
 }
 
@@ -82,7 +82,7 @@ function readTensor(cursor: Cursor): TensorEntry {
 const stringType = 8;
 const arrayType = 9;
 
-/** Readers of plain values by the numbers that the format gives them, with their bytes in the file. */
+/** Readers of plain values by the type numbers of the format, with their sizes in bytes. */
 const readers: Readonly<Record<number, { bytes: number; read: (cursor: Cursor) => GgufValue }>> = {
   0: { bytes: 1, read: (cursor) => cursor.u8() },
   1: { bytes: 1, read: (cursor) => cursor.number(1, (at) => at.readInt8()) },
@@ -113,7 +113,7 @@ function readerOf(cursor: Cursor, type: number) {
   return reader;
 }
 
-/** The shortest decimal that is the same float32, as people wrote it: 1e-5, not 9.99999974e-6. */
+/** The shortest decimal number with the same float32, such as 1e-5 instead of 9.99999974e-6. */
 function shortest(value: number): number {
   for (let digits = 6; digits < 9; digits++) {
     const decimal = Number(value.toPrecision(digits));

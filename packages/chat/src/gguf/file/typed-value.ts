@@ -1,6 +1,6 @@
-/** Values of metadata with the number type that they have in the file, and their bytes. */
+/** Metadata values with their number type in the file, and their encoding. */
 
-/** Number types by their name here, with their number in the format and how they are written. */
+/** Number types by name, with their number in the format and their encoders. */
 const scalars = {
   u32: { number: 4, bytes: 4, write: (to: Buffer, value: number) => to.writeUInt32LE(value) },
   i32: { number: 5, bytes: 4, write: (to: Buffer, value: number) => to.writeInt32LE(value) },
@@ -41,7 +41,7 @@ export const flag = (value: boolean): TypedValue => ({ type: 'bool', value });
 /** UTF-8 text. */
 export const text = (value: string): TypedValue => ({ type: 'string', value });
 
-/** The number of the type and the value, as they follow a key. */
+/** The number of the type and the value, in the layout after a key. */
 export function valueBytes(typed: TypedValue): Buffer {
   if ('type' in typed) return Buffer.concat([u32Bytes(numberOf(typed.type)), itemBytes(typed)]);
   const head = [
@@ -69,7 +69,7 @@ function scalarBytes(type: keyof typeof scalars, value: number | boolean): Buffe
 export const u32Bytes = (value: number): Buffer => scalarBytes('u32', value);
 export const u64Bytes = (value: number): Buffer => scalarBytes('u64', value);
 
-/** Length in bytes (8 bytes), then UTF-8. */
+/** Length in bytes (as 8 bytes), followed by UTF-8. */
 export function stringBytes(value: string): Buffer {
   return Buffer.concat([u64Bytes(Buffer.byteLength(value)), Buffer.from(value)]);
 }

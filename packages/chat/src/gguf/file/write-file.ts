@@ -10,32 +10,32 @@ import { stringBytes, u32Bytes, u64Bytes, valueBytes, type TypedValue } from './
 /** A tensor to write. */
 export interface TensorToWrite {
   readonly name: string;
-  /** Row-major. */
+  /** Row-major shape. */
   readonly shape: readonly number[];
   readonly type: EncodedType;
-  /** Its numbers in order, in parts of whole rows. Called once. */
+  /** Its numbers in order, in chunks of whole rows. Called once. */
   read(): AsyncIterable<Float32Array> | Iterable<Float32Array>;
 }
 
 export interface GgufContent {
-  /** Metadata in the order of the file. */
+  /** Metadata in the order in which it is written. */
   readonly keys: readonly (readonly [key: string, value: TypedValue])[];
   readonly tensors: readonly TensorToWrite[];
 }
 
 const version = 3;
-/** Default of `general.alignment`, so that the key is not written. */
+/** Default of `general.alignment`, which need not be written. */
 const alignment = 32;
-/** Numbers encoded at once; a multiple of every block length. */
+/** Count of numbers that are encoded at once; a multiple of every block length. */
 const chunkNumbers = 1 << 18;
 
 /**
- * Writes version 3 of the format, little-endian, to a temporary file beside `path` that is renamed when
- * all is on disk.
+ * Writes version 3 of the format, little-endian, to a temporary file beside `path` that is renamed
+ * once it is on disk.
  * @returns the size of the file in bytes
- * @throws CheckpointError when a tensor has other numbers than its shape says, holds a number that its
- *   type cannot store, has rows that are not made of whole blocks, or when the file cannot be written
- * @see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+ * @throws CheckpointError when a tensor's numbers do not match its shape, a number is too large for
+ * its type, rows do not consist of whole blocks, or the file cannot be written @see
+ * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
  */
 export async function writeGguf(path: string, content: GgufContent): Promise<number> {
   const placed = place(path, content.tensors);
@@ -57,7 +57,7 @@ const unwritable = (path: string, cause: unknown): CheckpointError =>
     { code: 'GGUF_UNWRITABLE', cause },
   );
 
-/** A tensor with its place from the start of the data. */
+/** A tensor with its offset from the start of the data. */
 interface Placed {
   readonly tensor: TensorToWrite;
   readonly encoder: Encoder;
@@ -152,7 +152,9 @@ function encode(encoder: Encoder, values: Float32Array): Buffer {
   return bytes;
 }
 
-/** Largest number that a format rounds to a finite one; the others hold every float32. */
+/**
+ * Largest number that a format rounds to a finite one; other formats can represent every float32.
+ */
 const largest: Partial<Record<EncodedType, number>> = { F16: 65_519 };
 
 function assertStorable(path: string, tensor: TensorToWrite, part: Float32Array): void {

@@ -1,10 +1,10 @@
-/** The `config.json` that transformers writes for the model of a GGUF file. */
+/** Makes the `config.json` that transformers would write for the model of a GGUF file. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf, type Keys } from './keys.js';
 import { ropeScaling } from './rope.js';
 
-/** Architectures that are read, by their GGUF name, which is `model_type` of Hugging Face as well. */
+/** Supported architectures by their GGUF name, which is also Hugging Face's `model_type`. */
 export const ggufArchitectures = {
   llama: 'LlamaForCausalLM',
   qwen2: 'Qwen2ForCausalLM',
@@ -13,7 +13,7 @@ export const ggufArchitectures = {
 
 export type GgufArchitecture = keyof typeof ggufArchitectures;
 
-/** @throws CheckpointError that names an architecture that is not read */
+/** @throws CheckpointError that names an unsupported architecture */
 export function architectureOf({ path, metadata }: GgufFile): GgufArchitecture {
   const name = metadata.get('general.architecture');
   const known = Object.keys(ggufArchitectures).find((key) => key === name);
@@ -65,7 +65,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   };
 }
 
-/** The rows of the embeddings, which may be more than there are tokens. */
+/** Number of embedding rows, which may exceed the number of tokens. */
 function vocabularySize(file: GgufFile): number {
   const rows = file.tensors.get('token_embd.weight')?.shape[0];
   if (rows === undefined)

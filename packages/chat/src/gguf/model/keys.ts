@@ -4,10 +4,10 @@ import type { GgufFile } from '../file/gguf-file.js';
 import type { GgufValue } from '../file/header.js';
 
 export interface Keys {
-  /** Prefix of the architecture: `llama.` and the name. */
+  /** Adds the prefix of the architecture to a name, such as `llama.`. */
   readonly own: (name: string) => string;
   number(key: string): number | undefined;
-  /** @throws CheckpointError when it is missing */
+  /** @throws CheckpointError when the key is missing */
   need(key: string): number;
   text(key: string): string | undefined;
   flag(key: string): boolean | undefined;

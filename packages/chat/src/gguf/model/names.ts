@@ -1,4 +1,4 @@
-/** Names of tensors: GGUF's by those of Hugging Face, without the layer and the kind. */
+/** Names of tensors: GGUF names by Hugging Face names, without the layer and the kind. */
 
 export const wholeModel: Readonly<Record<string, string>> = {
   'model.embed_tokens': 'token_embd',
@@ -6,7 +6,7 @@ export const wholeModel: Readonly<Record<string, string>> = {
   lm_head: 'output',
 };
 
-/** Parts of a layer by their Hugging Face name. */
+/** GGUF names of a layer's parts by their Hugging Face names. */
 type Parts = Readonly<Record<string, string>>;
 
 const attention: Parts = {
@@ -25,7 +25,9 @@ const feedForward: Parts = {
   'mlp.down_proj': 'ffn_down',
 };
 
-/** One matrix makes queries, keys and values, and one makes gate and up. */
+/**
+ * Parts for models in which one matrix makes queries, keys and values, and one makes gate and up.
+ */
 const fused: Parts = {
   'self_attn.qkv_proj': 'attn_qkv',
   'self_attn.o_proj': 'attn_output',
@@ -33,7 +35,7 @@ const fused: Parts = {
   'mlp.down_proj': 'ffn_down',
 };
 
-/** Norms by where they are: x + f(norm(x)), x + norm(f(x)), or x + norm(f(norm(x))). */
+/** Norms by their position: x + f(norm(x)), x + norm(f(x)), or x + norm(f(norm(x))). */
 const before: Parts = { input_layernorm: 'attn_norm', post_attention_layernorm: 'ffn_norm' };
 const after: Parts = {
   post_attention_layernorm: 'post_attention_norm',
@@ -45,7 +47,7 @@ const around: Parts = {
   pre_feedforward_layernorm: 'ffn_norm',
 };
 
-/** All parts of a layer whose norms come before each block, and whose projections are apart. */
+/** All parts of a layer with norms before each block and separate projections. */
 export const plainLayer: Parts = { ...before, ...attention, ...queryKeyNorms, ...feedForward };
 
 /** The parts of a layer by architecture, without the experts of `qwen3moe`. */
@@ -61,10 +63,10 @@ export const layerParts = {
   gemma3: { ...around, ...attention, ...queryKeyNorms, ...feedForward },
 } as const satisfies Readonly<Record<string, Parts>>;
 
-/** A Hugging Face name in its parts. */
+/** A Hugging Face name, split into its components. */
 export interface ParsedName {
   readonly layer?: number;
-  /** `self_attn.q_proj` */
+  /** Name without the layer, such as `self_attn.q_proj`. */
   readonly part: string;
   readonly kind: 'weight' | 'bias';
 }

@@ -1,9 +1,12 @@
-/** How the rotary frequencies of a GGUF file are scaled, in the words of `rope_scaling`. */
+/** Converts the scaling of rotary frequencies in a GGUF file to `rope_scaling`. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import type { Keys } from './keys.js';
 
-/** Divisors of the rotary frequencies, which the converter of llama.cpp computes for Llama 3.1 and later. */
+/**
+ * Tensor of divisors of the rotary frequencies, which llama.cpp's converter computes for Llama 3.1
+ * and later.
+ */
 export const ropeFactorsName = 'rope_freqs.weight';
 
 interface Rotary {
@@ -28,7 +31,7 @@ export function ropeScaling(
   };
 }
 
-/** Llama 3.1 and 3.2 differ in the factor alone, which is the greatest divisor. */
+/** Common settings of Llama 3.1 and 3.2, which only differ in the factor, the largest divisor. */
 const llama3 = { rope_type: 'llama3', low_freq_factor: 1, high_freq_factor: 4 } as const;
 const llama3Context = 8192;
 
@@ -52,14 +55,14 @@ function llama3Scaling(
   );
 }
 
-/** Sizes and bounds that the divisors depend on. */
+/** Sizes and bounds that determine the divisors. */
 export interface Llama3Rope extends Rotary {
   readonly factor: number;
-  /** Turns over the context below which a frequency is divided by the factor. */
+  /** Turns over the context below which a frequency is divided by the full factor. */
   readonly low: number;
-  /** Turns over the context from which a frequency is kept. */
+  /** Turns over the context above which a frequency is kept. */
   readonly high: number;
-  /** Positions of the model before it was scaled. */
+  /** Number of positions of the model before scaling. */
   readonly context: number;
 }
 

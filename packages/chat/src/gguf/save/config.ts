@@ -1,13 +1,16 @@
-/** What is written of a config.json, checked: sizes, and the traits that have no key in GGUF. */
+/**
+ * Reads and checks the parts of a config.json that are written: sizes, and traits that have no key
+ * in GGUF.
+ */
 import { refused } from '../file/failure.js';
 import { savedFamilies, type SavedFamily } from './families.js';
 
-/** Place of the keys, for messages. */
+/** Name of the file with the keys, for messages. */
 const configFile = 'config.json';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A config.json with the defaults of its family. */
+/** A config.json with its family's defaults filled in. */
 export interface SavedConfig {
   readonly family: SavedFamily;
   readonly json: Json;
@@ -17,12 +20,12 @@ export interface SavedConfig {
   readonly headDim: number;
   readonly hiddenSize: number;
   readonly vocabularySize: number;
-  /** Longest sequence. */
+  /** Longest sequence of the model. */
   readonly context: number;
   readonly tied: boolean;
 }
 
-/** @throws CheckpointError that names the first key that llama.cpp would not follow */
+/** @throws CheckpointError that names the first key that llama.cpp would not respect */
 export function readSavedConfig(config: Json): SavedConfig {
   const name = config['model_type'];
   const family =
@@ -55,7 +58,7 @@ export function readSavedConfig(config: Json): SavedConfig {
   return saved;
 }
 
-/** Null is a value: no window, no cap. */
+/** Fills in defaults. Null counts as a value: no window, no cap. */
 const withDefaults = ({ defaults }: SavedFamily, config: Json): Json => ({
   ...defaults,
   ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
@@ -76,7 +79,7 @@ const fixes = {
 const refuse = (key: string, value: unknown, expected: string, fix: string) =>
   refused({ file: configFile, key, value, expected, fix });
 
-/** Says that llama.cpp has no key for a value, or ignores it. */
+/** Error for a value for which llama.cpp has no key, or which it ignores. */
 export const notFollowed = (key: string, value: unknown, expected: string) =>
   refuse(key, value, expected, fixes.same);
 
@@ -143,7 +146,7 @@ function assertPeriod(json: Json, layers: number): void {
     throw notFollowed('layer_types', types, 'full_attention at every n-th layer and only there');
 }
 
-/** Every n-th layer sees all positions. */
+/** The n for which every n-th layer sees all positions. */
 export function windowPeriod(json: Json): number {
   const types = json['layer_types'];
   const first = Array.isArray(types) ? types.indexOf('full_attention') : -1;
@@ -168,7 +171,7 @@ function attention({ family, json, headDim, heads, hiddenSize, layers }: SavedCo
     throw notFollowed('use_bidirectional_attention', true, 'false');
 }
 
-/** Layers of SmolLM3 without rotary embeddings: every fourth, which llama.cpp takes for granted. */
+/** Checks that every fourth layer of SmolLM3 has no rotary embeddings, which llama.cpp assumes. */
 function rotation({ family, json, layers }: SavedConfig): void {
   if (family.architecture !== 'smollm3') return;
   const listed = json['no_rope_layers'];
@@ -196,6 +199,6 @@ function experts({ family, json, layers }: SavedConfig): void {
     throw notFollowed('norm_topk_prob', json['norm_topk_prob'] ?? false, 'true');
 }
 
-/** transformers 5 writes the second name. */
+/** Number of experts; transformers 5 writes the key `num_local_experts`. */
 export const expertCount = (json: Json): number =>
   positive(json, json['num_local_experts'] == null ? 'num_experts' : 'num_local_experts');

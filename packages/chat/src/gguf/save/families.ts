@@ -1,29 +1,41 @@
-/** How the models of each family are written: llama.cpp's architecture, and what it takes for granted. */
+/**
+ * Rules for writing the models of each family: llama.cpp's architecture, and its assumptions about
+ * it.
+ */
 import type { layerParts } from '../model/names.js';
 
 export interface SavedFamily {
-  /** `general.architecture` */
+  /** Value of `general.architecture`. */
   readonly architecture: keyof typeof layerParts;
   /** Values that transformers assumes for keys that config.json lacks. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** Activation that llama.cpp computes, by its names in config.json. @default silu */
+  /** Names in config.json of the activation that llama.cpp computes. @default silu */
   readonly activations?: readonly string[];
-  /** Rows of queries and keys are reordered: llama.cpp rotates neighbours. @default false */
+  /**
+   * True if rows of queries and keys must be reordered, because llama.cpp rotates neighbouring
+   * rows. @default false
+   */
   readonly reordered?: true;
-  /** Added to the weights of norms, which llama.cpp uses without it. @default 0 */
+  /**
+   * Offset that is added to the weights of norms before writing, because llama.cpp does not add it.
+   * @default 0
+   */
   readonly normOffset?: number;
-  /** Values of `rope_type` that llama.cpp computes for this architecture. */
+  /** Values of `rope_type` that llama.cpp supports for this architecture. */
   readonly ropeTypes: readonly RopeType[];
-  /** Biases of all four projections of attention are read; else those of q, k and v at most. */
+  /**
+   * True if llama.cpp reads biases of all four attention projections; otherwise it reads at most
+   * those of q, k and v.
+   */
   readonly outputBias?: true;
   readonly mlpBias?: true;
-  /** Windows are read; else a window must hold the whole context. */
+  /** Present if llama.cpp supports windows; otherwise a window must cover the whole context. */
   readonly windows?: { readonly period: number };
-  /** The hidden size must be the width of all heads. */
+  /** True if the hidden size must equal the total width of the heads. */
   readonly squareAttention?: true;
-  /** There must be an `output.weight`, also if the head is tied. */
+  /** True if `output.weight` must exist even if the head is tied. */
   readonly ownHead?: true;
-  /** Number of layers of the one model whose attention is scaled by hidden size / heads. */
+  /** Number of layers of the only model whose attention is scaled by hidden size / heads. */
   readonly layersOf27B?: number;
 }
 
@@ -33,7 +45,7 @@ const silu = ['silu', 'swish'] as const;
 const tanhGelu = ['gelu_pytorch_tanh', 'gelu_new'] as const;
 const scaled = ['default', 'linear', 'yarn'] as const;
 
-/** Common to all families. */
+/** Defaults that all families share. */
 const assumed = { rms_norm_eps: 1e-6, rope_theta: 10_000, max_position_embeddings: 2_048 } as const;
 const qwen = { ...assumed, max_position_embeddings: 32_768, max_window_layers: 28 } as const;
 const gemma = {
@@ -46,7 +58,7 @@ const gemma = {
   tie_word_embeddings: true,
 } as const;
 
-/** Keyed by `model_type` of config.json. */
+/** Families by `model_type` of config.json. */
 export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
   llama: {
     architecture: 'llama',

@@ -1,4 +1,7 @@
-/** Metadata of a model: what the file is, and the sizes that llama.cpp builds its graph from. */
+/**
+ * Metadata of a model: a description of the file, and the sizes from which llama.cpp builds its
+ * graph.
+ */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
 import { expertCount, positive, windowPeriod, type SavedConfig } from './config.js';
 import type { SavedRope } from './rope.js';
@@ -10,14 +13,14 @@ type Key = readonly [string, TypedValue];
 export interface BaseModel {
   readonly name: string;
   readonly organization?: string;
-  /** Address of its page. */
+  /** URL of its page. */
   readonly url?: string;
 }
 
-/** Texts that programs show about a file. */
+/** Texts that programs show for a file. */
 export interface ModelCard {
   readonly name?: string;
-  /** SPDX identifier: `apache-2.0`. */
+  /** SPDX identifier, such as `apache-2.0`. */
   readonly license?: string;
   readonly baseModel?: BaseModel;
 }
@@ -47,7 +50,7 @@ export function generalKeys(
 const optional = (key: string, value: string | undefined): readonly Key[] =>
   value === undefined ? [] : [[key, text(value)]];
 
-/** @param numbers of the whole model */
+/** @param numbers count of all numbers of the model */
 export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] {
   return [
     ['general.size_label', text(sizeLabel(numbers))],
@@ -56,7 +59,7 @@ export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] 
   ];
 }
 
-/** `135M`, `1.5B`: two digits at least. */
+/** Size such as `135M` or `1.5B`, with at least two digits. */
 function sizeLabel(numbers: number): string {
   const units = [
     [1e12, 'T'],
@@ -96,7 +99,10 @@ const expertKeys = ({ json }: SavedConfig): readonly Key[] => [
   ['expert_feed_forward_length', u32(positive(json, 'moe_intermediate_size'))],
 ];
 
-/** A window that holds the whole context is none, but has to be written where llama.cpp assumes one. */
+/**
+ * Keys of Gemma's window. A window that covers the whole context has no effect, but must be written
+ * because llama.cpp assumes one.
+ */
 function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
   const window = json['sliding_window'];
   const cap = (key: string, name: string): readonly Key[] =>

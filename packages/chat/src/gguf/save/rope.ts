@@ -1,13 +1,16 @@
-/** Rotary embeddings of a config.json as keys of GGUF, and the divisors of Llama 3 as a tensor. */
+/**
+ * Converts the rotary embeddings of a config.json to GGUF keys, and to the tensor of divisors for
+ * Llama 3.
+ */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
 import { llama3Divisors } from '../model/rope.js';
 import { notFollowed, type Json, type SavedConfig } from './config.js';
 import type { RopeType } from './families.js';
 
 export interface SavedRope {
-  /** Keys without the prefix of the architecture. */
+  /** Keys without the architecture's prefix. */
   readonly keys: readonly (readonly [string, TypedValue])[];
-  /** Divisors of the frequencies of half a head. */
+  /** Divisors of the frequencies, one for each pair of dimensions of a head. */
   readonly divisors?: Float32Array;
 }
 
@@ -15,7 +18,7 @@ const key = (name: string): string => `rope_scaling/rope_parameters.${name}`;
 const object = (value: unknown): Json | undefined =>
   typeof value === 'object' && value !== null ? (value as Json) : undefined;
 
-/** @throws CheckpointError that names a scaling that llama.cpp does not compute for the family */
+/** @throws CheckpointError that names a scaling that llama.cpp does not support for the family */
 export function savedRope(config: SavedConfig): SavedRope {
   const { json, headDim, family } = config;
   const { full, sliding } = byLayerType(json);
@@ -63,7 +66,7 @@ function gemma3(
   };
 }
 
-/** In the spelling of transformers 4 or 5. */
+/** Settings by the type of a layer, from the format of transformers 4 or 5. */
 function byLayerType(json: Json): { readonly full: Json; readonly sliding: Json } {
   const found = object(json['rope_parameters']);
   if (!found || !('full_attention' in found))
@@ -119,8 +122,8 @@ function scaling(type: RopeType, rope: Json, config: SavedConfig): SavedRope['ke
 }
 
 /**
- * llama.cpp multiplies by 0.1 ln(factor) + 1; the key is what is left to multiply by.
- * @see Peng et al., arXiv:2309.00071, equation 22; with `mscale`, as DeepSeek-V2 has it
+ * Key for the remaining attention factor, because llama.cpp already multiplies by 0.1 ln(factor) +
+ * 1. @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2
  */
 function attentionFactor(rope: Json, factor: number): SavedRope['keys'] {
   const scale = (by: number): number => (factor <= 1 ? 1 : 0.1 * by * Math.log(factor) + 1);

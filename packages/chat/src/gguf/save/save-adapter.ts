@@ -1,4 +1,4 @@
-/** Writes a LoRA adapter in the layout of PEFT as GGUF, for use beside the GGUF file of its model. */
+/** Writes a LoRA adapter in PEFT's layout as GGUF, to be used with the GGUF file of its model. */
 import { refused } from '../file/failure.js';
 import { f32, text } from '../file/typed-value.js';
 import { writeGguf, type TensorToWrite } from '../file/write-file.js';
@@ -11,11 +11,11 @@ import { fileName, neighbours, partOf } from './tensors.js';
 export interface SaveGgufAdapterOptions extends ModelCard {
   /** Parsed `adapter_config.json`. */
   readonly adapter: Json;
-  /** Parsed `config.json` of the model that the adapter belongs to. */
+  /** Parsed `config.json` of the model to which the adapter belongs. */
   readonly config: Json;
-  /** Tensors of `adapter_model.safetensors` under their names. */
+  /** Tensors of `adapter_model.safetensors` by their names. */
   readonly weights: WeightSource;
-  /** Path of the file; it is replaced. */
+  /** Path of the file, which is replaced if it exists. */
   readonly target: string;
   /** @default "F32" */
   readonly type?: 'F32' | 'F16' | 'BF16';
@@ -52,7 +52,7 @@ export async function saveGgufAdapter(options: SaveGgufAdapterOptions): Promise<
   return { bytes, tensors: counts(tensors), notes: [] };
 }
 
-/** Keys that change the meaning of the matrices, with the values that are understood. */
+/** Keys that change the meaning of the matrices, with the supported values. */
 const understood: Readonly<Record<string, readonly unknown[]>> = {
   peft_type: ['LORA'],
   bias: ['none', undefined],
@@ -61,7 +61,7 @@ const understood: Readonly<Record<string, readonly unknown[]>> = {
   use_qalora: [false, undefined, null],
   lora_bias: [false, undefined, null],
 };
-/** Likewise: they name layers that are different, and must name none. */
+/** Keys that name layers with exceptions; they must be empty. */
 const exceptions = [
   'rank_pattern',
   'alpha_pattern',
@@ -89,7 +89,10 @@ function assertUnderstood(adapter: Json): void {
   }
 }
 
-/** llama.cpp scales by alpha / rank; rank-stabilised adapters by alpha / sqrt(rank). */
+/**
+ * The alpha to write: llama.cpp scales by alpha / rank, but rank-stabilised adapters use alpha /
+ * sqrt(rank).
+ */
 function alphaOf(adapter: Json): number {
   const number = (key: string): number => {
     const value = adapter[key];
@@ -124,7 +127,10 @@ function matrix(
   };
 }
 
-/** Matrices that llama.cpp multiplies by a row of activations; not embeddings, norms and routers. */
+/**
+ * The part of a layer to which a matrix belongs; undefined for embeddings, norms and routers, for
+ * which llama.cpp supports no adapters.
+ */
 function adaptedPart(config: SavedConfig, parsed: ParsedName): string | undefined {
   const part = partOf(config, parsed);
   if (part === undefined || part.endsWith('norm') || part === 'token_embd') return undefined;

@@ -1,4 +1,4 @@
-/** Writes a Hugging Face model as one GGUF file, which llama.cpp, Ollama and LM Studio open. */
+/** Writes a Hugging Face model as one GGUF file, which llama.cpp, Ollama and LM Studio can open. */
 import { writeGguf, type TensorToWrite } from '../file/write-file.js';
 import { ropeFactorsName } from '../model/rope.js';
 import type { EncodedType } from '../quantization/encoders.js';
@@ -11,32 +11,37 @@ import { neighbours, planTensors, type PlannedTensor, type Shapes } from './tens
 import { assertTokens } from './tokens.js';
 import { chooseType, type GgufFileType } from './types.js';
 
-/** Weights of a model or an adapter, read one tensor at a time; `openWeights` of engine-onnx is one. */
+/**
+ * Weights of a model or an adapter, read one tensor at a time; engine-onnx's `openWeights` returns
+ * one.
+ */
 export interface WeightSource {
-  /** Row-major shapes by Hugging Face's names. */
+  /** Row-major shapes by Hugging Face names. */
   readonly tensors: Shapes;
-  /** Numbers of a tensor, row-major. */
+  /** Reads the numbers of a tensor in row-major order. */
   read(name: string): Promise<Float32Array>;
 }
 
 export interface SaveGgufModelOptions extends ModelCard {
   /** Parsed `config.json`. */
   readonly config: Json;
-  /** Contents of the tokenizer files: `readTokenizerFiles` of `@trinity-rft/chat`. */
+  /**
+   * Contents of the tokenizer files, as `readTokenizerFiles` of `@trinity-rft/chat` returns them.
+   */
   readonly tokenizer: TokenizerSource;
   readonly weights: WeightSource;
-  /** Path of the file; it is replaced. */
+  /** Path of the file, which is replaced if it exists. */
   readonly target: string;
   /** Format of the matrices. @default "Q8_0" */
   readonly type?: GgufFileType;
 }
 
 export interface SavedGguf {
-  /** Size of the file. */
+  /** Size of the file in bytes. */
   readonly bytes: number;
-  /** Numbers of tensors by format. */
+  /** Count of numbers of tensors by format. */
   readonly tensors: Readonly<Partial<Record<EncodedType, number>>>;
-  /** Sentences for the user: tensors in another format, texts that may get other ids. */
+  /** Sentences for the user: tensors in another format, texts that may be tokenized differently. */
   readonly notes: readonly string[];
 }
 

@@ -1,30 +1,30 @@
-/** The tensors of a GGUF file, and which tensors of the model each is made of. */
+/** Plans the tensors of a GGUF file, and the model's tensors from which each is made. */
 import { refused } from '../file/failure.js';
 import { layerParts, parseName, wholeModel, type ParsedName } from '../model/names.js';
 import { expertCount, type SavedConfig } from './config.js';
 
-/** A tensor of the file before it has a type. */
+/** A tensor of the file, before its type is chosen. */
 export interface PlannedTensor {
   readonly name: string;
-  /** Row-major. */
+  /** Row-major shape. */
   readonly shape: readonly number[];
-  /** Hugging Face names; the experts of a layer are one tensor. */
+  /** Hugging Face names of the sources; the experts of a layer become one tensor. */
   readonly sources: readonly string[];
   readonly layer?: number;
-  /** Heads whose rows are reordered. @default none */
+  /** Number of heads, if their rows are reordered. @default rows are not reordered */
   readonly heads?: number;
-  /** Added to every number. @default 0 */
+  /** Offset that is added to every number. @default 0 */
   readonly offset?: number;
 }
 
 export type Shapes = ReadonlyMap<string, { readonly shape: readonly number[] }>;
 
-/** Weights of a folder, for messages. */
+/** Name of the weights in messages. */
 const weightsFile = 'the weights';
 
 /**
- * @throws CheckpointError that names a tensor that llama.cpp has no place for, that is missing, or that
- *   has another shape than config.json says
+ * @throws CheckpointError that names a tensor that llama.cpp does not support, that is missing, or
+ * whose shape does not match config.json
  */
 export function planTensors(config: SavedConfig, shapes: Shapes): readonly PlannedTensor[] {
   const stacks = expertStacks(config).map((stack) => stacked(config, stack, shapes));
@@ -37,7 +37,7 @@ export function planTensors(config: SavedConfig, shapes: Shapes): readonly Plann
   return planned;
 }
 
-/** Numbers that a checkpoint may hold although no model reads them. */
+/** True for a tensor that a checkpoint may contain although no model uses it. */
 const isSurplus = ({ tied }: SavedConfig, name: string): boolean =>
   (tied && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
 
@@ -82,7 +82,7 @@ const noPlace = ({ json }: SavedConfig, name: string, shape: readonly number[]) 
 
 type Stack = Omit<PlannedTensor, 'shape'>;
 
-/** Tensors that the experts of a layer make together. */
+/** Tensors that combine the experts of a layer. */
 function expertStacks({ family, json, layers }: SavedConfig): readonly Stack[] {
   if (family.architecture !== 'qwen3moe') return [];
   const count = expertCount(json);
@@ -99,7 +99,7 @@ function expertStacks({ family, json, layers }: SavedConfig): readonly Stack[] {
   ).flat();
 }
 
-/** @throws CheckpointError when an expert is missing, or has another shape than the others */
+/** @throws CheckpointError when an expert is missing, or its shape differs from the others */
 function stacked(config: SavedConfig, stack: Stack, shapes: Shapes): PlannedTensor {
   const found = stack.sources.map((name) => ({ name, shape: shapes.get(name)?.shape }));
   const missing = found.find(({ shape }) => shape === undefined);
@@ -119,7 +119,7 @@ const absent = (name: string) =>
     fix: 'Copy the folder of the model again, or merge the adapter first (`trinity convert`).',
   });
 
-/** Where llama.cpp asks for a head although it is tied. */
+/** Adds a head if llama.cpp requires one although it is tied. */
 function headCopy(
   config: SavedConfig,
   planned: readonly PlannedTensor[],
@@ -145,7 +145,7 @@ function assertComplete(config: SavedConfig, planned: readonly PlannedTensor[]):
     });
 }
 
-/** Weights that a model of the family always has. */
+/** Names of weights that every model of the family has. */
 function expectedNames({ family, layers, tied }: SavedConfig): readonly string[] {
   const parts: readonly string[] = Object.values(layerParts[family.architecture]);
   const experts = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'];
@@ -161,8 +161,8 @@ function expectedNames({ family, layers, tied }: SavedConfig): readonly string[]
 }
 
 /**
- * llama.cpp rotates neighbouring rows of a head, (0, 1), (2, 3) ...; Hugging Face rotates row i of the
- * first half with row i of the second.
+ * Reorders rows: llama.cpp rotates neighbouring rows of a head, (0, 1), (2, 3) ...; Hugging Face
+ * rotates row i of the first half with row i of the second half.
  */
 export function neighbours(from: Float32Array, heads: number, rows: number): Float32Array {
   const width = from.length / rows;

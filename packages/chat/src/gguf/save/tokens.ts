@@ -1,11 +1,14 @@
-/** Tokens that llama.cpp looks up by their text when it opens a model. */
+/** Checks tokens that llama.cpp looks up by their text when it opens a model. */
 import { refused } from '../file/failure.js';
 import { addedEntries, vocabularyEntries, type TokenizerSource } from '../tokenizer/source.js';
 import type { SavedConfig } from './config.js';
 
 const phi3Tokens = ['</s>', '<unk>', '<s>', '<|endoftext|>'] as const;
 
-/** llama.cpp takes a model for Phi-3 by its architecture or its name, and then needs these tokens. */
+/**
+ * Checks the tokens of Phi-3: llama.cpp recognises it by architecture or name, and then needs these
+ * tokens.
+ */
 export function assertTokens(
   { family }: SavedConfig,
   { tokenizer, name = '' }: { readonly tokenizer: TokenizerSource; readonly name?: string },

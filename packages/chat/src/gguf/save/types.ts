@@ -1,13 +1,13 @@
-/** The format of each tensor. */
+/** Chooses the format of each tensor. */
 import { encoderOf, type EncodedType } from '../quantization/encoders.js';
 import type { PlannedTensor } from './tensors.js';
 
-/** Formats of a whole file, with the number that `general.file_type` has for them. */
+/** Formats of a whole file, with their numbers in `general.file_type`. */
 const fileTypes = { F32: 0, F16: 1, Q8_0: 7, Q4_K_M: 15, Q6_K: 18, BF16: 32 } as const;
 
 /**
- * Formats of a file: plain numbers of 32 or 16 bits, or blocks of about 8, 6 or 4 bits a weight. `Q4_K_M`
- * gives the most sensitive tensors 6 bits.
+ * Formats of a file: plain numbers of 32 or 16 bits, or blocks of about 8, 6 or 4 bits per weight.
+ * `Q4_K_M` uses 6 bits for the most sensitive tensors.
  */
 export type GgufFileType = keyof typeof fileTypes;
 
@@ -17,17 +17,20 @@ export const fileTypeNumber = (type: GgufFileType): number => fileTypes[type];
 
 export interface ChosenType {
   readonly type: EncodedType;
-  /** Format that the tensor would have if its rows were made of whole blocks. */
+  /** Format that the tensor would have if its rows consisted of whole blocks. */
   readonly instead?: EncodedType;
 }
 
-/** Vectors, norms and routers keep all their bits: they are small, and llama.cpp asks for them. */
+/**
+ * True for vectors, norms and routers, which keep full precision: they are small, and llama.cpp
+ * requires it.
+ */
 const isPlain = ({ name, shape }: PlannedTensor): boolean =>
   shape.length < 2 || name.includes('_norm.') || name.includes('ffn_gate_inp');
 
 /**
- * @param layers of the model
- * @param tied the head is the embedding matrix
+ * @param layers number of layers of the model
+ * @param tied true if the head is the embedding matrix
  */
 export function chooseType(
   tensor: PlannedTensor,
@@ -42,7 +45,10 @@ export function chooseType(
   return { type: fits('Q8_0') ? 'Q8_0' : 'F16', instead: type };
 }
 
-/** @see llama-quant.cpp, `llama_tensor_get_type` for Q4_K_M; where it has 5 bits, 6 are taken */
+/**
+ * Format of a tensor in Q4_K_M; uses 6 bits where llama.cpp uses 5. @see llama-quant.cpp,
+ * `llama_tensor_get_type`
+ */
 function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean): EncodedType {
   const isHead = name === 'output.weight' || (tied && name === 'token_embd.weight');
   if (isHead || name.includes('attn_qkv')) return 'Q6_K';
@@ -50,7 +56,7 @@ function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean
   return sensitive && hasMoreBits(layer, layers) ? 'Q6_K' : 'Q4_K';
 }
 
-/** The first and the last eighth of the layers, and every third of the others. */
+/** True for the first and the last eighth of the layers, and every third of the others. */
 function hasMoreBits(layer: number, layers: number): boolean {
   const eighth = Math.floor(layers / 8);
   return layer < eighth || layer >= Math.floor((7 * layers) / 8) || (layer - eighth) % 3 === 2;

@@ -1,11 +1,14 @@
-/** `tokenizer.json` of GGUF's tokenizer model `gpt2`: pairs of bytes are merged in a stored order. */
+/**
+ * Makes `tokenizer.json` for GGUF's tokenizer model `gpt2`, which merges pairs of bytes in a stored
+ * order.
+ */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf } from '../model/keys.js';
 import { preTokenizers } from './pre-tokenizers.js';
 import { tokensOf } from './tokens.js';
 
-/** @throws CheckpointError that names a way of splitting text that is not known */
+/** @throws CheckpointError that names an unknown way of splitting text */
 export function bytePairTokenizer(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
   const name = keys.text('tokenizer.ggml.pre') ?? 'missing';

@@ -1,15 +1,15 @@
 /**
- * How text is split before pairs are merged, by the name in `tokenizer.ggml.pre`: the `pre_tokenizer`
- * and `normalizer` of the original tokenizer.json.
- * @see llama.cpp, `llm_tokenizer_bpe`
+ * Rules for splitting text before pairs are merged, by the name in `tokenizer.ggml.pre`: the
+ * `pre_tokenizer` and `normalizer` of the original tokenizer.json. @see llama.cpp,
+ * `llm_tokenizer_bpe`
  */
 
 export interface PreTokenizer {
   readonly normalizer: unknown;
   readonly preTokenizer: unknown;
-  /** A word that is a token is not split into smaller ones. */
+  /** True if a word that is itself a token is not split further. */
   readonly ignoreMerges: boolean;
-  /** llama.cpp splits words with capitals outside ASCII in another way. @default false */
+  /** True if llama.cpp splits words with capitals outside ASCII differently. @default false */
   readonly asciiCapitals?: true;
 }
 
@@ -34,7 +34,7 @@ const gpt2: PreTokenizer = {
   ignoreMerges: false,
 };
 
-/** Each digit by itself, then as GPT-2. */
+/** Splits off each digit, then splits like GPT-2. */
 const singleDigits: PreTokenizer = {
   ...gpt2,
   preTokenizer: sequence({ type: 'Digits', individual_digits: true }, byteLevel(true)),
@@ -56,12 +56,15 @@ const qwen2: PreTokenizer = {
   ignoreMerges: false,
 };
 
-/** GPT-4's split with the merges of a plain tokenizer: OLMo 2, DBRX, Phi-4. */
+/** Splits like GPT-4, but with the merges of a plain tokenizer: OLMo 2, DBRX, Phi-4. */
 const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false };
 
 const olmo: PreTokenizer = { ...gpt2, normalizer: { type: 'NFC' } };
 
-/** Words by case: a capital begins a word. `end` follows a word, `digits` are those of one number. */
+/**
+ * Patterns that begin a new word at a capital. `end` matches the end of a word, `digits` the digits
+ * of one number.
+ */
 const byCase = (end: string, digits: string): string =>
   [
     String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+${end}`,
@@ -84,7 +87,7 @@ const gpt4o: PreTokenizer = {
   asciiCapitals: true,
 };
 
-/** The first of several names for one way is the one that is written. */
+/** Rules by name. If several names stand for the same rules, the first one is written. */
 export const preTokenizers: ReadonlyMap<string, PreTokenizer> = new Map([
   ['gpt-2', gpt2],
   ['phi-2', gpt2],

@@ -1,4 +1,4 @@
-/** Keys of GGUF's tokenizer model `gpt2` for a tokenizer.json that merges pairs of bytes. */
+/** Makes keys of GGUF's tokenizer model `gpt2` from a tokenizer.json that merges pairs of bytes. */
 import { text, type TypedValue } from '../file/typed-value.js';
 import { preTokenizers, type PreTokenizer } from './pre-tokenizers.js';
 import {
@@ -12,7 +12,7 @@ import {
 } from './source.js';
 import { kindNumbers, listTokens, type ListedToken } from './token-list.js';
 
-/** @throws CheckpointError that names a way of splitting text that llama.cpp has no name for */
+/** @throws CheckpointError that names a way of splitting text that llama.cpp does not support */
 export function bytePairKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const found = findPreTokenizer(files);
   const vocabulary = new Map(
@@ -40,7 +40,7 @@ export const byteLevelKeys = (
   ['tokenizer.ggml.merges', { list: 'string', value: merges }],
 ];
 
-/** Merges are pairs, or texts with a space between the parts. */
+/** The merges as texts; the file has pairs, or texts with a space between the parts. */
 export function mergesOf({ tokenizer }: TokenizerSource): readonly string[] {
   const merges = section(tokenizer, 'model')['merges'];
   if (!Array.isArray(merges)) throw noCounterpart('model.merges', merges, 'a list of pairs');
@@ -88,7 +88,7 @@ function findPreTokenizer({ tokenizer }: TokenizerSource): FoundName {
   };
 }
 
-/** `none` or `NFC`; other changes of a text have no counterpart. */
+/** `none` or `NFC`; other normalizations have no counterpart in llama.cpp. */
 function normalization(normalizer: unknown): 'none' | 'NFC' {
   const steps = flat(normalizer, 'normalizers');
   if (steps.length === 0) return 'none';
@@ -98,7 +98,7 @@ function normalization(normalizer: unknown): 'none' | 'NFC' {
 
 type Step = Readonly<Record<string, unknown>>;
 
-/** A sequence in a sequence as one list. */
+/** Flattens nested sequences to one list. */
 function flat(step: unknown, list: 'normalizers' | 'pretokenizers'): readonly Step[] {
   if (!isObject(step)) return [];
   const inner = step[list];
@@ -107,7 +107,10 @@ function flat(step: unknown, list: 'normalizers' | 'pretokenizers'): readonly St
     : [step];
 }
 
-/** Equal for two that split every text alike: where a token begins in the text does not matter. */
+/**
+ * Key that is equal for two that split every text alike; the offsets of tokens in the text do not
+ * matter.
+ */
 function canonical(preTokenizer: unknown): string {
   const steps = flat(preTokenizer, 'pretokenizers').map((step) => {
     const { trim_offsets: _offsets, ...rest } = step;

@@ -1,4 +1,4 @@
-/** Keys of GGUF's tokenizer model `llama` for a tokenizer.json with byte fallback. */
+/** Makes keys of GGUF's tokenizer model `llama` from a tokenizer.json with byte fallback. */
 import { flag, text } from '../file/typed-value.js';
 import { mergesOf } from './save-byte-pairs.js';
 import { mergesByScore } from './sentence-pieces.js';
@@ -14,10 +14,10 @@ import {
 import { kindNumbers, listTokens, type ListedToken } from './token-list.js';
 
 const space = '▁';
-/** Scores that no merge gives: of single characters, bytes and added tokens. */
+/** Score of tokens that no merge produces: single characters, bytes and added tokens. */
 const noScore = -1e9;
 
-/** @throws CheckpointError that names what llama.cpp has no counterpart for */
+/** @throws CheckpointError that names the part that has no counterpart in llama.cpp */
 export function sentencePieceKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const model = section(files.tokenizer, 'model');
   const vocabulary = vocabularyEntries(files);
@@ -56,7 +56,10 @@ const listed = (token: string, unknown: string | undefined): ListedToken => ({
   kind: token === unknown ? 'unknown' : byteToken.test(token) ? 'byte' : 'normal',
 });
 
-/** llama.cpp ends its process at the first character that has neither a token nor byte tokens. */
+/**
+ * Checks that every byte has a token: llama.cpp ends its process at the first character that has
+ * neither a token nor byte tokens.
+ */
 function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
   const name = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
   const missing = Array.from({ length: 256 }, (_, byte) => name(byte)).find(
@@ -70,7 +73,7 @@ function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
     );
 }
 
-/** The earlier a token is merged, the higher its score. */
+/** Scores of tokens: the earlier a token is merged, the higher its score. */
 function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): readonly number[] {
   const ranks = new Map<string, number>();
   for (const merge of merges) {
@@ -83,7 +86,10 @@ function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): re
   });
 }
 
-/** llama.cpp joins any two tokens that make a third, best score first. */
+/**
+ * Notes on different results: llama.cpp merges any two tokens that make a third, the best score
+ * first.
+ */
 function orderNotes(
   tokens: readonly ListedToken[],
   scores: readonly number[],
@@ -107,7 +113,10 @@ interface SpacePrefix {
   readonly notes: readonly string[];
 }
 
-/** True if a space is put before a text. @throws CheckpointError for other changes of the text */
+/**
+ * True if a space is put before a text.
+ * @throws CheckpointError for other normalizations
+ */
 function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   const { normalizer, pre_tokenizer: preTokenizer } = tokenizer;
   const steps = stepsOf(normalizer, 'normalizers');
@@ -136,7 +145,10 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   return { added: scheme === 'always', notes: note };
 }
 
-/** Differences of a Metaspace from a space that is put before every text, by its `prepend_scheme`. */
+/**
+ * Notes by `prepend_scheme` of a Metaspace on how it differs from putting a space before every
+ * text.
+ */
 const metaspaceNotes = {
   always:
     'llama.cpp puts a space also before a text that begins with one; tokenizer.json does not (Metaspace): ids of such texts differ.',

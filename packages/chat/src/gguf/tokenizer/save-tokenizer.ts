@@ -1,4 +1,4 @@
-/** All keys of a tokenizer: how texts are split, special tokens, chat templates. */
+/** Makes all keys of a tokenizer: rules for splitting text, special tokens, chat templates. */
 import { flag, text, u32, type TypedValue } from '../file/typed-value.js';
 import { bytePairKeys } from './save-byte-pairs.js';
 import { sentencePieceKeys } from './save-sentence-pieces.js';
@@ -17,13 +17,13 @@ type Key = readonly [string, TypedValue];
 
 export interface TokenizerOptions {
   readonly files: TokenizerSource;
-  /** `config.json`, which names special tokens where the tokenizer does not. */
+  /** `config.json`, which names special tokens that the tokenizer does not name. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Rows of the embeddings. */
+  /** Number of embedding rows. */
   readonly rows: number;
 }
 
-/** @throws CheckpointError that names the part of a file that llama.cpp has no counterpart for */
+/** @throws CheckpointError that names the part of a file that has no counterpart in llama.cpp */
 export function tokenizerKeys(options: TokenizerOptions): TokenizerKeys {
   const { files, rows } = options;
   const split = splitKeys(files, rows);
@@ -46,20 +46,20 @@ function splitKeys(files: TokenizerSource, rows: number): TokenizerKeys {
     : bytePairKeys(files, rows);
 }
 
-/** Ids of tokens by their text, of the vocabulary and of added tokens. */
+/** Ids by the text of tokens, of the vocabulary and of added tokens. */
 function idsOf(files: TokenizerSource): ReadonlyMap<string, number> {
   const added = addedEntries(files).map(({ content, id }) => [content, id] as const);
   return new Map([...vocabularyEntries(files), ...added]);
 }
 
-/** Special tokens are stored as text, or as an object with `content`. */
+/** Text of a special token, which is stored as text or as an object with `content`. */
 function named(config: TokenizerSource['tokenizerConfig'], name: string): string | undefined {
   const value = config[name];
   const content = isObject(value) ? value['content'] : value;
   return typeof content === 'string' ? content : undefined;
 }
 
-/** Names in GGUF by those of the tokenizer. */
+/** GGUF names of special tokens by their names in the tokenizer. */
 const roles = { bos: 'bos', eos: 'eos', unk: 'unknown', pad: 'padding' } as const;
 
 function specialIds({ files, config, rows }: TokenizerOptions): TokenizerKeys {
@@ -98,7 +98,10 @@ function specialIds({ files, config, rows }: TokenizerOptions): TokenizerKeys {
 const listOf = (value: unknown): readonly number[] =>
   [value].flat().filter((id): id is number => Number.isInteger(id) && Number(id) >= 0);
 
-/** Written also where they are false: llama.cpp has other defaults for some tokenizers. */
+/**
+ * Keys for adding special tokens. They are written even if false: llama.cpp has other defaults for
+ * some tokenizers.
+ */
 function additions(files: TokenizerSource): readonly Key[] {
   const { tokenizerConfig: config } = files;
   const adds = (role: 'bos' | 'eos'): boolean => {
@@ -116,7 +119,7 @@ function additions(files: TokenizerSource): readonly Key[] {
   ];
 }
 
-/** Special tokens that a post-processor puts before and after a text. */
+/** Special tokens that a post-processor adds before and after a text. */
 function templateTokens(processor: unknown): { readonly first?: unknown; readonly last?: unknown } {
   if (!isObject(processor)) return {};
   const { processors, single } = processor;

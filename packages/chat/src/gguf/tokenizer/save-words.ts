@@ -1,6 +1,6 @@
 /**
- * Keys for a tokenizer of characters and chosen words (`WordLevel`), which llama.cpp does not have: a
- * byte-pair tokenizer without merges, whose words are found in the text before it is split.
+ * Makes keys for a tokenizer of characters and chosen words (`WordLevel`), which llama.cpp does not
+ * support: a byte-pair tokenizer without merges, whose words are found before the text is split.
  */
 import { byteLevelKeys } from './save-byte-pairs.js';
 import {
@@ -13,7 +13,7 @@ import {
 } from './source.js';
 import { listTokens, type ListedToken } from './token-list.js';
 
-/** @throws CheckpointError for a tokenizer of words between spaces */
+/** @throws CheckpointError for a tokenizer that splits words at spaces */
 export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const preTokenizer = section(files.tokenizer, 'pre_tokenizer');
   const pattern = section(preTokenizer, 'pattern')['Regex'];
@@ -37,7 +37,7 @@ export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   };
 }
 
-/** A character of one byte in the spelling of byte-level tokens; others are found as they are. */
+/** A character of one byte in the spelling of byte-level tokens; other tokens keep their text. */
 function listed(token: string): ListedToken {
   const bytes = Buffer.from(token);
   return bytes.length === 1
@@ -45,7 +45,10 @@ function listed(token: string): ListedToken {
     : { text: token, kind: 'userDefined' };
 }
 
-/** Bytes that GPT-2 spells as themselves are visible ASCII; the others follow from U+0100 on, in order. */
+/**
+ * Byte-level character of a byte: GPT-2 represents visible ASCII by itself, and the other bytes by
+ * the characters from U+0100 on, in order.
+ */
 function byteSpelling(byte: number): string {
   if (byte > 32 && byte < 127) return String.fromCharCode(byte);
   return String.fromCharCode(0x100 + (byte <= 32 ? byte : byte - 127 + 33));

@@ -1,6 +1,7 @@
 /**
- * `tokenizer.json` of GGUF's tokenizer model `llama`: a SentencePiece vocabulary with scores. The pair
- * with the best score is merged first, so the scores give the order of the merges.
+ * Makes `tokenizer.json` for GGUF's tokenizer model `llama`: a SentencePiece vocabulary with
+ * scores. The pair with the best score is merged first, so the scores determine the order of the
+ * merges.
  */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
@@ -60,7 +61,10 @@ export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, 
   };
 }
 
-/** Every way to make a token of two others, best score first; among equals, the smaller ids first. */
+/**
+ * All pairs of tokens that together make a token, best score first; among equals, the smaller ids
+ * first.
+ */
 export function mergesByScore(
   texts: readonly string[],
   scores: readonly number[],

@@ -1,22 +1,25 @@
-/** Tokenizer files that are written into a GGUF file, and access to them. */
+/** Tokenizer files that are written to a GGUF file, and access to their contents. */
 import { refused } from '../file/failure.js';
 import type { TypedValue } from '../file/typed-value.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Contents of the tokenizer files of a model folder, as `readTokenizerFiles` gives them. */
+/** Contents of the tokenizer files of a model folder, as `readTokenizerFiles` returns them. */
 export interface TokenizerSource {
-  /** `tokenizer.json` */
+  /** Content of `tokenizer.json`. */
   readonly tokenizer: Json;
-  /** `tokenizer_config.json` */
+  /** Content of `tokenizer_config.json`. */
   readonly tokenizerConfig: Json;
-  /** `generation_config.json` */
+  /** Content of `generation_config.json`. */
   readonly generationConfig?: Json;
-  /** `chat_template.jinja`; has priority over `chat_template` in `tokenizer_config.json`. */
+  /**
+   * Content of `chat_template.jinja`, which takes precedence over `chat_template` in
+   * `tokenizer_config.json`.
+   */
   readonly chatTemplate?: string;
 }
 
-/** Keys of a tokenizer, and what a user should know about them. */
+/** Keys of a tokenizer, with notes for the user. */
 export interface TokenizerKeys {
   readonly keys: readonly (readonly [string, TypedValue])[];
   readonly notes: readonly string[];
@@ -27,7 +30,7 @@ export interface AddedEntry {
   readonly id: number;
   readonly content: string;
   readonly special: boolean;
-  /** Takes spaces around it, or is found only between words. */
+  /** True if it takes the spaces around it, or only matches between words. */
   readonly hasRules: boolean;
 }
 
@@ -49,13 +52,13 @@ export function addedEntries({ tokenizer }: TokenizerSource): readonly AddedEntr
   }));
 }
 
-/** `vocab` of the model: tokens with their ids. */
+/** The model's `vocab`: ids by token. */
 export function vocabularyEntries({ tokenizer }: TokenizerSource): ReadonlyMap<string, number> {
   const vocabulary = section(tokenizer['model'], 'vocab');
   return new Map(Object.entries(vocabulary).map(([token, id]) => [token, Number(id)]));
 }
 
-/** A part of tokenizer.json that llama.cpp has no name or no place for. */
+/** Error for a part of tokenizer.json that llama.cpp does not support. */
 export const noCounterpart = (key: string, value: unknown, expected: string) =>
   refused({
     file: 'tokenizer.json',

@@ -1,4 +1,4 @@
-/** The list of tokens of a GGUF file: text and kind of every row of the embeddings. */
+/** The list of tokens of a GGUF file: text and kind of every embedding row. */
 import { noCounterpart, type AddedEntry } from './source.js';
 import { tokenKinds, type TokenKind } from './tokens.js';
 
@@ -8,12 +8,12 @@ export interface ListedToken {
 }
 
 export interface TokenListOptions {
-  /** Tokens of the model's vocabulary by id, in the spelling of the file. */
+  /** Tokens of the model's vocabulary by id, with the text for the file. */
   readonly vocabulary: ReadonlyMap<number, ListedToken>;
   readonly added: readonly AddedEntry[];
-  /** Rows of the embeddings: the list is as long. */
+  /** Number of embedding rows, which is the length of the list. */
   readonly rows: number;
-  /** Text of the token for what has no token. */
+  /** Text of the unknown token. */
   readonly unknown?: string;
 }
 
@@ -22,7 +22,7 @@ export interface TokenList {
   readonly notes: readonly string[];
 }
 
-/** @throws CheckpointError when two ids have one text, which ends the process of llama.cpp */
+/** @throws CheckpointError when two ids have the same text, which would crash llama.cpp */
 export function listTokens({ vocabulary, added, rows, unknown }: TokenListOptions): TokenList {
   const entries = new Map(vocabulary);
   for (const { id, content, special } of added)

@@ -1,15 +1,18 @@
-/** The tokenizer files that a Hugging Face folder of the model would hold. */
+/** Makes the tokenizer files that a Hugging Face folder of the model would contain. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf, type Keys } from '../model/keys.js';
 import { bytePairTokenizer } from './byte-pairs.js';
 import { sentencePieceTokenizer } from './sentence-pieces.js';
 
-/** Keyed by the name in `tokenizer.ggml.model`. */
+/** Functions by the name in `tokenizer.ggml.model`. */
 const tokenizers: Readonly<Record<string, (file: GgufFile) => Readonly<Record<string, unknown>>>> =
   { gpt2: bytePairTokenizer, llama: sentencePieceTokenizer };
 
-/** `tokenizer.json`, if the file holds one. @throws CheckpointError that names what is not supported */
+/**
+ * Content of `tokenizer.json`; undefined if the file has no tokenizer.
+ * @throws CheckpointError that names the part that is not supported
+ */
 export function tokenizerJson(file: GgufFile): Readonly<Record<string, unknown>> | undefined {
   const name = keysOf(file).text('tokenizer.ggml.model');
   if (name === undefined) return undefined;
@@ -29,7 +32,7 @@ const named = {
   unk_token: 'unknown_token_id',
 } as const;
 
-/** `tokenizer_config.json`, without the chat template. */
+/** Content of `tokenizer_config.json`, without the chat template. */
 export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
   const texts = keys.texts('tokenizer.ggml.tokens') ?? [];
@@ -51,7 +54,10 @@ export function tokenizerConfig(file: GgufFile): Readonly<Record<string, unknown
 const moreTemplates = (keys: Keys): readonly string[] =>
   keys.texts('tokenizer.chat_templates') ?? [];
 
-/** `chat_template.jinja`; several templates are in `tokenizer_config.json`. */
+/**
+ * Content of `chat_template.jinja`; undefined if there are several templates, which are in
+ * `tokenizer_config.json`.
+ */
 export function chatTemplate(file: GgufFile): string | undefined {
   const keys = keysOf(file);
   return moreTemplates(keys).length > 0 ? undefined : keys.text('tokenizer.chat_template');
@@ -69,7 +75,7 @@ function namedTemplates(keys: Keys): Readonly<Record<string, unknown>> {
   };
 }
 
-/** `generation_config.json`: the tokens that end an answer. */
+/** Content of `generation_config.json`: the tokens that end an answer. */
 export function generationConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
   const ends = ['eos', 'eot', 'eom'].flatMap(

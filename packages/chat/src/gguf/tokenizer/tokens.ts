@@ -1,9 +1,9 @@
-/** The tokens of a GGUF file, and the kinds that it gives them. */
+/** The tokens of a GGUF file, and their kinds. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 import { keysOf } from '../model/keys.js';
 
-/** Kinds of tokens with their number in GGUF. */
+/** Kinds of tokens with their numbers in GGUF. */
 export const tokenKinds = {
   normal: 1,
   unknown: 2,
@@ -16,7 +16,7 @@ export type TokenKind = keyof typeof tokenKinds;
 
 export interface Tokens {
   readonly texts: readonly string[];
-  /** Found in a text before it is split: an entry of `added_tokens`. */
+  /** Tokens that are found in a text before it is split: entries of `added_tokens`. */
   readonly added: readonly AddedToken[];
 }
 
@@ -27,7 +27,7 @@ interface AddedToken {
   readonly lstrip: false;
   readonly rstrip: false;
   readonly normalized: false;
-  /** Marks structure: without text for people. */
+  /** True if it marks structure and has no visible text. */
   readonly special: boolean;
 }
 
