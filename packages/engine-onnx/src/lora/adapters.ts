@@ -30,8 +30,8 @@ export interface AdaptersOptions {
   /** Buffers of weights; the training set holds the base. */
   readonly weights: WeightBuffers;
   /**
-   * True if other threads read the base from that set, which is then never written to. @default
-   * false
+   * True if the frozen reference model uses the base in that set, which is then never written to.
+   * @default false
    */
   readonly sharesBase?: boolean | undefined;
   /**

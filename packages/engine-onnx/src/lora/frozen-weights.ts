@@ -8,7 +8,7 @@ interface Range {
 }
 
 export interface FrozenWeights {
-  /** True if other threads may hold the array of {@link all}: it must not be written to. */
+  /** True if another model may hold the array of {@link all}: it must not be written to. */
   readonly isShared: boolean;
   part(range: Range): Float32Array;
   all(): Float32Array;
