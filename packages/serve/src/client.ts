@@ -1,18 +1,23 @@
-/** The product's client for feedback and commits; chat goes through an OpenAI client. */
+/**
+ * The client with which a product sends feedback and commits. For chat it uses an OpenAI client.
+ */
 import { ModelError } from '@trinity-rft/core';
 import { sessionField } from './request-session.js';
 
 export interface ServeClientOptions {
-  /** `http://HOST:PORT`, with or without `/v1`. */
+  /** URL `http://HOST:PORT`, with or without `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Session of this client's conversations. @default by the opening of each conversation */
+  /**
+   * Session of this client's conversations. @default derived from the beginning of each
+   * conversation
+   */
   readonly session?: string;
-  /** For feedback without a task. @default each call is a separate task */
+  /** Task of feedback that names no task. @default each call is a separate task */
   readonly taskId?: string;
   /** @default the global fetch */
   readonly fetch?: typeof globalThis.fetch;
-  /** For feedback, commits and metrics, in ms. @default 60_000 */
+  /** Time limit for feedback, commits and metrics, in ms. @default 60_000 */
   readonly timeoutMs?: number;
 }
 
@@ -24,34 +29,37 @@ export interface OpenAISettings {
 }
 
 export interface FeedbackOptions {
-  /** Finite. */
+  /** A finite number. */
   readonly reward: number;
-  /** Ids of answers; `ID:CHOICE` for one of several choices. */
+  /** Ids of answers, or `ID:CHOICE` for one of several choices. */
   readonly msgIds: readonly string[];
   readonly taskId?: string;
-  /** Attempt at the task. @default 0 */
+  /** Number of the attempt at the task. @default 0 */
   readonly runId?: number;
 }
 
 export interface FeedbackReply {
   readonly applied: readonly string[];
-  /** Ids that had the same feedback before. */
+  /** Ids that already had the same feedback. */
   readonly already: readonly string[];
 }
 
 export interface CommitReply {
-  /** Number of commits so far, without empty ones. */
+  /** Number of commits so far, not counting empty ones. */
   readonly step: number;
-  /** Choices of calls in this commit. */
+  /** Number of choices of calls in this commit. */
   readonly calls: number;
   readonly experiences: number;
 }
 
 export interface ServeClient {
   openai(): OpenAISettings;
-  /** Applies to all ids or none. @throws ModelError 404 unknown ids, 409 different feedback before */
+  /**
+   * Rewards all ids or none.
+   * @throws ModelError 404 for unknown ids, 409 if an id already has different feedback
+   */
   feedback(feedback: FeedbackOptions): Promise<FeedbackReply>;
-  /** Turns rewarded calls into experiences to train on. Safe to repeat. */
+  /** Turns rewarded calls into experiences for training. Safe to repeat. */
   commit(): Promise<CommitReply>;
   metrics(): Promise<Readonly<Record<string, number>>>;
   /** True if the server answers. Needs no key. */
@@ -60,7 +68,10 @@ export interface ServeClient {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Methods throw ModelError with the server's status and message, 503 when it is unreachable. */
+/**
+ * Creates a client. Its methods throw ModelError with the server's status and message, or 503 if
+ * the server is unreachable.
+ */
 export function createServeClient(options: ServeClientOptions): ServeClient {
   const { apiKey, session, fetch = globalThis.fetch, timeoutMs = 60_000 } = options;
   const root = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');

@@ -1,4 +1,4 @@
-/** From rewarded calls to experiences in the store, each exactly once. */
+/** Turns rewarded calls into experiences of the store, each exactly once. */
 import {
   runKey,
   type Experience,
@@ -15,7 +15,7 @@ import type { Batch, RewardedCall, TurnStore } from './turns/turn-store.js';
 export interface CommitOptions {
   readonly turns: TurnStore;
   readonly store: Pick<ExperienceStore, 'put' | 'explorerState'>;
-  /** Computes advantages, filters, and shapes what is stored. */
+  /** Computes advantages, filters, and prepares experiences for the store. */
   readonly pipeline: (experiences: readonly Experience[]) => {
     readonly experiences: readonly Experience[];
     readonly metrics: Metrics;
@@ -24,24 +24,24 @@ export interface CommitOptions {
 }
 
 export interface CommitResult {
-  /** Number of commits so far, without empty ones. */
+  /** Number of commits so far, not counting empty ones. */
   readonly step: number;
-  /** Choices of calls in this commit. */
+  /** Number of choices of calls in this commit. */
   readonly calls: number;
-  /** Experiences that the pipeline made of them. */
+  /** Number of experiences that the pipeline made from them. */
   readonly experiences: number;
 }
 
 /**
- * Commits run one after the other.
- * @throws what the pipeline or the store throw; the next commit starts with the same calls
+ * Commits run one after another.
+ * @throws the error of the pipeline or the store; the next commit then starts with the same calls
  */
 export type Commit = () => Promise<CommitResult>;
 
 /**
- * First the calls of a commit become a batch with its number, then they are stored in one
- * transaction with that number, then the batch is finished. If the process ends in between, the
- * number in the store tells the next one which steps are left.
+ * A commit first turns the calls into a numbered batch, then stores them in one transaction with
+ * that number, and then finishes the batch. If the process ends in between, the next commit sees
+ * from the number in the store which of these steps are left.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();
@@ -66,7 +66,7 @@ async function commit(options: CommitOptions): Promise<CommitResult> {
   };
 }
 
-/** Returns the number of experiences. */
+/** Stores the experiences of a batch and returns their number. */
 async function storeBatch(
   batch: Batch,
   { turns, store, pipeline, sink }: CommitOptions,
@@ -90,7 +90,10 @@ async function storeBatch(
 const stepOf = (state: Readonly<Record<string, unknown>> | undefined): number =>
   Number(state?.['step'] ?? 0);
 
-/** The calls of a run are its steps, in the order in which they were served. */
+/**
+ * Converts calls to experiences. The calls of a run are its steps, in the order in which they were
+ * served.
+ */
 function toExperiences({ step, calls }: Batch): readonly Experience[] {
   const steps = stepsByRun(calls);
   return calls.map(({ experience, msgId, session, task, run, choice, reward }) =>
@@ -108,7 +111,7 @@ function toExperiences({ step, calls }: Batch): readonly Experience[] {
   );
 }
 
-/** Numbers the ids of every run; the choices of a call share one. */
+/** Numbers the calls of every run by id; the choices of a call share a number. */
 function stepsByRun(
   calls: readonly RewardedCall[],
 ): ReadonlyMap<string, ReadonlyMap<string, number>> {

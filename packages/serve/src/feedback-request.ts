@@ -8,7 +8,7 @@ const maxIdLength = 512;
 
 const fields = ['reward', 'msg_ids', 'task_id', 'run_id'];
 
-/** @throws ModelError 400 naming the field, what it is, and what was expected */
+/** @throws ModelError 400 with the field, its value and the expected value */
 export function readFeedback(value: unknown): Feedback {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('body', value, 'an object with reward and msg_ids');
@@ -32,7 +32,7 @@ export function readFeedback(value: unknown): Feedback {
   return { reward, msgIds, runId: runId as number, taskId: taskId ?? undefined };
 }
 
-/** Strings with lone surrogates or NUL would change when they are stored. */
+/** True for a valid id. Texts with lone surrogates or NUL would change when they are stored. */
 const isId = (value: unknown): value is string =>
   typeof value === 'string' &&
   value !== '' &&

@@ -2,16 +2,16 @@
 import { ModelError, type Clock, type Logger } from '@trinity-rft/core';
 
 export interface InFlightRequests {
-  /** @throws ModelError 503 once {@link drain} was called */
+  /** @throws ModelError 503 after {@link drain} was called */
   start(): void;
   finish(): void;
   /**
-   * Accepts no more requests; resolves when the accepted ones have finished, or after `timeoutMs`.
+   * Stops accepting requests; resolves when the accepted ones have finished, or after `timeoutMs`.
    */
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** Seconds after which a restarted server is probably back. */
+/** Seconds after which a restarted server is expected to be available. */
 const retryAfter = 5;
 
 export function trackInFlightRequests(clock: Clock, logger: Logger): InFlightRequests {

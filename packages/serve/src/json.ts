@@ -2,13 +2,22 @@
 import { describeError, ModelError, TrinityError } from '@trinity-rft/core';
 import { readJson as readBoundedJson } from '@trinity-rft/http-server';
 
-/** Bytes are enough for ten thousand ids; messages print values, which takes a stack as deep as the value. */
+/**
+ * Limits of a body. The size is enough for ten thousand ids; messages print values recursively, so
+ * their depth is limited.
+ */
 const limits = { maxBytes: 8_000_000, maxDepth: 16, expected: 'a JSON object in UTF-8' };
 
-/** An absent body is undefined. @throws ModelError 400, 413, 415 */
+/**
+ * Undefined if the body is empty.
+ * @throws ModelError 400, 413, 415
+ */
 export const readJson = (request: Request): Promise<unknown> => readBoundedJson(request, limits);
 
-/** Errors of ours that are not the client's fault get 503: a later request may succeed. */
+/**
+ * Response for an error. Our own errors that are not the client's fault get 503: a later request
+ * may succeed.
+ */
 export function errorResponse(error: unknown): Response {
   const { status, code, details } =
     error instanceof ModelError

@@ -1,14 +1,14 @@
-/** Metrics of a server that learns, for Prometheus. */
+/** Prometheus metrics of a server that learns. */
 import { addProcess, createRegistry, routeLabel } from '@trinity-rft/http-server';
 
 export interface RequestMetrics {
-  /** Starts a request; the returned function ends it, once, with the status of its answer. */
+  /** Starts a request. The returned function must be called once, with the status of the answer. */
   begin(pathname: string): (status: number) => void;
-  /** @param gauges more numbers, by the names of the JSON metrics */
+  /** @param gauges further values, by the names of the JSON metrics */
   text(gauges: Readonly<Record<string, number>>): string;
 }
 
-/** @param now milliseconds */
+/** @param now current time in milliseconds */
 export function createRequestMetrics(now: () => number): RequestMetrics {
   const registry = createRegistry();
   const requests = registry.counter('trinity_requests_total', 'Answered requests.');

@@ -1,23 +1,22 @@
-/** The session that a request belongs to: whose conversation it continues. */
+/** Determines the session of a request, whose conversation it continues. */
 import { hash } from 'node:crypto';
 
-/** Header, or key in `metadata`, with the name of the session. */
+/** Name of the header, or of the key in `metadata`, that contains the session. */
 export const sessionField = 'x-trinity-session';
 
 export interface SessionLookup {
-  /** The session of an earlier answer of this server. */
+  /** The session of an earlier answer by this server. */
   readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
-  /** Body of the request; undefined when it has none. */
+  /** Body of the request; undefined if it has none. */
   readonly body: unknown;
 }
 
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * In this order: the header, the session of the stored response that is requested or continued,
- * `metadata`, `user`, and otherwise the opening of the conversation: everything up to its first user
- * message. So conversations also continue token by token for clients that do not identify
- * themselves.
+ * Uses the first of: the header, the session of the stored response that is requested or continued,
+ * `metadata`, `user`, and the beginning of the conversation up to its first user message. So
+ * conversations also continue token by token for clients that do not identify themselves.
  */
 export async function sessionOf(request: Request, lookup: SessionLookup): Promise<string> {
   const named = request.headers.get(sessionField)?.trim();

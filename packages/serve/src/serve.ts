@@ -22,22 +22,22 @@ import type { ServedCall, TurnStore } from './turns/turn-store.js';
 export interface ServeOptions {
   readonly turns: TurnStore;
   /**
-   * The handler must await `onCall` for every finished call before its client gets the answer; an
-   * error of `onCall` fails the call.
+   * Creates the handler of a session. It must await `onCall` for every finished call before its
+   * client gets the answer; an error of `onCall` fails the call.
    */
   readonly createHandler: (
     session: string,
     onCall: (call: Omit<ServedCall, 'session'>) => Promise<void>,
   ) => Handler;
   readonly commit: Commit;
-  /** Version of the weights that the next call is sampled from. */
+  /** Version of the weights for the next call. */
   readonly policyVersion: () => number;
-  /** More entries for `/metrics`. */
+  /** Further entries for `/metrics`. */
   readonly extraMetrics?: () => Promise<Readonly<Record<string, number>>>;
   readonly limits?: SessionLimits;
   /**
-   * Reads the body of a request to the model, once for its session and its answer.
-   * @throws ModelError 4xx for a body that is not valid
+   * Reads the body of a request to the model, once for both its session and its answer.
+   * @throws ModelError 4xx for an invalid body
    */
   readonly readBody: (request: Request) => Promise<ParsedBody>;
   readonly clock: Clock;
@@ -46,18 +46,18 @@ export interface ServeOptions {
 
 export interface Serve {
   /**
-   * `POST /feedback`, `POST /commit` and `GET /metrics`; everything else goes to the model of the
-   * request's session. Never rejects. Checks no key.
+   * Handles `POST /feedback`, `POST /commit` and `GET /metrics`; all other requests go to the model
+   * of their session. Never rejects. Does not check a key.
    */
   readonly handler: Handler;
   /**
-   * From now on requests get 503 with `Retry-After`; resolves when none is in progress, or after
-   * `timeoutMs`.
+   * Stops accepting requests, which then get 503 with `Retry-After`; resolves when none is in
+   * progress, or after `timeoutMs`.
    */
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** Answers the requests of a product and takes its feedback. Opens no port. */
+/** Answers the requests of a product and processes its feedback. Does not open a port. */
 export function createServe(options: ServeOptions): Serve {
   const { turns, logger } = options;
   const inFlight = trackInFlightRequests(options.clock, logger);
@@ -118,7 +118,10 @@ export function createServe(options: ServeOptions): Serve {
   return { handler, drain: (timeoutMs) => inFlight.drain(timeoutMs) };
 }
 
-/** Calls `ended` when the answer is whole: for a stream, when its client has it or has left. */
+/**
+ * Calls `ended` when the answer is complete. For a stream, this is when the client has received it
+ * or has disconnected.
+ */
 function whenRead(response: Response, ended: () => void): Response {
   const { body, status, headers } = response;
   if (!body || headers.get('transfer-encoding') !== 'chunked') {
@@ -144,7 +147,7 @@ function whenRead(response: Response, ended: () => void): Response {
   return new Response(passed, { status, headers });
 }
 
-/** Every finished call is in the turn store before its client gets the answer. */
+/** Sessions whose finished calls are in the turn store before the client gets the answer. */
 function recordedSessions({ turns, createHandler, limits }: ServeOptions): Sessions {
   const sessions = createSessions(
     (session) =>

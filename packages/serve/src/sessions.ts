@@ -1,24 +1,26 @@
 /** One recording model per session, which continues conversations from their sampled tokens. */
 
-/** @param body of the request, where it has been read already */
+/** @param body of the request, if it was already read */
 export type Handler = (request: Request, body?: ParsedBody) => Promise<Response>;
 
 /** The body of a request, read and parsed. */
 export interface ParsedBody {
   readonly value: unknown;
-  /** Equal for equal bodies. */
+  /** Digest that is equal for equal bodies. */
   readonly digest: string;
 }
 
 export interface SessionLimits {
-  /** Sessions whose tokens are kept. @default 4096 */
+  /** Maximum number of sessions whose tokens are kept. @default 4096 */
   readonly maxSessions?: number;
-  /** Tokens of all kept sessions together, including prompts. @default 16_000_000 */
+  /**
+   * Maximum number of tokens in all kept sessions together, including prompts. @default 16_000_000
+   */
   readonly maxTokens?: number;
 }
 
 export interface Sessions {
-  /** The handler of a session, created when it is new. Marks the session as used. */
+  /** The handler of a session, which is created if it is new. Marks the session as used. */
   handler(session: string): Handler;
   /** Adds the tokens of a recorded call to the session. */
   grow(session: string, tokens: number): void;
@@ -31,14 +33,15 @@ interface Session {
 }
 
 /**
- * Drops the least recently used sessions beyond the limits: their conversations are then rendered
- * again from what the client sends, and stored Responses are lost. Calls in progress finish as usual.
+ * Evicts the least recently used sessions beyond the limits: their conversations are then rendered
+ * again from the messages that the client sends, and stored Responses are lost. Calls in progress
+ * finish as usual.
  */
 export function createSessions(
   create: (session: string) => Handler,
   { maxSessions = 4096, maxTokens = 16_000_000 }: SessionLimits = {},
 ): Sessions {
-  /** Least recently used first. */
+  /** Sessions by name, the least recently used first. */
   const sessions = new Map<string, Session>();
   let tokens = 0;
   const forget = (): void => {

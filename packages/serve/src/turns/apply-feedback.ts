@@ -1,4 +1,4 @@
-/** Applies feedback to recorded calls: to all of them or to none. */
+/** Applies feedback to all of its calls or to none. */
 import { ModelError } from '@trinity-rft/core';
 import type { prepareStatements } from './schema.js';
 import type { Feedback, FeedbackResult } from './turn-store.js';
@@ -6,7 +6,10 @@ import type { Feedback, FeedbackResult } from './turn-store.js';
 type Statements = ReturnType<typeof prepareStatements>;
 type Row = NonNullable<ReturnType<Statements['ofMessage']['get']>>;
 
-/** Needs a transaction of the caller. @throws ModelError 404, 409 */
+/**
+ * Must run in a transaction of the caller.
+ * @throws ModelError 404, 409
+ */
 export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResult {
   const named = [...new Set(feedback.msgIds)].map((name) => ({ name, rows: find(sql, name) }));
   const unknown = named.filter(({ rows }) => rows.length === 0).map(({ name }) => name);
@@ -32,7 +35,7 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
   };
 }
 
-/** The choices that `name` refers to; none when there is no such call. */
+/** The choices that `name` refers to; empty if there is no such call. */
 function find(sql: Statements, name: string): readonly Row[] {
   const whole = sql.ofMessage.all(name);
   if (whole.length > 0) return whole;
@@ -45,7 +48,7 @@ function find(sql: Statements, name: string): readonly Row[] {
 const agrees = (row: Row, { reward, taskId, runId }: Feedback): boolean =>
   row['reward'] === reward && row['run'] === runId && row['task'] === (taskId ?? row['msg']);
 
-/** A body may have thousands of ids. */
+/** Maximum number of ids in a message, because a body may have thousands. */
 const maxListed = 20;
 
 const list = (names: readonly string[]): string =>

@@ -1,4 +1,7 @@
-/** Records calls: first in the journal, soon after in the database, many in one transaction. */
+/**
+ * Records calls in the journal at once, and soon after in the database, with many calls per
+ * transaction.
+ */
 import { encodeExperience } from '@trinity-rft/core/store';
 import { openJournal, type Damage, type Journal } from './journal.js';
 import type { EncodedCall } from './sqlite.js';
@@ -6,20 +9,23 @@ import type { TurnThread } from './thread.js';
 import type { ServedCall } from './turn-store.js';
 
 export interface CallRecorder {
-  /** When it returns, the call survives the end of the process. @throws BufferError */
+  /**
+   * Records a call. Once it returns, the call survives the end of the process.
+   * @throws BufferError
+   */
   record(call: ServedCall): void;
-  /** Sends the calls to the thread, so that its next answers include them. */
+  /** Sends the calls to the thread, so that its following answers include them. */
   flush(): void;
-  /** After {@link flush}, when the thread has ended. */
+  /** Must be called after {@link flush} and after the thread has ended. */
   close(): void;
 }
 
-/** How long calls are collected for one transaction, in ms. */
+/** Time for which calls are collected for one transaction, in ms. */
 const collectMs = 10;
 
 /**
- * Takes over what an earlier process left in the journal. The database must be locked by this
- * process.
+ * Opens a recorder, and records the calls that an earlier process left in the journal. This process
+ * must have locked the database.
  */
 export async function openCallRecorder(
   thread: TurnThread,
@@ -79,7 +85,7 @@ const encode = ({ msgId, session, experiences }: ServedCall): EncodedCall => ({
 const buffersOf = (calls: readonly EncodedCall[]): readonly ArrayBuffer[] =>
   calls.flatMap(({ experiences }) => experiences.map(({ buffer }) => buffer));
 
-/** A buffer can be transferred only if it holds nothing else. */
+/** Copies the bytes if they share their buffer: a buffer can only be transferred as a whole. */
 function withOwnBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength

@@ -1,23 +1,23 @@
-/** A call as bytes of the journal. */
+/** Encodes a call as bytes of the journal. */
 import { crc32 } from 'node:zlib';
 import type { EncodedCall } from './sqlite.js';
 
 export interface Frame {
-  /** Frames of both journal files are numbered together. */
+  /** Number of the frame, counted across both journal files. */
   readonly order: number;
   readonly call: EncodedCall;
 }
 
 /**
- * Layout: size of the rest (uint32), CRC-32 of the rest (uint32), order (float64), size of the head
- * (uint32), the head as JSON, the experiences. Little-endian.
+ * Size of the prefix. Layout: size of the rest (uint32), CRC-32 of the rest (uint32), order
+ * (float64), size of the head (uint32), the head as JSON, the experiences. Little-endian.
  */
 const prefixSize = 20;
 
 interface Head {
   readonly msgId: string;
   readonly session: string;
-  /** Bytes of each experience. */
+  /** Number of bytes of each experience. */
   readonly sizes: readonly number[];
 }
 
@@ -42,11 +42,14 @@ export function toFrame(
 
 export interface FramesRead {
   readonly frames: readonly Frame[];
-  /** Bytes in no complete frame: damaged ones, or what a killed process was writing. */
+  /**
+   * Number of bytes outside of complete frames: damaged ones, or those that a killed process was
+   * writing.
+   */
   readonly unreadable: number;
 }
 
-/** All complete frames: after a damaged one, reading continues with the next. */
+/** Reads all complete frames. After a damaged one, reading continues with the next. */
 export function readFrames(bytes: Buffer): FramesRead {
   const frames: Frame[] = [];
   let unreadable = 0;
@@ -59,7 +62,7 @@ export function readFrames(bytes: Buffer): FramesRead {
   return { frames, unreadable };
 }
 
-/** The frame at this place without size and checksum; undefined when there is none. */
+/** The frame at this position without its size and checksum; undefined if there is none. */
 function restAt(bytes: Buffer, at: number): Buffer | undefined {
   if (at + prefixSize > bytes.length) return undefined;
   const end = at + 8 + bytes.readUInt32LE(at);

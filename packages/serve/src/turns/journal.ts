@@ -1,5 +1,5 @@
 /**
- * Calls that are not in the database yet, in two files next to it. A call in these files survives
+ * Calls that are not yet in the database, in two files next to it. A call in these files survives
  * the end of the process.
  */
 import {
@@ -19,28 +19,33 @@ import { readFrames, toFrame, type Frame, type FramesRead } from './journal-fram
 import type { EncodedCall } from './sqlite.js';
 
 export interface Journal {
-  /** Calls of an earlier process, oldest first; some of them may be in the database already. */
+  /** Calls of an earlier process, oldest first; some of them may already be in the database. */
   readonly left: readonly EncodedCall[];
-  /** Set when not everything in the files could be read. */
+  /** Undefined if all content of the files could be read. */
   readonly damage: Damage | undefined;
-  /** Everything in the files is in the database. */
+  /** Empties the files. All their calls must be in the database. */
   clear(): void;
   /**
-   * When it returns, the call survives SIGKILL. Takes a few microseconds, as it does not wait for
-   * the disk.
-   * @throws BufferError; then nothing was written
+   * Appends a call. Once it returns, the call survives SIGKILL. Takes a few microseconds, because
+   * it does not wait for the disk.
+   * @throws BufferError; in this case nothing was written
    */
   append(call: EncodedCall): void;
-  /** The next `count` calls, in their order, are in the database. */
+  /** Marks the next `count` calls, in order, as being in the database. */
   stored(count: number): void;
-  /** Deletes the files if everything in them is in the database. */
+  /** Closes the files, and deletes them if all their calls are in the database. */
   close(): void;
 }
 
-/** Rows that could not be read, of which {@link Journal.clear} leaves the copies alone. */
+/**
+ * Parts of the files that could not be read. {@link Journal.clear} does not delete their copies.
+ */
 export interface Damage {
   readonly bytes: number;
-  /** Calls whose numbers are missing; there may be more before the first and after the last. */
+  /**
+   * Number of calls that are missing according to their numbers; there may be more before the first
+   * and after the last.
+   */
   readonly missing: number;
   readonly copies: readonly string[];
 }
@@ -48,15 +53,15 @@ export interface Damage {
 interface Segment {
   readonly path: string;
   readonly file: number;
-  /** Bytes of complete frames. */
+  /** Number of bytes in complete frames. */
   size: number;
-  /** Calls in it that are not in the database. */
+  /** Number of its calls that are not in the database. */
   pending: number;
 }
 
 /**
- * In bytes. Above it, the journal switches to the other file as soon as the calls in that one are
- * in the database.
+ * Size in bytes above which the journal switches to the other file, as soon as the calls in that
+ * one are in the database.
  */
 const maxSegmentSize = 2 ** 20;
 
@@ -67,7 +72,7 @@ export function openJournal(databasePath: string): Journal {
   const segments = [first, second];
   let [current, other] = [first, second];
   let next = 0;
-  /** Returns how many of the calls are in the other segment. */
+  /** Marks calls of a segment as stored. Returns how many of them are in the other segment. */
   const markStored = (segment: Segment, count: number): number => {
     const here = Math.min(count, segment.pending);
     segment.pending -= here;
@@ -112,7 +117,7 @@ interface ReadSegment extends FramesRead {
   readonly segment: Segment;
 }
 
-/** Copies the damaged files: what is in them is the only trace of the calls that were lost. */
+/** Copies the damaged files, which are the only trace of the lost calls. */
 function damageOf(read: readonly ReadSegment[], left: readonly Frame[]): Damage | undefined {
   const damaged = read.filter(({ unreadable }) => unreadable > 0);
   if (damaged.length === 0) return undefined;

@@ -1,4 +1,6 @@
-/** The turn store: a journal for new calls, and a thread for everything that waits for the disk. */
+/**
+ * Opens the turn store: a journal for new calls, and a thread for all work that waits for the disk.
+ */
 import type { CallArguments, ResultOf } from '@trinity-rft/core/worker-link';
 import { openCallRecorder, type CallRecorder } from './call-recorder.js';
 import type { TurnStoreOptions } from './sqlite.js';
@@ -6,7 +8,7 @@ import { TurnThread, type TurnMethods } from './thread.js';
 import type { TurnStore } from './turn-store.js';
 
 export interface OpenTurnStoreOptions extends TurnStoreOptions {
-  /** Told what was lost of the calls of an earlier process. @default no callback */
+  /** Called if calls of an earlier process were lost. @default no callback */
   readonly warn?: (message: string) => void;
 }
 

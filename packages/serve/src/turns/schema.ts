@@ -1,14 +1,14 @@
-/** The tables of the turn store, and the statements over them. */
+/** The tables of the turn store, and their statements. */
 import type { DatabaseSync } from 'node:sqlite';
 import { BufferError } from '@trinity-rft/core';
 import { checkedTables, type CheckedTables } from '@trinity-rft/core/store';
 
-/** Increased when older code could not read the new tables. */
+/** Version of the tables, to be increased if older code could not read new ones. */
 const schemaVersion = 2;
-/** "TRSV" in the file header. */
+/** Application id in the file header: "TRSV". */
 const applicationId = 0x54525356;
 
-/** A call is open without a reward, ready with one, committed when its bytes are deleted. */
+/** A call is open without a reward, ready with one, and committed once its bytes are deleted. */
 const createSchema = `
   BEGIN IMMEDIATE;
   CREATE TABLE call (
@@ -33,7 +33,7 @@ const createSchema = `
 `;
 
 /**
- * Version 2 has checksums.
+ * Creates or upgrades the tables; version 2 has checksums.
  * @throws BufferError when the file belongs to another program or a newer version
  */
 export function prepareSchema(database: DatabaseSync, path: string): CheckedTables {

@@ -1,5 +1,5 @@
 /**
- * Served calls in one SQLite file. Writing waits for the disk, so this runs in a separate thread.
+ * Served calls in one SQLite file. Writing waits for the disk, so this runs in a thread of its own.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -18,25 +18,27 @@ import type {
 } from './turn-store.js';
 
 export interface TurnStoreOptions {
-  /** The database file; created with its folder if it does not exist. */
+  /** Path of the database file, which is created with its folder if it does not exist. */
   readonly path: string;
-  /** Choices without a reward to keep; older ones are deleted. @default 100_000 */
+  /**
+   * Maximum number of choices without a reward to keep; older ones are deleted. @default 100_000
+   */
   readonly maxOpen?: number;
 }
 
 /** A served call as it is stored. */
 export interface EncodedCall extends Pick<ServedCall, 'msgId' | 'session'> {
-  /** One per choice, in order; by `encodeExperience`. */
+  /** One per choice, in order, encoded by `encodeExperience`. */
   readonly experiences: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /**
- * The methods of a turn store, synchronous and atomic: when one returns, its effect is permanent; if
- * it throws, nothing has changed.
+ * The methods of a turn store, synchronous and atomic: once one returns, its effect is permanent;
+ * if it throws, nothing has changed.
  */
 export interface TurnDatabase {
   readonly starts: number;
-  /** Stores all of them or none; known ids change nothing. */
+  /** Stores all calls or none; calls with known ids are ignored. */
   record(calls: readonly EncodedCall[]): void;
   sessionOf(msgId: string): string | undefined;
   reward(feedback: Feedback): FeedbackResult;
@@ -49,17 +51,18 @@ export interface TurnDatabase {
 }
 
 /**
- * Calls wait while SQLite moves its log into the file: about 1 ms for every 250 pages of 4 KB on an
- * SSD. With SQLite's default of 1000 pages, clients notice the pause.
+ * Pages in SQLite's log after which it is copied to the database. Calls wait during this time:
+ * about 1 ms for every 250 pages of 4 KB on an SSD. With SQLite's default of 1000 pages, clients
+ * would notice the pause.
  */
 const checkpointPages = 250;
-/** After how many calls old open ones are deleted. */
+/** Number of calls after which old open ones are deleted. */
 const expireEvery = 256;
 
 /**
- * Opens the file, and creates it if it does not exist. The effects of methods survive SIGKILL and a
+ * Opens the file, or creates it if it does not exist. The effects of methods survive SIGKILL and a
  * power failure.
- * @throws BufferError when it is open already, damaged, or belongs to another program
+ * @throws BufferError when it is already open, damaged, or belongs to another program
  */
 export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions): TurnDatabase {
   const { database, tables } = open(path);
@@ -115,7 +118,7 @@ export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions):
   };
 }
 
-/** @throws BufferError when it is not as it was stored */
+/** @throws BufferError when the row was damaged after it was stored */
 function toRewarded(row: Record<string, unknown>, path: string): RewardedCall {
   if (row['is_whole'] !== 1)
     throw new BufferError(
@@ -133,7 +136,7 @@ function toRewarded(row: Record<string, unknown>, path: string): RewardedCall {
   };
 }
 
-/** SQLite's result code when another connection has locked the database. */
+/** SQLite's result code if another connection has locked the database. */
 const busy = 5;
 
 interface Opened {

@@ -1,4 +1,4 @@
-/** The thread of a turn store, seen from its owner. */
+/** The thread of a turn store, as its owner uses it. */
 import { describeError, BufferError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import {
@@ -10,13 +10,13 @@ import {
 } from '@trinity-rft/core/worker-link';
 import type { TurnDatabase, TurnStoreOptions } from './sqlite.js';
 
-/** The methods of the database; `open` resolves with the count of starts. */
+/** The methods of the database; `open` resolves with the number of starts. */
 export interface TurnMethods extends Omit<TurnDatabase, 'starts'> {
   open(): number;
 }
 
 /**
- * Calls of one turn of the event loop are sent together at its end: their answers could not be
+ * Sends the calls of one turn of the event loop together at its end: their answers could not be
  * received earlier, and each message would take time from serving. The thread keeps the process
  * alive while it opens, while a call is pending and while it closes.
  */
@@ -25,7 +25,7 @@ export class TurnThread {
   readonly #link: Link<TurnMethods>;
   readonly #failed = new AbortController();
   #opened = false;
-  /** Set by {@link close}: no further calls are accepted, those before are answered. */
+  /** Set by {@link close}: further calls are rejected, earlier ones are still answered. */
   #closed: BufferError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -46,8 +46,8 @@ export class TurnThread {
   }
 
   /**
-   * Resolves with the thread and the count of starts.
-   * @throws BufferError when it does not start, or the file cannot be opened
+   * Resolves with the thread and the number of starts.
+   * @throws BufferError when the thread does not start, or the file cannot be opened
    */
   static async open(
     options: TurnStoreOptions,
@@ -64,7 +64,7 @@ export class TurnThread {
     }
   }
 
-  /** Aborts, with the error as its reason, when the thread has ended unexpectedly. */
+  /** Aborts, with the error as its reason, if the thread has ended unexpectedly. */
   get failed(): AbortSignal {
     return this.#failed.signal;
   }
@@ -75,7 +75,7 @@ export class TurnThread {
     if (error) throw error;
   }
 
-  /** Ends the thread, because something that must be kept could not be stored. */
+  /** Ends the thread, because data that must be kept could not be stored. */
   readonly fail = (cause: unknown): void => {
     if (this.#closed || this.#link.closed) return;
     const error = notStored(this.#path, cause);

@@ -1,11 +1,11 @@
 /** Record of every call, from its answer until its reward is committed. */
 import type { Experience } from '@trinity-rft/core';
 
-/** A finished call, before its client gets the answer. */
+/** A finished call, before its client has received the answer. */
 export interface ServedCall {
   /** The id of the completion or response that the client gets. */
   readonly msgId: string;
-  /** The session whose conversation it belongs to. */
+  /** The session to whose conversation it belongs. */
   readonly session: string;
   /** One per choice, in order. */
   readonly experiences: readonly Experience[];
@@ -13,20 +13,24 @@ export interface ServedCall {
 
 /** One request to `/feedback`. */
 export interface Feedback {
-  /** Finite. */
+  /** A finite number. */
   readonly reward: number;
-  /** `ID` for all choices of a call, `ID:CHOICE` for one of them, from 0. At least one. */
+  /**
+   * `ID` for all choices of a call, `ID:CHOICE` for one of them, counted from 0. At least one id.
+   */
   readonly msgIds: readonly string[];
-  /** Calls with the same task are compared. @default each call is a separate task */
+  /**
+   * Calls with the same task are compared with each other. @default each call is a separate task
+   */
   readonly taskId?: string;
-  /** Attempt at the task, from 0. */
+  /** Number of the attempt at the task, from 0. */
   readonly runId: number;
 }
 
 export interface FeedbackResult {
-  /** Ids as in the request. */
+  /** Ids as written in the request. */
   readonly applied: readonly string[];
-  /** Ids that already had the same reward, task and run: unchanged. */
+  /** Ids that already had the same reward, task and run; they are unchanged. */
   readonly already: readonly string[];
 }
 
@@ -38,7 +42,7 @@ export interface RewardedCall {
   readonly reward: number;
   readonly task: string;
   readonly run: number;
-  /** Experience as it was recorded. */
+  /** Experience as recorded. */
   readonly experience: Experience;
 }
 
@@ -49,12 +53,12 @@ export interface Batch {
   readonly calls: readonly RewardedCall[];
 }
 
-/** Counts of choices. `total` = `open` + `ready` + `committed`. */
+/** Counts of choices: `total` = `open` + `ready` + `committed`. */
 export interface TurnCounts {
   readonly total: number;
-  /** Turns without a reward. */
+  /** Choices without a reward. */
   readonly open: number;
-  /** Rewarded but not committed, including a commit in progress. */
+  /** Choices that are rewarded but not committed, including those of a commit in progress. */
   readonly ready: number;
   readonly committed: number;
 }
@@ -65,7 +69,7 @@ export interface TurnCounts {
  * `SERVE_CLOSED` after {@link close}, and with the reason of {@link failed} after a failure.
  */
 export interface TurnStore {
-  /** How often the store has been opened, including this time. */
+  /** Number of times that the store has been opened, including this one. */
   readonly starts: number;
   /**
    * Aborts, with the error as its reason, when the store's thread has died (`SERVE_THREAD`) or
@@ -73,22 +77,27 @@ export interface TurnStore {
    */
   readonly failed: AbortSignal;
   /**
-   * Resolves when the call survives the end of the process, without waiting for the disk: a power
-   * failure may lose the calls of the last moment. A known id changes nothing.
+   * Records a call. Resolves when the call survives the end of the process, without waiting for the
+   * disk: a power failure may lose the calls of the last moment. A call with a known id is ignored.
    * @throws InvariantError, BufferError
    */
   record(call: ServedCall): Promise<void>;
   sessionOf(msgId: string): Promise<string | undefined>;
   /**
-   * Applies to all ids or none.
+   * Rewards all ids or none.
    * @throws ModelError 404 naming unknown ids, 409 naming ids with a different reward, task or run
    */
   reward(feedback: Feedback): Promise<FeedbackResult>;
-  /** All ready calls that are in no batch become batch `step`; undefined when there are none. */
+  /**
+   * Turns all ready calls that are not in a batch into batch `step`; undefined if there are none.
+   */
   startBatch(step: number): Promise<Batch | undefined>;
-  /** The batch that was started and not finished. */
+  /** The batch that was started but not finished. */
   unfinishedBatch(): Promise<Batch | undefined>;
-  /** The batch is in the experience store: only ids and rewards of its calls are kept. */
+  /**
+   * Records that the batch is in the experience store. Afterwards only ids and rewards of its calls
+   * are kept.
+   */
   finishBatch(step: number): Promise<void>;
   /** Number of the last finished batch, 0 before the first. */
   lastStep(): Promise<number>;
