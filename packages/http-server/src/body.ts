@@ -1,14 +1,17 @@
-/** Bodies of requests, within limits: the only way in which our servers read them. */
+/** Reads the bodies of requests, within limits. Our servers read them in no other way. */
 import { ModelError, type Clock, CancelledError } from '@trinity-rft/core';
 import { jsonErrorPosition } from './json-position.js';
 
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** How long the body may take, for requests without a socket. @default the server's own deadline */
+  /**
+   * Maximum time for reading the body, for requests without a socket. @default the server's own
+   * deadline
+   */
   readonly deadline?: { readonly ms: number; readonly clock: Pick<Clock, 'after'> } | undefined;
 }
 
-/** @throws ModelError 408, 413, 415; CancelledError when the client is gone */
+/** @throws ModelError 408, 413, 415; CancelledError if the client has disconnected */
 export async function readBytes(
   request: Request,
   { maxBytes, deadline }: BodyLimits,
@@ -37,7 +40,10 @@ export async function readBytes(
 const readWhole = async (request: Request): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await request.arrayBuffer());
 
-/** Stops reading at the limit. @param late rejects when the time is over */
+/**
+ * Stops reading at the limit.
+ * @param late rejects when the time is up
+ */
 async function readChunks(
   request: Request,
   maxBytes: number,
@@ -65,16 +71,19 @@ async function readChunks(
 export interface JsonText {
   /** Expected content of the body, for messages. @default "a JSON document" */
   readonly expected?: string | undefined;
-  /** @default 128: schemas and arguments nest a few levels; deeper values are an attack or a mistake */
+  /**
+   * Maximum nesting; schemas and arguments nest a few levels, so deeper values are an attack or a
+   * mistake. @default 128
+   */
   readonly maxDepth?: number;
   /**
-   * Values other than numbers: checks report every wrong one.
-   * @default 500_000
+   * Maximum number of values other than numbers, because checks report every wrong one. @default
+   * 500_000
    */
   readonly maxValues?: number;
 }
 
-/** @throws ModelError 400 naming the place of the first error */
+/** @throws ModelError 400 with the position of the first error */
 export function parseJson(
   bytes: Uint8Array,
   { expected = 'a JSON document', maxDepth = 128, maxValues = 500_000 }: JsonText = {},
@@ -100,7 +109,10 @@ export function parseJson(
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** An absent body is undefined. @throws ModelError 400, 408, 413, 415 */
+/**
+ * Undefined if the body is empty.
+ * @throws ModelError 400, 408, 413, 415
+ */
 export async function readJson(request: Request, options: BodyLimits & JsonText): Promise<unknown> {
   const bytes = await readBytes(request, options);
   return bytes.byteLength === 0 ? undefined : parseJson(bytes, options).value;
@@ -108,7 +120,10 @@ export async function readJson(request: Request, options: BodyLimits & JsonText)
 
 type Excess = 'depth' | 'values' | undefined;
 
-/** Recurses no deeper than the limit: the value may have a million levels. */
+/**
+ * Finds values beyond the limits. Recurses no deeper than the limit, because the value may have a
+ * million levels.
+ */
 function excessOf(
   root: unknown,
   limits: { readonly depth: number; readonly values: number },

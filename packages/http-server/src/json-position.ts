@@ -1,10 +1,13 @@
-/** Where a text stops being JSON. */
+/** Finds the place at which a text stops being JSON. */
 import { parse, type ParseError } from 'jsonc-parser';
 
-/** Longer texts are not searched: a hostile one may have an error at every character. */
+/** Maximum length of a text to search: a malicious one may have an error at every character. */
 const maxLength = 100_000;
 
-/** ` (line 1, column 9)` of the first wrong token, or nothing when it cannot be found cheaply. */
+/**
+ * Position of the first invalid token, such as ` (line 1, column 9)`; empty if it cannot be found
+ * quickly.
+ */
 export function jsonErrorPosition(text: string): string {
   if (text.length > maxLength) return '';
   const errors: ParseError[] = [];

@@ -1,29 +1,29 @@
 /** Limits and deadlines of a server. */
 
-/** Limits of bodies belong to the routes, see `readBytes`. */
+/** Limits of all requests; limits of bodies belong to the routes, see `readBytes`. */
 export interface HttpLimits {
-  /** How long a connection may take to send the headers of a request. @default 10_000 */
+  /** Maximum time for sending the headers of a request, in ms. @default 10_000 */
   readonly headersTimeoutMs: number;
   /**
-   * How long a whole request may take to arrive. The time for an answer is not limited.
+   * Maximum time for receiving a whole request, in ms. The time for an answer is not limited.
    * @default 60_000
    */
   readonly requestTimeoutMs: number;
   /**
-   * How long a connection stays open without requests; agents pause while their tools run.
-   * @default 120_000
+   * Time for which a connection stays open without requests, in ms; agents pause while their tools
+   * run. @default 120_000
    */
   readonly keepAliveMs: number;
-  /** Bytes of all headers of a request. @default 16_384 */
+  /** Maximum size of all headers of a request, in bytes. @default 16_384 */
   readonly maxHeaderBytes: number;
   /**
-   * Open connections. Further ones are closed, and idle ones with them.
-   * @default 8192
+   * Maximum number of open connections. Further ones are closed, and idle ones with them. @default
+   * 8192
    */
   readonly maxConnections: number;
 }
 
-/** The limits of {@link openHttpServer} where its options name none. */
+/** Default limits of {@link openHttpServer}. */
 export const defaultHttpLimits: HttpLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,

@@ -6,26 +6,26 @@
 /** Names and values of labels; values may be any text. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Only grows. */
+/** A number that only increases. */
 export interface Counter {
   add(labels: Labels, count?: number): void;
 }
 
-/** Durations by upper bounds. */
+/** Durations, counted by upper bounds. */
 export interface Histogram {
   observe(labels: Labels, seconds: number): void;
 }
 
-/** Metrics of a program, in the order in which they were added. */
+/** Metrics of a program, in the order in which they are added. */
 export interface Registry {
   counter(name: string, help: string): Counter;
   histogram(name: string, help: string): Histogram;
-  /** Read when the metrics are. */
+  /** Adds a gauge, whose values are read when the metrics are requested. */
   gauge(name: string, help: string, read: () => readonly (readonly [Labels, number])[]): void;
   text(): string;
 }
 
-/** Seconds; from a token of a small model to a long answer of a large one. */
+/** Upper bounds in seconds, from a token of a small model to a long answer of a large one. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 /** Value of the `content-type` header. */
@@ -104,7 +104,7 @@ const escaped = (value: string): string =>
     .replaceAll('\n', String.raw`\n`)
     .replaceAll('"', String.raw`\"`);
 
-/** Gauges about the process, under the names that Prometheus' own clients use. */
+/** Adds gauges about the process, under the names that Prometheus' own clients use. */
 export function addProcess(registry: Registry): void {
   registry.gauge('process_resident_memory_bytes', 'Memory of the process.', () => [
     [{}, process.memoryUsage.rss()],
@@ -118,5 +118,8 @@ export function addProcess(registry: Registry): void {
 const routes =
   /^(?:\/r\/[^/]+)?(\/v1\/(?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)|\/feedback|\/commit)\/*$/;
 
-/** A path as a label of few values: paths outside of the API are one, so that a scanner cannot fill the memory. */
+/**
+ * A path as a label with few values: all paths outside of the API share one, so that a scanner
+ * cannot fill the memory.
+ */
 export const routeLabel = (pathname: string): string => routes.exec(pathname)?.[1] ?? 'other';

@@ -1,4 +1,7 @@
-/** One HTTP server for everything that listens: limits, deadlines, malformed input, upgrades, end. */
+/**
+ * The HTTP server on which all our servers are based: limits, deadlines, malformed input, upgrades,
+ * shutdown.
+ */
 import {
   createServer,
   type IncomingMessage,
@@ -12,7 +15,7 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import { defaultHttpLimits, type HttpLimits } from './limits.js';
 
-/** Takes the socket of an upgrade over. Errors of the socket are handled already. */
+/** Takes over the socket of an upgrade, whose errors are already handled. */
 export type Upgrade = (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 interface Bindings {
@@ -21,35 +24,41 @@ interface Bindings {
 }
 
 export interface HttpServerOptions {
-  /** Checks the key before it reads the body, with `readBytes`. */
+  /** Answers a request. It must check the key before it reads the body with `readBytes`. */
   readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>;
-  /** An error in the words of the server's protocol. @param error ModelError: its status */
+  /**
+   * Makes the response for an error, in the form of the server's protocol.
+   * @param error a ModelError has the status
+   */
   readonly refuse: (error: unknown) => Response;
   /** @default "127.0.0.1" */
   readonly host?: string | undefined;
-  /** 0 = any free port. @default 0 */
+  /** 0 picks any free port. @default 0 */
   readonly port?: number | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
   /**
-   * Answers only requests to a loopback name that no page of another site has sent: for servers on
-   * loopback that a page could use otherwise, also by a domain that resolves to this machine.
-   * @default false: the key protects
+   * True to answer only requests that use a loopback name and do not come from a page of another
+   * site. This protects servers on loopback without a key from such pages, including those whose
+   * domain resolves to this machine. @default false: the key protects the server
    */
   readonly loopbackOnly?: boolean;
-  /** Comes before everything else; true: it has answered. */
+  /** Runs before everything else. Returns true if it has answered the request. */
   readonly intercept?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
-  /** The status with which an upgrade is refused, or what takes it over. @default requests to upgrade are plain ones */
+  /**
+   * Returns the status with which an upgrade is refused, or the function that takes it over.
+   * @default requests to upgrade are treated as normal requests
+   */
   readonly upgrade?: (request: Request) => number | Upgrade;
 }
 
 export interface HttpServer {
   /** `http://HOST:PORT` */
   readonly url: string;
-  /** Accepts nothing new, waits for `finished`, and closes all connections. */
+  /** Stops accepting requests, waits for `finished`, and closes all connections. */
   close(finished?: Promise<unknown>): Promise<void>;
 }
 
-/** @throws ConfigError `PORT_TAKEN` when it cannot listen there */
+/** @throws ConfigError `PORT_TAKEN` when the port cannot be used */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host = '127.0.0.1', port = 0, intercept } = options;
   const limits = { ...defaultHttpLimits, ...options.limits };
@@ -103,7 +112,7 @@ function listenerOf({ fetch, refuse, loopbackOnly = false }: HttpServerOptions) 
   });
 }
 
-/** For input that cannot become a Request, because of its address or its Host header. */
+/** Error for a request whose URL or Host header is malformed. */
 const malformed = (cause: unknown): ModelError =>
   new ModelError(
     'The request line or its Host header is not valid. Expected a path and the host of the printed address. Use an HTTP client.',
@@ -143,7 +152,7 @@ function acceptUpgrades(
   });
 }
 
-/** Undefined where the address or a header is not valid. */
+/** Undefined if the URL or a header is not valid. */
 function requestOf({ url = '/', headers }: IncomingMessage): Request | undefined {
   try {
     const given = Object.entries(headers as OutgoingHttpHeaders).map(
@@ -156,7 +165,7 @@ function requestOf({ url = '/', headers }: IncomingMessage): Request | undefined
   }
 }
 
-/** The port. */
+/** Starts listening. Returns the port. */
 function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (cause: Error): void => {
