@@ -22,36 +22,45 @@ export interface Terminal {
 export interface ConsoleSinkOptions {
   readonly terminal: Terminal;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** Starts the line. @default none */
+  /** Text at the start of the line. @default no text */
   readonly stageName?: string;
-  /** `NO_COLOR` and `TERM=dumb` are obeyed. @default empty */
+  /** Environment, of which `NO_COLOR` and `TERM=dumb` are respected. @default no variables */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ConsoleSink extends MetricSink {
-  /** Train steps of the whole stage, those of earlier processes included; undefined = not known. */
+  /**
+   * Sets the number of train steps in the whole stage, including those of earlier processes;
+   * undefined if not known.
+   */
   setTotalSteps(total: number | undefined): void;
-  /** Work in progress, for the time in which no step ends: `explore step 3`, `12/64 runs`. */
+  /**
+   * Sets the work in progress, which is shown while a step is still running: `explore step 3`,
+   * `12/64 runs`.
+   */
   setActivity(what: string, detail?: string): void;
   /** Writes a line of text; on a terminal above the live line. */
   log(line: string): void;
 }
 
-/** Milliseconds between two drawings of the live line. */
+/** Time in ms between two updates of the live line. */
 const redrawEveryMs = 100;
-/** Between two looks at whether a step takes long. */
+/** Time in ms between two checks for a long step. */
 const lookEveryMs = 1000;
-/** Silence after which a plain line says what is in progress; it doubles with each such line. */
+/**
+ * Time in ms without output after which a plain line shows what is in progress; it doubles with
+ * each such line.
+ */
 const plainSilenceMs = 5000;
 const longestSilenceMs = 60_000;
 const clearLine = '\r\u001B[2K';
 
 /**
- * Shows stage, step, reward, loss, tokens per second and time left, each as soon as it is known:
- * reward from the explorer's `rollout/reward/mean`, loss from the trainer's `actor/final_loss`,
- * speed from `perf/throughput`, time left from the train steps done per elapsed time. Results of
- * evaluations get lines of their own. While no step ends, the line says what is in progress and for
- * how long. `close` shows the last step and ends the line.
+ * Shows stage, step, reward, loss, tokens per second and remaining time, each as soon as it is
+ * known: reward from the explorer's `rollout/reward/mean`, loss from the trainer's
+ * `actor/final_loss`, speed from `perf/throughput`, remaining time from the speed of the train
+ * steps. Results of evaluations get lines of their own. While a step is running, the line shows
+ * what is in progress and for how long. `close` shows the last step and ends the line.
  */
 export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
   const { terminal, clock, stageName = '', env = {} } = options;
@@ -91,25 +100,25 @@ export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
 interface Screen {
   readonly terminal: Terminal;
   readonly clock: Pick<Clock, 'now' | 'after'>;
-  /** One line is redrawn; else each state gets a line. */
+  /** True if a single line is updated; otherwise each state gets a new line. */
   readonly isLive: boolean;
   readonly paint: (style: 'bold' | 'dim', text: string) => string;
   readonly label: string;
   progress: Progress;
-  /** The first train step that was seen, and when. */
+  /** The first train step that was seen, with its time. */
   firstStep?: { readonly step: number; readonly at: number };
-  /** The live line is on the terminal's last line. */
+  /** True if the live line is on the terminal's last line. */
   isDrawn: boolean;
-  /** `progress` has something that has not been shown. */
+  /** True if `progress` contains something that was not shown yet. */
   isStale: boolean;
   shownAt: number;
-  /** Since then the same has been in progress. */
+  /** Time of the last change of the work in progress. */
   heardAt: number;
   activity?: { readonly what: string; readonly detail: string | undefined } | undefined;
   stopLooking?: (() => void) | undefined;
   /** See {@link plainSilenceMs}. */
   silenceMs: number;
-  /** The last explore step that ended. */
+  /** The last completed explore step. */
   explored?: number;
   closed: boolean;
 }
@@ -136,8 +145,8 @@ function write(screen: Screen, record: MetricRecord): void {
 }
 
 /**
- * Mean seconds of the train steps seen. The first one only starts the clock: it includes the
- * start-up.
+ * Measures the mean seconds of train steps. The first step only starts the clock, because it
+ * includes the start-up.
  */
 function measureSpeed(screen: Screen, step: number): void {
   const now = screen.clock.now();
@@ -151,7 +160,7 @@ function measureSpeed(screen: Screen, step: number): void {
 const isDue = ({ clock, isLive, shownAt }: Screen, { role }: MetricRecord): boolean =>
   isLive ? clock.now() - shownAt >= redrawEveryMs : role === 'trainer';
 
-/** Shows what is in progress if nothing else was shown for a while. */
+/** Shows what is in progress if nothing was shown for a while. */
 function look(screen: Screen): void {
   const { clock, isLive, shownAt, heardAt, silenceMs } = screen;
   screen.stopLooking = clock.after(lookEveryMs, () => look(screen));
@@ -188,12 +197,12 @@ function close(screen: Screen): void {
 const hasFigures = ({ progress: { step, reward } }: Screen): boolean =>
   step !== undefined || reward !== undefined;
 
-/** Characters that fit without the terminal wrapping the line; some pseudo terminals report 0. */
+/** Number of characters that fit on a line without wrapping; some pseudo terminals report 0. */
 function widthOf(terminal: Terminal): number {
   return (terminal.columns() || 80) - 1;
 }
 
-/** Line with as many figures as fit in `width` characters, from the left. */
+/** Line with as many figures from the left as fit in `width` characters. */
 function renderLine(screen: Screen, width: number): string {
   const { label, progress, paint, activity, clock, heardAt } = screen;
   const seconds = (clock.now() - heardAt) / 1000;

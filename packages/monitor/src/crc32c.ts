@@ -1,5 +1,5 @@
 /**
- * CRC-32C (Castagnoli), as TFRecord files use it. Source: RFC 3720, appendix B.4; the mask is
+ * CRC-32C (Castagnoli), as in TFRecord files. Source: RFC 3720, appendix B.4; the mask is
  * TensorFlow's.
  */
 
@@ -20,8 +20,8 @@ export function crc32c(bytes: Uint8Array): number {
 }
 
 /**
- * Rotated right by 15 bits plus a constant, modulo 2^32: a checksum of data that holds checksums is
- * otherwise weak.
+ * Masked checksum: rotated right by 15 bits plus a constant, modulo 2^32. Without the mask,
+ * checksums of data that contains checksums would be weak.
  */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);

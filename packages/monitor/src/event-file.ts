@@ -1,28 +1,26 @@
 /**
- * The bytes of a TensorBoard event file: Event messages (tensorflow/core/util/event.proto) in
- * TFRecord frames.
+ * Encodes a TensorBoard event file: Event messages (tensorflow/core/util/event.proto) in TFRecord
+ * frames.
  */
 import type { Metrics } from '@trinity-rft/core';
 import { maskedCrc32c } from './crc32c.js';
 
-/** One event; of the fields other than time and step exactly one is set. */
+/** One event. Of the fields other than time and step, exactly one is set. */
 export interface TensorBoardEvent {
   /** Seconds since the epoch. */
   readonly wallTime: number;
   readonly step?: number;
   /** `brain.Event:2`, the first event of every file. */
   readonly fileVersion?: string;
-  /** Scalars under their tags; kept as float32. */
+  /** Scalars by tag; stored as float32. */
   readonly scalars?: Metrics;
-  /**
-   * A run starts (again) at `step`: readers drop what earlier files have from there on.
-   */
+  /** True if a run starts (again) at `step`: readers drop data from there on in earlier files. */
   readonly sessionStart?: boolean;
 }
 
 /**
  * A TFRecord frame: length (uint64), its masked checksum (uint32), the payload, its masked
- * checksum; little endian.
+ * checksum; little-endian.
  */
 export function frame(payload: Buffer): Buffer {
   const head = Buffer.alloc(12);
@@ -53,7 +51,7 @@ export function encodeEvent({
   ]);
 }
 
-/** Summary: repeated value 1; Value: tag 1, simple_value 2. */
+/** Encodes a Summary: repeated value 1; Value: tag 1, simple_value 2. */
 function encodeSummary(scalars: Metrics): Buffer {
   const values = Object.entries(scalars).map(([tag, value]) =>
     bytesField(1, Buffer.concat([bytesField(1, Buffer.from(tag)), floatField(2, value)])),
@@ -61,7 +59,7 @@ function encodeSummary(scalars: Metrics): Buffer {
   return Buffer.concat(values);
 }
 
-/** Protobuf wire types. */
+/** Numbers of Protobuf wire types. */
 const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 const tagOf = (field: number, type: number): Buffer => varint((field << 3) | type);
@@ -84,7 +82,10 @@ function floatField(field: number, value: number): Buffer {
   return Buffer.concat([tagOf(field, wire.fixed32), bytes]);
 }
 
-/** Seven bits a byte, low ones first. Divides instead of shifting: steps may exceed 32 bits. */
+/**
+ * Encodes seven bits per byte, low ones first. Divides instead of shifting, because steps may
+ * exceed 32 bits.
+ */
 function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;

@@ -1,29 +1,29 @@
-/** A text file that lines are appended to. */
+/** Appends lines to a text file. */
 import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
 import { MonitorError } from './lines/monitor-error.js';
 
 export interface LineWriter {
-  /** Appends the line and a newline before it returns. */
+  /** Appends the line and a newline; synchronous. */
   write(line: string): void;
   close(): void;
 }
 
 export interface FileWriterOptions {
   /**
-   * A file that would grow beyond it becomes `<file>.1`, in place of an earlier one, and is begun
-   * anew. @default unlimited
+   * Maximum size in bytes. A file that would exceed it is renamed to `<file>.1`, replacing an
+   * earlier one, and a new file is begun. @default no limit
    */
   readonly maxFileBytes?: number;
 }
 
-/** Name of the text before that of `file`. */
+/** Path of the earlier part of `file`. */
 export const earlierFile = (file: string): string => `${file}.1`;
 
 /**
  * Appends to `file`, which is created with its folder.
- * @throws MonitorError when it cannot be opened or written
+ * @throws MonitorError when the file cannot be opened or written
  */
 export function fileWriter(
   file: string,
@@ -59,7 +59,7 @@ export function fileWriter(
   };
 }
 
-/** Wraps file operations: their errors name the file. */
+/** Wraps file operations, so that their errors name the file. */
 export function fileGuard(file: string, code: string): <T>(work: () => T) => T {
   return (work) => {
     try {

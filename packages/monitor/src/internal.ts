@@ -1,4 +1,4 @@
-/** Shared by our own packages; no promise of stability. */
+/** Exports for our own packages, without a promise of stability. */
 export { telemetrySink } from './telemetry/metric-sink.js';
 export { inModelSpan, type ModelAnswer } from './telemetry/model-span.js';
 export {

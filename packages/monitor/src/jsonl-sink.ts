@@ -1,4 +1,4 @@
-/** `metrics.jsonl`: one line per record, written before `write` returns. */
+/** `metrics.jsonl`: one line per record, which is written before `write` returns. */
 import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { type Logger, type MetricRecord, type MetricSink, silentLogger } from '@trinity-rft/core';
@@ -8,21 +8,20 @@ import type { ResumePoint } from './resume-point.js';
 import { trimJsonl } from './trim-jsonl.js';
 
 export interface JsonlSinkOptions {
-  /** File to append to; its folder is created. */
+  /** Path of the file, which is created with its folder. */
   readonly path: string;
-  /** Steps up to which the lines of an earlier process stay. @default all stay */
+  /** Steps up to which the records of an earlier process are kept. @default all are kept */
   readonly resume?: ResumePoint;
-  /** Warned once per metric that is not a finite number. @default silent */
+  /** Gets one warning per metric that is not a finite number. @default no logger */
   readonly logger?: Pick<Logger, 'warn'>;
 }
 
 /**
- * Appends `{"role","step","metrics":{...},"timing":{...}}` per record. Keys are sorted and seconds and
- * rates are under `timing`, so that two runs of one
- * seed agree on everything else, byte for byte. Numbers that are not finite become null. Opening
- * repairs what a killed process left: a torn line is removed, and so are records beyond the resume
- * point.
- * `write` throws on a disk error: put the sink under a tee.
+ * Appends `{"role","step","metrics":{...},"timing":{...}}` per record. Keys are sorted, and seconds
+ * and rates are under `timing`, so that two runs with the same seed agree on everything else, byte
+ * for byte. Numbers that are not finite become null. Opening the file repairs what a killed process
+ * left: it removes an incomplete line and records beyond the resume point. `write` throws on a disk
+ * error, so put the sink behind a tee.
  * @throws MonitorError when the file cannot be opened or written
  */
 export function jsonlSink({
@@ -63,7 +62,7 @@ export function jsonlSink({
   };
 }
 
-/** The line of a record, newline included. */
+/** The line of a record, including the newline. */
 export function jsonlLine({ role, step, metrics }: MetricRecord): string {
   const entries = Object.entries(metrics).sort(([a], [b]) => (a < b ? -1 : 1));
   const pick = (isTiming: boolean): Record<string, number> =>
@@ -75,7 +74,7 @@ function notFinite({ metrics }: MetricRecord): readonly string[] {
   return Object.keys(metrics).filter((key) => !Number.isFinite(metrics[key]));
 }
 
-/** True for seconds and rates: the metrics in which two runs of one seed differ. */
+/** True for seconds and rates: the metrics in which two runs with the same seed differ. */
 function isTimingKey(key: string): boolean {
   return (
     key.startsWith('time/') ||

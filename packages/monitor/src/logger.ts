@@ -1,4 +1,4 @@
-/** The log: text for people, one line per event. */
+/** The log: readable text, one line per event. */
 import { describeError, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
 import { boundedText, redactText } from '@trinity-rft/core/support';
 import { redactField } from './redact.js';
@@ -7,28 +7,29 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Characters of an event: agents log whole pages. */
+/** Maximum number of characters of an event: agents log whole pages. */
 const longestLine = 100_000;
 
 export interface LoggerOptions {
-  /** Lowest level that `write` gets. */
+  /** Minimum level for `write`. */
   readonly level: LogLevel;
   /**
-   * Takes a full line without its newline, e.g. `fileWriter(path).write`. What it throws is reported
-   * once, on `console`.
+   * Receives a full line without its newline, e.g. `fileWriter(path).write`. If it throws, the
+   * error is reported once, on `console`.
    */
   readonly write: (line: string) => void;
   readonly clock: Pick<Clock, 'now'>;
-  /** Takes a short line for people, e.g. `consoleSink(...).log`. @default none */
+  /** Receives a short line for people, e.g. `consoleSink(...).log`. @default no console */
   readonly console?: (line: string) => void;
-  /** Lowest level that `console` gets. @default 'warn' */
+  /** Minimum level for `console`. @default 'warn' */
   readonly minConsoleLevel?: LogLevel;
 }
 
 /**
- * Lines are `WARN 2026-01-02T03:04:05.678Z message key=value`, in UTC; further lines of a message
- * are indented. A child's fields come before those of the call. Values of fields named like a key,
- * token, password or secret are redacted, numbers excepted. Never throws.
+ * Creates a logger with lines such as `WARN 2026-01-02T03:04:05.678Z message key=value`, in UTC;
+ * further lines of a message are indented. A child's fields come before those of the call. Values
+ * of fields with names such as key, token, password or secret are redacted, except for numbers.
+ * Never throws.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { minConsoleLevel = 'warn' } = options;
@@ -92,7 +93,10 @@ function formatFields(fields: Fields): string {
     .join('');
 }
 
-/** Words stay bare; text with spaces, quotes or `=` is JSON, so that a line can be parsed. */
+/**
+ * Formats a value: words without quotes; text with spaces, quotes or `=` as JSON, so that a line
+ * can be parsed.
+ */
 function formatValue(value: unknown): string {
   const plain = value instanceof Error ? describeError(value) : value;
   if (typeof plain === 'string') return /^[^\s"=]+$/.test(plain) ? plain : JSON.stringify(plain);

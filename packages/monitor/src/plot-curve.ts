@@ -1,13 +1,13 @@
-/** A line plot in braille characters. */
+/** Draws a line plot in braille characters. */
 import { mean } from '@trinity-rft/core';
 import { shortNumber } from './status.js';
 
 export interface PlotOptions {
-  /** Characters of the whole plot, labels included. @default 72 */
+  /** Width of the whole plot in characters, including labels. @default 72 */
   readonly width?: number;
-  /** Lines of the curve itself; title and bottom axis come on top. @default 10 */
+  /** Height of the curve in lines, without title and bottom axis. @default 10 */
   readonly height?: number;
-  /** Line above the plot. @default none */
+  /** Line above the plot. @default no title */
   readonly title?: string;
   /** Lower end of the axis. @default the smallest value */
   readonly yMin?: number;
@@ -16,7 +16,8 @@ export interface PlotOptions {
 }
 
 /**
- * A braille character has two columns of four dots; its code point is the base plus the dots' bits.
+ * Code point of the empty braille character, to which the bits of the dots are added: two columns
+ * of four dots.
  */
 const brailleBase = 0x2800;
 const dotBits = [
@@ -25,10 +26,10 @@ const dotBits = [
 ] as const;
 
 /**
- * Draws values against their index, 1 on the left, as lines joined by newlines, with the ends of
- * both axes and the first and the last value. With more values than dots across, each dot is the
- * mean of an equal share of them. Values that are not finite leave gaps; values outside of the axis
- * are drawn at its ends.
+ * Draws values against their index from 1, with the ends of both axes and the first and the last
+ * value. The lines are joined by newlines. With more values than columns of dots, each dot is the
+ * mean of an equal share of the values. Values that are not finite leave gaps; values outside of
+ * the axis are drawn at its ends.
  */
 export function plotCurve(values: readonly number[], options: PlotOptions = {}): string {
   const { width = 72, title } = options;
@@ -55,7 +56,7 @@ export function plotCurve(values: readonly number[], options: PlotOptions = {}):
   return [...heading, ...curve, axis, ends].join('\n');
 }
 
-/** From 0 at the top; a flat curve runs through the middle. */
+/** Row of a value, from 0 at the top; a flat curve is in the middle. */
 function dotRow(
   value: number,
   { bottom, top, dotsDown }: { bottom: number; top: number; dotsDown: number },
@@ -64,7 +65,7 @@ function dotRow(
   return Math.round((1 - Math.min(1, Math.max(0, share))) * (dotsDown - 1));
 }
 
-/** The first value at the left end of the axis, the last one at the right end. */
+/** Labels with the first value at the left end of the axis and the last one at the right end. */
 function endLabels(values: readonly number[], columns: number): string {
   const first = `1: ${shortNumber(values.at(0) ?? Number.NaN)}`;
   const last = `${values.length}: ${shortNumber(values.at(-1) ?? Number.NaN)}`;
@@ -72,8 +73,8 @@ function endLabels(values: readonly number[], columns: number): string {
 }
 
 /**
- * One value per dot column: means of equal shares when there are more values than columns, straight
- * lines between them otherwise.
+ * One value per column of dots: the mean of an equal share if there are more values than columns,
+ * otherwise linear interpolation.
  */
 function sampleAcross(values: readonly number[], across: number): readonly number[] {
   return Array.from({ length: across }, (_, column) => {
@@ -89,7 +90,10 @@ function sampleAcross(values: readonly number[], across: number): readonly numbe
   });
 }
 
-/** Lines of braille. Neighbouring dots are joined vertically, so that a steep curve has no gaps. */
+/**
+ * Draws lines of braille. Neighbouring dots are joined vertically, so that a steep curve has no
+ * gaps.
+ */
 function drawDots(
   dotRows: readonly (number | undefined)[],
   columns: number,

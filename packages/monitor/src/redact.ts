@@ -2,8 +2,8 @@
 import { isSecretName, redacted } from '@trinity-rft/core/support';
 
 /**
- * The value to log in place of a field's: numbers and truth values are never secrets
- * (`tokens=512`). Looks into plain objects.
+ * The value of a field for the log: secrets are replaced, but numbers and booleans are never
+ * secrets (`tokens=512`). Also redacts within plain objects.
  */
 export function redactField(
   name: string,

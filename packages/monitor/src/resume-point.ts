@@ -1,14 +1,14 @@
-/** Where the metrics of a resumed run continue. */
+/** The step from which the metrics of a resumed run continue. */
 import type { MetricRole } from '@trinity-rft/core';
 
 /**
- * Per role the last step whose metrics stay. Records of later steps are written again; a role that
- * is not named keeps all its records.
+ * For each role the last step whose metrics are kept. Later steps are repeated and recorded again;
+ * a role without an entry keeps all its records.
  */
 export type ResumePoint = Readonly<Partial<Record<MetricRole, number>>> & {
   /**
-   * The run had ended and has become longer: the evaluation and the late rewards with which it ended
-   * are not repeated. @default false
+   * True if the run had ended and has become longer: the evaluation and the late rewards with which
+   * it ended are not repeated. @default false
    */
   readonly hadEnded?: boolean;
 };

@@ -1,7 +1,7 @@
-/** A run's progress as the console shows it: the figures, and their text. */
+/** Progress of a run on the console: the figures, and their text. */
 import type { MetricRecord } from '@trinity-rft/core';
 
-/** All figures are of the latest record that had them. */
+/** Figures, each from the latest record that contained it. */
 export interface Progress {
   readonly step?: number;
   readonly totalSteps?: number;
@@ -9,18 +9,18 @@ export interface Progress {
   readonly reward?: number;
   readonly loss?: number;
   readonly tokensPerSecond?: number;
-  /** Mean over the train steps seen; needs two of them. */
+  /** Mean over the observed train steps; needs at least two. */
   readonly secondsPerStep?: number;
 }
 
-/** Metrics of the figures, by the labels of the line. */
+/** Metrics of the figures, by their labels. */
 export const figureMetrics = {
   reward: 'rollout/reward/mean',
   loss: 'actor/final_loss',
   'tokens/s': 'perf/throughput',
 } as const;
 
-/** Progress with the figures of one more record. */
+/** Progress updated with the figures of a record. */
 export function follow(progress: Progress, { role, step, metrics }: MetricRecord): Progress {
   if (role === 'explorer')
     return { ...progress, reward: metrics[figureMetrics.reward] ?? progress.reward };
@@ -34,8 +34,8 @@ export function follow(progress: Progress, { role, step, metrics }: MetricRecord
 }
 
 /**
- * Label and value of each known figure, in the order of the line. A total that has been passed was
- * an estimate, and is not shown.
+ * Label and value of each known figure, in order. A total that was exceeded was only an estimate,
+ * and is not shown.
  */
 export function figures({
   step = 0,
@@ -57,7 +57,7 @@ export function figures({
   ];
 }
 
-/** True for the record of an explore step, not for one of an evaluation beside it. */
+/** True for the record of an explore step, false for that of an evaluation. */
 export const isExploreStep = ({
   role,
   metrics,
@@ -65,16 +65,16 @@ export const isExploreStep = ({
   role === 'explorer' && Object.keys(metrics).some((key) => key.startsWith('rollout/'));
 
 /**
- * Step after which an evaluation was made. The one at the end of a run is recorded under the step
- * after the last one, which no explore step has.
- * @param isExplored whether an explore step has been recorded
+ * Step after which an evaluation was made. The evaluation at the end of a run is recorded under the
+ * step after the last one, which has no explore step.
+ * @param isExplored true if an explore step was recorded
  */
 export const evaluatedAfter = (
   { role, step }: Pick<MetricRecord, 'role' | 'step'>,
   isExplored: (step: number) => boolean,
 ): number => (role === 'bench' || step === 0 || isExplored(step) ? step : step - 1);
 
-/** Reward means of evaluations and benchmarks in a record: `gsm8k 0.512`. */
+/** Mean rewards of evaluations and benchmarks in a record, such as `gsm8k 0.512`. */
 export function evaluationResults({ metrics }: MetricRecord): readonly string[] {
   return Object.entries(metrics).flatMap(([key, value]) => {
     const set = /^(?:eval|bench)\/(.+)\/reward\/mean(?:@\d+)?$/.exec(key)?.[1];
@@ -82,7 +82,7 @@ export function evaluationResults({ metrics }: MetricRecord): readonly string[] 
   });
 }
 
-/** Three significant digits: `1234`, `12.3`, `0.0123`, `1.2e-7`. */
+/** Number with three significant digits, such as `1234`, `12.3`, `0.0123`, `1.2e-7`. */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0) return String(value);
   const size = Math.abs(value);
@@ -90,7 +90,7 @@ export function shortNumber(value: number): string {
   return size >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }
 
-/** `45s`, `3m 20s`, `2h 05m`. */
+/** Duration such as `45s`, `3m 20s`, `2h 05m`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole}s`;

@@ -1,24 +1,24 @@
-/** One sink in front of several. */
+/** One sink that writes to several. */
 import { describeError, type MetricRecord, type Metrics, type MetricSink } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { MonitorError } from './lines/monitor-error.js';
 
-/** Metrics of a record; charts of more take longer than the step. */
+/** Maximum number of metrics in a record; charts of more would take longer than the step. */
 const mostMetrics = 5000;
 
 export interface TeeSinkOptions {
   /**
-   * Called once for each sink that failed, when it is dropped, and once for records with too many
-   * metrics. What it throws is ignored.
+   * Called once for each failed sink, when it is dropped, and once for records with too many
+   * metrics. If it throws, the error is ignored.
    */
   readonly onError: (error: MonitorError) => void;
 }
 
 /**
- * Writes every record to every sink, in order. Never throws: a sink that does is reported, closed
- * and dropped, and the others continue, because a monitor must not end a run. Names of metrics are
- * written without secrets, and at most 5,000 of a record. `close` closes the remaining sinks; writes
- * after it are ignored.
+ * Writes every record to every sink, in order. Never throws: a failing sink is reported, closed and
+ * dropped, and the others continue, because monitoring must not end a run. Secrets in names of
+ * metrics are redacted, and at most 5,000 metrics of a record are written. `close` closes the
+ * remaining sinks; writes after it are ignored.
  */
 export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOptions): MetricSink {
   let alive = [...sinks];
@@ -82,7 +82,7 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
   };
 }
 
-/** The names of a run are few, and come with every step. */
+/** Cache of the names of a run, which are few and recur in every step. */
 const known = new Map<string, string>();
 
 function safeName(name: string): string {

@@ -7,21 +7,19 @@ import { MonitorError } from './lines/monitor-error.js';
 import type { ResumePoint } from './resume-point.js';
 
 export interface TensorBoardSinkOptions {
-  /** Folder for `tensorboard --logdir`; each role gets a folder in it with its first record. */
+  /** Folder for `tensorboard --logdir`. Each role gets a subfolder with its first record. */
   readonly directory: string;
-  /** Wall time of the events and in the file names. */
+  /** Clock for the wall time of events and for file names. */
   readonly clock: Pick<Clock, 'now'>;
-  /**
-   * Makes TensorBoard forget what earlier files have beyond these steps.
-   * @default it forgets nothing
-   */
+  /** Makes TensorBoard drop data of earlier files beyond these steps. @default all data is kept */
   readonly resume?: ResumePoint;
 }
 
 /**
- * Every process, resumed or not, writes new files; TensorBoard reads all files of a folder
- * in the order of their names. Values are float32; those that are not finite are written as they
- * are, and TensorBoard marks them. `write` throws on a disk error: put the sink under a tee.
+ * Creates the sink. Every process, resumed or not, writes new files; TensorBoard reads all files of
+ * a folder in the order of their names. Values are float32; those that are not finite are written
+ * unchanged, and TensorBoard marks them. `write` throws on a disk error, so put the sink behind a
+ * tee.
  */
 export function tensorBoardSink({
   directory,
@@ -71,7 +69,9 @@ export function tensorBoardSink({
   };
 }
 
-/** A new file. TensorBoard reads names with `tfevents` in sorted order, so the time comes first. */
+/**
+ * Creates a file. TensorBoard reads names with `tfevents` in sorted order, so the time comes first.
+ */
 function createFile(folder: string, second: number): number {
   mkdirSync(folder, { recursive: true });
   for (let count = 0; ; count++) {

@@ -1,4 +1,4 @@
-/** Removes from a metrics file what a killed process left behind. */
+/** Removes what a killed process left in a metrics file. */
 import { existsSync, readFileSync } from 'node:fs';
 import type { MetricRole } from '@trinity-rft/core';
 import { replaceFileSync, tryJson } from '@trinity-rft/core/support';
@@ -6,9 +6,9 @@ import { earlierFile } from './file-writer.js';
 import type { ResumePoint } from './resume-point.js';
 
 /**
- * Drops lines that are not JSON (torn by a kill) and records beyond the resume point of their role.
- * The file is written next to the old one and renamed over it, so that a kill during this
- * loses nothing. A missing file stays missing, a clean one is not rewritten.
+ * Drops lines that are not JSON (incomplete because of a kill) and records beyond the resume point
+ * of their role. The new file is written next to the old one and renamed over it, so that a kill
+ * during this loses nothing. If the file is missing or needs no change, nothing is written.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
   let isRepeated = false;
@@ -19,7 +19,7 @@ export function trimJsonl(file: string, resume: ResumePoint): void {
   });
 }
 
-/** Drops records of later steps, and torn lines, from a preview and from the text before it. */
+/** Drops records of later steps, and incomplete lines, from a preview and from its earlier file. */
 export function trimPreview(file: string, lastStep: number): void {
   const stepOf = (record: unknown): number => Number((record as { step?: unknown } | null)?.step);
   for (const each of [earlierFile(file), file])
@@ -40,7 +40,7 @@ function keepLines(file: string, keeps: (record: unknown) => boolean): void {
   if (after !== before) replaceFileSync(file, after, { flush: true });
 }
 
-/** JSON of another shape stays: we did not write it. */
+/** True for a record to keep. JSON of another shape is kept, because it is not ours. */
 function stays(record: unknown, resume: ResumePoint): boolean {
   if (typeof record !== 'object' || record === null) return true;
   const { role, step } = record as { readonly role?: unknown; readonly step?: unknown };
@@ -49,10 +49,10 @@ function stays(record: unknown, resume: ResumePoint): boolean {
   return step <= (resume[role as MetricRole] ?? Infinity);
 }
 
-/** An explorer's record after its last step, before a step that is repeated. */
+/** True for an explorer's record with which a run had ended that has since become longer. */
 const endedIt = (record: unknown, { explorer = -1, hadEnded = false }: ResumePoint): boolean =>
   hadEnded && explorer >= 0 && (record as { readonly role: unknown }).role === 'explorer';
 
-/** Evaluations and late rewards have no such time. */
+/** True for the record of an explore step; evaluations and late rewards lack this time. */
 const isExploreStep = (record: unknown): boolean =>
   Object.hasOwn((record as { readonly timing?: object }).timing ?? {}, 'time/wait_explore_step');

@@ -1,4 +1,4 @@
-/** The lines of `metrics.jsonl`, read back. */
+/** Reads the lines of `metrics.jsonl`. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { describeError, type MetricRecord } from '@trinity-rft/core';
@@ -9,14 +9,14 @@ export interface MetricLine {
   readonly role: MetricRecord['role'];
   readonly step: number;
   readonly metrics: Readonly<Record<string, number | null>>;
-  /** Durations, which differ between equal runs. @default none */
+  /** Durations, which differ between equal runs. @default no durations */
   readonly timing?: Readonly<Record<string, number | null>>;
 }
 
 /**
  * The lines of a file; a line that is still being written is left out.
- * @param ifMissing returned where there is no file. @default that is an error
- * @throws MonitorError when the file cannot be read, or holds something else
+ * @param ifMissing result if the file does not exist. @default throws an error
+ * @throws MonitorError when the file cannot be read, or has other content
  */
 export async function readMetrics(
   file: string,

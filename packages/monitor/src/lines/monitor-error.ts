@@ -1,5 +1,5 @@
 /** The error of this package. */
 import { TrinityError } from '@trinity-rft/core';
 
-/** A metrics or log file could not be opened or written, or a sink failed. */
+/** Thrown if a metrics or log file could not be opened or written, or a sink failed. */
 export class MonitorError extends TrinityError {}

@@ -1,4 +1,7 @@
-/** Cursor of a service in `metrics.jsonl`, in a file beside it. */
+/**
+ * Position in `metrics.jsonl` up to which a service has received records, stored in a file beside
+ * it.
+ */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { MetricRole } from '@trinity-rft/core';
@@ -8,16 +11,19 @@ export interface Cursor {
   /** ID of the run at the service. */
   readonly id: string;
   readonly url: string;
-  /** Records that were sent. */
+  /** Number of records sent. */
   readonly sent: number;
   /**
-   * The same by role, as places in the file. A resumed run makes its last steps again, the same
-   * ones: their records are known to the service already.
+   * Numbers of records sent by role. A resumed run repeats its last steps identically, so the
+   * service already has their records.
    */
   readonly roles: Readonly<Partial<Record<MetricRole, number>>>;
 }
 
-/** Undefined if there is none, or it cannot be read: the run then begins anew at the service. */
+/**
+ * Undefined if the file is missing or cannot be read: the run then starts from the beginning at the
+ * service.
+ */
 export function readCursor(file: string): Cursor | undefined {
   if (!existsSync(file)) return undefined;
   try {

@@ -1,4 +1,4 @@
-/** A run of MLflow, through its REST API (2.0). */
+/** A run in MLflow, through its REST API (2.0). */
 import { basicAuthorization, need, pick, request, type ServiceAnswer } from './request.js';
 import {
   ServiceError,
@@ -13,17 +13,17 @@ export interface MlflowOptions {
   readonly uri?: string | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** Instead of user and password. */
+  /** Token, instead of user and password. */
   readonly token?: string | undefined;
-  /** The experiment. */
+  /** Name of the experiment. */
   readonly project: string;
   readonly name: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Flat and without secrets: the parameters of the run. */
+  /** The parameters of the run, flat and without secrets. */
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Limits of one `log-batch`, and of a parameter's value in servers of all versions. */
+/** Limits of one `log-batch` request, and of a parameter's value in all versions of the server. */
 const limits = { metrics: 1000, params: 100, value: 500, key: 250 } as const;
 
 const outcomes: Readonly<Record<RunOutcome, string>> = {
@@ -85,7 +85,7 @@ function authorization({ token, username, password }: MlflowOptions): Record<str
   return { authorization: basicAuthorization(username, password ?? '') };
 }
 
-/** Undefined if it does not exist, or was deleted. */
+/** Undefined if the run does not exist, or was deleted. */
 async function findRun(call: Call, id: string, signal: AbortSignal): Promise<unknown> {
   const path = `mlflow/runs/get?run_id=${encodeURIComponent(id)}`;
   const answer = await call(path, {}, signal, { method: 'GET', body: undefined, accept: [404] });
@@ -152,7 +152,7 @@ const metricsOf = ({ metrics, step, time }: ServiceRecord) =>
     timestamp: time,
   }));
 
-/** Name that MLflow accepts; `@` as in Trinity-RFT. */
+/** Name of a metric in a form that MLflow accepts; `@` is replaced as in Trinity-RFT. */
 const keyOf = (key: string): string =>
   key
     .replaceAll('@', '_at_')
@@ -161,10 +161,10 @@ const keyOf = (key: string): string =>
 
 const tableName = 'rollout_examples.json';
 
-/** pandas' `split` layout, which MLflow's page shows as a table. */
+/** Table in pandas' `split` layout, which MLflow's page can show. */
 const tableJson = ({ columns, rows }: PreviewTable): object => ({ columns, data: rows });
 
-/** Artifacts that the server itself stores; others are in a storage of the user's own. */
+/** Path of artifacts on the server; undefined if they are in the user's own storage. */
 function proxyPath(uri: string): string | undefined {
   const match = /^mlflow-artifacts:(?:\/\/[^/]*)?\/(.*)$/.exec(uri);
   return match?.[1]?.split('/').map(encodeURIComponent).join('/');

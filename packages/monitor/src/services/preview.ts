@@ -1,4 +1,4 @@
-/** The last rollouts that were shown, as a table. */
+/** Reads the latest rollouts of the preview as a table. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { redactText } from '@trinity-rft/core/support';
 import type { PreviewTable } from './service.js';
@@ -6,10 +6,10 @@ import type { PreviewTable } from './service.js';
 const columns = ['step', 'reward', 'prompt', 'response'] as const;
 const mostRows = 50;
 const mostCharacters = 4000;
-/** A preview that grew beyond it is left out. */
+/** Maximum size in bytes of a preview file; a larger one is left out. */
 const mostBytes = 32 * 2 ** 20;
 
-/** Undefined if there are none, or none since the last call. */
+/** Undefined if there are no rollouts, or no new ones since the last call. */
 export function previewReader(file: string): () => PreviewTable | undefined {
   let seen = 0;
   return () => {

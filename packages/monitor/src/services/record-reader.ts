@@ -1,11 +1,11 @@
-/** Reads `metrics.jsonl` while it is written, a piece at a time. */
+/** Reads `metrics.jsonl` piece by piece while it is being written. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { MetricRecord } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import type { MetricLine } from '../lines/metric-lines.js';
 
 export interface RecordReader {
-  /** The next records, at most about `pieceBytes` of them; empty at the end of the file. */
+  /** The next records, from about `pieceBytes` of the file; empty at the end of the file. */
   read(): readonly MetricRecord[];
 }
 
@@ -46,7 +46,7 @@ export function recordReader(file: string): RecordReader {
   };
 }
 
-/** Empty for a line that is not ours. Numbers that were not finite are left out. */
+/** Empty for a line that is not a record. Numbers that were not finite are left out. */
 function recordOf(line: string): readonly MetricRecord[] {
   const read = tryJson(line) as MetricLine | null | undefined;
   if (!read) return [];

@@ -1,4 +1,4 @@
-/** One HTTP request to a tracking service: a deadline, and its failure as a kind of problem. */
+/** One HTTP request to a tracking service, with a deadline and classified failures. */
 import { describeError } from '@trinity-rft/core';
 import { redactText, tryJson } from '@trinity-rft/core/support';
 import { ServiceError, type ServiceProblem } from './service.js';
@@ -6,9 +6,9 @@ import { ServiceError, type ServiceProblem } from './service.js';
 export interface ServiceRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON, or as it is if it is text. */
+  /** Body, which is sent as JSON unless it is text. */
   readonly body?: unknown;
-  /** Statuses that are answers as well. */
+  /** Further statuses that count as success. */
   readonly accept?: readonly number[];
   readonly signal: AbortSignal;
 }
@@ -16,7 +16,7 @@ export interface ServiceRequest {
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined if the answer is no JSON. */
+  /** Undefined if the answer is not JSON. */
   readonly json: unknown;
 }
 
@@ -64,7 +64,7 @@ function problemOf(status: number): ServiceProblem {
   return 'rejected';
 }
 
-/** Seconds or a date. */
+/** Wait from `retry-after`, which contains seconds or a date. */
 function retryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
@@ -73,7 +73,9 @@ function retryAfter(headers: Headers): number | undefined {
   return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
 }
 
-/** Excludes path, which may name what is private, and without password. */
+/**
+ * The origin of a URL, without its path, which may contain private names, and without a password.
+ */
 function origin(url: string): string {
   try {
     return new URL(url).origin;
@@ -85,7 +87,7 @@ function origin(url: string): string {
 export const basicAuthorization = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-/** A field of an answer, whatever its shape. */
+/** A field of an answer; undefined if the answer has another shape. */
 export function pick(value: unknown, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>(
     (at, key) =>
@@ -94,7 +96,10 @@ export function pick(value: unknown, ...keys: readonly string[]): unknown {
   );
 }
 
-/** A text of an answer that has to be there. @throws ServiceError */
+/**
+ * A text that the answer must contain.
+ * @throws ServiceError
+ */
 export function need(value: unknown, url: string, ...keys: readonly string[]): string {
   const found = pick(value, ...keys);
   if (typeof found === 'string' && found !== '') return found;

@@ -1,6 +1,7 @@
 /**
- * Brings the records of `metrics.jsonl` to a service, in the background. The file is the buffer: what
- * the service has not taken yet is read from it later, by this process or the next one.
+ * Sends the records of `metrics.jsonl` to a service, in the background. The file is the buffer:
+ * records that the service has not received yet are read again later, by this process or the next
+ * one.
  */
 import {
   describeError,
@@ -16,41 +17,43 @@ import { ServiceError } from './service.js';
 import { recordReader } from './record-reader.js';
 
 export interface SenderOptions {
-  /** For messages: `Weights & Biases`. */
+  /** Name of the service in messages, such as `Weights & Biases`. */
   readonly title: string;
   readonly run: TrackedRun;
-  /** `metrics.jsonl`. */
+  /** Path of `metrics.jsonl`. */
   readonly metricsFile: string;
   readonly cursorFile: string;
-  /** Others are not sent. @default all */
+  /** Roles whose records are sent. @default all roles */
   readonly roles?: readonly MetricRole[] | undefined;
-  /** Called before each table. */
+  /** Returns the next table to send, if there is one. */
   readonly nextTable?: () => PreviewTable | undefined;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
-  /** How long records are collected before they are sent, in ms. @default 2000 */
+  /** Time for which records are collected before they are sent, in ms. @default 2000 */
   readonly batchMs?: number;
-  /** How long the end of the run waits for the service, in ms. @default 15_000 */
+  /** Maximum time that the end of the run waits for the service, in ms. @default 15_000 */
   readonly closeMs?: number;
 }
 
 export interface Sender {
   /**
-   * Opens the run, so that a wrong key is found before anything starts. A service that cannot be
-   * reached is tried again later.
+   * Opens the run, so that a wrong key is found before anything starts. If the service cannot be
+   * reached, it is tried again later.
    * @param stop ends the wait for its answer
-   * @throws ServiceError when the service refuses the key, or what is asked of it
+   * @throws ServiceError when the service refuses the key or the request
    */
   open(stop?: AbortSignal): Promise<void>;
-  /** There are new records. */
+  /** Notifies the sender of new records. */
   wake(): void;
-  /** Sends what is left, as far as the time allows, and says what could not be sent. */
+  /** Sends remaining records, as far as time allows, and reports those that could not be sent. */
   close(outcome: RunOutcome): Promise<void>;
 }
 
 const longestBatch = 200;
 const openMs = 20_000;
-/** For the last records of a run that was stopped, where the service did not answer before. */
+/**
+ * Maximum time in ms for the last records of a stopped run, if the service did not answer before.
+ */
 const failedCloseMs = 2000;
 const tableEveryMs = 60_000;
 const firstPauseMs = 1000;
@@ -149,7 +152,7 @@ export function createSender(options: SenderOptions): Sender {
     warned = true;
   };
 
-  /** @returns how long to wait before the next attempt, in ms; undefined: until there is more */
+  /** @returns time until the next attempt, in ms; undefined to wait for new records */
   const attempt = async (): Promise<number | undefined> => {
     try {
       await sendAll(stopped.signal);

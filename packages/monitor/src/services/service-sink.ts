@@ -1,4 +1,4 @@
-/** Metrics for Weights & Biases, MLflow or SwanLab. */
+/** Sends metrics to Weights & Biases, MLflow or SwanLab. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { MetricRole, Clock, Logger, MetricSink, Needs } from '@trinity-rft/core';
@@ -15,19 +15,24 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ServiceSinkOptions {
   readonly service: ServiceName;
-  /** Arguments of `monitor.monitor_args`: `base_url`, `uri`, `workspace` and so on. */
+  /** Arguments of `monitor.monitor_args`, such as `base_url`, `uri` and `workspace`. */
   readonly args: Arguments;
-  /** Holds the keys of the services, and their addresses under the names that they define. */
+  /**
+   * Environment with the keys of the services, and their addresses in the variables that they
+   * define.
+   */
   readonly env: Environment;
   readonly project: string;
   /** Name of the run. */
   readonly name: string;
   readonly group: string;
-  /** Roles that get a run of their own. @default one run for all */
+  /** Roles that get a run of their own. @default one run for all roles */
   readonly ownRuns?: readonly MetricRole[];
   /** The configuration, without secrets. */
   readonly config: Arguments;
-  /** Has `metrics.jsonl`, and gets `<service>.json`: what was sent. */
+  /**
+   * Folder with `metrics.jsonl`, to which `<service>.json` is added: the record of what was sent.
+   */
   readonly directory: string;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
@@ -53,8 +58,8 @@ const serviceTitles: Readonly<Record<ServiceName, string>> = {
 };
 
 /**
- * Sends what `metrics.jsonl` gets, which must be written before this sink is. `write` only says
- * that there is more: it neither waits nor fails, whatever the service does.
+ * Sends the records of `metrics.jsonl`, which must be written before this sink is notified. `write`
+ * only signals that there are more: it neither waits nor fails, whatever the service does.
  */
 export function serviceSink(options: ServiceSinkOptions): ServiceSink {
   const { service, ownRuns } = options;
@@ -102,7 +107,7 @@ const keyNames: Readonly<Record<ServiceName, string>> = {
   swanlab: 'SWANLAB_API_KEY',
 };
 
-/** Needs of a service besides the run. */
+/** Needs of a service, for the check before a run. */
 export function serviceNeeds(service: ServiceName, args: Arguments): Needs {
   const hasKey = service === 'mlflow' || text(args, 'api_key') !== undefined;
   return hasKey ? {} : { env: [keyNames[service]] };
@@ -173,7 +178,7 @@ const runs: Readonly<
 
 const newId = (): string => randomBytes(10).toString('hex');
 
-/** @throws ServiceError when there is none */
+/** @throws ServiceError when the key is missing */
 function keyOf(service: ServiceName, key: string | undefined): string {
   if (key === undefined || key === '')
     throw new ServiceError(
@@ -199,7 +204,7 @@ function list(args: Arguments, name: string): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** Nested keys joined with dots, values as text. */
+/** Flattens nested keys, joined with dots; values become text. */
 function flat(config: Arguments): Readonly<Record<string, string>> {
   const entries = (at: string, value: unknown): readonly (readonly [string, string])[] =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,4 +1,7 @@
-/** Interface of a tracking service for a run: the seam between the sender and Weights & Biases, MLflow, SwanLab. */
+/**
+ * Interface of a tracking service, which the sender uses and Weights & Biases, MLflow and SwanLab
+ * implement.
+ */
 import { type MetricRecord, TrinityError } from '@trinity-rft/core';
 
 export const serviceNames = ['wandb', 'mlflow', 'swanlab'] as const;
@@ -10,53 +13,53 @@ export interface ServiceRecord extends MetricRecord {
   readonly time: number;
 }
 
-/** The run as the service knows it. */
+/** The run at the service. */
 export interface RemoteRun {
   readonly id: string;
-  /** For people. */
+  /** Address of its page. */
   readonly url: string;
 }
 
 interface RecordBatch {
   readonly records: readonly ServiceRecord[];
-  /** How many records of the run were sent before. */
+  /** Number of records of the run that were sent before. */
   readonly first: number;
 }
 
-/** Rows for people: prompt, response, reward. */
+/** Rows to be shown: prompt, response, reward. */
 export interface PreviewTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];
 }
 
-/** How a run ended, as far as this process can say. */
+/** Outcome of a run, as far as this process knows it. */
 export type RunOutcome = 'finished' | 'interrupted' | 'failed';
 
 /** One run of one service. Every call rejects with a {@link ServiceError}. */
 export interface TrackedRun {
-  /** Continues the run of this id, or begins one if there is none (any more). */
+  /** Continues the run with this id, or begins a new one if it does not exist (any more). */
   open(
     id: string | undefined,
     signal: AbortSignal,
   ): Promise<RemoteRun & { readonly isNew: boolean }>;
-  /** Sending the same batch again, after an answer that got lost, changes nothing. */
+  /** Sends a batch. Sending it again, after an answer was lost, changes nothing. */
   send(batch: RecordBatch, run: RemoteRun, signal: AbortSignal): Promise<void>;
-  /** Undefined: the service has no tables. */
+  /** Undefined if the service has no tables. */
   readonly showTable?: (table: PreviewTable, run: RemoteRun, signal: AbortSignal) => Promise<void>;
-  /** Says that the run continues. Undefined: the service does not ask for it. */
+  /** Signals that the run continues. Undefined if the service does not need it. */
   readonly beat?: (run: RemoteRun, signal: AbortSignal) => Promise<void>;
   end(outcome: RunOutcome, run: RemoteRun, signal: AbortSignal): Promise<void>;
 }
 
 /**
  * `refused`: the key is missing or wrong; `rejected`: this request will never be accepted;
- * `unavailable`: later, perhaps.
+ * `unavailable`: a later request may succeed.
  */
 export type ServiceProblem = 'refused' | 'rejected' | 'unavailable';
 
 export class ServiceError extends TrinityError {
   readonly problem: ServiceProblem;
-  /** Wait that the service asked for, in ms. */
+  /** Time to wait that the service asked for, in ms. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

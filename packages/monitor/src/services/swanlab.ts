@@ -1,4 +1,4 @@
-/** A run of SwanLab, through the interface that its own open client speaks. */
+/** A run in SwanLab, through the API that its own open-source client uses. */
 import { need, request, type ServiceAnswer } from './request.js';
 import { ServiceError, type RunOutcome, type ServiceRecord, type TrackedRun } from './service.js';
 
@@ -6,16 +6,16 @@ export interface SwanlabOptions {
   /** @default https://api.swanlab.cn */
   readonly host?: string | undefined;
   readonly apiKey: string;
-  /** User or organisation. @default that of the key */
+  /** User or organisation. @default the owner of the key */
   readonly workspace?: string | undefined;
   readonly project: string;
   readonly name: string;
   readonly group: string;
   readonly description?: string | undefined;
   readonly tags: readonly string[];
-  /** Excludes secrets. */
+  /** Configuration without secrets. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** A fresh id for a run. */
+  /** Creates a new id for a run. */
   readonly newId: () => string;
 }
 
@@ -27,9 +27,12 @@ const outcomes: Readonly<Record<RunOutcome, string>> = {
 
 const colour = '#528d59';
 const mostScalars = 1000;
-/** Between two signs of life, as the client of the service gives them; metrics are none. */
+/**
+ * Time in ms between two heartbeats, as in the service's client; metrics do not count as
+ * heartbeats.
+ */
 const beatMs = 600_000;
-/** The service asks for one, and its client sends this. */
+/** Flag that a heartbeat requires; the service's client sends this one. */
 const beatFlag = '123456';
 
 export function swanlabRun(options: SwanlabOptions): TrackedRun {
@@ -146,11 +149,11 @@ const scalarsOf = ({ metrics, step, time }: ServiceRecord) =>
     create_time: new Date(time).toISOString(),
   }));
 
-/** A metric without a slash stands in no section. */
+/** Section of a metric: the part before the slash; none without a slash. */
 const sectionOf = (key: string): { readonly sectionName?: string } =>
   key.includes('/') ? { sectionName: key.slice(0, key.indexOf('/')) } : {};
 
-/** Each entry with its place in the list. */
+/** Entries with their index in the list. */
 const configOf = (config: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(
     Object.entries(config).map(([key, value], sort) => [key, { value, desc: '', sort }]),

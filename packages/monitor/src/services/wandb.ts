@@ -1,6 +1,7 @@
 /**
- * A run of Weights & Biases, through the interface that its own open client speaks: GraphQL for the
- * run, `file_stream` for its history, each line at its place, so that a line sent twice is there once.
+ * A run in Weights & Biases, through the API that its own open-source client uses: GraphQL for the
+ * run, and `file_stream` for its history. Each line has a fixed position, so that sending it twice
+ * stores it once.
  */
 import { createHash } from 'node:crypto';
 import type { MetricRecord } from '@trinity-rft/core';
@@ -12,19 +13,19 @@ export interface WandbOptions {
   /** @default https://api.wandb.ai */
   readonly baseUrl?: string | undefined;
   readonly apiKey: string;
-  /** User or team. @default that of the key */
+  /** User or team. @default the owner of the key */
   readonly entity?: string | undefined;
   readonly project: string;
   readonly name: string;
   readonly group: string;
   readonly tags: readonly string[];
-  /** Excludes secrets. */
+  /** Configuration without secrets. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** A fresh id for a run. */
+  /** Creates a new id for a run. */
   readonly newId: () => string;
 }
 
-/** The x-axis of a role's metrics; also a metric itself. */
+/** The x-axis of a role's metrics, which is itself a metric. */
 const axes: Readonly<Record<MetricRecord['role'], string>> = {
   explorer: 'explore_step',
   trainer: 'train_step',
@@ -79,7 +80,7 @@ export function wandbRun(options: WandbOptions): TrackedRun {
   const fileStream = (run: RemoteRun, body: object, signal: AbortSignal) =>
     request(`${root}/files/${place}/${run.id}/file_stream`, { headers, body, signal });
 
-  /** Charts get the right axis: each metric is defined once, when it comes first. */
+  /** Defines each metric once, when it first occurs, so that charts get the right axis. */
   const define = async (
     records: readonly MetricRecord[],
     run: RemoteRun,
@@ -154,8 +155,8 @@ export function wandbRun(options: WandbOptions): TrackedRun {
 }
 
 /**
- * A metric and its x-axis as the service stores them (fields of its MetricRecord): 1 name, 5 place
- * of the axis in the list from 1, 6 options (1: kept in step, 3: defined by hand).
+ * A metric and its x-axis as the service stores them (fields of its MetricRecord): 1 name, 5 index
+ * of the axis in the list, from 1, 6 options (1: keep in step, 3: defined explicitly).
  */
 function definitionOf(name: string, axis: string, all: readonly object[]): object {
   if (name === axis) return { '1': name, '6': [3], '7': [] };
@@ -163,13 +164,13 @@ function definitionOf(name: string, axis: string, all: readonly object[]): objec
   return { '1': name, '5': place, '6': [1, 3], '7': [] };
 }
 
-/** Summary of a run that is continued: what is sent replaces it as a whole. */
+/** Summary of a resumed run: the one that is sent replaces it as a whole. */
 function summaryOf(text: unknown): Readonly<Record<string, unknown>> {
   const summary = typeof text === 'string' ? tryJson(text) : undefined;
   return typeof summary === 'object' ? { ...summary } : {};
 }
 
-/** Seconds that the run took until it was stopped. */
+/** Seconds that the run had taken when it was stopped. */
 function runtimeOf(summary: object): number {
   const runtime = pick(summary, '_runtime');
   return typeof runtime === 'number' ? runtime : 0;
@@ -186,7 +187,7 @@ function tableFile({ columns, rows }: PreviewTable) {
   return { path, text, sha256, size: Buffer.byteLength(text) };
 }
 
-/** `Name:value` texts. */
+/** Headers from `Name:value` texts. */
 function headersOf(list: unknown): Record<string, string> {
   const lines = Array.isArray(list) ? list.filter((line) => typeof line === 'string') : [];
   return Object.fromEntries(

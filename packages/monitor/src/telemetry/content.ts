@@ -1,5 +1,8 @@
-/** Decides whether prompts, answers and what tools get and return are exported. */
+/** Decides whether prompts, answers, and arguments and results of tools are exported. */
 
-/** Off unless the environment says otherwise, as for every instrumentation of generative AI. */
+/**
+ * True if the environment enables it. Off by default, like in every instrumentation of generative
+ * AI.
+ */
 export const capturesContent = (): boolean =>
   process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase() === 'true';

@@ -1,8 +1,11 @@
-/** The metrics of a run as gauges: `rollout/reward/mean` is `trinity.rollout.reward.mean`. */
+/**
+ * Exports the metrics of a run as gauges: `rollout/reward/mean` becomes
+ * `trinity.rollout.reward.mean`.
+ */
 import { metrics, type Gauge } from '@opentelemetry/api';
 import type { MetricSink } from '@trinity-rft/core';
 
-/** Where no SDK is in the process, nothing is kept. */
+/** Creates the sink. Without an SDK in the process, it does nothing. */
 export function telemetrySink(): MetricSink {
   const meter = metrics.getMeter('trinity-rft');
   const gauges = new Map<string, Gauge>();

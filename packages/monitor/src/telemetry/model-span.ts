@@ -1,4 +1,4 @@
-/** The span of one model call, and the metrics of all. */
+/** The span of one model call, and metrics of all model calls. */
 import {
   metrics,
   SpanKind,
@@ -16,7 +16,7 @@ interface ModelCall {
   readonly topK?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly seed?: number | undefined;
-  /** Choices that are asked for. */
+  /** Number of choices that the client asked for. */
   readonly n?: number | undefined;
   /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
@@ -33,14 +33,14 @@ export interface ModelAnswer {
 const provider = 'trinity-rft';
 interface Instruments {
   readonly provider: MeterProvider;
-  /** Seconds. */
+  /** Duration of calls in seconds. */
   readonly duration: Histogram;
   readonly tokens: Histogram;
 }
 
 let instruments: Instruments | undefined;
 
-/** Those of the SDK that is in the process now: it may have been started after this module was. */
+/** Instruments of the current SDK, which may have been started after this module was loaded. */
 function currentInstruments(): Instruments {
   const current = metrics.getMeterProvider();
   if (instruments?.provider === current) return instruments;
@@ -53,7 +53,7 @@ function currentInstruments(): Instruments {
   return instruments;
 }
 
-/** @param home the run's context, for calls that come without one */
+/** @param home context of the run, for calls without a context of their own */
 export async function inModelSpan<T>(
   call: ModelCall,
   home: TraceContext,

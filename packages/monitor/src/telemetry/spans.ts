@@ -1,7 +1,7 @@
 /**
- * Spans of runs, model calls and tools, named as OpenTelemetry names those of generative AI. Without
- * an SDK in the process nothing is recorded, and no attribute is computed.
- * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/
+ * Spans of runs, model calls and tools, with OpenTelemetry's names for generative AI. Without an
+ * SDK in the process, nothing is recorded and no attribute is computed. @see
+ * https://opentelemetry.io/docs/specs/semconv/gen-ai/
  */
 import {
   context,
@@ -20,15 +20,15 @@ const tracer = trace.getTracer('trinity-rft');
 export interface SpanOptions<T> {
   readonly name: string;
   readonly kind?: SpanKind;
-  /** Known from the start. */
+  /** Attributes that are known from the start. */
   readonly attributes: () => Attributes;
-  /** Attributes that the result adds. @default nothing */
+  /** Attributes that are taken from the result. @default no attributes */
   readonly ended?: (result: T) => Attributes;
   /** @default the active context */
   readonly parent?: Context | undefined;
 }
 
-/** Calls `work` within a span; when it rejects, the span has the error, without stack and prompt. */
+/** Calls `work` within a span. If it rejects, the span gets the error, without stack and prompt. */
 export async function inSpan<T>(options: SpanOptions<T>, work: () => Promise<T>): Promise<T> {
   const { name, kind = SpanKind.INTERNAL, attributes, ended, parent = context.active() } = options;
   const span = tracer.startSpan(name, { kind }, parent);
@@ -51,7 +51,7 @@ function noteError(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: describeError(error) });
 }
 
-/** For the span that is active now, of work that reports its failure as a value. */
+/** Records a failure in the active span, for work that returns its failure as a value. */
 export function noteFailure(error: Error): void {
   const span = trace.getActiveSpan();
   if (span?.isRecording()) noteError(span, error);
@@ -64,16 +64,16 @@ const errorType = (error: unknown): string =>
       ? error.name
       : '_OTHER';
 
-/** Where spans that begin now belong. */
+/** The context to which new spans belong. */
 export type TraceContext = Context;
 
 export const activeContext = (): TraceContext => context.active();
 
-/** The active context if a span is active, else `home`. */
+/** The active context if it has a span, else `home`. */
 export const contextOr = (home: TraceContext): TraceContext =>
   trace.getActiveSpan() === undefined ? home : context.active();
 
-/** Calls `work` in the context that a request's `traceparent` names, else in `home`. */
+/** Calls `work` in the context of a request's `traceparent`, or in `home` without one. */
 export function inRequestContext<T>(headers: Headers, home: TraceContext, work: () => T): T {
   const parent = headers.has('traceparent')
     ? propagation.extract(home, headers, {

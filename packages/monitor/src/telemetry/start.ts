@@ -1,4 +1,4 @@
-/** The OpenTelemetry SDK of a process, as the environment asks for it. */
+/** Starts the OpenTelemetry SDK of a process, as configured by the environment. */
 import { diag, DiagLogLevel } from '@opentelemetry/api';
 import type { NodeSDK } from '@opentelemetry/sdk-node';
 import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
@@ -6,14 +6,14 @@ import { ConfigError, describeError, type Logger } from '@trinity-rft/core';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Telemetry {
-  /** Sends what is left, and ends. What cannot be sent in time is lost, with a warning. */
+  /** Sends remaining data and stops. Data that cannot be sent in time is lost, with a warning. */
   close(): Promise<void>;
 }
 
-/** How long what is left may take to be sent, in ms. */
+/** Maximum time for sending remaining data, in ms. */
 const closeMs = 5000;
 
-/** True if the standard variables ask for spans or metrics. */
+/** True if the standard variables enable spans or metrics. */
 export function wantsTelemetry(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const isSet = (name: string): boolean => (env[name] ?? '') !== '';
@@ -27,8 +27,8 @@ export function wantsTelemetry(env: Environment): boolean {
 }
 
 /**
- * Starts the SDK when the environment asks for it. A program that has started one of its own leaves
- * the variables unset, or the SDK warns that there are two.
+ * Starts the SDK if the environment enables it. A program that starts its own SDK must leave the
+ * variables unset, otherwise the SDK warns that there are two.
  * @throws ConfigError when the package of the SDK is missing
  */
 export async function startTelemetry(
@@ -64,7 +64,7 @@ export async function startTelemetry(
   };
 }
 
-/** Undefined: the SDK takes that of the environment. */
+/** Name of the service; undefined if the environment sets it, which the SDK reads by itself. */
 function serviceName(env: Environment): string | undefined {
   const isNamed = /(?:^|,)\s*service\.name=/.test(env['OTEL_RESOURCE_ATTRIBUTES'] ?? '');
   return env['OTEL_SERVICE_NAME'] || isNamed ? undefined : 'trinity-rft';

@@ -1,10 +1,10 @@
-/** The span of one call of a tool. */
+/** The span of one tool call. */
 import { capturesContent } from './content.js';
 import { inSpan } from './spans.js';
 
 export interface ToolCall {
   readonly name: string;
-  /** Arguments as the model wrote them. */
+  /** Arguments exactly as the model wrote them. */
   readonly rawArguments: string;
 }
 

@@ -4,16 +4,16 @@ import { inSpan } from './spans.js';
 export interface WorkflowSpan {
   /** Name of the workflow. */
   readonly workflow: string;
-  /** `batch/task/run` */
+  /** Name of the run, `batch/task/run`. */
   readonly run: string;
   readonly taskset: string;
   readonly row: number;
   readonly isEval: boolean;
-  /** From 0. */
+  /** Number of the attempt, from 0. */
   readonly attempt: number;
 }
 
-/** @param rewards of the result; none when the attempt failed */
+/** @param rewards reads the rewards of the result; returns none for a failed attempt */
 export const inWorkflowSpan = <T>(
   { workflow, run, taskset, row, isEval, attempt }: WorkflowSpan,
   rewards: (result: T) => readonly (number | undefined)[],
