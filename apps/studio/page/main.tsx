@@ -11,16 +11,17 @@ import { texts } from './texts.js';
 
 interface Live {
   readonly runs: readonly RunSummary[] | undefined;
+  readonly left: number;
   readonly status: string;
 }
 
 function useRuns(): Live {
   const [runs, setRuns] = useState<Live['runs']>();
+  const [left, setLeft] = useState(0);
   const [status, setStatus] = useState<string>(texts.connecting);
   useEffect(() => {
     if (key === '') return setStatus(texts.noKey);
     let all: Live['runs'];
-    let live: string = texts.live;
     // A hidden page takes nothing from the training.
     const show = (): void => {
       if (!document.hidden) setRuns(all);
@@ -29,16 +30,15 @@ function useRuns(): Live {
     void followRuns(
       (event) => {
         all = merged(all, event);
-        live = event.left > 0 ? texts.notAll(all.length, event.left) : texts.live;
-        setStatus(live);
+        setLeft(event.left);
         show();
       },
       (isConnected, problem) =>
-        setStatus(isConnected ? live : `${texts.reconnecting} ${problem ?? ''}`),
+        setStatus(isConnected ? texts.live : `${texts.reconnecting} ${problem ?? ''}`),
     );
     return undefined;
   }, []);
-  return { runs, status };
+  return { runs, left, status };
 }
 
 /** The one that changed last first. */
@@ -62,7 +62,7 @@ function useChosen(place: Place, runs: Live['runs']): Place {
 
 function App() {
   const given = usePlace();
-  const { runs, status } = useRuns();
+  const { runs, left, status } = useRuns();
   const place = useChosen(given, runs);
   const run = runs?.find(({ id }) => id === place.runs[0]);
   const { name: shown, Page } = pages.find(({ name }) => name === place.page) ?? pages[0];
@@ -90,7 +90,7 @@ function App() {
         </output>
       </header>
       <main id="main" tabIndex={-1}>
-        <Page key={`${shown} ${place.runs[0]}`} runs={runs} run={run} place={place} />
+        <Page key={`${shown} ${place.runs[0]}`} runs={runs} left={left} run={run} place={place} />
       </main>
     </>
   );

@@ -7,6 +7,19 @@ export function numberText(value: number | null | undefined): string {
   return String(Number(value.toPrecision(4)));
 }
 
+export interface Interval {
+  readonly mean: number | null;
+  readonly low?: number | null;
+  readonly high?: number | null;
+}
+
+/** `0.5 [0.4, 0.6]`; the number alone where nothing is known of its interval. */
+export function intervalText(of: Interval | undefined): string {
+  const { mean, low, high } = of ?? { mean: null };
+  const ends = low === high ? [] : [numberText(low), numberText(high)].filter((end) => end !== '');
+  return ends.length < 2 ? numberText(mean) : `${numberText(mean)} [${ends.join(', ')}]`;
+}
+
 const units = [
   ['day', 86_400],
   ['hour', 3600],

@@ -15,6 +15,8 @@ export interface PageProps {
   readonly place: Place;
   /** All; undefined until the server has told them. */
   readonly runs: readonly RunSummary[] | undefined;
+  /** Number of runs that the server does not list. */
+  readonly left: number;
   /** The first one of the address. */
   readonly run: RunSummary | undefined;
 }

@@ -10,8 +10,6 @@ export const texts = {
   run: 'Run',
   connecting: 'Connecting ...',
   live: 'Live',
-  notAll: (listed: number, left: number) =>
-    `${listed} of ${listed + left} runs are listed: those that changed last.`,
   reconnecting: 'Connection lost. Trying again ...',
   noKey:
     'This page has no key. Open the complete address that trinity studio printed, with the part after #.',
@@ -31,6 +29,8 @@ export const texts = {
   runs: {
     about:
       'All runs of the folder, the one that changed last first. A name opens its curves; tick two to five runs to compare them.',
+    notAll: (listed: number, left: number) =>
+      `The ${listed} runs that changed last are listed; ${left} older ones are not. Open the studio on a smaller folder to see them.`,
     search: 'Find a run',
     none: 'No runs here yet. Start one with "trinity run FILE.yaml": it appears by itself.',
     compare: (count: number) => `Compare ${count} runs`,
@@ -64,6 +64,7 @@ export const texts = {
       train: 'Train step',
       version: 'Version',
       reward: 'Reward',
+      evaluation: 'Evaluation',
       curve: 'Reward so far',
       rollouts: 'Rollouts',
       changed: 'Last change',

@@ -1,6 +1,16 @@
 /** Runs, curves and comparisons in a browser. */
-import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { openStudio } from '@trinity-rft/inspect/studio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from '@trinity-rft/test-support';
 import { attack, launch, timeout, type PatientPage } from './look.js';
@@ -9,11 +19,22 @@ import { buildPage, openWorkbench, type Workbench } from './support.js';
 const chromium = await findChromium();
 const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
 
+const metric = 'eval/held_out/reward/mean@1';
+const evaluated = (mean: number) => ({
+  [metric]: mean,
+  [`${metric}/ci95_low`]: mean - 0.125,
+  [`${metric}/ci95_high`]: mean + 0.125,
+});
 const explorer = (step: number, reward: number): string =>
   `${JSON.stringify({
     role: 'explorer',
     step,
-    metrics: { 'rollout/reward/mean': reward, 'rollout/model_version': step - 1, [attack]: 1 },
+    metrics: {
+      'rollout/reward/mean': reward,
+      'rollout/model_version': step - 1,
+      [attack]: 1,
+      ...evaluated(reward),
+    },
     timing: { 'time/wait_explore_step': 2 },
   })}\n`;
 const trainer = (step: number): string =>
@@ -33,17 +54,21 @@ const keepFiles = `globalThis.saved = [];
 describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`, () => {
   let browser: Awaited<ReturnType<typeof launch>>;
   let bench: Workbench;
+  let page: string;
   const [one, two] = ['first', `second ${attack.replaceAll('/', '')}`] as const;
 
   beforeAll(async () => {
     browser = await launch(chromium ?? '');
     const lines = steps.map((step) => explorer(step, step / 200) + trainer(step)).join('');
-    bench = await openWorkbench(await buildPage(), one, [], lines);
+    page = await buildPage();
+    bench = await openWorkbench(page, one, [], lines);
     cpSync(path.join(bench.root, one), path.join(bench.root, two), { recursive: true });
+    const set = 'buffer.explorer_input.eval_tasksets[0]';
+    const held = { [`${set}.name`]: 'held_out', [`${set}.repeat_times`]: 1 };
     const settings = (lr: number, name: string) =>
       JSON.stringify({
         jobDirectory: '/x',
-        stages: [{ mode: 'both', 'buffer.total_steps': 400, lr, [name]: attack }],
+        stages: [{ mode: 'both', 'buffer.total_steps': 400, lr, [name]: attack, ...held }],
       });
     writeFileSync(path.join(bench.root, one, 'settings.json'), settings(0.1, 'same'));
     writeFileSync(path.join(bench.root, two, 'settings.json'), settings(0.2, attack));
@@ -66,6 +91,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     async () => {
       const look = await open('');
       await look.says('tbody', '200 of 400 steps');
+      await look.says('tbody', '1 [0.875, 1.125]');
       await look.page.locator('header nav a[href^="#page=compare"]').click();
       await look.says('main details', one);
       await look.page.$$eval('main details input', (boxes) => boxes[0]?.click());
@@ -90,6 +116,26 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
       await look.page.close();
     },
   );
+
+  it('says how many runs it does not list', { timeout }, async () => {
+    const many = mkdtempSync(path.join(tmpdir(), 'trinity-studio-'));
+    for (let i = 0; i < 2003; i++) {
+      const monitor = path.join(many, `${i}`, 'monitor');
+      mkdirSync(monitor, { recursive: true });
+      writeFileSync(path.join(monitor, 'metrics.jsonl'), '');
+      writeFileSync(path.join(many, `${i}`, 'stage_meta.json'), '{"latest_stage":1}');
+    }
+    const studio = await openStudio({ runs: many, page });
+    try {
+      const look = await browser.open(studio.url);
+      await look.says('main', 'The 2000 runs that changed last are listed; 3 older ones are not.');
+      expect(await look.text('output')).toBe('Live');
+      await look.page.close();
+    } finally {
+      await studio.close();
+      rmSync(many, { recursive: true });
+    }
+  });
 
   it('keeps tags and a note beside the run, and finds runs by them', { timeout }, async () => {
     const look = await open('');

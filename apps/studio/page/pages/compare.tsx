@@ -13,7 +13,7 @@ import {
   type Axis,
   type RunMetrics,
 } from '../metrics.js';
-import { numberText } from '../numbers.js';
+import { intervalText, type Interval } from '../numbers.js';
 import { AxisChoice } from '../parts/axis-choice.js';
 import { Chart } from '../parts/chart.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
@@ -205,12 +205,6 @@ const isShown = (name: string, search: string): boolean =>
     ? !/\/(?:max|min|std|ci95_low|ci95_high|std@\d+)$/.test(name)
     : name.toLowerCase().includes(search.toLowerCase());
 
-interface Interval {
-  readonly mean: number | null;
-  readonly low: number | null;
-  readonly high: number | null;
-}
-
 /** An evaluation says its own interval; other metrics have that of their latest values. */
 function intervalOf(metric: MetricInfo, { metrics }: RunMetrics): Interval | undefined {
   const named = (name: string) =>
@@ -227,14 +221,7 @@ function numbersOf(metric: MetricInfo, lists: readonly RunMetrics[]) {
   const isApart = known.some((one) =>
     known.some((other) => one && other && (one.low ?? 0) > (other.high ?? 0)),
   );
-  return { cells: intervals.map(intervalText), isApart };
-}
-
-function intervalText(interval: Interval | undefined): string {
-  if (!interval) return '–';
-  const { mean, low, high } = interval;
-  if (low === null || high === null || low === high) return numberText(mean);
-  return `${numberText(mean)} [${numberText(low)}, ${numberText(high)}]`;
+  return { cells: intervals.map((each) => (each ? intervalText(each) : '–')), isApart };
 }
 
 interface RunTableProps {

@@ -4,7 +4,7 @@ import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { act, actionPath } from '../api.js';
 import { mostRuns } from '../metrics.js';
-import { agoText, durationText, numberText } from '../numbers.js';
+import { agoText, durationText, intervalText, numberText } from '../numbers.js';
 import { RunControl } from '../parts/run-control.js';
 import { Sparkline } from '../parts/sparkline.js';
 import { addressOf, type PageProps } from '../place.js';
@@ -12,7 +12,7 @@ import { texts } from '../texts.js';
 
 const { runs: words } = texts;
 
-export function Runs({ runs }: PageProps) {
+export function Runs({ runs, left }: PageProps) {
   const [picked, setPicked] = useState<readonly string[]>([]);
   const [search, setSearch] = useState('');
   const pick = (id: string): void =>
@@ -24,6 +24,7 @@ export function Runs({ runs }: PageProps) {
   return (
     <section aria-label={texts.pages.runs}>
       <p class="about">{words.about}</p>
+      {left > 0 && <p class="problem">{words.notAll(runs?.length ?? 0, left)}</p>}
       <div class="controls">
         <label>
           {words.search}{' '}
@@ -123,7 +124,8 @@ interface RunRowProps {
 }
 
 function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
-  const { id, state, exploreStep, trainStep, version, reward, sparkline, rollouts } = run;
+  const { id, state, exploreStep, trainStep, version, reward, evaluation, sparkline, rollouts } =
+    run;
   return (
     <tr>
       <td>
@@ -152,6 +154,7 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
       <td>{numberText(trainStep)}</td>
       <td>{numberText(version)}</td>
       <td>{numberText(reward)}</td>
+      <td title={evaluation?.metric}>{intervalText(evaluation)}</td>
       <td>
         <Sparkline values={sparkline} />
         {sparkline.length > 1 && (

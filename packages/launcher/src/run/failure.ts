@@ -57,8 +57,8 @@ export async function readFailure(jobDirectory: string): Promise<string | undefi
   return newest && messagesIn(await readFile(newest.file, 'utf8'));
 }
 
-/** Removes the stack frames and keeps the messages. */
-const messagesIn = (stacks: string): string =>
+/** Messages in the text of a failure file, causes included, without the places in the code. */
+export const messagesIn = (stacks: string): string =>
   stacks
     .split('\n')
     .map((line) => line.trim())

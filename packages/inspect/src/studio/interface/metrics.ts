@@ -40,7 +40,7 @@ export const curve = z.object({
 export const mark = z.object({
   kind: z.enum(['checkpoint', 'weights', 'evaluation', 'restart', 'failure']),
   x: z.number(),
-  text: z.string().describe('Policy version; of a restart its time, of a failure its first line.'),
+  text: z.string().describe('Policy version; of a restart its time, of a failure its messages.'),
 });
 
 export const marks = z.object({

@@ -18,8 +18,20 @@ export const runSummary = z.object({
   trainStep: count.optional(),
   version: z.int().optional().describe('Of the weights that explore.'),
   reward: z.number().optional().describe('Mean reward of the latest explore step.'),
+  evaluation: z
+    .object({
+      metric: z.string(),
+      mean: z.number(),
+      low: z.number().optional().describe('Lower end of its 95 % interval.'),
+      high: z.number().optional(),
+    })
+    .optional()
+    .describe('Latest value of the first evaluation set.'),
   sparkline: z.array(numberOrNull).describe('Mean rewards from the first step to the latest.'),
-  changedAt: z.number().describe('When something was last written, in milliseconds since 1970.'),
+  changedAt: z
+    .number()
+    .positive()
+    .describe('When something was last written, in milliseconds since 1970.'),
   secondsPerStep: z.number().optional().describe('Mean over the latest steps.'),
   steps: z
     .object({ done: count, total: count })
@@ -31,7 +43,7 @@ export const runSummary = z.object({
     .enum(['noSettings', 'serves', 'dynamicSampling', 'dataElsewhere'])
     .optional()
     .describe('Why `steps` is absent.'),
-  failure: z.string().optional().describe('First line of failure.txt.'),
+  failure: z.string().optional().describe('Messages of failure.txt, causes included.'),
   rollouts: count.optional().describe('Recorded experiences; absent without a store.'),
   hasMetrics: z.boolean(),
   notes: runNotes.describe('From notes.json beside its files.'),

@@ -1,10 +1,11 @@
 /** Events of a run, placed on the axis of a role. */
-import { open, readdir, readFile } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Mark, Marks } from '../interface/types.js';
 import { firstFrom, positionsOf, versionsOf, type Axis, type Position } from '../metrics/axis.js';
 import type { RoleLines } from '../metrics/line-index.js';
 import type { MetricFile } from '../metrics/metric-file.js';
+import { failureOf } from './failure.js';
 import type { RunPlace } from './place.js';
 
 interface Event {
@@ -137,9 +138,8 @@ async function restarts(
 }
 
 async function failure(folder: string, count: number): Promise<readonly Event[]> {
-  const text = await readFile(path.join(folder, 'failure.txt'), 'utf8').catch(() => undefined);
-  if (text === undefined) return [];
-  return [{ kind: 'failure', line: count - 1, text: text.split('\n')[0] ?? '' }];
+  const text = await failureOf(folder);
+  return text === undefined ? [] : [{ kind: 'failure', line: count - 1, text }];
 }
 
 async function endOf(file: string): Promise<string> {

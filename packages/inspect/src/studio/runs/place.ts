@@ -1,6 +1,7 @@
 /** Finds the folders of runs below a folder. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { evaluationsName, failureFile } from '@trinity-rft/launcher/files';
 
 /** Location of one run's files. A run of several stages has one location for each. */
 export interface RunPlace {
@@ -55,16 +56,25 @@ const changedAt = async ({ metricsFile, database }: RunPlace): Promise<number> =
 
 /** Undefined if the folder does not belong to a run. */
 async function placeOf(root: string, folder: string): Promise<RunPlace | undefined> {
+  if (await isServer(folder)) return undefined;
   const metricsFile = path.join(folder, 'monitor', 'metrics.jsonl');
-  const database = await databaseOf(folder);
-  if (database === undefined && !(await isThere(metricsFile))) return undefined;
+  const database = await databaseOf(root, folder);
+  const traces = [metricsFile, path.join(folder, failureFile)];
+  if (database === undefined && !(await isAnyThere(traces))) return undefined;
   const below = path.relative(root, folder).split(path.sep).join('/');
   return { id: below === '' ? path.basename(folder) : below, folder, metricsFile, database };
 }
 
-async function databaseOf(folder: string): Promise<string | undefined> {
-  const debug = path.join(folder, 'experiences.db');
-  if (await isThere(debug)) return debug;
+/** A server alongside a trainer logs into a folder of the run. */
+const isServer = async (folder: string): Promise<boolean> =>
+  path.basename(folder) === 'serve' &&
+  (await isThere(path.join(path.dirname(folder), 'stage_meta.json')));
+
+/** `trinity debug` also writes an `experiences.db`, which is no run. */
+async function databaseOf(root: string, folder: string): Promise<string | undefined> {
+  const answers = path.join(folder, 'experiences.db');
+  const isOfRun = path.basename(folder) === evaluationsName || folder === root;
+  if (isOfRun && (await isThere(answers))) return answers;
   const names = await readdir(path.join(folder, 'buffer')).catch(() => []);
   const name = names.find((each) => each.endsWith('.db'));
   return name === undefined ? undefined : path.join(folder, 'buffer', name);
@@ -76,13 +86,16 @@ const isThere = (file: string): Promise<boolean> =>
     () => false,
   );
 
+const isAnyThere = async (files: readonly string[]): Promise<boolean> =>
+  (await Promise.all(files.map(isThere))).includes(true);
+
 /** The newest checkpoint that has a tokenizer. */
 export async function tokenizerFolder({
   folder,
   modelFolder,
 }: RunPlace): Promise<string | undefined> {
   if (modelFolder !== undefined) return modelFolder;
-  if (path.basename(folder) === 'evaluations') return newestTokenizer(path.dirname(folder));
+  if (path.basename(folder) === evaluationsName) return newestTokenizer(path.dirname(folder));
   return newestTokenizer(folder);
 }
 

@@ -17,6 +17,7 @@ export type Progress = Pick<
   | 'trainStep'
   | 'version'
   | 'reward'
+  | 'evaluation'
   | 'sparkline'
   | 'secondsPerStep'
   | 'steps'
@@ -42,7 +43,7 @@ export async function progressOf(
     'time/step',
     'sample/epoch',
   ]);
-  const evaluated = await evaluationOf(metrics);
+  const evaluated = await benchmarkOf(metrics);
   const rewards = [reward, score, evaluated].find((each) => each?.isSet() === true);
   // An evaluation after the last step is a line of a step that does not come.
   const exploreStep = lastStep(metrics, 'explorer', waited);
@@ -55,6 +56,7 @@ export async function progressOf(
     trainStep,
     version: version && lastOf(version),
     reward: rewards && lastOf(rewards),
+    evaluation: await evaluationOf(metrics, settings),
     sparkline: rewards ? [...sparklineOf(rewards, sparklineLength)] : [],
     secondsPerStep: isTraining ? recentMean([step]) : recentMean([waited, synced]),
     steps: total.steps === undefined ? undefined : { done: done ?? 0, total: total.steps },
@@ -62,8 +64,8 @@ export async function progressOf(
   };
 }
 
-/** Rewards of a run that only evaluates: those of its first task set. */
-async function evaluationOf(metrics: MetricFile): Promise<Column | undefined> {
+/** A run that only evaluates has the rewards of its task sets, of which the first is shown. */
+async function benchmarkOf(metrics: MetricFile): Promise<Column | undefined> {
   if (!metrics.roles.has('bench')) return undefined;
   const { metrics: all } = await metrics.seen(seenMs);
   const found = [...all.values()].find(
@@ -72,7 +74,20 @@ async function evaluationOf(metrics: MetricFile): Promise<Column | undefined> {
   return found && (await metrics.columns('bench', [found.name]))[0];
 }
 
-/** Undefined if the trainer reads no file. */
+/** Latest value of the first evaluation set. Its name is in the settings: to look for it would mean to parse every line. */
+async function evaluationOf(
+  metrics: MetricFile,
+  settings: RunSettings,
+): Promise<Progress['evaluation']> {
+  const set = 'buffer.explorer_input.eval_tasksets[0]';
+  const [name, count] = [`${set}.name`, `${set}.repeat_times`].map((key) => String(settings[key]));
+  const metric = `eval/${name}/reward/mean@${count}`;
+  const names = [metric, `${metric}/ci95_low`, `${metric}/ci95_high`];
+  const [mean, low, high] = (await metrics.columns('explorer', names)).map(lastOf);
+  return mean === undefined ? undefined : { metric, mean, low, high };
+}
+
+/** Undefined: the trainer reads no file. */
 function passesOf(metrics: MetricFile, epochs: Column | undefined): Passes | undefined {
   const passed = epochs && lastOf(epochs);
   const steps = lastStep(metrics, 'trainer', epochs);

@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isProcessAlive, tryJson } from '@trinity-rft/core/support';
 import type { RunSummary } from '../interface/types.js';
+import { failureOf } from './failure.js';
 
 export interface RunState {
   readonly state: RunSummary['state'];
@@ -21,8 +22,9 @@ const recentMs = 15_000;
 /** @param files files that a working run writes */
 export async function stateOf(folder: string, files: readonly string[]): Promise<RunState> {
   const times = await Promise.all(files.map(changedAt));
-  const changed = Math.max(0, ...times);
-  const failure = await firstLine(path.join(folder, 'failure.txt'));
+  // A run that failed early has written nothing but its log.
+  const changed = Math.max(...times) || (await folderChangedAt(folder));
+  const failure = await failureOf(folder);
   const job = await jobFolder(folder);
   const pid = await runningPid(job);
   const isLatest = job === folder || (await isLatestStage(job, folder));
@@ -81,12 +83,14 @@ const changedAt = (file: string): Promise<number> =>
     () => 0,
   );
 
-const isThere = async (file: string): Promise<boolean> => (await changedAt(file)) > 0;
+/** A folder that is gone has just been removed. */
+const folderChangedAt = (folder: string): Promise<number> =>
+  stat(folder).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => Date.now(),
+  );
 
-async function firstLine(file: string): Promise<string | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => undefined);
-  return text?.split('\n')[0];
-}
+const isThere = async (file: string): Promise<boolean> => (await changedAt(file)) > 0;
 
 async function runningPid(job: string): Promise<number | undefined> {
   for (const role of ['run', 'serve']) {

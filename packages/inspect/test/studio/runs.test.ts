@@ -1,0 +1,89 @@
+/** The list of runs: which folders are runs, and what it says of each. */
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { sqliteExperienceStore } from '@trinity-rft/buffer';
+import { writeFailure } from '@trinity-rft/launcher/files';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openStudio, type Studio } from '../../src/studio/index.js';
+import { runSummary } from '../../src/studio/interface/schemas.js';
+import { saying } from './support.js';
+
+let root: string;
+let studio: Studio;
+
+beforeEach(async () => {
+  root = mkdtempSync(path.join(tmpdir(), 'trinity-studio-'));
+  studio = await openStudio({ runs: root });
+});
+afterEach(async () => {
+  await studio.close();
+  rmSync(root, { recursive: true });
+});
+
+async function runs() {
+  const headers = { authorization: `Bearer ${studio.key}` };
+  const response = await fetch(new URL('api/runs', studio.url), { headers });
+  return runSummary.array().parse(await response.json());
+}
+
+function write(name: string, content: string): void {
+  const file = path.join(root, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, content);
+}
+
+async function record(folder: string): Promise<void> {
+  mkdirSync(path.join(root, folder), { recursive: true });
+  const store = sqliteExperienceStore({ path: path.join(root, folder, 'experiences.db') });
+  await store.put([saying('a', 'b')]);
+  await store.close();
+}
+
+it('has runs and their evaluations, without servers beside them and debug output', async () => {
+  write('job/stage_meta.json', '{"latest_stage":0}');
+  write('job/monitor/metrics.jsonl', '');
+  write('job/serve/monitor/metrics.jsonl', '');
+  write('serve/monitor/metrics.jsonl', '');
+  await record('job/evaluations');
+  await record('debug_output');
+  const ids = (await runs()).map(({ id }) => id);
+  expect(ids.toSorted()).toEqual(['job', 'job/evaluations', 'serve']);
+});
+
+it('has a run that failed before its first step: when, and why', async () => {
+  const folder = path.join(root, 'job');
+  mkdirSync(folder);
+  const cause = new Error('connect ECONNREFUSED');
+  await writeFailure(folder, new Error('The engine did not start.\nSee its log.', { cause }));
+  write('job/stage_meta.json', '{"latest_stage":0}');
+  const at = Math.floor(Date.now() / 1000) - 3600;
+  utimesSync(folder, at, at);
+  expect(await runs()).toMatchObject([
+    {
+      id: 'job',
+      state: 'failed',
+      failure: 'Error: The engine did not start. See its log. [cause]: Error: connect ECONNREFUSED',
+      changedAt: at * 1000,
+    },
+  ]);
+});
+
+it('has the latest evaluation with its interval', async () => {
+  const set = 'buffer.explorer_input.eval_tasksets[0]';
+  const stage = { mode: 'both', [`${set}.name`]: 'held_out', [`${set}.repeat_times`]: 2 };
+  write('job/settings.json', JSON.stringify({ jobDirectory: root, stages: [stage] }));
+  const metric = 'eval/held_out/reward/mean@2';
+  const evaluated = (mean: number) => ({
+    [metric]: mean,
+    [`${metric}/ci95_low`]: mean - 0.125,
+    [`${metric}/ci95_high`]: mean + 0.125,
+  });
+  const line = (step: number, metrics: object): string =>
+    `${JSON.stringify({ role: 'explorer', step, metrics, timing: {} })}\n`;
+  const lines = [line(1, evaluated(0.25)), line(2, evaluated(0.5)), line(3, { other: 1 })];
+  write('job/monitor/metrics.jsonl', lines.join(''));
+  expect(await runs()).toMatchObject([
+    { evaluation: { metric, mean: 0.5, low: 0.375, high: 0.625 } },
+  ]);
+});
