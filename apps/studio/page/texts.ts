@@ -409,6 +409,7 @@ export const texts = {
     about:
       'Other settings over the newest recorded rollouts, without a model: the ranks of the attempts at each task, and how strong the gradient would be. An empty field keeps the setting of the run.',
     choose: 'Choose a run on the Runs page first.',
+    list: 'in the list',
     looking: 'Looking ...',
     asItIs: 'as it is',
     fields: {

@@ -44,6 +44,9 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
     );
     expect(await look.text('main')).toContain(`${evaluation} was 0.95 at step 1 and is 0.4`);
     expect(await look.violations()).toEqual([]);
+    expect(await look.text('[aria-labelledby=reward-follows-length] li:last-child')).toBe(
+      'Rollouts to look at: in the list',
+    );
     await look.page
       .locator('[aria-labelledby=reward-follows-length] a[href*="page=rollouts"]')
       .click();

@@ -86,12 +86,14 @@ function Found({ run, finding }: FoundProps) {
             {numberText(value)} {words.steps(from, to)}
           </li>
         ))}
-        {rollouts && (
+        {rollouts && (isFilter(rollouts) || rollouts.ids?.length !== 0) && (
           <li>
-            {isFilter(rollouts) ? (
-              <a href={addressOf('rollouts', [run], filterOf(rollouts))}>{words.rollouts}</a>
-            ) : (
-              words.rollouts
+            {words.rollouts}
+            {isFilter(rollouts) && (
+              <>
+                {' '}
+                <a href={addressOf('rollouts', [run], filterOf(rollouts))}>{words.list}</a>
+              </>
             )}
             {rollouts.ids?.map((row) => (
               <>

@@ -1,8 +1,9 @@
 /** Shows values of a configuration without their secrets. */
 import { isSecretName, redacted, redactText } from '@trinity-rft/core/support';
 
-/** True for names of secrets, except those like `max_tokens`, which count tokens. */
-export const isSecretKey = (key: string): boolean => isSecretName(key) && !/tokens$/i.test(key);
+/** `max_tokens` counts tokens and `feature_keys` names columns; in a configuration no list of secrets has such a name. */
+export const isSecretKey = (key: string): boolean =>
+  isSecretName(key) && !/(?:tokens|feature_?keys)$/i.test(key);
 
 /** A copy of plain data without secrets. */
 export function redact(value: unknown, key = ''): unknown {
