@@ -22,6 +22,12 @@ it('finds the openings and words of comments, and leaves code and ordinary sente
   ]);
 });
 
+it('looks at every text of a page', () => {
+  expect(blemishesOf(`label: 'Begin anew',`, /[\s\S]+/g)).toEqual([
+    { line: 1, text: 'Begin anew' },
+  ]);
+});
+
 it('allows a package what it had, and no more', () => {
   const root = mkdtempSync(join(tmpdir(), 'prose-'));
   onTestFinished(() => rmSync(root, { recursive: true }));

@@ -15,9 +15,13 @@ export interface Blemish {
   readonly text: string;
 }
 
+/** Texts of the studio's page, all of which users read. */
+const shown = /\/page\/texts\.ts$/;
+const everything = /[\s\S]+/g;
+
 /** What a file's comments say in words that nobody would search for, or begin with. */
-export function blemishesOf(source: string): readonly Blemish[] {
-  return [...source.matchAll(comment)].flatMap(({ 0: text, index }) =>
+export function blemishesOf(source: string, texts = comment): readonly Blemish[] {
+  return [...source.matchAll(texts)].flatMap(({ 0: text, index }) =>
     [opening, words].flatMap((pattern) =>
       [...text.matchAll(pattern)].map((match) => ({
         line: source.slice(0, index + match.index).split('\n').length,
@@ -54,10 +58,12 @@ function proseOf(root: string) {
   return listPackages(root).map(({ path }) => ({
     path,
     found: sourcesOf(join(root, path)).flatMap((file) =>
-      blemishesOf(readFileSync(file, 'utf8')).map((each) => ({
-        file: relative(root, file).replaceAll('\\', '/'),
-        ...each,
-      })),
+      blemishesOf(readFileSync(file, 'utf8'), shown.test(file) ? everything : comment).map(
+        (each) => ({
+          file: relative(root, file).replaceAll('\\', '/'),
+          ...each,
+        }),
+      ),
     ),
   }));
 }

@@ -513,8 +513,8 @@ export const texts = {
     },
   },
   builder: {
-    about: (folder: string) =>
-      `Configurations below ${folder}, where the studio was started: as a form and as text, checked as you type. A check loads the plugins that the text names.`,
+    about:
+      'Configurations of the folder where the studio was started: as a form and as text, checked as you type. A check loads the plugins that the text names.',
     open: 'Open',
     template: 'New from',
     choose: 'choose ...',

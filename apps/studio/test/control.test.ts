@@ -120,6 +120,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
   it('checks, saves, starts, stops and resumes what is edited', { timeout }, async () => {
     const look = await open('builder');
     await look.says('main select', 'job.yaml');
+    expect(await look.text('main')).not.toContain(bench.root);
     await look.page.select('main select', 'job.yaml');
     await look.says('.verdict', 'No errors, 0 warnings.');
     await look.says('pre.output', 'Run: mode both, grpo');

@@ -83,7 +83,7 @@ export function Builder({ runs }: PageProps) {
   if (offer === undefined) return <p class="problem">{said}</p>;
   return (
     <section aria-label={texts.pages.builder}>
-      <p class="about">{words.about(offer.found.folder)}</p>
+      <p class="about">{words.about}</p>
       <Choice offer={offer} draft={draft} onOpen={open} onDraft={setDraft} />
       {draft.text !== '' && (
         <>
