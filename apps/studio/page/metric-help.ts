@@ -39,13 +39,14 @@ const cellsOf = (line: string): readonly string[] =>
 /** `{a,b}` names alternatives, `...` and `*` any ending, words in capitals any name. */
 function patternOf(name: string, prefix: string): RegExp {
   const source = name
+    .replaceAll(/[@^][kn]\b/g, '')
     .replaceAll(/[.+?^$()[\]\\]/g, String.raw`\$&`)
     .replaceAll(/\{([^}]+)\}/g, (_, names: string) => `(?:${names.replaceAll(',', '|')})`)
     .replaceAll(String.raw`\.\.\.`, '.*')
     .replaceAll('*', '.*')
     .replaceAll(/\b[A-Z]{3,}\b/g, '[^/]+');
   // A name that stands for any is one of this section only.
-  const before = /^[A-Z]{3,}\b/.test(name) ? prefix : `(?:${prefix})?`;
+  const before = /^(?:[A-Z]{3,}\b|\.\.\.)/.test(name) ? prefix : `(?:${prefix})?`;
   return new RegExp(`^${before}${source}(?:/(?:mean|max|min|std))?$`);
 }
 
@@ -65,7 +66,7 @@ export function helpOf(name: string): MetricHelp {
 }
 
 function lookUp(name: string): MetricHelp {
-  const plain = name.replace(/@\d+/, '').replace(/\/ci95_(?:low|high)$/, '');
+  const plain = name.replace(/^bench\//, 'eval/').replace(/[@^]\d+/, '');
   const found = entries
     .filter(({ pattern }) => pattern.test(plain))
     .toSorted((a, b) => b.pattern.source.length - a.pattern.source.length)[0];

@@ -124,6 +124,8 @@ export const texts = {
     unexplained:
       'Not in the list of metrics: a number that a workflow or an algorithm of yours reports.',
     first: 'First',
+    low: '95 % low',
+    high: '95 % high',
     last: 'Last',
     least: 'Smallest',
     most: 'Largest',

@@ -191,6 +191,40 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     await page.close();
   });
 
+  it('shows an evaluation with its meaning and its intervals', { timeout }, async () => {
+    const look = await open(
+      `&page=curves&run=${one}&metric=${encodeURIComponent(`explorer ${metric}`)}`,
+    );
+    await look.says('h2 + p', 'mean over the k runs of a task');
+    await look.says('.u-legend', `${one} 95 % low`);
+    await look.says('caption ~ tbody', '1 [0.875, 1.125]');
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
+  it('writes the numbers of the axes in the colour of the text', { timeout }, async () => {
+    const look = await open(`&page=curves&run=${one}`);
+    const { page } = look;
+    await page.waitForSelector('.chart canvas');
+    for (const [scheme, extreme] of [
+      ['dark', 'Math.max'],
+      ['light', 'Math.min'],
+      ['dark', 'Math.max'],
+    ] as const) {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      // The strip of the numbers on the left: only text is opaque there.
+      await page.waitForFunction(`(() => {
+        const canvas = document.querySelector('.chart canvas');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, 40, canvas.height - 40);
+        const opaque = [...data.keys()].filter((i) => i % 4 === 3 && data[i] === 255);
+        const value = ${extreme}(...opaque.map((i) => data[i - 1]));
+        return opaque.length > 0 && ${scheme === 'dark' ? 'value > 200' : 'value < 50'};
+      })()`);
+    }
+    expect(look.problems).toEqual([]);
+    await page.close();
+  });
+
   it('saves a curve as PNG, SVG and CSV', { timeout }, async () => {
     const look = await open(
       `&page=curves${both}&metric=${encodeURIComponent(`explorer ${attack}`)}`,

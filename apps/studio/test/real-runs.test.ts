@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openStudio, type Studio } from '@trinity-rft/inspect/studio';
 import { openControl } from '../src/control/control.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { MetricList } from '@trinity-rft/inspect/studio/interface';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findChromium } from '@trinity-rft/test-support';
 import { launch, timeout, type Look } from './look.js';
 import { buildPage } from './support.js';
@@ -48,6 +49,19 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
     symlinkSync(path.join(from, 'plugins'), path.join(cwd, 'plugins'));
     const program = path.join(from, 'src/index.ts');
     return spawn(process.execPath, [...fromSources, program], { cwd, stdio: 'ignore' });
+  }
+
+  /** Metrics that the page has no help for. */
+  async function unexplained(run: string): Promise<readonly string[]> {
+    vi.stubGlobal(
+      'metricsDocument',
+      readFileSync(path.join(examples, '../docs/reference/metrics.md'), 'utf8'),
+    );
+    const { helpOf } = await import('../page/metric-help.js');
+    const address = new URL(`api/runs/${encodeURIComponent(run)}/metrics`, studio.url);
+    const headers = { authorization: `Bearer ${studio.key}` };
+    const { metrics } = (await (await fetch(address, { headers })).json()) as MetricList;
+    return metrics.map(({ name }) => name).filter((name) => helpOf(name).text === '');
   }
 
   async function visit(look: Look, withAxe: boolean): Promise<void> {
@@ -100,6 +114,7 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
       await look.page.evaluate(`location.hash = '#page=curves&run=${run}'`);
       await look.page.waitForFunction(`${points} >= ${steps[1][1]}`);
       await visit(look, true);
+      expect(await unexplained(run)).toEqual([]);
       await look.page.evaluate(`location.hash = '#page=processes&run=${run}'`);
       await look.says('.verdict', `finished: ${steps[1][1]} of ${steps[1][1]} steps`);
 

@@ -16,7 +16,7 @@ import {
   type Range,
   type RunCurve,
 } from '../metrics.js';
-import { numberText } from '../numbers.js';
+import { intervalText, numberText } from '../numbers.js';
 import { AxisChoice } from '../parts/axis-choice.js';
 import { Chart } from '../parts/chart.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
@@ -276,6 +276,14 @@ function summaryRow({ run, curve }: RunCurve) {
   const values = curve.values.filter((value) => value !== null);
   const least = values.reduce((a, b) => Math.min(a, b), Infinity);
   const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
-  const ends = values.length === 0 ? [] : [values.at(0), values.at(-1), least, most];
-  return { run, cells: [...ends.map(numberText), String(curve.points)] };
+  const last = {
+    mean: values.at(-1) ?? null,
+    low: curve.low?.at(-1) ?? null,
+    high: curve.high?.at(-1) ?? null,
+  };
+  const ends =
+    values.length === 0
+      ? []
+      : [numberText(values.at(0)), intervalText(last), numberText(least), numberText(most)];
+  return { run, cells: [...ends, String(curve.points)] };
 }

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { Range, RunCurve } from '../metrics.js';
+import { texts } from '../texts.js';
 
 export interface ChartMark {
   readonly x: number;
@@ -35,7 +36,7 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
   const shownMarks = useRef(marks);
   const data = useMemo(() => dataOf(curves, isLog), [curves, isLog]);
   // A new plot only where its parts change: new values are put into the one that is there.
-  const runs = curves.map(({ run, curve }) => [run, curve.smoothed !== undefined]);
+  const runs = curves.map(({ run, curve }) => [run, Object.keys(linesOf(curve))]);
   const parts = JSON.stringify([runs, isLog, height, xLabel]);
   useEffect(() => {
     const element = place.current;
@@ -46,7 +47,12 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
     if (outer) outer.current = plot;
     const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resize.observe(element);
+    // The colours of the page have changed with its scheme.
+    const redraw = (): void => plot.redraw(false);
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', redraw);
     return () => {
+      scheme.removeEventListener('change', redraw);
       resize.disconnect();
       plot.destroy();
       inner.current = undefined;
@@ -61,22 +67,47 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
 
 const noMarks: readonly ChartMark[] = [];
 
+type Values = readonly (number | null)[];
+
+/** What is drawn of a curve, by name: with smoothed values, those that were written stay behind them, pale. */
+function linesOf({ values, smoothed, low, high }: RunCurve['curve']) {
+  const lines: Readonly<Record<string, Values | undefined>> = {
+    '': smoothed ?? values,
+    ' ·': smoothed && values,
+    [` ${texts.curves.low}`]: low,
+    [` ${texts.curves.high}`]: high,
+  };
+  return Object.fromEntries(
+    Object.entries(lines).flatMap(([name, of]) => (of === undefined ? [] : [[name, of]])),
+  );
+}
+
 function dataOf(curves: readonly RunCurve[], isLog: boolean): uPlot.AlignedData {
-  const tables = curves.flatMap(({ curve: { x, values, smoothed } }) =>
-    (smoothed === undefined ? [values] : [smoothed, values]).map((each): uPlot.AlignedData => [
-      [...x],
+  const tables = curves.flatMap(({ curve }) =>
+    Object.values(linesOf(curve)).map((each): uPlot.AlignedData => [
+      [...curve.x],
       isLog ? each.map((value) => ((value ?? 0) <= 0 ? null : value)) : [...each],
     ]),
   );
   return tables.length === 0 ? [[]] : uPlot.join(tables);
 }
 
-/** With smoothed values, those that were written stay behind them, pale. */
 function seriesOf(curves: readonly RunCurve[]): uPlot.Series[] {
-  return curves.flatMap(({ run, curve: { smoothed } }, i): uPlot.Series[] => {
-    const line = { label: run, stroke: colourOf(i), width: 2, spanGaps: true };
-    const pale = { label: `${run} ·`, stroke: `${colourOf(i)}55`, width: 1, spanGaps: true };
-    return smoothed === undefined ? [line] : [line, pale];
+  return curves.flatMap(({ run, curve }, i) =>
+    Object.keys(linesOf(curve)).map((name): uPlot.Series => {
+      const [stroke, width] = name === '' ? [colourOf(i), 2] : [`${colourOf(i)}55`, 1];
+      return { label: `${run}${name}`, stroke, width, spanGaps: true };
+    }),
+  );
+}
+
+/** Areas between the ends of the intervals, which are beside each other. */
+function bandsOf(curves: readonly RunCurve[]): uPlot.Band[] {
+  let end = 0;
+  return curves.flatMap(({ curve }, i): uPlot.Band[] => {
+    end += Object.keys(linesOf(curve)).length;
+    const isBand = curve.low !== undefined && curve.high !== undefined;
+    return isBand ? [{ series: [end, end - 1], fill: `${colourOf(i)}22` }] : [];
   });
 }
 
@@ -86,12 +117,13 @@ function optionsOf(
   height: number,
   marks: { readonly current: readonly ChartMark[] },
 ): uPlot.Options {
-  const ink = getComputedStyle(element).color;
+  const ink = (): string => getComputedStyle(element).color;
   const axis: uPlot.Axis = { stroke: ink, grid: { stroke: '#8884' }, ticks: { stroke: '#8884' } };
   return {
     width: element.clientWidth,
     height,
     series: [{ label: xLabel }, ...seriesOf(curves)],
+    bands: bandsOf(curves),
     axes: [axis, { ...axis, size: 70 }],
     scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
     legend: { show: onZoom !== undefined },

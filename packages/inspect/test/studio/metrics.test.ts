@@ -64,6 +64,19 @@ describe('curves', () => {
     expect(await curve(role, name, axis)).toMatchObject({ axis, x, points: x.length });
   });
 
+  it('of evaluations come with the intervals of their values', async () => {
+    const name = 'eval/x/reward/mean@1';
+    const ends = { [`${name}/ci95_low`]: 0.25, [`${name}/ci95_high`]: 0.75 };
+    appendFileSync(file, line('explorer', 4, { [name]: 0.5 }));
+    appendFileSync(file, line('explorer', 5, { [name]: 0.5, ...ends }));
+    expect(await curve('explorer', name)).toMatchObject({
+      values: [0.5, 0.5],
+      low: [null, 0.25],
+      high: [null, 0.75],
+    });
+    expect(await curve('explorer', 'reward')).not.toHaveProperty('low');
+  });
+
   it('begin anew where a resumed run has cut its file', async () => {
     expect(await curve('explorer', 'reward')).toMatchObject({ values: [1, 2, 3] });
     writeFileSync(file, lines.slice(0, 3).join(''));

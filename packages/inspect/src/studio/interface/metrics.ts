@@ -31,6 +31,8 @@ export const curve = z.object({
     ),
   steps: z.array(z.number()),
   values: z.array(numberOrNull),
+  low: z.array(numberOrNull).optional().describe('Lower ends of 95 % intervals, if recorded.'),
+  high: z.array(numberOrNull).optional(),
   smoothed: z.array(numberOrNull).optional(),
   points: count.describe(
     'Points in the range. Where there are more than asked for, each share of them is told by its extremes.',

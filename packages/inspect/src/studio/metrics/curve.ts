@@ -17,6 +17,9 @@ export interface CurveOf {
   readonly lines: RoleLines;
   readonly name: string;
   readonly values: Column;
+  /** Ends of the interval of each value. */
+  readonly low?: Column;
+  readonly high?: Column;
   readonly axis: Axis;
   readonly position: Position;
 }
@@ -26,7 +29,7 @@ export interface CurveOf {
  * maximum, in order.
  */
 export function curveOf(
-  { lines: { role, steps }, name, values, axis, position }: CurveOf,
+  { lines: { role, steps }, name, values, low, high, axis, position }: CurveOf,
   { from = -Infinity, to = Infinity, points, smooth }: CurveRange,
 ): Curve {
   const kept: number[] = [];
@@ -35,6 +38,7 @@ export function curveOf(
     if (x >= from && x <= to && !Number.isNaN(values.at(line))) kept.push(line);
   }
   const shown = kept.length <= points ? kept : extremes(kept, values.at, Math.floor(points / 2));
+  const numbers = (of: Column) => shown.map((line) => finite(of.at(line)));
   const smoothed = smooth === 0 ? undefined : smoothedOf(values, smooth);
   return {
     role,
@@ -42,7 +46,9 @@ export function curveOf(
     axis,
     x: shown.map(position),
     steps: shown.map(steps.at),
-    values: shown.map((line) => finite(values.at(line))),
+    values: numbers(values),
+    low: low?.isSet() === true ? numbers(low) : undefined,
+    high: high?.isSet() === true ? numbers(high) : undefined,
     smoothed: smoothed && shown.map((line) => finite(smoothed[line] ?? Number.NaN)),
     points: kept.length,
   };

@@ -65,8 +65,9 @@ async function metricOf({ metrics }: Run, context: Context) {
   await metrics.catchUp();
   const { role = '', name = '' } = context.req.query();
   const lines = metrics.roles.get(role);
-  const [values] = lines ? await metrics.columns(role, [name]) : [];
-  return lines && values?.isSet() === true ? { lines, name, values } : undefined;
+  const names = [name, `${name}/ci95_low`, `${name}/ci95_high`];
+  const [values, low, high] = lines ? await metrics.columns(role, names) : [];
+  return lines && values?.isSet() === true ? { lines, name, values, low, high } : undefined;
 }
 
 const axisOf = (context: Context): Axis =>
