@@ -8,6 +8,7 @@ export const texts = {
   title: 'Studio',
   skip: 'Skip to the content',
   run: 'Run',
+  evaluations: 'Show those of its evaluations',
   connecting: 'Connecting ...',
   live: 'Live',
   reconnecting: 'Connection lost. Trying again ...',
@@ -123,9 +124,9 @@ export const texts = {
     table: 'Latest values',
     unexplained:
       'Not in the list of metrics: a number that a workflow or an algorithm of yours reports.',
-    first: 'First',
     low: '95 % low',
     high: '95 % high',
+    first: 'First',
     last: 'Last',
     least: 'Smallest',
     most: 'Largest',
@@ -162,13 +163,13 @@ export const texts = {
   },
   tasks: {
     about:
-      'Mean reward per task: first vs. latest visit, and the change for tasks with more than one. Select a task for its history. Evaluations are not included: their rewards are curves.',
+      'Mean reward per task: first vs. latest visit, and the change for tasks with more than one. Select a task for its history. Evaluations have a list of their own.',
     choose: 'Choose a run on the Runs page first.',
     looking: 'Looking ...',
     none: 'No rollout records the row of its task set.',
     counts: (of: Readonly<Record<'tasks' | 'better' | 'worse' | 'same', number>>) =>
       of.better + of.worse + of.same === 0
-        ? `${of.tasks} tasks, each visited once so far: there is no change to show yet.`
+        ? `${of.tasks} tasks, each visited once so far, so there is no change yet. Those with the lowest reward are first.`
         : `${of.tasks} tasks. Of those visited again, ${of.better} got a higher reward than at first, ${of.worse} a lower one, ${of.same} the same.`,
     reading: (done: number, of: number) => `Looked at ${done} of ${of} rollouts ...`,
     more: (shown: number, all: number) => `${shown} of ${all} tasks are shown. Show more`,
@@ -184,7 +185,7 @@ export const texts = {
   },
   rollouts: {
     about:
-      'Rollouts of exploration (not of evaluations): prompts, answers and rewards. Arrow keys move through the table, Enter opens a row; a column title sorts.',
+      'Recorded rollouts: questions, answers and rewards. Arrow keys move through the table, Enter opens a row; a column title sorts.',
     choose: 'Choose a run on the Runs page first.',
     none: 'No rollout matches. Remove a filter, or wait for the run to record some.',
     pick: 'Choose a row to see its conversation.',
@@ -214,6 +215,7 @@ export const texts = {
       id: 'Id',
       question: 'Question',
       answer: 'Answer',
+      truth: 'Expected',
       reward: 'Reward',
       advantage: 'Advantage',
       policyVersion: 'Version',
@@ -223,6 +225,7 @@ export const texts = {
       problem: 'Problem',
     },
     columnHelp: {
+      truth: 'The expected answer, from the task set.',
       reward: 'Of the last call of the attempt.',
       advantage: 'Mean over the trained tokens, as the trainer used it.',
       policyVersion: 'Version of the weights that wrote it.',
@@ -373,6 +376,7 @@ export const texts = {
     facts: {
       leastLikely: 'least likely token',
       reward: 'reward',
+      truth: 'expected answer',
       advantage: 'advantage',
       version: 'version',
       tokens: 'response tokens',
@@ -405,13 +409,13 @@ export const texts = {
     rule: (name: string, when: string) => `Rule ${name}: ${when}.`,
     steps: (from: number, to: number) => `(steps ${from} to ${to})`,
     rollouts: 'Rollouts to look at:',
+    list: 'in the list',
     rollout: (id: number) => `#${id}`,
   },
   whatIf: {
     about:
       'Other settings over the newest recorded rollouts, without a model: the ranks of the attempts at each task, and how strong the gradient would be. An empty field keeps the setting of the run.',
     choose: 'Choose a run on the Runs page first.',
-    list: 'in the list',
     looking: 'Looking ...',
     asItIs: 'as it is',
     fields: {

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { createExperience, type Experience } from '@trinity-rft/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from '@trinity-rft/test-support';
@@ -16,7 +17,12 @@ const sums = Array.from({ length: 800 }, (_, i) => {
     eid: { batch, task: Math.floor((i % 80) / 8), run: attempt },
     policyVersion: batch - 1,
     reward: (batch + attempt) / 20,
-    info: { finishReason: 'stop', taskset: 'sums', row: Math.floor((i % 80) / 8) },
+    info: {
+      finishReason: 'stop',
+      taskset: 'sums',
+      row: Math.floor((i % 80) / 8),
+      truth: `${i + 1}!`,
+    },
   });
 });
 
@@ -114,6 +120,34 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     await page.close();
   });
 
+  it(
+    'shows expected answers, whole titles, and leads to the evaluations',
+    { timeout },
+    async () => {
+      const own = await openWorkbench(built, 'first', sums.slice(0, 8), '');
+      const folder = path.join(own.root, 'first', 'evaluations');
+      mkdirSync(folder);
+      const answers = sqliteExperienceStore({ path: path.join(folder, 'experiences.db') });
+      await answers.put([saying('9+1=', 'ten')]);
+      await answers.close();
+      const look = await open({ sort: 'reward' }, own);
+      const { page } = look;
+      await page.setViewport({ width: 1280, height: 900 });
+      await look.says('.body .row', '8!');
+      const clipped = await page.$$eval('.row.head > span', (titles) =>
+        titles
+          .filter((title) => title.scrollWidth > title.clientWidth)
+          .map((title) => title.textContent),
+      );
+      expect(clipped).toEqual([]);
+      await page.locator('::-p-text(Show those of its evaluations)').click();
+      await look.says('.body .row', 'ten');
+      expect(await look.violations()).toEqual([]);
+      expect(look.problems).toEqual([]);
+      await page.close();
+    },
+  );
+
   it('shows every text as text, in each view', { timeout }, async () => {
     const look = await open({ batch: '21', rollout: String(sums.length + 5) });
     const { page } = look;
@@ -152,9 +186,9 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     expect(await active(look)).toContain('20/0/0/1/');
     await press(look, 'Enter');
     await look.says('.conversation', '42!');
-    await page.locator('.head [role=columnheader]:nth-child(4) button').click();
+    await page.locator('.head [role=columnheader]:nth-child(5) button').click();
     await look.says('#row-0', '21/');
-    await page.locator('.head [role=columnheader]:nth-child(4) button').click();
+    await page.locator('.head [role=columnheader]:nth-child(5) button').click();
     await look.says('#row-0', '1/0/0/0/');
     expect(await page.$eval('[aria-sort]', (title) => title.textContent)).toContain('Reward');
     await look.type('input[name=text]', '421 IS');
@@ -239,7 +273,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       const look = await open({ rollout: '1', sort: 'id', descending: 'false' }, own);
       const { page } = look;
       await look.says('#row-0', '1/0/0/0/');
-      expect(await page.$$eval('#row-0 span', (cells) => cells[6]?.textContent)).toBe('2');
+      expect(await page.$$eval('#row-0 span', (cells) => cells[7]?.textContent)).toBe('2');
       await look.says('.faint', 'as the trainer computed them');
       await page.select('#rollout-view select', 'advantage');
       expect(

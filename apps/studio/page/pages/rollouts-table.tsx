@@ -22,7 +22,7 @@ interface RolloutTableProps {
 const pageSize = 100;
 const rowHeight = 28;
 const columns = Object.keys(words.columns) as (keyof typeof words.columns)[];
-const unsorted = new Set<string>(['question', 'answer', 'problem']);
+const unsorted = new Set<string>(['question', 'answer', 'truth', 'problem']);
 
 export function RolloutTable(props: RolloutTableProps) {
   const { run, recorded, filter, chosen, onChoose, onFilter } = props;
@@ -244,11 +244,22 @@ function Row({ index, start, row, isChosen, isActive, onChoose }: RowProps) {
 
 function cellsOf(row: ListedRollout | undefined): readonly string[] {
   if (!row) return columns.map((_, i) => (i === 0 ? words.loading : ''));
-  const { uid, question, answer, reward, advantage, policyVersion, staleness, problem } = row;
+  const {
+    uid,
+    question,
+    answer,
+    truth = '',
+    reward,
+    advantage,
+    policyVersion,
+    staleness,
+    problem,
+  } = row;
   return [
     uid,
     question,
     answer,
+    truth,
     numberText(reward),
     numberText(advantage),
     String(policyVersion),

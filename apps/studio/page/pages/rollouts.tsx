@@ -1,5 +1,6 @@
 /** Recorded rollouts of one run: which are shown, and which is open, is part of the address. */
 import { useCallback } from 'preact/hooks';
+import { EvaluationsLink } from '../parts/evaluations-link.js';
 import { RolloutView } from '../parts/rollout-view.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
 import { texts } from '../texts.js';
@@ -12,7 +13,8 @@ const { rollouts: words } = texts;
 /** Parameters of the address beside the filter. */
 const open = new Set(['rollout', 'view']);
 
-export function Rollouts({ run, place }: PageProps) {
+export function Rollouts(props: PageProps) {
+  const { run, place } = props;
   const [id] = place.runs;
   const go = useCallback(
     (query: Place['query']): void => {
@@ -31,6 +33,7 @@ export function Rollouts({ run, place }: PageProps) {
     <div class="columns wide rollouts">
       <section aria-label={texts.pages.rollouts}>
         <p class="about">{words.about}</p>
+        <EvaluationsLink {...props} />
         <RolloutFilter
           key={key}
           filter={filter}

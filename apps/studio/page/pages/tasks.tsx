@@ -3,6 +3,7 @@ import type { TaskPage } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';
+import { EvaluationsLink } from '../parts/evaluations-link.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
 import { texts } from '../texts.js';
 
@@ -53,7 +54,8 @@ function useTasks(run: string | undefined, query: Place['query'], isRunning: boo
   return { pages, problem, sort, descending, more: () => setWanted(wanted + 1) };
 }
 
-export function Tasks({ place, run }: PageProps) {
+export function Tasks(props: PageProps) {
+  const { place, run } = props;
   const [id] = place.runs;
   const { pages, problem, more, ...order } = useTasks(id, place.query, run?.state === 'running');
   const [newest] = pages;
@@ -62,6 +64,7 @@ export function Tasks({ place, run }: PageProps) {
   return (
     <section aria-label={texts.pages.tasks}>
       <p class="about">{words.about}</p>
+      <EvaluationsLink {...props} />
       {problem !== undefined && <p role="alert">{problem}</p>}
       <p role="status">{statusOf(newest, problem)}</p>
       {rows.length > 0 && (

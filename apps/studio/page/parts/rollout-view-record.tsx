@@ -7,16 +7,17 @@ import { FactList } from './rollout-view-facts.js';
 const { rollouts: words } = texts;
 
 export function RecordView(detail: RolloutDetail) {
-  const { uid, reward, policyVersion, temperature, problem, taskset, row, uses } = detail;
+  const { uid, reward, policyVersion, temperature, problem, taskset, row, truth, uses } = detail;
   const facts = {
     [words.facts.reward]: numberText(reward),
+    [words.facts.truth]: truth,
     [words.facts.version]: policyVersion,
     [words.facts.temperature]: temperature,
     [words.facts.problem]: problem,
     [words.facts.taskset]: taskset,
     [words.facts.row]: row,
   };
-  const { reasons, ...info } = detail.info;
+  const { reasons, truth: _, ...info } = detail.info;
   return (
     <>
       <h2>{uid}</h2>

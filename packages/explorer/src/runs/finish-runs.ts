@@ -7,6 +7,7 @@ import {
   isUsableReward,
   mean,
   meanMetrics,
+  taskTruth,
   uid,
   unknownPolicyVersion,
   usableReward,
@@ -198,7 +199,7 @@ function completed(
       temperature: source.temperature,
       logprobs: source.logprobs,
     }),
-    info: { ...experience.info, ...info, taskset: task.index.taskset, row: task.index.row },
+    info: { ...experience.info, ...info, ...placeOf(task) },
   });
   if (complete.policyVersion === unknownPolicyVersion) {
     throw invalid(
@@ -211,7 +212,17 @@ function completed(
   return complete;
 }
 
-/** Id of a group of its own within the task: two tasks that choose the same name must not share ids. */
+/** Longer ones are cut off: every experience of the task has it. */
+const longestTruth = 500;
+
+/** Row of the task set, and the answer that it expects. */
+function placeOf(task: Task): Experience['info'] {
+  const { taskset, row } = task.index;
+  const truth = taskTruth(task)?.slice(0, longestTruth);
+  return { taskset, row, ...(truth !== undefined && { truth }) };
+}
+
+/** A group of its own within the task: two tasks that choose one name must not share ids. */
 const ownTask = (own: number | string, { taskId }: Task): number | string =>
   own === '' || String(own) === String(taskId) ? taskId : `${taskId}-${own}`;
 

@@ -4,7 +4,7 @@ import { createExperience, type Experience } from '@trinity-rft/core';
 import { mergeCalls } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import * as schemas from '../../src/studio/interface/rollouts.js';
-import { lastSaid, textBlocks } from '../../src/studio/interface/text-blocks.js';
+import { lastAsked, textBlocks } from '../../src/studio/interface/text-blocks.js';
 import { openWorkbench, runId, saying, tokenizer, type Workbench } from './support.js';
 
 const run = `runs/${encodeURIComponent(runId)}`;
@@ -286,7 +286,23 @@ describe('parts of a text', () => {
       ['text', 'assistant'],
       ['toolCall', 'assistant'],
     ]);
-    expect(lastSaid(`${text}<|im_start|>assistant\n`)).toBe('What is 2*21?');
-    expect(lastSaid('no marks at all')).toBe('no marks at all');
+  });
+
+  it.each([
+    ['alone', ''],
+    ['by its role', '<|im_start|>tool\n42<|im_end|>\n<|im_start|>assistant\n'],
+    [
+      'by its tag',
+      '<|im_start|>user\n<tool_response>42</tool_response><|im_end|>\n<|im_start|>assistant\n',
+    ],
+  ])('give the question of the user, and not the result of a tool: %s', (_, result) => {
+    const text =
+      '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhat is 2*21?<|im_end|>\n<|im_start|>assistant\n<tool_call>{}</tool_call><|im_end|>\n';
+    expect(lastAsked(text + result)).toBe('What is 2*21?');
+  });
+
+  it('give the question where a template names no roles, and all of a text without marks', () => {
+    expect(lastAsked('2*21\n<tool_call>{}</tool_call><|im_end|>42\n')).toBe('2*21');
+    expect(lastAsked('no marks at all')).toBe('no marks at all');
   });
 });

@@ -1,4 +1,4 @@
-export { lastSaid, textBlocks, type BlockKind, type TextBlock } from './text-blocks.js';
+export { lastAsked, textBlocks, type BlockKind, type TextBlock } from './text-blocks.js';
 export type {
   Attempt,
   Conversation,

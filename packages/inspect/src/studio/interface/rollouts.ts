@@ -12,6 +12,7 @@ const head = z.object({
   policyVersion: z.int(),
   taskset: z.string().optional(),
   row: z.int().optional().describe('Of the task in its task set.'),
+  truth: z.string().optional().describe('The expected answer, if the task has one.'),
 });
 
 export const rolloutRow = head.extend({
@@ -40,7 +41,7 @@ export const rolloutRow = head.extend({
 });
 
 export const listedRollout = rolloutRow.extend({
-  question: z.string().describe('What the model read last.'),
+  question: z.string().describe('What the user asked last.'),
   answer: z.string().describe('The beginning of what it wrote.'),
 });
 

@@ -61,11 +61,23 @@ export function textBlocks(text: string): readonly TextBlock[] {
   return blocks;
 }
 
-/** The last text that the model did not write; the whole text if it names no roles. */
-export function lastSaid(text: string): string {
-  const said = textBlocks(text).filter(
-    ({ kind, role }) => (kind === 'text' || kind === 'toolResult') && role !== 'assistant',
-  );
-  const words = said.map(({ start, end }) => text.slice(start, end).trim());
-  return words.findLast((each) => each !== '') ?? text.trim();
+const notAsking: ReadonlySet<string | undefined> = new Set([
+  'assistant',
+  'model',
+  'tool',
+  'ipython',
+  'observation',
+]);
+
+/** The last text of the user, else of the system; all of the text where nothing says who speaks. */
+export function lastAsked(text: string): string {
+  const wordsOf = ({ start, end }: TextBlock): string => text.slice(start, end).trim();
+  const blocks = textBlocks(text).filter((each) => each.kind !== 'mark' && wordsOf(each) !== '');
+  const asked = blocks.filter(({ kind, role }, i) => {
+    // Where a template names no roles, the text after a tool call is its result.
+    const isResult = role === undefined && blocks[i - 1]?.kind === 'toolCall';
+    return kind === 'text' && !notAsking.has(role) && !isResult;
+  });
+  const last = asked.findLast(({ role }) => role !== 'system') ?? asked.at(-1) ?? blocks.at(-1);
+  return last ? wordsOf(last) : text.trim();
 }

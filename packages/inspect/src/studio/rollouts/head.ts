@@ -5,7 +5,7 @@ import type { RolloutRow } from '../interface/types.js';
 
 export type HeadFields = Pick<
   RolloutRow,
-  'id' | 'uid' | 'batch' | 'task' | 'run' | 'reward' | 'policyVersion' | 'taskset' | 'row'
+  'id' | 'uid' | 'batch' | 'task' | 'run' | 'reward' | 'policyVersion' | 'taskset' | 'row' | 'truth'
 >;
 
 export function headOf(
@@ -28,6 +28,7 @@ export function headOf(
     policyVersion,
     taskset: typeof taskset === 'string' ? taskset : undefined,
     row: typeof row === 'number' && Number.isInteger(row) ? row : undefined,
+    truth: textOf(info['truth']),
   };
 }
 

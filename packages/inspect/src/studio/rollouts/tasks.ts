@@ -104,14 +104,18 @@ const readers: Readonly<Record<TaskSortKey, (course: TaskCourse) => number>> = {
   times: ({ times }) => times,
 };
 
-/** Compares tasks; those without the number come last. */
+/** Hardest first; those without a reward are last. */
+const byReward = (a: TaskCourse, b: TaskCourse): number =>
+  (known(a.latest) ?? Infinity) - (known(b.latest) ?? Infinity);
+
+/** Tasks without the number come last, and of equal ones the hardest first. */
 function by(sort: TaskSortKey, descending: boolean): (a: TaskCourse, b: TaskCourse) => number {
   const read = readers[sort];
   const missing = descending ? -Infinity : Infinity;
   const value = (course: TaskCourse): number => known(read(course)) ?? missing;
   return (a, b) => {
     const order = value(a) - value(b);
-    return (descending ? -order : order) || a.position - b.position;
+    return (descending ? -order : order) || byReward(a, b) || a.position - b.position;
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Tokenizer } from '@trinity-rft/chat';
 import { tokenTexts } from '@trinity-rft/chat';
 import type { Experience } from '@trinity-rft/core';
-import { lastSaid, textBlocks } from '../interface/text-blocks.js';
+import { lastAsked, textBlocks } from '../interface/text-blocks.js';
 
 type Texts = Pick<Experience, 'tokens' | 'promptLength' | 'promptText' | 'responseText'>;
 
@@ -14,13 +14,13 @@ export function searchText(experience: Texts, tokenizer: Tokenizer | undefined):
 
 const previewLength = 240;
 
-/** End of the prompt's last text that the model did not write. */
+/** End of what the user asked last. */
 export function questionOf(
   { promptText, tokens, promptLength }: Texts,
   tokenizer: Tokenizer | undefined,
 ): string {
   const text = promptText ?? textOf(tokens.subarray(0, promptLength), tokenizer);
-  return lastSaid(text).slice(-previewLength);
+  return lastAsked(text).slice(-previewLength);
 }
 
 /** Beginning of the text that the model wrote. */
