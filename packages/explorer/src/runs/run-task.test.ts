@@ -543,6 +543,22 @@ describe('runTask', () => {
   });
 });
 
+describe('experiences', () => {
+  it('record the row of their task, and the answer that it expects, cut off where it is long', async () => {
+    const definition = defineWorkflow({ name: 'one', run: async () => [experience({})] });
+    const infoOf = async (answer?: string) => {
+      const rawTask = { ...baseTask.rawTask, [baseTask.formatArgs.responseKey]: answer };
+      const task = { ...baseTask, rawTask, repeatTimes: 1 };
+      const { runs } = await start(definition, { task }).outcome;
+      return runs.flatMap((one) => (one.status === 'ok' ? one.experiences : []))[0]?.info;
+    };
+    const { taskset, row } = baseTask.index;
+    expect(await infoOf('42')).toMatchObject({ taskset, row, truth: '42' });
+    expect((await infoOf('4'.repeat(9999)))?.['truth']).toHaveLength(500);
+    expect(await infoOf()).not.toHaveProperty('truth');
+  });
+});
+
 describe('reasons of rewards', () => {
   const wrong = (reason: string) => ({ parts: { right: 0 }, reasons: { right: reason } });
   const infoOf = async (run: Run) =>

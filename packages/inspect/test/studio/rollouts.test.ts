@@ -174,6 +174,13 @@ describe('the list of tasks', () => {
     expect(await rows('sort=first&descending=true&size=2&page=1')).toEqual([1, 4]);
   });
 
+  it('has the hardest first where each was visited once', async () => {
+    const once = [attempt(1, 1, 1), attempt(2, 1, 0.25), attempt(3, 1, undefined)];
+    const bench = await openWorkbench([...once, attempt(4, 1, 0.5)]);
+    const { rows } = await tasks(bench, 'sort=change&descending=true');
+    expect(rows.map(({ row }) => row)).toEqual([2, 4, 1, 3]);
+  });
+
   it('has none where no record says of which task it is', async () => {
     const bench = await openWorkbench([saying('a', 'b')]);
     expect(await tasks(bench, '')).toEqual({ rows: [], tasks: 0, better: 0, worse: 0, same: 0 });

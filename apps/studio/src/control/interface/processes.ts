@@ -31,7 +31,7 @@ const member = z.object({
 
 const link = z.object({
   role: z.string(),
-  name: z.string().optional().describe('Of a member; absent: nobody of that role is there.'),
+  name: z.string().optional().describe('Of a process; absent: no process has that role.'),
   asked: wait.optional().describe('What the link before waits for from it.'),
   state: z.enum(['waits', 'silent', 'works', 'missing', 'outside', 'circle']),
 });

@@ -103,7 +103,7 @@ export const rolloutDetail = head.extend({
   advantagesOf: z
     .enum(['trainer', 'explorer'])
     .optional()
-    .describe('Who computed the advantages of the tokens; absent where nobody has.'),
+    .describe('The part that computed the advantages of the tokens; absent if there are none.'),
   metrics: z.record(z.string(), z.number()),
   info: z.record(z.string(), z.unknown()),
 });
