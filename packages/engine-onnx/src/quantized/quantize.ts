@@ -44,7 +44,7 @@ export function toHalfBytes(
     scales[at] = found.scale;
     for (let i = start; i < end; i++) {
       const byte = (at * blockLength + i - start) >> 1;
-      const q = zero4 + rounded(numbers[i]! * found.inverse);
+      const q = level(numbers[i]! * found.inverse);
       integers[byte] =
         (i - start) & 1 ? (integers[byte]! & 15) | (q << 4) : (integers[byte]! & 240) | q;
     }
@@ -69,8 +69,8 @@ function largestIn(numbers: Float32Array, start: number, end: number): number {
   return largest;
 }
 
-/** The nearest whole number from -8 to 7. */
-const rounded = (value: number): number => Math.max(-zero4, Math.min(zero4 - 1, Math.round(value)));
+/** The nearest of 0 to 15 to a number that is counted from -8; it is at least -9. */
+const level = (value: number): number => Math.min(2 * zero4 - 1, Math.trunc(value + zero4 + 0.5));
 
 /** With integers q the best scale is (w q) / (q q), and leaves w w - (w q)^2 / (q q). */
 function bestScale(
@@ -87,12 +87,17 @@ function bestScale(
     const inverse = divisor / extreme;
     let [product, squares] = [0, 0];
     for (let i = start; i < end; i++) {
-      const q = rounded(numbers[i]! * inverse);
-      product += numbers[i]! * q;
+      const w = numbers[i]!;
+      const q = level(w * inverse) - zero4;
+      product += w * q;
       squares += q * q;
     }
     const explained = (product * product) / squares;
-    if (explained > best) [scale, best, chosen] = [product / squares, explained, inverse];
+    if (explained > best) {
+      scale = product / squares;
+      best = explained;
+      chosen = inverse;
+    }
   }
   return { scale, inverse: chosen };
 }
