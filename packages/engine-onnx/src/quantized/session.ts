@@ -1,14 +1,17 @@
 /** Sessions of graphs with quantised weights inside. */
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { EngineError } from '@trinity-rft/core';
 import type { InferenceSession } from 'onnxruntime-node';
 
 import type { Feeds } from '../model/weights.js';
 import { weightPlace } from '../onnx/external-files.js';
 import { createSession } from '../runtime/session.js';
 import { writeWhole } from '../storage/files.js';
+import type { QuantizedBase } from './base.js';
 import type { QuantizedGraphOptions } from './graphs.js';
 
 /** A file of weights holds as much. */
@@ -17,6 +20,7 @@ const mostInFile = 1.9e9;
 /**
  * The runtime reads weights from files beside the graph, without which it would hold them several times. They
  * are removed as soon as they are read.
+ * @throws EngineError when the folder of temporary files has no room for them
  */
 export async function loadGraph(
   { base, threads }: Omit<QuantizedGraphOptions, 'place'>,
@@ -30,10 +34,25 @@ export async function loadGraph(
     await places.close();
     await writeWhole(join(folder, file), parts);
     return await createSession(join(folder, file), { threads, kind: 'sample' });
+  } catch (cause) {
+    throw (cause as { readonly code?: unknown }).code === 'ENOSPC' ? noRoom(base, cause) : cause;
   } finally {
     await places.close();
-    await rm(folder, { recursive: true, force: true });
+    await remove(folder);
   }
+}
+
+const noRoom = ({ bytes }: QuantizedBase, cause: unknown): EngineError =>
+  new EngineError(
+    `${tmpdir()} has no room for the weights of the model, ${(bytes / 1e9).toFixed(1)} GB, which the runtime reads ` +
+      'from there once. Free some, or name another folder in the environment variable TMPDIR (TEMP on Windows).',
+    { code: 'ENGINE_NO_ROOM', cause },
+  );
+
+/** Windows keeps files that are in use: there they go when the thread ends. */
+async function remove(folder: string): Promise<void> {
+  const options = { recursive: true, force: true } as const;
+  await rm(folder, options).catch(() => process.once('exit', () => rmSync(folder, options)));
 }
 
 /** The inputs that a session has. */

@@ -83,7 +83,7 @@ export function lowRankLinear(
 
 /** scale b a x, the part of a layer that its factors add. `layer` computes x W^T */
 export function lowRankProduct(x: Value, { a, b, scale }: LowRank, layer = linear): Value {
-  return multiply(layer(layer(x, a), b), x.graph.scalar(scale));
+  return layer(multiply(layer(x, a), x.graph.scalar(scale)), b);
 }
 
 /**
