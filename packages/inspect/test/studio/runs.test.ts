@@ -44,11 +44,13 @@ it('has runs and their evaluations, without servers beside them and debug output
   write('job/stage_meta.json', '{"latest_stage":0}');
   write('job/monitor/metrics.jsonl', '');
   write('job/serve/monitor/metrics.jsonl', '');
+  write('staged/grpo/monitor/metrics.jsonl', '');
+  write('staged/grpo/serve/monitor/metrics.jsonl', '');
   write('serve/monitor/metrics.jsonl', '');
   await record('job/evaluations');
   await record('debug_output');
   const ids = (await runs()).map(({ id }) => id);
-  expect(ids.toSorted()).toEqual(['job', 'job/evaluations', 'serve']);
+  expect(ids.toSorted()).toEqual(['job', 'job/evaluations', 'serve', 'staged/grpo']);
 });
 
 it('has a run that failed before its first step: when, and why', async () => {

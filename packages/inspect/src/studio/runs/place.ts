@@ -66,9 +66,11 @@ async function placeOf(root: string, folder: string): Promise<RunPlace | undefin
 }
 
 /** A server alongside a trainer logs into a folder of the run. */
-const isServer = async (folder: string): Promise<boolean> =>
-  path.basename(folder) === 'serve' &&
-  (await isThere(path.join(path.dirname(folder), 'stage_meta.json')));
+async function isServer(folder: string): Promise<boolean> {
+  if (path.basename(folder) !== 'serve') return false;
+  const ofRun = ['stage_meta.json', 'monitor', 'buffer'];
+  return isAnyThere(ofRun.map((name) => path.join(path.dirname(folder), name)));
+}
 
 /** `trinity debug` also writes an `experiences.db`, which is no run. */
 async function databaseOf(root: string, folder: string): Promise<string | undefined> {
