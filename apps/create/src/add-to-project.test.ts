@@ -44,6 +44,7 @@ it('adds to a project without replacing anything', async () => {
   );
   expect(added.files).not.toContain('.npmrc');
   expect(added.files).toContain('trinity/SKILL.md');
+  expect(await read('trinity/.gitignore')).toContain('runs/\n');
   expect(added.files.filter((file) => file.includes('.github'))).toEqual([]);
   const manifest = await json('package.json');
   expect(Object.keys(manifest)).toEqual([...Object.keys(own), 'allowScripts']);

@@ -18,6 +18,9 @@ import { findTemplate } from './templates.js';
 /** Packages with install scripts that download or print, which training does not need. */
 const denied = ['onnxruntime-node', 'protobufjs'];
 
+/** Folders that runs, debugging and exports write. */
+const ignored = 'runs/\ndebug_output*/\nout/\n';
+
 /**
  * Templates, by the package that a project with the framework depends on; more specific ones first.
  */
@@ -80,6 +83,7 @@ export async function addToProject({
   await makeEmptyFolder(target);
   const added = parts.filter((part) => part !== 'base');
   await copyParts(added, target, ['README.md', 'INSTALL.md', '.github']);
+  await writeFile(path.join(target, '.gitignore'), ignored);
   const kept = await addDependencies(file, partsOf(added));
   const settings = await denyScripts(cwd, file, env);
   const created = (await listFiles(target)).map((each) => path.join(target, each));

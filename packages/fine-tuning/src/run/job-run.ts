@@ -1,0 +1,233 @@
+/** Does one job: its run in a process, its steps as events, its result. */
+import path from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { describeError } from '@trinity-rft/core';
+import { lockHolder } from '@trinity-rft/launcher/files';
+import { readMetrics } from '@trinity-rft/monitor';
+import type { JobError, JobRecord } from '../store/jobs.js';
+import { project } from './configuration.js';
+import { configurationOf, trainedName, type PrepareContext } from './prepare.js';
+import { validLoss } from './valid-loss.js';
+import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
+
+/** A `trinity` command in a process of its own. */
+export interface Command {
+  readonly ended: Promise<CommandEnd>;
+  /** Asks it to save a checkpoint and end. */
+  stop(): void;
+  kill(): void;
+}
+
+export interface CommandEnd {
+  /** `interrupted`: it can resume from its last checkpoint. */
+  readonly outcome: 'done' | 'interrupted' | 'failed';
+  /** The last lines that it wrote. */
+  readonly output: string;
+}
+
+/** Starts `trinity` with these arguments. @param onRestart told when it has crashed and starts again */
+export type StartCommand = (
+  args: readonly string[],
+  onRestart?: (message: string) => void,
+) => Command;
+
+export interface JobOptions extends PrepareContext {
+  readonly start: StartCommand;
+  /** Unix time, in seconds. */
+  readonly now: () => number;
+  /** Called when a job has succeeded, failed or been cancelled. */
+  readonly onEnd: (job: JobRecord) => void;
+}
+
+const pollMs = 500;
+/** A process that does not end by then is killed; its last checkpoint stays. */
+const graceMs = 60_000;
+
+interface RunningJob {
+  readonly stop: () => void;
+  /** Why it failed; undefined: it did not. */
+  readonly ended: Promise<JobError | undefined>;
+}
+
+export function runJob(id: string, options: JobOptions): RunningJob {
+  const { jobs } = options;
+  const folder = path.join(options.runs, project, id);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let command: Command | undefined;
+  let killer: ReturnType<typeof setTimeout> | undefined;
+  const stop = (): void => {
+    // A second time, it would end without a checkpoint.
+    if (signal.aborted) return;
+    stopping.abort();
+    command?.stop();
+    killer = setTimeout(() => command?.kill(), graceMs).unref();
+  };
+  const work = async (): Promise<JobError | undefined> => {
+    const isNew = jobs.get(id).status === 'queued';
+    await jobs.change(id, { status: 'running' });
+    if (isNew) await jobs.say(id, { message: 'Fine-tuning job started' });
+    for (;;) {
+      await freeRun(folder, id, options, signal);
+      if (signal.aborted) return undefined;
+      command = options.start(
+        ['run', configurationOf(jobs, id)],
+        (message) => void jobs.say(id, { level: 'warn', message }),
+      );
+      const follower = followSteps(id, folder, options);
+      const { outcome, output } = await command.ended;
+      clearTimeout(killer);
+      const steps = await follower.close();
+      if (signal.aborted) return undefined;
+      if (outcome === 'done') return succeed(id, folder, steps, options, signal);
+      // Another process has taken the run between the look and the start.
+      if (outcome === 'failed' && (await lockHolder(folder)) !== undefined) continue;
+      const message =
+        outcome === 'interrupted' ? 'The process of the run was interrupted.' : readable(output);
+      return { code: 'training_failed', message, param: null };
+    }
+  };
+  return { stop, ended: work() };
+}
+
+/** The process of an earlier server, which was killed, may still save its checkpoint; or a user runs it by hand. */
+async function freeRun(
+  folder: string,
+  id: string,
+  { jobs }: JobOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let said = false; !signal.aborted; said = true) {
+    const holder = await lockHolder(folder);
+    if (holder === undefined) return;
+    if (!said)
+      await jobs.say(id, { message: `Waiting for process ${holder}, which still runs this job` });
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
+interface Follower {
+  /** The steps of the whole run. */
+  close(): Promise<readonly StepNumbers[]>;
+}
+
+/** Says each train step, and each checkpoint, as it comes; those of an earlier process are said already. */
+function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
+  const file = path.join(folder, 'monitor', 'metrics.jsonl');
+  const { method, steps: total } = jobs.get(id);
+  const saidData = jobs.events(id).map(({ data }) => data);
+  let lastStep = Math.max(0, ...saidData.map(({ step }) => Number(step ?? 0)));
+  const saidCheckpoints = new Set(saidData.map(({ checkpoint }) => checkpoint));
+  const look = async (): Promise<readonly StepNumbers[]> => {
+    const steps = stepsIn(await readMetrics(file, []), method.type);
+    for (const { step, data } of steps.filter((each) => each.step > lastStep)) {
+      lastStep = step;
+      const loss = data['train_loss']?.toFixed(4) ?? '-';
+      await jobs.say(id, {
+        message: `Step ${step}/${total}: training loss=${loss}`,
+        type: 'metrics',
+        data: { step, total_steps: total, ...data },
+      });
+    }
+    for (const step of await checkpointSteps(folder)) {
+      if (saidCheckpoints.has(step) || step > lastStep) continue;
+      saidCheckpoints.add(step);
+      await jobs.say(id, {
+        message: `Checkpoint created at step ${step}`,
+        data: { checkpoint: step },
+      });
+    }
+    return steps;
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    last = last.then(look).catch(() => undefined);
+  }, pollMs);
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await last;
+      return look();
+    },
+  };
+}
+
+/** Train steps of the checkpoints in the folder of a run, rising. */
+export async function checkpointSteps(folder: string): Promise<readonly number[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b);
+}
+
+export const checkpointFolder = (runs: string, id: string, step: number): string =>
+  path.join(runs, project, id, `global_step_${step}`);
+
+async function succeed(
+  id: string,
+  folder: string,
+  steps: readonly StepNumbers[],
+  options: JobOptions,
+  signal: AbortSignal,
+): Promise<JobError | undefined> {
+  const { jobs, files, runs, now, onEnd } = options;
+  const saved = await checkpointSteps(folder);
+  const step = saved.at(-1);
+  if (step === undefined)
+    return { code: 'training_failed', message: 'The run saved no checkpoint.', param: null };
+  const validated = await withValidLoss(id, steps, saved, options, signal);
+  const csv = Buffer.from(resultsCsv(validated, jobs.get(id).method.type));
+  const about = { filename: 'step_metrics.csv', purpose: 'fine-tune-results' } as const;
+  // The same id again, where a kill came after the file and before the job.
+  const result = await files.create(csv, about, id.replace('ftjob-', 'file-'));
+  // Cancelled, paused or interrupted in the meantime.
+  if (signal.aborted) return undefined;
+  const trained = await jobs.change(id, {
+    status: 'succeeded',
+    finished_at: now(),
+    checkpoint: checkpointFolder(runs, id, step),
+    result_files: [result.id],
+    trained_tokens: steps.reduce((sum, { tokens }) => sum + tokens, 0),
+  });
+  await jobs.say(id, { message: `New fine-tuned model created: ${trainedName(trained)}` });
+  await jobs.say(id, { message: 'The job has successfully completed' });
+  onEnd(trained);
+  return undefined;
+}
+
+/** The steps, with the loss on the validation file where a supervised job saved a checkpoint. */
+async function withValidLoss(
+  id: string,
+  steps: readonly StepNumbers[],
+  saved: readonly number[],
+  { jobs, files, runs }: JobOptions,
+  signal: AbortSignal,
+): Promise<readonly StepNumbers[]> {
+  const { validation_file: file, method } = jobs.get(id);
+  if (file === null || method.type !== 'supervised') return steps;
+  const losses = new Map<number, number>();
+  for (const step of saved) {
+    const checkpoint = checkpointFolder(runs, id, step);
+    const loss = await validLoss(checkpoint, files.pathOf(file), signal).catch(describeError);
+    if (signal.aborted) return steps;
+    if (typeof loss === 'string') {
+      const message = `The validation loss of step ${step} cannot be computed: ${loss}`;
+      await jobs.say(id, { level: 'warn', message });
+      continue;
+    }
+    losses.set(step, loss);
+    await jobs.say(id, {
+      message: `Checkpoint of step ${step}: validation loss=${loss.toFixed(4)}`,
+      type: 'metrics',
+      data: { checkpoint: step, full_valid_loss: loss },
+    });
+  }
+  return steps.map((each) => {
+    const loss = losses.get(each.step);
+    return loss === undefined ? each : { ...each, data: { ...each.data, valid_loss: loss } };
+  });
+}
+
+export const readable = (output: string): string =>
+  output.trim() || 'The process ended without a message.';
