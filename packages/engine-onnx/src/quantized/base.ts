@@ -125,11 +125,13 @@ function rowsOf(
 export function readRow(stored: StoredBlocks, row: number, into: Float32Array): void {
   const { bits, length, integers, scales, offsets } = stored;
   const blocks = blocksOf(into.length, stored);
-  const zero = 2 ** (bits - 1);
+  const [zero, half] = [2 ** (bits - 1), length / 2];
   for (let i = 0; i < into.length; i++) {
-    const block = row * blocks + Math.floor(i / length);
-    const at = row * blocks * length + i;
-    const q = bits === 8 ? integers[at]! : (integers[at >> 1]! >> (4 * (at & 1))) & 15;
+    const [block, within] = [row * blocks + Math.floor(i / length), i % length];
+    const q =
+      bits === 8
+        ? integers[block * length + within]!
+        : (integers[block * half + (within % half)]! >> (within < half ? 0 : 4)) & 15;
     into[i] = scales[block]! * (q - zero);
     if (offsets) into[i] = into[i]! + offsets[block]!;
   }

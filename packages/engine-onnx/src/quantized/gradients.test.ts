@@ -22,7 +22,7 @@ import { createModelFolder } from '../storage/new-model.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import { isBlocks, readRow, type QuantizedBase } from './base.js';
 import { loadQuantizedBase } from './load.js';
-import { toBytes, toHalfBytes } from './quantize.js';
+import { paired, toBytes, toHalfBytes } from './quantize.js';
 import { openQuantized } from './state.js';
 
 const root = mkdtempSync(join(tmpdir(), 'quantized-gradients-'));
@@ -136,15 +136,26 @@ test.each(['Q8_0', 'Q4_0', 'Q6_K', 'Q4_K', 'Q5_1'])(
     const graph = new Graph();
     const x = graph.input('x', 'float32', ['R', shape[1]]);
     const matrix = blockInput(graph, spec.name, shape, base.formats.get(spec.name)!);
-    graph.output('product', blockProduct(matrix, x));
+    const packed = blockInput(graph, 'packed', shape, base.formats.get(spec.name)!);
+    graph.output('product', blockProduct(packed, x));
     graph.output('numbers', blockNumbers(matrix));
     const session = await createSession(graph.encode(), { threads: 1, kind: 'train' });
     const rows = normals(createRandom(2), 3 * shape[1]);
     const { Tensor } = await import('onnxruntime-node');
+    const own = Object.entries(base.feeds).filter(([input]) => input.startsWith(`${spec.name}.`));
+    const isPaired = base.formats.get(spec.name)?.bits === 4;
     const feeds = Object.fromEntries(
-      session.inputNames.flatMap((input) =>
-        base.feeds[input] ? [[input, base.feeds[input]]] : [],
-      ),
+      own.flatMap(([input, given]) => {
+        const bytes = given.data as Uint8Array;
+        const other =
+          isPaired && input.endsWith('integers')
+            ? new Tensor('uint8', paired(bytes), given.dims)
+            : given;
+        return [
+          [input, given],
+          [`packed${input.slice(spec.name.length)}`, other],
+        ];
+      }),
     );
     const out = await session.run({ ...feeds, x: new Tensor('float32', rows, [3, shape[1]]) });
     await session.release();

@@ -47,6 +47,7 @@ import {
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import { tableInputs, type Attention, type Trunk } from '../model/trunk.js';
 import { isBlocks, type QuantizedBase } from './base.js';
+import { paired } from './quantize.js';
 
 export interface QuantizedGraphOptions {
   readonly base: QuantizedBase;
@@ -211,7 +212,11 @@ async function storedParameter(
     length,
     hasOffsets,
     shape,
-    integers: await put(`${spec.name}.integers`, dims.integers, stored.integers),
+    integers: await put(
+      `${spec.name}.integers`,
+      dims.integers,
+      bits === 4 ? paired(stored.integers) : stored.integers,
+    ),
     scales: await numbers('scales', stored.scales),
     ...(stored.offsets && { offsets: await numbers('offsets', stored.offsets) }),
   };

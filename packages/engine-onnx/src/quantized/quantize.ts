@@ -1,7 +1,10 @@
 /** Rounds the rows of a matrix to blocks of integers. */
 import { blocksOf } from '../onnx/ops/blocks.js';
 
-/** Integers as bytes, of which a block of 4 bits takes half as many, and the scale of each block. */
+/**
+ * Integers as bytes, and the scale of each block. With 4 bits two in each byte: of a block the first half in the
+ * lower bits, the second half in the higher, which is fastest to take apart.
+ */
 export interface Quantized {
   readonly integers: Uint8Array;
   readonly scales: Float32Array;
@@ -9,6 +12,7 @@ export interface Quantized {
 
 export const blockLength = 32;
 const [zero8, zero4] = [128, 8];
+const half = blockLength / 2;
 
 /** w ~ scale (q - 128) with scale = max |w| / 127 of the block. */
 export function toBytes(
@@ -43,10 +47,10 @@ export function toHalfBytes(
     if (!found) return;
     scales[at] = found.scale;
     for (let i = start; i < end; i++) {
-      const byte = (at * blockLength + i - start) >> 1;
+      const byte = at * half + ((i - start) % half);
       const q = level(numbers[i]! * found.inverse);
       integers[byte] =
-        (i - start) & 1 ? (integers[byte]! & 15) | (q << 4) : (integers[byte]! & 240) | q;
+        i - start < half ? (integers[byte]! & 240) | q : (integers[byte]! & 15) | (q << 4);
     }
   });
   return { integers, scales };
@@ -100,4 +104,16 @@ function bestScale(
     }
   }
   return { scale, inverse: chosen };
+}
+
+/** 4 bits in the order of `MatMulNBits`: two neighbours in each byte, the first in the lower bits. */
+export function paired(integers: Uint8Array): Uint8Array {
+  const found = new Uint8Array(integers.length);
+  for (let block = 0; block < integers.length; block += half)
+    for (let i = 0; i < half; i++) {
+      const [from, shift] = i < half / 2 ? [block + 2 * i, 0] : [block + 2 * i - half, 4];
+      const [first, second] = [integers[from]! >> shift, integers[from + 1]! >> shift];
+      found[block + i] = (first & 15) | ((second & 15) << 4);
+    }
+  return found;
 }

@@ -1,4 +1,4 @@
-/** Tensors of whole numbers with scales, in the layout of the ONNX operator `MatMulNBits`. */
+/** Tensors of whole numbers with scales. */
 import type { TensorType } from './types.js';
 
 /** Rows in blocks: x = scale (q - 2^(bits - 1)), plus the offset of the block if the format has one. */
@@ -6,7 +6,7 @@ export interface TensorLevels {
   readonly bits: 4 | 8;
   /** Numbers of a block. */
   readonly length: 16 | 32;
-  /** q as bytes; with 4 bits two in each, the first in the lower half. */
+  /** q as bytes; with 4 bits two in each: of a block the first half in the lower bits, the second half in the higher. */
   readonly integers: Uint8Array;
   /** One number for each block. */
   readonly scales: Float32Array;
@@ -43,9 +43,11 @@ export function putLevels(
 ): void {
   const { centre, run, offset } = levels;
   levels.write(bytes, from, scratch, 0);
+  const half = run / 2;
   if (bits === 4)
-    for (let i = 0; i < blockLength; i += 2)
-      integers[(at + i) / 2] = scratch[i]! | (scratch[i + 1]! << 4);
+    for (let k = 0; k < blockLength; k += run)
+      for (let i = k; i < k + half; i++)
+        integers[(at + k) / 2 + i - k] = scratch[i]! | (scratch[i + half]! << 4);
   else for (let i = 0; i < blockLength; i++) integers[at + i] = scratch[i]! + 128 - centre;
   for (let k = 0; k * run < blockLength; k++) {
     const block = at / run + k;

@@ -1,6 +1,6 @@
 /**
  * Matrices in blocks of integers along their rows: w = scale (q - 2^(bits - 1)), with an offset of the block
- * added in some formats. The layout is that of the operator `MatMulNBits`.
+ * added in some formats.
  */
 import type { Dim } from '../graph/dims.js';
 import type { Graph, Value } from '../graph/graph.js';
@@ -19,7 +19,10 @@ export interface BlockFormat {
 /** A matrix [out, in] in a graph. */
 export interface BlockMatrix extends BlockFormat {
   readonly shape: readonly [out: Dim, input: number];
-  /** uint8 [out, blocks, length]; with 4 bits half as wide, the first of two numbers in the lower half. */
+  /**
+   * uint8 [out, blocks, length]; with 4 bits half as wide: {@link blockProduct} takes two neighbours in each byte, the
+   * first in the lower bits; {@link blockNumbers} the first half of a block in the lower bits, the second in the higher.
+   */
   readonly integers: Value;
   /** float32 [out, blocks] */
   readonly scales: Value;
@@ -109,19 +112,17 @@ export function blockNumbers(matrix: BlockMatrix, pick = (from: Value): Value =>
   return padded === width ? flat : columns(flat, 0, width);
 }
 
-/** Both halves of every byte. [..., length / 2] -> [..., length] */
+/** The lower bits of all bytes, then the higher. [..., length / 2] -> [..., length] */
 function halves(bytes: Value, length: number): Value {
-  const { graph } = bytes;
-  const shape = [...bytes.shape, 1];
+  const { graph, shape } = bytes;
   const constant = (value: number): Value =>
     cast(graph.constant(Int32Array.of(value), []), 'uint8');
-  const single = reshape(bytes, shape);
-  const low = graph.node('BitwiseAnd', [single, constant(15)], { shape });
+  const low = graph.node('BitwiseAnd', [bytes, constant(15)], { shape });
   const high = graph.node(
     'BitShift',
-    [single, constant(4)],
+    [bytes, constant(4)],
     { shape },
     { attributes: { direction: 'RIGHT' } },
   );
-  return reshape(concat([low, high], shape.length - 1, 2), [...bytes.shape.slice(0, -1), length]);
+  return concat([low, high], shape.length - 1, length);
 }
