@@ -31,7 +31,7 @@ export interface ExperienceOperator {
  * every [N] array. Masked tokens are present; losses skip them.
  */
 export interface LossInput {
-  /** [B + 1] */
+  /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
   readonly offsets: Int32Array;
   /** 1 = the token is trained on. [N] */
   readonly actionMask: Uint8Array;

@@ -25,7 +25,7 @@ export interface CheckpointManifest {
   /** True for the last checkpoint of a finished stage. */
   readonly final: boolean;
   readonly files: readonly CheckpointFile[];
-  /** Digest of the fields above. Undefined if an older version, without digests of manifests, wrote it. */
+  /** Digest of the fields above. Undefined in manifests of older versions, which stored none. */
   readonly sha256?: string;
 }
 

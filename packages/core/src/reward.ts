@@ -22,7 +22,7 @@ export type RewardParts = Readonly<Record<string, number>>;
 /** Parts with the reason of each, which is stored with the rollout as `info.reasons`. */
 export interface ReasonedReward {
   readonly parts: RewardParts;
-  /** Texts, keyed by the names of the parts. */
+  /** Explanation of the value of each part, by the name of the part. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 

@@ -14,7 +14,7 @@ export interface LateGroups {
   take(step: number): readonly Experience[];
   /** Stores the groups of the step that wait for rewards. */
   setAside(step: number, outcomes: readonly TaskOutcome[]): void;
-  /** Tasks that wait for rewards, for the explorer's state. */
+  /** Tasks that still wait for rewards, to be saved in the explorer's state; undefined if there are none. */
   waiting(): readonly string[] | undefined;
   /** Called after the state was stored. */
   commit(step: number): void;

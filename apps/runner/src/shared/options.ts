@@ -45,7 +45,7 @@ export interface FileOptions {
   readonly config?: string;
 }
 
-/** Adds the argument of a command about one configuration, and the option that says the same. */
+/** Adds the argument `[file]` of a command that works on one configuration, and `--config` as an equivalent option. */
 export const withFile = (command: Command): Command =>
   command.argument('[file]', 'YAML file').option('-c, --config <file>', 'the same, as an option');
 

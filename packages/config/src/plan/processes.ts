@@ -23,7 +23,7 @@ export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
   return { commands: isApart ? apart : [], database };
 }
 
-/** Place of the database without its password, and the command that starts it. */
+/** Location of the database, with the password removed, and the command that starts it. */
 function databasePlan(url: string): ProcessesPlan['database'] {
   const address = /^postgres/i.test(url) ? URL.parse(url) : null;
   // A host that is left out comes from PGHOST, and so on.

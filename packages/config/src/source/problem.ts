@@ -15,7 +15,7 @@ export interface LocatedProblem {
   readonly message: string;
 }
 
-/** One problem, for people and for editors. */
+/** A problem in a configuration file: a text for people, and a position that editors can jump to. */
 export interface ConfigProblem extends SourcePosition {
   /** Path of the file as the caller gave it. */
   readonly file: string;

@@ -17,7 +17,7 @@ import { embeddingName, parameterSpecs } from './parameters.js';
  */
 export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
 
-/** The rotary tables of a model; `local` if some of its layers have others. */
+/** The rotary tables of a model. `local` is set only if some of its layers use other tables. */
 export interface RopeInputs {
   readonly global: RotaryTables;
   readonly local?: RotaryTables;

@@ -365,7 +365,7 @@ function gradientFeeds(micro: MicroBatch, gradients: TokenNumbers, padded: numbe
   );
 }
 
-/** Input of one micro-batch of gradients. */
+/** Input for the gradients of one micro-batch. */
 interface GradientRun {
   readonly micro: MicroBatch;
   readonly arrays: MicroBatchArrays;

@@ -35,7 +35,7 @@ const rows = {
 
 export interface CheckedRows {
   readonly count: number;
-  /** What is wrong, by line; empty: nothing is. Only the first lines are named. */
+  /** Problems by line; empty if there are none. Only the first faulty lines are listed. */
   readonly faults: readonly string[];
 }
 

@@ -38,8 +38,8 @@ export interface ModelServerOptions extends ServedModelsOptions {
    */
   readonly reloadMs?: number;
   /**
-   * Answers requests with the API key before the server's own routes do; undefined leaves a request
-   * to them.
+   * Handles requests that carry the API key before the server's own routes see them. Undefined passes
+   * a request on to those routes.
    * @default no callback
    */
   readonly answerFirst?: (request: Request, models: ServedModels) => Promise<Response | undefined>;

@@ -61,7 +61,7 @@ interface Turn extends Talk {
   readonly ask: Ask;
 }
 
-/** @returns the histories with the answers; that of a talker without one forgets the question */
+/** @returns the history of each talker with its answer; without the question if it gave none */
 async function answerAll(
   talkers: readonly Talker[],
   before: readonly ChatMessages[],

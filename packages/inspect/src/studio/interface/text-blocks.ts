@@ -69,7 +69,7 @@ const notAsking: ReadonlySet<string | undefined> = new Set([
   'observation',
 ]);
 
-/** The last text of the user, else of the system; all of the text where nothing says who speaks. */
+/** The last text of the user, or of the system if there is none; the whole text if it has no role markers. */
 export function lastAsked(text: string): string {
   const wordsOf = ({ start, end }: TextBlock): string => text.slice(start, end).trim();
   const blocks = textBlocks(text).filter((each) => each.kind !== 'mark' && wordsOf(each) !== '');

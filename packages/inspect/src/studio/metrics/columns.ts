@@ -2,7 +2,7 @@
 
 const firstLength = 64;
 
-/** A list of numbers that grows as values are set; NaN if none was set. */
+/** A list of numbers that grows as values are set; positions that were never set read as NaN. */
 export interface Column {
   readonly push: (value: number) => void;
   readonly at: (index: number) => number;

@@ -4,8 +4,8 @@ import { requireTruth } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
- * Rewards by rule `answer` of the checker. `accuracy_reward` of Trinity-RFT 0.5.2, which swaps gold
- * and response.
+ * Rewards by the rule `answer` of the checker. `accuracy_reward` of Trinity-RFT 0.5.2 swaps gold and
+ * response; here they are not swapped.
  */
 export const accuracyReward = rewardKind('accuracy_reward', {
   summary: 'Is the answer, wherever it is, mathematically the expected one?',

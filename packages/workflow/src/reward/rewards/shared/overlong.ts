@@ -4,7 +4,7 @@ import { ConfigError } from '@trinity-rft/core';
 /** Lengths in tokens; `maxResponseLength > cacheLength >= 0`. */
 export interface OverlongOptions {
   readonly maxResponseLength: number;
-  /** Number of tokens below the maximum over which the penalty grows. */
+  /** Width of the window below the maximum length in which the penalty grows, in tokens. */
   readonly cacheLength: number;
   /** Largest penalty; >= 0. */
   readonly penaltyFactor: number;
