@@ -107,7 +107,9 @@ export async function openFineTuningServer(
       }
     });
 
-  const context = { jobs, files, models, runs, pythonGraders, start, now, onEnd };
+  const onStart = ({ id, model, steps }: JobRecord): void =>
+    onEvent(`${id}: running, ${steps} steps of ${model}`);
+  const context = { jobs, files, models, runs, pythonGraders, start, now, onStart, onEnd };
   const queue = createQueue(context);
   const app = new Hono<Brought>();
   app.onError((error) => {

@@ -297,7 +297,7 @@ describe('jobs', () => {
     await client.fineTuning.jobs.cancel(id);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await statusOf(id)).toBe('cancelled');
-    expect(events).toEqual([`${id}: cancelled`]);
+    expect(events).toEqual([`${id}: running, 3 steps of base`, `${id}: cancelled`]);
   });
 
   it('name a model that is not here any more', async () => {

@@ -35,6 +35,8 @@ export interface JobOptions extends PrepareContext {
   readonly start: StartCommand;
   /** Unix time, in seconds. */
   readonly now: () => number;
+  /** Called when the run of a job starts, or resumes. */
+  readonly onStart: (job: JobRecord) => void;
   /** Called when a job has succeeded, failed or been cancelled. */
   readonly onEnd: (job: JobRecord) => void;
 }
@@ -65,7 +67,7 @@ export function runJob(id: string, options: JobOptions): RunningJob {
   };
   const work = async (): Promise<JobError | undefined> => {
     const isNew = jobs.get(id).status === 'queued';
-    await jobs.change(id, { status: 'running' });
+    options.onStart(await jobs.change(id, { status: 'running' }));
     if (isNew) await jobs.say(id, { message: 'Fine-tuning job started' });
     for (;;) {
       await freeRun(folder, id, options, signal);
