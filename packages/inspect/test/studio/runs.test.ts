@@ -5,7 +5,7 @@ import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { writeFailure } from '@trinity-rft/launcher/files';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openStudio, type Studio } from '../../src/studio/index.js';
+import { jobFolder, openStudio, type Studio } from '../../src/studio/index.js';
 import { runSummary } from '../../src/studio/interface/schemas.js';
 import { saying } from './support.js';
 
@@ -88,4 +88,11 @@ it('has the latest evaluation with its interval', async () => {
   expect(await runs()).toMatchObject([
     { evaluation: { metric, mean: 0.5, low: 0.375, high: 0.625 } },
   ]);
+});
+
+it('takes a folder for the run itself where nothing above it is a run', async () => {
+  write('run/stage_meta.json', '{"latest_stage": 0}');
+  const at = (name: string): string => path.join(root, name);
+  expect(await jobFolder(at('run/grpo'))).toBe(at('run'));
+  expect(await jobFolder(at('project/alone'))).toBe(at('project/alone'));
 });

@@ -38,12 +38,18 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
   return { ...common, state: await endOf(job) };
 }
 
+/** Any of these marks the folder of a run. */
+const filesOfRun = ['stage_meta.json', 'settings.json', 'run.lock'] as const;
+
 /**
  * The folder of the run, which holds the files of its process. The folder of a stage is a subfolder
- * of it.
+ * of it. A folder without such files, in a folder without them, counts as the run itself.
  */
-export const jobFolder = async (folder: string): Promise<string> =>
-  (await isThere(path.join(folder, 'stage_meta.json'))) ? folder : path.dirname(folder);
+export async function jobFolder(folder: string): Promise<string> {
+  for (const place of [folder, path.dirname(folder)])
+    for (const name of filesOfRun) if (await isThere(path.join(place, name))) return place;
+  return folder;
+}
 
 /** State of a run that has ended: `stage_meta.json` has the number of completed stages. */
 async function endOf(job: string): Promise<RunState['state']> {
