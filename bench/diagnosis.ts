@@ -8,7 +8,7 @@ import path from 'node:path';
 import { diagnoseRun } from '../packages/inspect/src/index.ts';
 import { run, type RunOptions } from '../packages/launcher/src/index.ts';
 import { prepare } from '../examples/quickstart/src/prepare.ts';
-import { merge, type Tree } from './diagnosis/merge.ts';
+import { mergeTrees, type Tree } from '../packages/core/src/support.ts';
 import { sickRuns, type SickRun } from './diagnosis/sick-runs.ts';
 
 const wanted = process.argv.slice(2);
@@ -68,7 +68,7 @@ async function train(
   extensions: Pick<RunOptions, 'workflows' | 'rewardFns'> = {},
 ): Promise<string> {
   const configPath = path.join(root, `${name}.yaml`);
-  writeFileSync(configPath, JSON.stringify(merge(merge(base, { name }), tree)));
+  writeFileSync(configPath, JSON.stringify(mergeTrees(mergeTrees(base, { name }), tree)));
   await run({ configPath, terminal, env: {}, ...extensions }).catch((error: Error) =>
     say(`  ${name} ended: ${error.message.slice(0, 150)}`),
   );
@@ -82,7 +82,7 @@ async function namesOf(folder: string): Promise<readonly string[]> {
 
 async function trySick(name: string, sick: SickRun): Promise<boolean> {
   const { tree, workflows, rewardFns } = sick(file);
-  const folder = await train(name, merge({ model: { model_path: trained } }, tree), {
+  const folder = await train(name, mergeTrees({ model: { model_path: trained } }, tree), {
     workflows,
     rewardFns,
   });

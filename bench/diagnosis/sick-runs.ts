@@ -8,7 +8,7 @@ import {
   type WorkflowContext,
   type WorkflowResult,
 } from '../../packages/workflow/src/index.ts';
-import type { Tree } from './merge.ts';
+import type { Tree } from '../../packages/core/src/support.ts';
 
 export interface Sickness extends Pick<RunOptions, 'workflows' | 'rewardFns'> {
   readonly tree: Tree;

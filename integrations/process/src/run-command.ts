@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, TrinityError, WorkflowError, CancelledError } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/support';
+import { killGroup, redactText } from '@trinity-rft/core/support';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createTranscript, type TranscriptLine } from './transcript.js';
 
@@ -107,21 +107,11 @@ async function untilExit(
 
 /** Kills the process group with SIGTERM, then SIGKILL, and waits for the rest of the output. */
 async function endGroup(child: ChildProcess, closed: Promise<void>): Promise<void> {
-  kill(child, 'SIGTERM');
-  for (let waited = 0; waited < graceMs && kill(child, 0); waited += 20) await sleep(20);
-  kill(child, 'SIGKILL');
+  killGroup(child, 'SIGTERM');
+  for (let waited = 0; waited < graceMs && killGroup(child, 0); waited += 20) await sleep(20);
+  killGroup(child, 'SIGKILL');
   // A process outside of the group may keep the output open.
   await Promise.race([closed, sleep(graceMs, undefined, { ref: false })]);
-}
-
-/** Returns false if no process is left. */
-function kill(child: ChildProcess, name: NodeJS.Signals | 0): boolean {
-  if (child.pid === undefined) return false;
-  try {
-    return process.platform === 'win32' ? child.kill(name) : process.kill(-child.pid, name);
-  } catch {
-    return false;
-  }
 }
 
 function requireHttp({ baseURL }: AgentEndpoint): void {

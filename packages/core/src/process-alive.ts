@@ -1,4 +1,5 @@
-/** Tests whether a process of this machine exists. */
+/** Processes of this machine: whether they exist, and the end of those that this one has started. */
+import type { ChildProcess } from 'node:child_process';
 
 /**
  * Also true for a process of another user, and for one that has ended but was not waited for (a
@@ -10,5 +11,19 @@ export function isProcessAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
+ * Sends a signal to the process group of a child that was started with `detached`; on Windows to the
+ * child alone. 0 only looks.
+ * @returns false if no process is left
+ */
+export function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  if (child.pid === undefined) return false;
+  try {
+    return process.platform === 'win32' ? child.kill(signal) : process.kill(-child.pid, signal);
+  } catch {
+    return false;
   }
 }

@@ -69,7 +69,7 @@ const noMarks: readonly ChartMark[] = [];
 
 type Values = readonly (number | null)[];
 
-/** What is drawn of a curve, by name: with smoothed values, those that were written stay behind them, pale. */
+/** Lines to draw for a curve, by name. Where values are smoothed, the recorded ones are drawn behind them in a pale colour. */
 function linesOf({ values, smoothed, low, high }: RunCurve['curve']) {
   const lines: Readonly<Record<string, Values | undefined>> = {
     '': smoothed ?? values,

@@ -6,7 +6,7 @@ import type { Hono } from 'hono';
 import type { FileStore } from '../store/files.js';
 import { isOver, type JobStore } from '../store/jobs.js';
 import { pageOf } from '../wire/page.js';
-import { refused } from '../wire/refuse.js';
+import { refused, unknownParameter } from '../wire/refuse.js';
 import type { Brought } from './model-routes.js';
 import { queryOf } from './read-request.js';
 
@@ -67,11 +67,7 @@ async function readUpload(request: Request): Promise<Upload> {
     });
   const names = [...form.keys()];
   const unknown = names.find((name) => name !== 'file' && name !== 'purpose');
-  if (unknown !== undefined)
-    throw refused(`Unknown parameter: '${unknown}'.`, {
-      param: unknown,
-      code: 'unknown_parameter',
-    });
+  if (unknown !== undefined) throw unknownParameter(unknown);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined)
     throw refused(`Invalid value for '${twice}': it is given twice. Upload one file at a time.`, {

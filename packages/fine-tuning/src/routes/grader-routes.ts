@@ -11,7 +11,7 @@ import {
 import type { Hono } from 'hono';
 import type { BaseModels } from '../store/base-models.js';
 import { fieldError } from '../wire/job-request.js';
-import { refused } from '../wire/refuse.js';
+import { refused, unknownParameter } from '../wire/refuse.js';
 import type { Brought } from './model-routes.js';
 import { readBody } from './read-request.js';
 
@@ -32,11 +32,7 @@ export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): voi
   app.post(`${place}/run`, async ({ req, json }) => {
     const { grader: given, model_sample: sample, item, ...others } = await readBody(req.raw);
     const [unknown] = Object.keys(others);
-    if (unknown !== undefined)
-      throw refused(`Unknown parameter: '${unknown}'.`, {
-        param: unknown,
-        code: 'unknown_parameter',
-      });
+    if (unknown !== undefined) throw unknownParameter(unknown);
     if (typeof sample !== 'string')
       throw refused("Missing required parameter: 'model_sample', a text.", {
         param: 'model_sample',

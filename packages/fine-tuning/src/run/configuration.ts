@@ -1,10 +1,9 @@
 /** The configuration of the run that does a job: an ordinary one, which `trinity run` takes by hand as well. */
+import { isTree, mergeTrees, type Tree } from '@trinity-rft/core/support';
 import { stringify } from 'yaml';
 import type { ModelSettings } from '../store/base-models.js';
 import type { JobRecord } from '../store/jobs.js';
 import type { JobMethod } from '../wire/job-request.js';
-
-type Tree = Readonly<Record<string, unknown>>;
 
 /** Runs of a group at a `compute_multiplier` of 1. */
 const groupSize = 8;
@@ -64,11 +63,11 @@ function configurationOf(plan: JobPlan): Tree {
   };
   // On a Tinker server the adapter is that of model.tinker.
   const adapter = 'tinker' in settings.model ? {} : embeddedAdapter;
-  const merged = [common, adapter, ...byMethod[job.method.type](plan), settings].reduce(merge);
+  const merged = [common, adapter, ...byMethod[job.method.type](plan), settings].reduce(mergeTrees);
   const optimizer = treeAt(treeAt(merged, 'algorithm'), 'optimizer');
   const rate = typeof optimizer['lr'] === 'number' ? optimizer['lr'] : baseRate;
   const lr = rate * numbers['learning_rate_multiplier']!;
-  return merge(merged, { algorithm: { optimizer: { lr } } });
+  return mergeTrees(merged, { algorithm: { optimizer: { lr } } });
 }
 
 const shuffled = { data_selector: { selector_type: 'shuffle' } };
@@ -144,17 +143,6 @@ function rollouts(plan: JobPlan): Tree {
     synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
   };
 }
-
-function merge(base: Tree, over: Tree): Tree {
-  const merged = Object.entries(over).map(([key, value]) => [
-    key,
-    isTree(base[key]) && isTree(value) ? merge(base[key], value) : value,
-  ]);
-  return { ...base, ...(Object.fromEntries(merged) as Tree) };
-}
-
-const isTree = (value: unknown): value is Tree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const treeAt = (tree: Tree, key: string): Tree => {
   const value = tree[key];

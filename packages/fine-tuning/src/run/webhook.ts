@@ -95,6 +95,6 @@ async function post(
   }
 }
 
-/** False when the signal ended it. */
+/** False if the signal ended it. */
 const slept = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal }).catch(() => false);

@@ -1,13 +1,13 @@
 /** A JSON file that a kill leaves as it was, or as it shall be; and ids in the order of creation. */
 import { randomBytes } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { fillFile } from '@trinity-rft/core/support';
 
-export async function saveJson(file: string, value: unknown): Promise<void> {
-  const draft = `${file}.tmp`;
-  await writeFile(draft, `${JSON.stringify(value, undefined, 2)}\n`, { flush: true });
-  await rename(draft, file);
-}
+export const saveJson = (file: string, value: unknown): Promise<void> =>
+  fillFile(file, (draft) =>
+    writeFile(draft, `${JSON.stringify(value, undefined, 2)}\n`, { flush: true }),
+  );
 
 /**
  * A record of {@link saveJson}; undefined where there is none.

@@ -2,7 +2,7 @@
 import type { ModelError } from '@trinity-rft/core';
 import { graderSchema } from '@trinity-rft/workflow/reward';
 import { z } from 'zod';
-import { refused } from './refuse.js';
+import { refused, unknownParameter } from './refuse.js';
 
 /** `auto`, or a number. */
 const auto = <T extends z.ZodType>(number: T, expected: string) =>
@@ -93,8 +93,7 @@ export function fieldError(
 ): ModelError {
   const within = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
   const param = [...owner, ...(issue?.path ?? []), ...within].join('.');
-  if (within.length > 0)
-    return refused(`Unknown parameter: '${param}'.`, { param, code: 'unknown_parameter' });
+  if (within.length > 0) return unknownParameter(param);
   if (issue?.code === 'invalid_type' && issue.message.endsWith('received undefined'))
     return refused(`Missing required parameter: '${param}'.`, {
       param,

@@ -15,6 +15,9 @@ interface RefusedWhy {
   readonly status?: number;
 }
 
+export const unknownParameter = (param: string): ModelError =>
+  refused(`Unknown parameter: '${param}'.`, { param, code: 'unknown_parameter' });
+
 export const noSuchFile = (id: string, param = 'id'): ModelError =>
   refused(`No such File object: ${id.slice(0, 100)}`, {
     param,

@@ -6,9 +6,10 @@ import path from 'node:path';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { parseConfig, type LoadedConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Clock, systemClock } from '@trinity-rft/core';
+import { isTree, mergeTrees } from '@trinity-rft/core/support';
 import { engineTable, timestamp } from '@trinity-rft/launcher/parts';
 import { parse, stringify } from 'yaml';
-import { defaultTree, isTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
+import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
 
 export interface PlanSettings extends TuneSettings {
   /** A YAML file; the arguments override its keys, except those that its stages set. */
@@ -52,7 +53,7 @@ export function plan(
   const inFile = file ? plainTree(file.text) : {};
   const overrides = overridesOf(settings, inFile);
   const base = file ? inFile : defaultTree(now);
-  const tree = merge(base, overrides);
+  const tree = mergeTrees(base, overrides);
   const loaded = parseConfig(file?.text ?? '{}', {
     file: file?.path ?? caller,
     overrides: file ? overrides : tree,
@@ -107,15 +108,6 @@ function plainTree(text: string): ConfigTree {
   } catch {
     return {};
   }
-}
-
-function merge(base: ConfigTree, over: ConfigTree): ConfigTree {
-  const result: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(over)) {
-    const old = result[key];
-    result[key] = isTree(old) && isTree(value) ? merge(old, value) : value;
-  }
-  return result;
 }
 
 function withoutSecrets(value: unknown): unknown {

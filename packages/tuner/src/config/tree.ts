@@ -1,4 +1,5 @@
 /** Converts arguments to a configuration tree with Trinity's keys. */
+import { isTree } from '@trinity-rft/core/support';
 import { AlgorithmConfig, type AlgorithmFields } from './algorithm-config.js';
 import { DatasetConfig, type DatasetFields } from './dataset-config.js';
 import { assertTrainable, TunerModelConfig, type TunerModelFields } from './model-config.js';
@@ -224,6 +225,3 @@ function withoutEmpty(tree: Tree): ConfigTree {
   }
   return kept;
 }
-
-export const isTree = (value: unknown): value is Tree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -58,7 +58,7 @@ export async function serveFineTuning(
   );
   await untilInterrupted();
   onEvent(
-    'A job that runs saves a checkpoint and goes on at the next start. Ctrl-C again ends at once.',
+    'The running job saves a checkpoint and resumes at the next start. Press Ctrl-C again to stop at once.',
   );
   await server.close();
   return exitCodes.done;

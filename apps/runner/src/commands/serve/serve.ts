@@ -49,7 +49,10 @@ export const addServe: AddCommand = (program, { exitWith }) =>
     )
     .option('--models <file>', 'with it: YAML, name: folder, or name: part of a configuration')
     .option('--directory <folder>', 'with it: holds files, jobs and runs (fine-tuning)')
-    .option('--webhook <url>', 'with it: told how jobs end; TRINITY_WEBHOOK_SECRET signs')
+    .option(
+      '--webhook <url>',
+      'with it: notify this address when a job ends, signed with TRINITY_WEBHOOK_SECRET',
+    )
     .option('--python-graders', 'with it: run the Python of graders on this machine')
     .addHelpText(
       'after',

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ConfigError, describeError, type TrinityError } from '@trinity-rft/core';
-import { tryJson } from '@trinity-rft/core/support';
+import { killGroup, tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { broken, shorten, within } from '../../waiting/within.js';
 
@@ -108,12 +108,7 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
 
 function kill(child: ChildProcess): void {
   child.stdin?.end();
-  try {
-    if (process.platform === 'win32' || child.pid === undefined) child.kill('SIGKILL');
-    else process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // It has ended by itself.
-  }
+  killGroup(child, 'SIGKILL');
 }
 
 const said = (lastWords: string): string =>

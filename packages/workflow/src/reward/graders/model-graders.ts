@@ -1,8 +1,7 @@
 /** `score_model` and `label_model`: another model reads the answer and returns a number or a label. */
 import { ConfigError, describeError } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/core/support';
+import { redactText, tryJson } from '@trinity-rft/core/support';
 import { graderFault } from './fault.js';
-import { parsedJson } from './sample.js';
 import type { PartSpec } from './schema.js';
 import { parseTemplate, type Namespaces, type Template } from './template.js';
 
@@ -113,7 +112,7 @@ function questionOf(spec: ScoreModel | LabelModel, result: object, complete: Com
         'model_grader_refusal_error',
         `The model "${spec.model}" of the grader "${spec.name}" refused: ${shorten(refusal)}`,
       );
-    const { result: given } = (parsedJson(text) ?? {}) as { readonly result?: unknown };
+    const { result: given } = (tryJson(text) ?? {}) as { readonly result?: unknown };
     return { result: given, text };
   };
 }

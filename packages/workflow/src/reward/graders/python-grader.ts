@@ -5,6 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { describeError } from '@trinity-rft/core';
+import { killGroup } from '@trinity-rft/core/support';
 import { graderFault } from './fault.js';
 import type { Namespaces } from './template.js';
 
@@ -71,7 +72,7 @@ export async function gradeInPython(
   const { promise, resolve, reject } = Promise.withResolvers<number | string>();
   const output = readOutput(child, () => reject(failed(`printed more than ${mostOutput} bytes.`)));
   child.once('error', (cause) => reject(notStarted(program, script, cause)));
-  child.once('exit', () => kill(child));
+  child.once('exit', () => killGroup(child, 'SIGKILL'));
   child.once('close', (code, killer) => resolve(code ?? killer ?? -1));
   const deadline = AbortSignal.timeout(timeoutMs);
   const stop = AbortSignal.any([signal, deadline]);
@@ -91,7 +92,7 @@ export async function gradeInPython(
     throw failed(end === 0 ? 'ended without a result.' : `failed: ${lastLine || `ended (${end})`}`);
   } finally {
     stop.removeEventListener('abort', onStop);
-    kill(child);
+    killGroup(child, 'SIGKILL');
     // A process that left the group may hold its end open.
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
   }
@@ -127,12 +128,3 @@ const notStarted = (program: string, { name }: Script, cause: NodeJS.ErrnoExcept
     `The Python grader "${name}" needs ${program}, which cannot be started: ${describeError(cause)}.`,
     cause.code ?? 'spawn',
   );
-
-function kill(child: ChildProcess): void {
-  try {
-    if (process.platform === 'win32' || child.pid === undefined) child.kill('SIGKILL');
-    else process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // It has ended by itself.
-  }
-}

@@ -1,5 +1,6 @@
 /** An answer of the model in the form that graders read. */
 import type { ToolCall } from '@trinity-rft/core';
+import { tryJson } from '@trinity-rft/core/support';
 
 /** The namespace `sample` of templates, and the argument `sample` of Python graders. */
 export interface GraderSample {
@@ -21,17 +22,8 @@ export function graderSample(text: string, toolCalls: readonly ToolCall[] = []):
   };
   return {
     output_text: text,
-    output_json: parsedJson(text),
+    output_json: tryJson(text),
     output_tools: toolCalls,
     choices: [{ index: 0, finish_reason: calls ? 'tool_calls' : 'stop', message }],
   };
-}
-
-/** Returns undefined for text that is not JSON. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
