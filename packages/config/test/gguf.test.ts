@@ -28,6 +28,30 @@ describe('a quantised file', () => {
   });
 });
 
+describe('a stage after one that trains beside quantised weights', () => {
+  const saying = (second: string): readonly string[] =>
+    problems(
+      cwd,
+      `model: { model_path: ./tiny, lora_configs: [{}] }
+buffer: { total_steps: 1, train_batch_size: 1, trainer_input: { experience_buffer: { name: rows, storage_type: file, path: ./tasks.jsonl } } }
+algorithm: { algorithm_type: sft }
+stages:
+  - { stage_name: a, mode: train, model: { quantization: int8 } }
+  - { stage_name: b, mode: train, model: { ${second} } }
+`,
+    ).map(({ message }) => message);
+
+  it('has no weights to start from, whatever it trains itself', () => {
+    const refusal = expect.stringContaining('beside quantised weights (int8)');
+    expect(saying('quantization: none')).toEqual([refusal]);
+    expect(saying('lora_configs: []')).toEqual([refusal]);
+  });
+
+  it('may name weights of its own', () => {
+    expect(saying('quantization: none, model_path: ./tiny')).toEqual([]);
+  });
+});
+
 describe('a file as the model', () => {
   it('is refused when it is not GGUF, or cut short', () => {
     writeFileSync(join(cwd, 'model.bin'), 'PK, a zip file');

@@ -17,6 +17,7 @@ import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
 import { deriveExternal } from './external.js';
 import { deriveModel } from './model/model.js';
+import { checkStartingWeights } from './model/quantization.js';
 import { deriveSampler } from './model/sampler.js';
 import { deriveMonitorArgs } from './monitor.js';
 import { asPart, deriveRunStore } from './part.js';
@@ -35,8 +36,10 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
     timestamp,
   );
   const [head, ...tail] = stages.map((stage) => deriveStage(stage, identity));
+  const derived = [head as StageConfig, ...tail] as const;
+  for (const [i, stage] of tail.entries()) checkStartingWeights(stages[i + 1]!, stage, derived[i]!);
   const { plugins } = first.input;
-  return { ...identity, plugins, stages: [head as StageConfig, ...tail] };
+  return { ...identity, plugins, stages: derived };
 }
 
 /** Shared by all stages of a run. */

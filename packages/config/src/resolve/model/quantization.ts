@@ -47,3 +47,22 @@ export function checkQuantization(
       [['model', 'model_path']],
     );
 }
+
+/** A stage that trains cannot start from the checkpoint of one that trained beside quantised weights. */
+export function checkStartingWeights(
+  context: StageContext,
+  { mode, model }: Pick<StageConfig, 'mode' | 'model'>,
+  { model: before }: Pick<StageConfig, 'model'>,
+): void {
+  const isGiven = model.quantization !== undefined && model.quantization !== 'none';
+  // A given value of this stage is refused by itself.
+  if (!model.fromPreviousStage || isGiven || (mode !== 'both' && mode !== 'train')) return;
+  // By default only the file that model_path names is quantised, not a checkpoint.
+  const isFile = before.quantization !== undefined || !before.fromPreviousStage;
+  const kind = isFile ? quantizationOf(before, context.disk) : undefined;
+  if (kind !== undefined)
+    context.report(
+      ['model', 'model_path'],
+      `the stage before trains an adapter beside quantised weights (${kind}), so its checkpoint has no weights to start from. Set model_path in this stage, or model.quantization: none in the stage before.`,
+    );
+}
