@@ -7,7 +7,7 @@ import { pages } from './pages.js';
 import { RunChoice } from './parts/run-choice.js';
 import { addressOf, usePlace, type Place } from './place.js';
 import './style.css';
-import { texts } from './texts.js';
+import { words as frame } from './words/frame.js';
 
 interface Live {
   readonly runs: readonly RunSummary[] | undefined;
@@ -18,9 +18,9 @@ interface Live {
 function useRuns(): Live {
   const [runs, setRuns] = useState<Live['runs']>();
   const [left, setLeft] = useState(0);
-  const [status, setStatus] = useState<string>(texts.connecting);
+  const [status, setStatus] = useState<string>(frame.connecting);
   useEffect(() => {
-    if (key === '') return setStatus(texts.noKey);
+    if (key === '') return setStatus(frame.noKey);
     let all: Live['runs'];
     // A hidden page takes nothing from the training.
     const show = (): void => {
@@ -34,7 +34,7 @@ function useRuns(): Live {
         show();
       },
       (isConnected, problem) =>
-        setStatus(isConnected ? texts.live : `${texts.reconnecting} ${problem ?? ''}`),
+        setStatus(isConnected ? frame.live : `${frame.reconnecting} ${problem ?? ''}`),
     );
     return undefined;
   }, []);
@@ -69,23 +69,23 @@ function App() {
   return (
     <>
       <a class="skip" href="#main" onClick={focusMain}>
-        {texts.skip}
+        {frame.skip}
       </a>
       <header>
-        <h1>{texts.title}</h1>
-        <nav aria-label={texts.title}>
+        <h1>{frame.title}</h1>
+        <nav aria-label={frame.title}>
           {pages.map(({ name }) => (
             <a
               key={name}
               href={addressOf(name, place.runs)}
               aria-current={name === shown ? 'page' : undefined}
             >
-              {texts.pages[name]}
+              {frame.pages[name]}
             </a>
           ))}
         </nav>
         <RunChoice place={{ ...place, page: shown }} runs={runs ?? []} />
-        <output role="status" class={status === texts.live ? 'live' : 'problem'}>
+        <output role="status" class={status === frame.live ? 'live' : 'problem'}>
           {status}
         </output>
       </header>

@@ -3,7 +3,7 @@ import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/inspect/
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from './api.js';
 import type { PageProps } from './place.js';
-import { texts } from './texts.js';
+import { words as frame } from './words/frame.js';
 
 /** So many can be told apart by colour. */
 export const mostRuns = 5;
@@ -11,7 +11,7 @@ export const mostRuns = 5;
 export type Axis = Curve['axis'];
 
 export const axisOf = (text: string | undefined): Axis =>
-  text !== undefined && text in texts.axes ? (text as Axis) : 'step';
+  text !== undefined && text in frame.axes ? (text as Axis) : 'step';
 
 /** Name in addresses. */
 export const keyOf = ({ role, name }: Pick<MetricInfo, 'role' | 'name'>): string =>

@@ -1,4 +1,4 @@
-/** The pages, in the order of the navigation. The texts of one are in `texts.ts`, under its name. */
+/** The pages, in the order of the navigation. The words of one lie in `words`, under its name. */
 import type { ComponentType } from 'preact';
 import { Builder } from './pages/builder.js';
 import { Compare } from './pages/compare.js';
@@ -11,10 +11,10 @@ import { Runs } from './pages/runs.js';
 import { Tasks } from './pages/tasks.js';
 import { WhatIf } from './pages/what-if.js';
 import type { PageProps } from './place.js';
-import type { texts } from './texts.js';
+import { words as frame } from './words/frame.js';
 
 interface Page {
-  readonly name: keyof typeof texts.pages;
+  readonly name: keyof typeof frame.pages;
   readonly Page: ComponentType<PageProps>;
 }
 

@@ -10,15 +10,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, ask } from '../api.js';
 import { useKept } from '../kept.js';
 import type { PageProps } from '../place.js';
-import { texts } from '../texts.js';
+import { words } from '../words/builder.js';
+import { words as frame } from '../words/frame.js';
 import type { Schema } from './builder/fields.js';
 import { Form } from './builder/form.js';
 import { RunControls, Started, useStarted } from './builder/processes-of-runs.js';
 import { useCheck } from './builder/use-check.js';
 import { readYaml, setInYaml } from './builder/yaml-edit.js';
 import './builder.css';
-
-const { builder: words } = texts;
 
 /** What is edited. */
 interface Draft {
@@ -82,7 +81,7 @@ export function Builder({ runs }: PageProps) {
     });
   if (offer === undefined) return <p class="problem">{said}</p>;
   return (
-    <section aria-label={texts.pages.builder}>
+    <section aria-label={frame.pages.builder}>
       <p class="about">{words.about}</p>
       <Choice offer={offer} draft={draft} onOpen={open} onDraft={setDraft} />
       {draft.text !== '' && (

@@ -20,9 +20,9 @@ import { ChosenRuns } from '../parts/chosen-runs.js';
 import { RunBoxes } from '../parts/run-boxes.js';
 import { tellingOf } from '../parts/telling.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
-import { texts } from '../texts.js';
-
-const { compare: words } = texts;
+import { words } from '../words/compare.js';
+import { words as curvesWords } from '../words/curves.js';
+import { words as frame } from '../words/frame.js';
 
 export function Compare({ runs, place }: PageProps) {
   const { ids, version } = shownRuns({ runs, place });
@@ -30,13 +30,13 @@ export function Compare({ runs, place }: PageProps) {
   const choice = <RunBoxes page="compare" runs={runs ?? []} place={place} />;
   if (ids.length < 2)
     return (
-      <section aria-label={texts.pages.compare}>
+      <section aria-label={frame.pages.compare}>
         <p class="about">{words.about}</p>
         {choice}
       </section>
     );
   return (
-    <section aria-label={texts.pages.compare}>
+    <section aria-label={frame.pages.compare}>
       <p class="about">{words.about}</p>
       {choice}
       <ChosenRuns page="compare" ids={ids} place={place} />
@@ -97,8 +97,8 @@ function SmallChart({ metric, ids, axis, place, version }: SmallChartProps) {
       <Chart
         curves={curves}
         height={180}
-        xLabel={texts.axes[axis]}
-        label={texts.curves.chart(name, ids.join(', '))}
+        xLabel={frame.axes[axis]}
+        label={curvesWords.chart(name, ids.join(', '))}
       />
     </div>
   );
@@ -176,7 +176,7 @@ function Numbers({ lists, place }: NumbersProps) {
       <h2>{words.numbers}</h2>
       <p class="about">{words.aboutNumbers}</p>
       <label>
-        {texts.curves.search}{' '}
+        {curvesWords.search}{' '}
         <input
           type="search"
           value={search}

@@ -24,9 +24,9 @@ import { chartMarks, firstKinds, MarkChoice, MarkTable, type Kind } from '../par
 import { savePng, saveSvg } from '../parts/save-chart.js';
 import { tellingOf } from '../parts/telling.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
-import { texts } from '../texts.js';
-
-const { curves: words } = texts;
+import { words } from '../words/curves.js';
+import { words as frame } from '../words/frame.js';
+import { words as runsWords } from '../words/runs.js';
 
 const firstMetric = 'explorer rollout/reward/mean';
 
@@ -69,7 +69,7 @@ function MetricList({ metrics, chosen, place }: MetricListProps) {
   const address = (metric: MetricInfo): string =>
     addressOf('curves', place.runs, { ...place.query, metric: keyOf(metric) });
   return (
-    <nav class="metrics" aria-label={texts.pages.curves}>
+    <nav class="metrics" aria-label={frame.pages.curves}>
       <label>
         {words.search}
         <input
@@ -175,14 +175,14 @@ function MetricView({ metric, ids, place, version }: MetricViewProps) {
         curves={curves}
         marks={drawn}
         isLog={isLog}
-        xLabel={texts.axes[axis]}
+        xLabel={frame.axes[axis]}
         label={words.chart(name, ids.join(', '))}
         onZoom={setRange}
         plot={plot}
       />
       <p class="about">{words.about}</p>
       <CurveTable curves={curves} />
-      <MarkTable marks={marks} chosen={kinds} axis={texts.axes[axis]} />
+      <MarkTable marks={marks} chosen={kinds} axis={frame.axes[axis]} />
     </section>
   );
 }
@@ -239,7 +239,7 @@ function SaveButtons({ metric: { role, name }, ids, plot }: SaveProps) {
 function CurveTable({ curves }: { readonly curves: readonly RunCurve[] }) {
   const rows = useMemo(() => curves.map(summaryRow), [curves]);
   const head = [
-    texts.runs.columns.name,
+    runsWords.columns.name,
     words.first,
     words.last,
     words.least,

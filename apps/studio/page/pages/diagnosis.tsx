@@ -4,9 +4,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';
 import { addressOf, type PageProps } from '../place.js';
-import { texts } from '../texts.js';
+import { words } from '../words/diagnosis.js';
+import { words as frame } from '../words/frame.js';
 
-const { diagnosis: words } = texts;
 type Finding = Answer['findings'][number];
 
 /** While the run continues; each look reads the newest rollouts. */
@@ -42,7 +42,7 @@ export function Diagnosis({ place, run }: PageProps) {
   const { answer, problem } = useDiagnosis(id, run?.state === 'running');
   if (id === undefined) return <p>{words.choose}</p>;
   return (
-    <section aria-label={texts.pages.diagnosis}>
+    <section aria-label={frame.pages.diagnosis}>
       <p class="about">{words.about}</p>
       {problem !== undefined && <p role="alert">{problem}</p>}
       <p role="status">{verdictOf(answer, problem)}</p>

@@ -4,7 +4,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { useKept } from '../kept.js';
 import type { PageProps } from '../place.js';
-import { texts } from '../texts.js';
+import { words as frame } from '../words/frame.js';
+import { words } from '../words/playground.js';
 import { AnswerView } from './playground/answer-view.js';
 import { Address, Feedback } from './playground/product-parts.js';
 import {
@@ -16,8 +17,6 @@ import {
   type Source,
 } from './playground/sources.js';
 import './playground.css';
-
-const { playground: words } = texts;
 
 /** One question and its answers, in one of the panes. */
 interface Turn {
@@ -110,7 +109,7 @@ export function Playground({ place, runs }: PageProps) {
   };
   const hasProduct = panes.some(({ source }) => source.kind === 'product');
   return (
-    <section class="playground" aria-label={texts.pages.playground}>
+    <section class="playground" aria-label={frame.pages.playground}>
       <p class="about">{words.about}</p>
       {hasProduct && <Address product={product} onChange={setProduct} />}
       <Settings sampling={sampling} onChange={setSampling} />

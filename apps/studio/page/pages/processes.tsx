@@ -4,10 +4,11 @@ import type { Processes as Status } from '../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import type { PageProps } from '../place.js';
-import { texts } from '../texts.js';
+import { words as frame } from '../words/frame.js';
+import { words } from '../words/processes.js';
+import { words as runsWords } from '../words/runs.js';
 import { pictureOf } from './processes/graph.js';
 
-const { processes: words } = texts;
 type Member = Status['members'][number];
 type Link = Status['chains'][number][number];
 
@@ -50,8 +51,8 @@ function Ended({ run }: { readonly run: RunSummary }) {
   return (
     <>
       <p role="status" class="verdict">
-        {texts.runs.states[state]}
-        {steps && `: ${texts.runs.progress(steps.done, steps.total)}`}
+        {runsWords.states[state]}
+        {steps && `: ${runsWords.progress(steps.done, steps.total)}`}
       </p>
       {failure !== undefined && <p class="problem">{failure}</p>}
       <p>{words.over}</p>
@@ -66,7 +67,7 @@ export function Processes({ place, run }: PageProps) {
   const status = useProcesses(id);
   if (id === undefined) return <p>{words.choose}</p>;
   return (
-    <section aria-label={texts.pages.processes}>
+    <section aria-label={frame.pages.processes}>
       <p class="about">{words.about}</p>
       {status?.problem !== undefined &&
         (run && isOver(run) ? <Ended run={run} /> : <p class="problem">{status.problem}</p>)}

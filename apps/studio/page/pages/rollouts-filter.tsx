@@ -1,8 +1,6 @@
 /** The form that cuts the list of rollouts. */
 import type { Place } from '../place.js';
-import { texts } from '../texts.js';
-
-const { rollouts: words } = texts;
+import { words } from '../words/rollouts.js';
 
 interface RolloutFilterProps {
   readonly filter: Place['query'];

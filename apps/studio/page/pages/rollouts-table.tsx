@@ -5,9 +5,8 @@ import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';
 import { useVirtualRows } from '../parts/virtual-rows.js';
 import type { Place } from '../place.js';
-import { texts } from '../texts.js';
-
-const { rollouts: words } = texts;
+import { words as frame } from '../words/frame.js';
+import { words } from '../words/rollouts.js';
 
 interface RolloutTableProps {
   readonly run: string;
@@ -82,7 +81,7 @@ export function RolloutTable(props: RolloutTableProps) {
         class="rows"
         role="grid"
         tabIndex={0}
-        aria-label={texts.pages.rollouts}
+        aria-label={frame.pages.rollouts}
         aria-rowcount={matching + 1}
         aria-activedescendant={isInView && matching > 0 ? `row-${active}` : undefined}
         onKeyDown={onKeyDown}

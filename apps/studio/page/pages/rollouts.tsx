@@ -3,12 +3,11 @@ import { useCallback } from 'preact/hooks';
 import { EvaluationsLink } from '../parts/evaluations-link.js';
 import { RolloutView } from '../parts/rollout-view.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
-import { texts } from '../texts.js';
+import { words as frame } from '../words/frame.js';
+import { words } from '../words/rollouts.js';
 import { RolloutFilter } from './rollouts-filter.js';
 import { RolloutTable } from './rollouts-table.js';
 import './rollouts.css';
-
-const { rollouts: words } = texts;
 
 /** Parameters of the address beside the filter. */
 const open = new Set(['rollout', 'view']);
@@ -31,7 +30,7 @@ export function Rollouts(props: PageProps) {
   const chosen = rollout === '' ? undefined : Number(rollout);
   return (
     <div class="columns wide rollouts">
-      <section aria-label={texts.pages.rollouts}>
+      <section aria-label={frame.pages.rollouts}>
         <p class="about">{words.about}</p>
         <EvaluationsLink {...props} />
         <RolloutFilter

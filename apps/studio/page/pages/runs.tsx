@@ -8,9 +8,8 @@ import { agoText, durationText, intervalText, numberText } from '../numbers.js';
 import { RunControl } from '../parts/run-control.js';
 import { Sparkline } from '../parts/sparkline.js';
 import { addressOf, type PageProps } from '../place.js';
-import { texts } from '../texts.js';
-
-const { runs: words } = texts;
+import { words as frame } from '../words/frame.js';
+import { words } from '../words/runs.js';
 
 export function Runs({ runs, left }: PageProps) {
   const [picked, setPicked] = useState<readonly string[]>([]);
@@ -22,7 +21,7 @@ export function Runs({ runs, left }: PageProps) {
   if (runs?.length === 0) return <p>{words.none}</p>;
   const found = (runs ?? []).filter((run) => isFound(run, search));
   return (
-    <section aria-label={texts.pages.runs}>
+    <section aria-label={frame.pages.runs}>
       <p class="about">{words.about}</p>
       {left > 0 && <p class="problem">{words.notAll(runs?.length ?? 0, left)}</p>}
       <div class="controls">
@@ -41,7 +40,7 @@ export function Runs({ runs, left }: PageProps) {
         )}
         {picked.length > mostRuns && <span>{words.tooMany(mostRuns)}</span>}
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label={texts.pages.runs}>
+      <div class="scroll" tabIndex={0} role="region" aria-label={frame.pages.runs}>
         <table>
           <thead>
             <tr>
@@ -167,7 +166,7 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
         {rollouts !== undefined && (
           <a href={addressOf('rollouts', [id])}>
             {rollouts}
-            <span class="hidden"> {texts.pages.rollouts}</span>
+            <span class="hidden"> {frame.pages.rollouts}</span>
           </a>
         )}
       </td>

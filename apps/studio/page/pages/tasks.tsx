@@ -5,9 +5,9 @@ import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';
 import { EvaluationsLink } from '../parts/evaluations-link.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
-import { texts } from '../texts.js';
+import { words as frame } from '../words/frame.js';
+import { words } from '../words/tasks.js';
 
-const { tasks: words } = texts;
 type Task = TaskPage['rows'][number];
 
 const pageSize = 100;
@@ -62,13 +62,13 @@ export function Tasks(props: PageProps) {
   const rows = pages.flatMap((page) => page.rows);
   if (id === undefined) return <p>{words.choose}</p>;
   return (
-    <section aria-label={texts.pages.tasks}>
+    <section aria-label={frame.pages.tasks}>
       <p class="about">{words.about}</p>
       <EvaluationsLink {...props} />
       {problem !== undefined && <p role="alert">{problem}</p>}
       <p role="status">{statusOf(newest, problem)}</p>
       {rows.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label={texts.pages.tasks}>
+        <div class="scroll" tabIndex={0} role="region" aria-label={frame.pages.tasks}>
           <table class="history">
             <Head place={place} {...order} />
             <tbody>

@@ -5,9 +5,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';
 import { addressOf, type PageProps } from '../place.js';
-import { texts } from '../texts.js';
+import { words as frame } from '../words/frame.js';
+import { words } from '../words/whatIf.js';
 
-const { whatIf: words } = texts;
 type Query = Readonly<Record<string, string>>;
 type Compared = WhatIfAnswer['groups'][number];
 
@@ -15,7 +15,7 @@ export function WhatIf({ place }: PageProps) {
   const [id] = place.runs;
   if (id === undefined) return <p>{words.choose}</p>;
   return (
-    <section aria-label={texts.pages.whatIf}>
+    <section aria-label={frame.pages.whatIf}>
       <p class="about">{words.about}</p>
       <Choice
         key={JSON.stringify(place.query)}

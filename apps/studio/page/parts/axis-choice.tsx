@@ -1,7 +1,8 @@
 /** Axis of curves; kept in the address. */
 import { axisOf } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
-import { texts } from '../texts.js';
+import { words as curves } from '../words/curves.js';
+import { words as frame } from '../words/frame.js';
 
 interface AxisChoiceProps {
   readonly page: string;
@@ -16,13 +17,13 @@ export function AxisChoice({ page, place, onChange }: AxisChoiceProps) {
   };
   return (
     <label>
-      {texts.curves.over}{' '}
+      {curves.over}{' '}
       <select
         name="axis"
         value={axisOf(place.query['axis'])}
         onChange={({ currentTarget }) => choose(currentTarget.value)}
       >
-        {Object.entries(texts.axes).map(([axis, label]) => (
+        {Object.entries(frame.axes).map(([axis, label]) => (
           <option key={axis} value={axis}>
             {label}
           </option>

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { Range, RunCurve } from '../metrics.js';
-import { texts } from '../texts.js';
+import { words as curves } from '../words/curves.js';
 
 export interface ChartMark {
   readonly x: number;
@@ -74,8 +74,8 @@ function linesOf({ values, smoothed, low, high }: RunCurve['curve']) {
   const lines: Readonly<Record<string, Values | undefined>> = {
     '': smoothed ?? values,
     ' ·': smoothed && values,
-    [` ${texts.curves.low}`]: low,
-    [` ${texts.curves.high}`]: high,
+    [` ${curves.low}`]: low,
+    [` ${curves.high}`]: high,
   };
   return Object.fromEntries(
     Object.entries(lines).flatMap(([name, of]) => (of === undefined ? [] : [[name, of]])),

@@ -1,7 +1,7 @@
 /** The runs of the page with their colours, each with what takes it away. */
 import { mostRuns } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
-import { texts } from '../texts.js';
+import { words as curves } from '../words/curves.js';
 import { colourOf } from './chart.js';
 
 interface ChosenRunsProps {
@@ -13,7 +13,7 @@ interface ChosenRunsProps {
 export function ChosenRuns({ page, ids, place }: ChosenRunsProps) {
   if (ids.length < 2) return null;
   return (
-    <ul class="chosen" aria-label={texts.curves.runs}>
+    <ul class="chosen" aria-label={curves.runs}>
       {ids.map((id, i) => (
         <li key={id}>
           <span class="swatch" style={{ '--colour': colourOf(i) }} /> {id}{' '}
@@ -23,13 +23,13 @@ export function ChosenRuns({ page, ids, place }: ChosenRunsProps) {
               ids.filter((other) => other !== id),
               place.query,
             )}
-            aria-label={texts.curves.without(id)}
+            aria-label={curves.without(id)}
           >
             ×
           </a>
         </li>
       ))}
-      {place.runs.length > mostRuns && <li>{texts.curves.tooMany(place.runs.length)}</li>}
+      {place.runs.length > mostRuns && <li>{curves.tooMany(place.runs.length)}</li>}
     </ul>
   );
 }

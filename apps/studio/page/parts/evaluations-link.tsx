@@ -1,13 +1,13 @@
 /** The same page over the evaluations of a run, whose answers are a run of their own in the list. */
 import { addressOf, type PageProps } from '../place.js';
-import { texts } from '../texts.js';
+import { words as frame } from '../words/frame.js';
 
 export function EvaluationsLink({ place: { page, runs: chosen }, runs }: PageProps) {
   const id = `${chosen[0]}/evaluations`;
   if (!runs?.some((run) => run.id === id)) return null;
   return (
     <p>
-      <a href={addressOf(page, [id])}>{texts.evaluations}</a>
+      <a href={addressOf(page, [id])}>{frame.evaluations}</a>
     </p>
   );
 }

@@ -3,10 +3,9 @@ import type { Mark } from '@trinity-rft/inspect/studio/interface';
 import { useState } from 'preact/hooks';
 import type { RunMarks } from '../metrics.js';
 import { numberText } from '../numbers.js';
-import { texts } from '../texts.js';
+import { words } from '../words/marks.js';
+import { words as runsWords } from '../words/runs.js';
 import type { ChartMark } from './chart.js';
-
-const { marks: words } = texts;
 
 export type Kind = Mark['kind'];
 
@@ -91,7 +90,7 @@ function OpenTable({ marks, chosen, axis }: MarkTableProps) {
     <table>
       <thead>
         <tr>
-          {[axis, words.kind, words.text, texts.runs.columns.name].map((label) => (
+          {[axis, words.kind, words.text, runsWords.columns.name].map((label) => (
             <th key={label} scope="col">
               {label}
             </th>

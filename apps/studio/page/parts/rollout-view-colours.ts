@@ -1,9 +1,7 @@
 /** Colourings of tokens. */
-import { texts } from '../texts.js';
+import { words } from '../words/rollouts.js';
 import { heatOfChance, heatOfSign } from './heat.js';
 import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
-
-const { rollouts: words } = texts;
 
 export type Colour = keyof typeof words.legend;
 export const colours = Object.keys(words.colours) as (keyof typeof words.colours)[];

@@ -3,7 +3,7 @@ import type { Conversation } from '@trinity-rft/inspect/studio/interface';
 import { Fragment } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { numberText } from '../numbers.js';
-import { texts } from '../texts.js';
+import { words } from '../words/rollouts.js';
 import { ChanceScale } from './heat.js';
 import {
   chanceColours,
@@ -25,8 +25,6 @@ import {
   type ScoredCall,
   type ScoredSegment,
 } from './rollout-view-scores.js';
-
-const { rollouts: words } = texts;
 
 interface ConversationViewProps {
   /** Its id. */

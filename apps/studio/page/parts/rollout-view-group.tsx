@@ -1,10 +1,8 @@
 /** The attempts at one task side by side: the best, beside it the worst, then the others. */
 import type { Attempt, Group } from '@trinity-rft/inspect/studio/interface';
 import { numberText } from '../numbers.js';
-import { texts } from '../texts.js';
+import { words } from '../words/rollouts.js';
 import { FactList } from './rollout-view-facts.js';
-
-const { rollouts: words } = texts;
 
 interface GroupViewProps extends Group {
   readonly onOpen: (row: number) => void;

@@ -1,10 +1,10 @@
 /** The same task in the course of a run. */
 import type { TaskHistory } from '@trinity-rft/inspect/studio/interface';
 import { numberText } from '../numbers.js';
-import { texts } from '../texts.js';
+import { words as rollouts } from '../words/rollouts.js';
 import { Sparkline } from './sparkline.js';
 
-const { history: words } = texts.rollouts;
+const { history: words } = rollouts;
 
 interface HistoryViewProps extends TaskHistory {
   readonly onOpen: (row: number) => void;
@@ -20,7 +20,7 @@ export function HistoryView({ question, row, times, left, progress, onOpen }: Hi
       {times.length > 1 && <p>{courseOf(times)}</p>}
       <Sparkline values={times.map(({ meanReward }) => meanReward ?? null)} />
       {times.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label={texts.rollouts.views.history}>
+        <div class="scroll" tabIndex={0} role="region" aria-label={rollouts.views.history}>
           <table class="history">
             <thead>
               <tr>

@@ -1,10 +1,8 @@
 /** Everything else that was recorded with a rollout. */
 import type { RolloutDetail } from '@trinity-rft/inspect/studio/interface';
 import { numberText } from '../numbers.js';
-import { texts } from '../texts.js';
+import { words } from '../words/rollouts.js';
 import { FactList } from './rollout-view-facts.js';
-
-const { rollouts: words } = texts;
 
 export function RecordView(detail: RolloutDetail) {
   const { uid, reward, policyVersion, temperature, problem, taskset, row, truth, uses } = detail;

@@ -3,11 +3,9 @@ import type { RecordedCall, Segment } from '@trinity-rft/inspect/studio/interfac
 import type { Checkpoint, Scored } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { actionPath, ask, lines, runPath } from '../api.js';
-import { texts } from '../texts.js';
+import { words as rollouts } from '../words/rollouts.js';
 
-const {
-  rollouts: { scores: words },
-} = texts;
+const { scores: words } = rollouts;
 
 export type CallScore = Extract<Scored, { kind: 'call' }>;
 type Numbers = CallScore['logprobs'];

@@ -8,13 +8,12 @@ import type {
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
-import { texts } from '../texts.js';
+import { words } from '../words/rollouts.js';
 import { ConversationView } from './rollout-view-conversation.js';
 import { GroupView } from './rollout-view-group.js';
 import { HistoryView } from './rollout-view-history.js';
 import { RecordView } from './rollout-view-record.js';
 
-const { rollouts: words } = texts;
 const views = Object.keys(words.views) as (keyof typeof words.views)[];
 
 interface RolloutViewProps {

@@ -2,7 +2,7 @@
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { mostRuns } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
-import { texts } from '../texts.js';
+import { words as compare } from '../words/compare.js';
 
 interface RunBoxesProps {
   readonly page: string;
@@ -23,7 +23,7 @@ export function RunBoxes({ page, runs, place }: RunBoxesProps) {
   };
   return (
     <details class="boxes" open={ticked.length < 2}>
-      <summary>{texts.compare.choose}</summary>
+      <summary>{compare.choose}</summary>
       {runs.map(({ id }) => (
         <label key={id}>
           <input

@@ -1,7 +1,7 @@
 /** Another run for the same page. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { addressOf, type Place } from '../place.js';
-import { texts } from '../texts.js';
+import { words as frame } from '../words/frame.js';
 
 interface RunChoiceProps {
   readonly place: Place;
@@ -15,7 +15,7 @@ export function RunChoice({ place: { page, runs: chosen }, runs }: RunChoiceProp
   if (without.includes(page) || runs.length === 0) return <span class="place" />;
   return (
     <label class="place">
-      {texts.run}{' '}
+      {frame.run}{' '}
       <select
         value={chosen[0]}
         onChange={({ currentTarget }) => (location.hash = addressOf(page, [currentTarget.value]))}

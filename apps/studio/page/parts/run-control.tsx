@@ -3,9 +3,7 @@ import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, actionPath, ask } from '../api.js';
-import { texts } from '../texts.js';
-
-const { control: words } = texts;
+import { words } from '../words/control.js';
 
 const verbs: Readonly<Partial<Record<RunSummary['state'], 'stop' | 'resume'>>> = {
   running: 'stop',

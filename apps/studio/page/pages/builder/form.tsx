@@ -2,7 +2,7 @@
 import type { Checked } from '../../../src/control/interface/index.js';
 import { useState } from 'preact/hooks';
 import { parse } from 'yaml';
-import { texts } from '../../texts.js';
+import { words } from '../../words/builder.js';
 import {
   filtered,
   sectionOf,
@@ -13,8 +13,6 @@ import {
   type Section,
 } from './fields.js';
 import type { KeyPath } from './yaml-edit.js';
-
-const { builder: words } = texts;
 
 export interface FormProps {
   readonly schema: Schema;

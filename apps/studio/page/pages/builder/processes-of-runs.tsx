@@ -5,9 +5,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { ask } from '../../api.js';
 import { canBeControlled, RunControl } from '../../parts/run-control.js';
 import { addressOf } from '../../place.js';
-import { texts } from '../../texts.js';
-
-const { builder: words } = texts;
+import { words } from '../../words/builder.js';
+import { words as runsWords } from '../../words/runs.js';
 
 const everyMs = 1000;
 const answerMs = 8000;
@@ -64,7 +63,7 @@ export function RunControls({ runs }: { readonly runs: readonly RunSummary[] }) 
         {can.map((run) => (
           <li key={run.id}>
             <a href={addressOf('processes', [run.id])}>{run.id}</a>{' '}
-            <span class={`state ${run.state}`}>{texts.runs.states[run.state]}</span>{' '}
+            <span class={`state ${run.state}`}>{runsWords.states[run.state]}</span>{' '}
             <RunControl run={run} />
           </li>
         ))}

@@ -1,10 +1,8 @@
 /** An answer: its text, its tokens with their alternatives, and the prompt that the template made. */
 import { useState } from 'preact/hooks';
 import { ChanceScale, heatOfChance } from '../../parts/heat.js';
-import { texts } from '../../texts.js';
+import { words } from '../../words/playground.js';
 import type { Answer, Token } from './sources.js';
-
-const { playground: words } = texts;
 
 export function AnswerView({ answer }: { readonly answer: Answer }) {
   const { text, tokens, waits, problem, prompt, wasCut } = answer;

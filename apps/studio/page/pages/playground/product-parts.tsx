@@ -2,10 +2,9 @@
 import type { CommitAnswer } from '../../../src/control/interface/index.js';
 import { useState } from 'preact/hooks';
 import { act } from '../../api.js';
-import { texts } from '../../texts.js';
+import { words } from '../../words/playground.js';
 import type { Product } from './sources.js';
 
-const { playground: words } = texts;
 /** Timeout of the server for the product. */
 const answerMs = 70_000;
 const messageOf = (error: unknown): string =>

@@ -1,0 +1,38 @@
+/** Words of the page of the builder. */
+export const words = {
+  about:
+    'Configurations of the folder where the studio was started: as a form and as text, checked as you type. A check loads the plugins that the text names.',
+  open: 'Open',
+  template: 'New from',
+  choose: 'choose ...',
+  file: 'File',
+  save: 'Save',
+  check: 'Check again',
+  start: 'Start',
+  startedNow: 'Started. It keeps running when this page or the studio is closed.',
+  checking: 'Checking ...',
+  counted: (problems: number, warnings: number) =>
+    `${problems === 0 ? 'No errors' : problems === 1 ? '1 error' : `${problems} errors`}, ${warnings === 1 ? '1 warning' : `${warnings} warnings`}.`,
+  form: 'Settings',
+  search: 'Find a setting',
+  all: 'Show settings that are not set',
+  noSetting: 'No setting matches.',
+  notSet: 'not set',
+  noTree: (why: string) => `The text is not YAML, so there is no form: ${why}`,
+  yaml: 'YAML',
+  problems: 'Errors',
+  warnings: 'Warnings',
+  line: (line: number) => `Line ${line}`,
+  plan: 'Plan',
+  started: 'Started here',
+  startedAs: (file: string, pid: number) => `${file}, process ${pid}:`,
+  exit: (code: number | null | undefined) =>
+    code === undefined
+      ? 'running'
+      : code === 0
+        ? 'done'
+        : code === null
+          ? 'was killed'
+          : `ended with exit code ${code}`,
+  runs: 'Runs that can be stopped or resumed',
+} as const;

@@ -1,0 +1,16 @@
+/** Words of the page that compares runs. */
+export const words = {
+  about: 'Two to five runs beside each other.',
+  choose: 'Choose the runs',
+  allCurves: 'All curves of these runs',
+  settings: 'Settings',
+  setting: 'Setting',
+  noSettings: (runs: string) => `Recorded no settings: ${runs}.`,
+  different: (different: number, all: number) => `${different} of ${all} settings differ.`,
+  showAll: 'Show all',
+  numbers: 'Latest numbers',
+  metric: 'Metric',
+  aboutNumbers:
+    'Mean of the latest 20 values and its 95 % interval, as if they did not depend on each other; of an evaluation its last value and the interval that it wrote. A bar marks rows where the intervals of two runs do not meet. Largest, smallest and deviation are found by their names.',
+  apart: '(they differ)',
+} as const;

@@ -1,0 +1,53 @@
+/** Words of the list of runs. */
+export const words = {
+  about:
+    'All runs of the folder, the one that changed last first. A name opens its curves; tick two to five runs to compare them.',
+  notAll: (listed: number, left: number) =>
+    `The ${listed} runs that changed last are listed; ${left} older ones are not. Open the studio on a smaller folder to see them.`,
+  search: 'Find a run',
+  none: 'No runs here yet. Start one with "trinity run FILE.yaml": it appears by itself.',
+  compare: (count: number) => `Compare ${count} runs`,
+  tooMany: (most: number) => `At most ${most} runs can be compared.`,
+  course: (first: string, last: string) => `${first} to ${last}`,
+  progress: (done: number, total: number) => `${done} of ${total} steps`,
+  progressOf: (run: string) => `Progress of ${run}`,
+  left: (time: string) => `about ${time} left`,
+  noTotal: {
+    noSettings: 'Time left not known: the run has recorded no settings.',
+    serves: 'No time left: it serves until it is stopped.',
+    dynamicSampling:
+      'Time left not known: dynamic sampling takes as many tasks as it needs. Set buffer.total_steps.',
+    dataElsewhere:
+      'Time left not known: the number of rows is, for JSONL files on this machine only. Set buffer.total_steps.',
+  },
+  notes: {
+    edit: 'Edit',
+    editOf: (run: string) => `tags and note of ${run}`,
+    tags: 'Tags, with commas between them',
+    note: 'Note',
+    save: 'Save',
+    cancel: 'Cancel',
+  },
+  columns: {
+    pick: 'Compare',
+    name: 'Run',
+    state: 'State',
+    left: 'Progress',
+    explore: 'Explore step',
+    train: 'Train step',
+    version: 'Version',
+    reward: 'Reward',
+    evaluation: 'Evaluation',
+    curve: 'Reward so far',
+    rollouts: 'Rollouts',
+    changed: 'Last change',
+    notes: 'Tags and note',
+  },
+  states: {
+    running: 'running',
+    finished: 'finished',
+    stopped: 'stopped',
+    failed: 'failed',
+    unknown: 'not running',
+  },
+} as const;
