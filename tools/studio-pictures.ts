@@ -21,7 +21,7 @@ const fromSources = [
   `--import=${new URL('register-source.mjs', import.meta.url).href}`,
 ];
 /** The others show nothing before something is chosen or wrong, or where the machine keeps its files. */
-const pictured: readonly string[] = ['runs', 'curves', 'compare', 'rollouts'];
+const pictured: readonly string[] = ['runs', 'metrics', 'compare', 'rollouts'];
 const scratch = mkdtempSync(path.join(tmpdir(), 'trinity-pictures-'));
 const runs = process.argv[2] ?? trainTwice();
 
@@ -87,11 +87,11 @@ async function picturesOf(look: Look): Promise<void> {
   for (const box of boxes.slice(0, 2)) await box.click();
   await picture(look, 'runs');
   await page.locator('a.button').click();
-  const names = await page.$$eval('header nav a', (links) =>
+  const names = await page.$$eval('nav a', (links) =>
     links.map((link) => new URLSearchParams(link.hash.slice(1)).get('page') ?? ''),
   );
   for (const name of names.filter((each) => each !== 'runs')) {
-    await page.$eval(`header nav a[href^="#page=${name}&"]`, (link) => link.click());
+    await page.evaluate(`location.hash = location.hash.replace(/page=\\w+/, 'page=${name}')`);
     await picture(look, name);
   }
 }

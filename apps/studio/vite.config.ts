@@ -15,7 +15,7 @@ export default defineConfig({
     outDir: join(import.meta.dirname, 'dist/page'),
     emptyOutDir: true,
     modulePreload: false,
-    // Everything is a file of this server: its policy allows no data addresses.
+    // Scripts and styles are files of this server: its policy allows data addresses for the pictures of controls only.
     assetsInlineLimit: 0,
   },
   // The base has settings for Node that a page does not need.

@@ -1,32 +1,54 @@
 /** The pages, in the order of the navigation. The words of one lie in `words`, under its name. */
+import {
+  Bot,
+  ChartLine,
+  CirclePlus,
+  Cpu,
+  GitCompareArrows,
+  ListChecks,
+  MessagesSquare,
+  Rows3,
+  Settings2,
+  Sparkles,
+  Stethoscope,
+  type IconNode,
+} from 'lucide';
 import type { ComponentType } from 'preact';
 import { Builder } from './pages/builder.js';
 import { Compare } from './pages/compare.js';
-import { Curves } from './pages/curves.js';
+import { Configuration } from './pages/configuration.js';
 import { Diagnosis } from './pages/diagnosis.js';
+import { Metrics } from './pages/metrics.js';
 import { Playground } from './pages/playground.js';
-import { Processes } from './pages/processes.js';
 import { Rollouts } from './pages/rollouts.js';
 import { Runs } from './pages/runs.js';
 import { Tasks } from './pages/tasks.js';
 import { WhatIf } from './pages/what-if.js';
+import { Workers } from './pages/workers.js';
 import type { PageProps } from './place.js';
-import { words as frame } from './words/frame.js';
+import type { words } from './words/frame.js';
 
-interface Page {
-  readonly name: keyof typeof frame.pages;
+export interface Page {
+  readonly name: keyof typeof words.pages;
+  readonly icon: IconNode;
   readonly Page: ComponentType<PageProps>;
 }
 
-export const pages: readonly [Page, ...Page[]] = [
-  { name: 'runs', Page: Runs },
-  { name: 'curves', Page: Curves },
-  { name: 'compare', Page: Compare },
-  { name: 'tasks', Page: Tasks },
-  { name: 'rollouts', Page: Rollouts },
-  { name: 'diagnosis', Page: Diagnosis },
-  { name: 'whatIf', Page: WhatIf },
-  { name: 'processes', Page: Processes },
-  { name: 'builder', Page: Builder },
-  { name: 'playground', Page: Playground },
+/** The links at the top of every page. */
+export const mainPages: readonly [Page, ...Page[]] = [
+  { name: 'runs', icon: Rows3, Page: Runs },
+  { name: 'compare', icon: GitCompareArrows, Page: Compare },
+  { name: 'playground', icon: MessagesSquare, Page: Playground },
+  { name: 'builder', icon: CirclePlus, Page: Builder },
+];
+
+/** The tabs of one run. */
+export const runPages: readonly Page[] = [
+  { name: 'metrics', icon: ChartLine, Page: Metrics },
+  { name: 'rollouts', icon: Bot, Page: Rollouts },
+  { name: 'tasks', icon: ListChecks, Page: Tasks },
+  { name: 'diagnosis', icon: Stethoscope, Page: Diagnosis },
+  { name: 'whatIf', icon: Sparkles, Page: WhatIf },
+  { name: 'configuration', icon: Settings2, Page: Configuration },
+  { name: 'workers', icon: Cpu, Page: Workers },
 ];

@@ -87,7 +87,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
       );
     };
     beat([{ what: `tasks ${attack}`, on: 'explorer', forMs: 12_000 }], []);
-    const look = await open('processes');
+    const look = await open('workers');
     await look.says('.verdict', 'explorer is at work.');
     expect(await look.text('svg.waits')).toContain(`tasks ${attack}, for 12 s`);
     expect(await look.text('main')).toContain('explore step 7 · train step 5 · staleness 1 train');
@@ -111,7 +111,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
   });
 
   it('says what to do where no process makes the run', { timeout }, async () => {
-    const look = await browser.open(`${studio.url}&page=processes&run=nothing`);
+    const look = await browser.open(`${studio.url}&page=workers&run=nothing`);
     await look.says('main .problem', 'Not found.');
     expect(await look.violations()).toEqual([]);
     await look.page.close();
@@ -195,9 +195,9 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.says('.findings', attack);
     await look.says('.settings', 'model_path');
     // The draft is there again after a look at another page.
-    await look.page.locator('header nav a:first-child').click();
+    await look.page.locator('nav a[href^="#page=runs"]').click();
     await look.page.waitForSelector('main table');
-    await look.page.locator('::-p-text(Builder)').click();
+    await look.page.locator('nav a[href^="#page=builder"]').click();
     await look.says('.settings', 'model_path');
     await look.says('.findings', attack);
     expect(await look.violations()).toEqual([]);

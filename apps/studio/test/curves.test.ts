@@ -92,14 +92,14 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
       const look = await open('');
       await look.says('tbody', '200 of 400 steps');
       await look.says('tbody', '1 [0.875, 1.125]');
-      await look.page.locator('header nav a[href^="#page=compare"]').click();
+      await look.page.locator('nav a[href^="#page=compare"]').click();
       await look.says('main details', one);
       await look.page.$$eval('main details input', (boxes) => boxes[0]?.click());
       await look.page.waitForSelector('main details input:checked');
       expect(await look.violations()).toEqual([]);
       await look.page.$$eval('main details input', (boxes) => boxes[1]?.click());
       await look.says('main', 'settings differ');
-      await look.page.locator('header nav a[href^="#page=runs"]').click();
+      await look.page.locator('nav a[href^="#page=runs"]').click();
       await look.page.waitForSelector('tbody input[type=checkbox]');
       await look.page.$$eval('tbody input[type=checkbox]', (boxes) =>
         boxes.forEach((box) => box.click()),
@@ -158,7 +158,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
   });
 
   it('zooms, smooths, and draws over tokens, with what happened marked', { timeout }, async () => {
-    const look = await open(`&page=curves${both}`);
+    const look = await open(`&page=metrics${both}`);
     const { page } = look;
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
@@ -193,7 +193,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
 
   it('shows an evaluation with its meaning and its intervals', { timeout }, async () => {
     const look = await open(
-      `&page=curves&run=${one}&metric=${encodeURIComponent(`explorer ${metric}`)}`,
+      `&page=metrics&run=${one}&metric=${encodeURIComponent(`explorer ${metric}`)}`,
     );
     await look.says('h2 + p', 'mean over the k runs of a task');
     await look.says('.u-legend', `${one} 95 % low`);
@@ -203,7 +203,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
   });
 
   it('writes the numbers of the axes in the colour of the text', { timeout }, async () => {
-    const look = await open(`&page=curves&run=${one}`);
+    const look = await open(`&page=metrics&run=${one}`);
     const { page } = look;
     await page.waitForSelector('.chart canvas');
     for (const [scheme, extreme] of [
@@ -227,7 +227,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
 
   it('saves a curve as PNG, SVG and CSV', { timeout }, async () => {
     const look = await open(
-      `&page=curves${both}&metric=${encodeURIComponent(`explorer ${attack}`)}`,
+      `&page=metrics${both}&metric=${encodeURIComponent(`explorer ${attack}`)}`,
     );
     const { page } = look;
     await look.says('.u-legend', one);
@@ -254,7 +254,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
   });
 
   it('goes on with a curve while its run does', { timeout }, async () => {
-    const look = await open(`&page=curves&run=${one}`);
+    const look = await open(`&page=metrics&run=${one}`);
     await look.says('caption ~ tbody', '200');
     appendFileSync(bench.metricsFile, explorer(201, 0.125));
     await look.says('caption ~ tbody', '0.125');

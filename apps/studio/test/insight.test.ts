@@ -53,7 +53,7 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
     await look.says('main', 'of 64 rollouts');
     await look.page.goBack();
     await look.says('main [role=status]', '2 findings.');
-    await look.page.locator('[aria-labelledby=eval-falls] a[href*="page=curves"]').click();
+    await look.page.locator('[aria-labelledby=eval-falls] a[href*="page=metrics"]').click();
     await look.says('main', evaluation);
     expect(await look.intrusions()).toEqual([]);
     expect(look.problems).toEqual([]);

@@ -27,6 +27,10 @@ export interface Look {
   intrusions(): Promise<readonly string[]>;
 }
 
+/** Pictures of controls lie in the styles; everything else comes from the server. */
+export const isOwn = (url: string, origin: string): boolean =>
+  url.startsWith(`${origin}/`) || url.startsWith('data:image/');
+
 export async function launch(executablePath: string) {
   const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
   const browser = await puppeteer.launch({ executablePath, args });
@@ -42,7 +46,7 @@ export async function launch(executablePath: string) {
       void dialog.dismiss();
     });
     page.on('request', (request) => {
-      if (!request.url().startsWith(`${origin}/`)) problems.push(request.url());
+      if (!isOwn(request.url(), origin)) problems.push(request.url());
     });
     await page.evaluateOnNewDocument(
       'globalThis.stolen = 0; globalThis.steal = () => { globalThis.stolen++; }',

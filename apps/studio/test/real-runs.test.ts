@@ -64,14 +64,14 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
     return metrics.map(({ name }) => name).filter((name) => helpOf(name).text === '');
   }
 
-  async function visit(look: Look, withAxe: boolean): Promise<void> {
-    const names = await look.page.$$eval('header nav a', (links) =>
+  async function visit(look: Look, run: string, withAxe: boolean): Promise<void> {
+    const names = await look.page.$$eval('nav a', (links) =>
       links.map((link) => new URLSearchParams(link.hash.slice(1)).get('page') ?? ''),
     );
     expect(names.length).toBeGreaterThan(5);
     for (const name of names) {
-      await look.page.$eval(`header nav a[href^="#page=${name}&"]`, (link) => link.click());
-      await look.page.waitForSelector(`header nav a[aria-current][href^="#page=${name}&"]`);
+      await look.page.evaluate(`location.hash = '#page=${name}&run=${run}'`);
+      await look.page.waitForSelector(`nav a[aria-current][href^="#page=${name}"]`);
       await look.page.waitForNetworkIdle({ idleTime: 300, concurrency: 1 });
       expect([name, ...(withAxe ? await look.violations() : [])]).toEqual([name]);
       expect([name, ...look.problems]).toEqual([name]);
@@ -97,6 +97,7 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
     'follows %s to its end, and shows it then',
     { tags: ['slow'] },
     async (example, steps) => {
+      const run = `${example}/runs/Trinity-RFT/${example}/grpo`;
       const ended = once(start(example, steps), 'exit');
       const look = await browser.open(studio.url);
       await look.page.setViewport({ width: 1280, height: 900 });
@@ -106,16 +107,15 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
       await look.says('h2', 'rollout/reward/mean');
       const points = 'Number(document.querySelector("caption ~ tbody td:last-child")?.textContent)';
       await look.page.waitForFunction(`${points} > 1`);
-      await visit(look, false);
+      await visit(look, run, false);
       expect(await ended).toEqual([0, null]);
       await look.page.evaluate(`location.hash = '#page=runs'`);
       await look.says('main', 'finished');
-      const run = `${example}/runs/Trinity-RFT/${example}/grpo`;
-      await look.page.evaluate(`location.hash = '#page=curves&run=${run}'`);
+      await look.page.evaluate(`location.hash = '#page=metrics&run=${run}'`);
       await look.page.waitForFunction(`${points} >= ${steps[1][1]}`);
-      await visit(look, true);
+      await visit(look, run, true);
       expect(await unexplained(run)).toEqual([]);
-      await look.page.evaluate(`location.hash = '#page=processes&run=${run}'`);
+      await look.page.evaluate(`location.hash = '#page=workers&run=${run}'`);
       await look.says('.verdict', `finished: ${steps[1][1]} of ${steps[1][1]} steps`);
 
       await look.page.close();

@@ -21,7 +21,7 @@ import { RunBoxes } from '../parts/run-boxes.js';
 import { tellingOf } from '../parts/telling.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
 import { words } from '../words/compare.js';
-import { words as curvesWords } from '../words/curves.js';
+import { words as curvesWords } from '../words/metrics.js';
 import { words as frame } from '../words/frame.js';
 
 export function Compare({ runs, place }: PageProps) {
@@ -61,7 +61,7 @@ function CurvesOfAll({ lists, ids, place, version }: CurvesOfAllProps) {
     <>
       <div class="controls">
         <AxisChoice page="compare" place={place} />
-        <a href={addressOf('curves', place.runs, place.query)}>{words.allCurves}</a>
+        <a href={addressOf('metrics', place.runs, place.query)}>{words.allCurves}</a>
       </div>
       <div class="charts">
         {shown.map((metric) => (
@@ -90,7 +90,7 @@ function SmallChart({ metric, ids, axis, place, version }: SmallChartProps) {
   return (
     <div>
       <h3>
-        <a href={addressOf('curves', place.runs, { ...place.query, metric: keyOf(metric) })}>
+        <a href={addressOf('metrics', place.runs, { ...place.query, metric: keyOf(metric) })}>
           {name}
         </a>
       </h3>
@@ -190,7 +190,7 @@ function Numbers({ lists, place }: NumbersProps) {
         rows={found.map((metric) => ({
           key: keyOf(metric),
           name: metric.name,
-          href: addressOf('curves', place.runs, { ...place.query, metric: keyOf(metric) }),
+          href: addressOf('metrics', place.runs, { ...place.query, metric: keyOf(metric) }),
           title: helpOf(metric.name).text,
           ...numbersOf(metric, lists),
         }))}

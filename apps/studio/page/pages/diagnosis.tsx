@@ -80,7 +80,7 @@ function Found({ run, finding }: FoundProps) {
             {[metric, ...outOf].map((name, i) => (
               <>
                 {i > 0 && ' / '}
-                <a href={addressOf('curves', [run], { metric: `${role} ${name}` })}>{name}</a>
+                <a href={addressOf('metrics', [run], { metric: `${role} ${name}` })}>{name}</a>
               </>
             ))}{' '}
             {numberText(value)} {words.steps(from, to)}

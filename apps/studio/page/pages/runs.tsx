@@ -1,8 +1,12 @@
 /** All runs. */
 import type { RunNotes, RunSummary } from '@trinity-rft/inspect/studio/interface';
+import { Pencil } from 'lucide';
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { act, actionPath } from '../api.js';
+import { Help } from '../design/help.js';
+import { Icon } from '../design/icon.js';
+import { Empty, Skeleton } from '../design/states.js';
 import { mostRuns } from '../metrics.js';
 import { agoText, durationText, intervalText, numberText } from '../numbers.js';
 import { RunControl } from '../parts/run-control.js';
@@ -18,23 +22,23 @@ export function Runs({ runs, left }: PageProps) {
     setPicked((before) =>
       before.includes(id) ? before.filter((each) => each !== id) : [...before, id],
     );
-  if (runs?.length === 0) return <p>{words.none}</p>;
-  const found = (runs ?? []).filter((run) => isFound(run, search));
+  if (runs === undefined) return <Skeleton lines={6} />;
+  if (runs.length === 0) return <NoRuns />;
+  const found = runs.filter((run) => isFound(run, search));
   return (
     <section aria-label={frame.pages.runs}>
-      <p class="about">{words.about}</p>
-      {left > 0 && <p class="problem">{words.notAll(runs?.length ?? 0, left)}</p>}
+      {left > 0 && <p class="callout">{words.notAll(runs.length, left)}</p>}
       <div class="controls">
-        <label>
-          {words.search}{' '}
-          <input
-            type="search"
-            value={search}
-            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-          />
-        </label>
+        <input
+          type="search"
+          aria-label={words.search}
+          placeholder={words.search}
+          value={search}
+          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+        />
+        <Help of={frame.pages.runs}>{words.about}</Help>
         {picked.length > 1 && picked.length <= mostRuns && (
-          <a class="button" href={addressOf('compare', picked)}>
+          <a class="button primary" href={addressOf('compare', picked)}>
             {words.compare(picked.length)}
           </a>
         )}
@@ -79,6 +83,14 @@ export function Runs({ runs, left }: PageProps) {
     </section>
   );
 }
+
+const NoRuns = () => (
+  <Empty title={words.none} text={words.noneText} command="trinity run FILE.yaml">
+    <a class="button primary" href={addressOf('builder', [])}>
+      {frame.pages.builder}
+    </a>
+  </Empty>
+);
 
 interface Group {
   /** With the slash at its end; empty for the folder that is served. */
@@ -136,7 +148,7 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
         />
       </td>
       <th scope="row" class={folder === '' ? 'name' : 'name inner'}>
-        <a href={addressOf('curves', [id])}>
+        <a href={addressOf('metrics', [id])}>
           {folder !== '' && <span class="hidden">{folder}</span>}
           <Name id={id.slice(folder.length)} />
         </a>
@@ -149,11 +161,8 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
       <td>
         <Left run={run} />
       </td>
-      <td>{numberText(exploreStep)}</td>
-      <td>{numberText(trainStep)}</td>
-      <td>{numberText(version)}</td>
-      <td>{numberText(reward)}</td>
       <td title={evaluation?.metric}>{intervalText(evaluation)}</td>
+      <td>{numberText(reward)}</td>
       <td>
         <Sparkline values={sparkline} />
         {sparkline.length > 1 && (
@@ -162,6 +171,8 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
           </div>
         )}
       </td>
+      <td>{numberText(trainStep ?? exploreStep)}</td>
+      <td>{numberText(version)}</td>
       <td class="recorded">
         {rollouts !== undefined && (
           <a href={addressOf('rollouts', [id])}>
@@ -212,9 +223,14 @@ function Notes({ id, notes }: NotesProps) {
         </span>
       ))}
       <span class="note">{notes.note}</span>{' '}
-      <button type="button" onClick={() => setOpen(true)}>
-        {words.notes.edit}
-        <span class="hidden"> {words.notes.editOf(id)}</span>
+      <button
+        type="button"
+        class="quiet icon-only"
+        aria-label={`${words.notes.edit} ${words.notes.editOf(id)}`}
+        title={words.notes.edit}
+        onClick={() => setOpen(true)}
+      >
+        <Icon of={Pencil} />
       </button>
     </>
   );

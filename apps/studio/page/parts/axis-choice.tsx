@@ -1,7 +1,7 @@
 /** Axis of curves; kept in the address. */
 import { axisOf } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
-import { words as curves } from '../words/curves.js';
+import { words as curves } from '../words/metrics.js';
 import { words as frame } from '../words/frame.js';
 
 interface AxisChoiceProps {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { Range, RunCurve } from '../metrics.js';
-import { words as curves } from '../words/curves.js';
+import { words as curves } from '../words/metrics.js';
 
 export interface ChartMark {
   readonly x: number;
@@ -47,12 +47,11 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
     if (outer) outer.current = plot;
     const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resize.observe(element);
-    // The colours of the page have changed with its scheme.
+    // The colours of the page have changed with its theme.
     const redraw = (): void => plot.redraw(false);
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    scheme.addEventListener('change', redraw);
+    addEventListener('themechange', redraw);
     return () => {
-      scheme.removeEventListener('change', redraw);
+      removeEventListener('themechange', redraw);
       resize.disconnect();
       plot.destroy();
       inner.current = undefined;

@@ -1,7 +1,7 @@
 /** The runs of the page with their colours, each with what takes it away. */
 import { mostRuns } from '../metrics.js';
 import { addressOf, type Place } from '../place.js';
-import { words as curves } from '../words/curves.js';
+import { words as curves } from '../words/metrics.js';
 import { colourOf } from './chart.js';
 
 interface ChosenRunsProps {

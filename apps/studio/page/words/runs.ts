@@ -1,11 +1,13 @@
 /** Words of the list of runs. */
 export const words = {
   about:
-    'All runs of the folder, the one that changed last first. A name opens its curves; tick two to five runs to compare them.',
+    'All runs of the folder, the one that changed last first. Tick two to five of them to compare.',
   notAll: (listed: number, left: number) =>
     `The ${listed} runs that changed last are listed; ${left} older ones are not. Open the studio on a smaller folder to see them.`,
   search: 'Find a run',
-  none: 'No runs here yet. Start one with "trinity run FILE.yaml": it appears by itself.',
+  none: 'No runs here yet',
+  noneText:
+    'Start from a template here, or from a configuration in a terminal. A run appears here by itself.',
   compare: (count: number) => `Compare ${count} runs`,
   tooMany: (most: number) => `At most ${most} runs can be compared.`,
   course: (first: string, last: string) => `${first} to ${last}`,
@@ -33,12 +35,11 @@ export const words = {
     name: 'Run',
     state: 'State',
     left: 'Progress',
-    explore: 'Explore step',
-    train: 'Train step',
-    version: 'Version',
-    reward: 'Reward',
     evaluation: 'Evaluation',
+    reward: 'Reward',
     curve: 'Reward so far',
+    step: 'Step',
+    version: 'Version',
     rollouts: 'Rollouts',
     changed: 'Last change',
     notes: 'Tags and note',

@@ -62,7 +62,7 @@ export function RunControls({ runs }: { readonly runs: readonly RunSummary[] }) 
       <ul class="runs">
         {can.map((run) => (
           <li key={run.id}>
-            <a href={addressOf('processes', [run.id])}>{run.id}</a>{' '}
+            <a href={addressOf('workers', [run.id])}>{run.id}</a>{' '}
             <span class={`state ${run.state}`}>{runsWords.states[run.state]}</span>{' '}
             <RunControl run={run} />
           </li>

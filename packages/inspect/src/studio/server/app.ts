@@ -20,7 +20,7 @@ const parts: readonly AddRoutes[] = [addRuns, addMetrics, addRollouts, addInsigh
  * text as HTML, so that texts of models and tools stay harmless even if the page has a bug.
  */
 const contentPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 const headers = {
   'content-security-policy': contentPolicy,

@@ -24,13 +24,13 @@ import { chartMarks, firstKinds, MarkChoice, MarkTable, type Kind } from '../par
 import { savePng, saveSvg } from '../parts/save-chart.js';
 import { tellingOf } from '../parts/telling.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
-import { words } from '../words/curves.js';
+import { words } from '../words/metrics.js';
 import { words as frame } from '../words/frame.js';
 import { words as runsWords } from '../words/runs.js';
 
 const firstMetric = 'explorer rollout/reward/mean';
 
-export function Curves({ runs, place }: PageProps) {
+export function Metrics({ runs, place }: PageProps) {
   const { ids, version } = shownRuns({ runs, place });
   const { runs: lists, share } = useMetrics(ids, version);
   const metrics = useMemo(() => allMetrics(lists), [lists]);
@@ -67,9 +67,9 @@ function MetricList({ metrics, chosen, place }: MetricListProps) {
   );
   const telling = tellingOf(metrics);
   const address = (metric: MetricInfo): string =>
-    addressOf('curves', place.runs, { ...place.query, metric: keyOf(metric) });
+    addressOf('metrics', place.runs, { ...place.query, metric: keyOf(metric) });
   return (
-    <nav class="metrics" aria-label={frame.pages.curves}>
+    <nav class="metrics" aria-label={frame.pages.metrics}>
       <label>
         {words.search}
         <input
@@ -142,9 +142,9 @@ function MetricView({ metric, ids, place, version }: MetricViewProps) {
   return (
     <section aria-label={name} aria-busy={isOld}>
       <MetricTitle name={name} />
-      <ChosenRuns page="curves" ids={ids} place={place} />
+      <ChosenRuns page="metrics" ids={ids} place={place} />
       <div class="controls">
-        <AxisChoice page="curves" place={place} onChange={() => setRange(undefined)} />
+        <AxisChoice page="metrics" place={place} onChange={() => setRange(undefined)} />
         <label>
           {words.smooth}{' '}
           <input

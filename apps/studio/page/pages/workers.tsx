@@ -5,9 +5,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import type { PageProps } from '../place.js';
 import { words as frame } from '../words/frame.js';
-import { words } from '../words/processes.js';
+import { words } from '../words/workers.js';
 import { words as runsWords } from '../words/runs.js';
-import { pictureOf } from './processes/graph.js';
+import { pictureOf } from './workers/graph.js';
 
 type Member = Status['members'][number];
 type Link = Status['chains'][number][number];
@@ -62,12 +62,12 @@ function Ended({ run }: { readonly run: RunSummary }) {
 
 const isOver = ({ state }: RunSummary): boolean => state !== 'running' && state !== 'unknown';
 
-export function Processes({ place, run }: PageProps) {
+export function Workers({ place, run }: PageProps) {
   const [id] = place.runs;
   const status = useProcesses(id);
   if (id === undefined) return <p>{words.choose}</p>;
   return (
-    <section aria-label={frame.pages.processes}>
+    <section aria-label={frame.pages.workers}>
       <p class="about">{words.about}</p>
       {status?.problem !== undefined &&
         (run && isOver(run) ? <Ended run={run} /> : <p class="problem">{status.problem}</p>)}

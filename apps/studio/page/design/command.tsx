@@ -1,0 +1,28 @@
+/** A command for the terminal, with a button that copies it. */
+import { Copy } from 'lucide';
+import { words } from '../words/frame.js';
+import { Icon } from './icon.js';
+import { toast } from './toast.js';
+
+export const Command = ({ text }: { readonly text: string }) => (
+  <div class="command">
+    <code>{text}</code>
+    <button
+      type="button"
+      class="quiet icon-only"
+      aria-label={words.copy(text)}
+      title={words.copyShort}
+      onClick={() => void copy(text)}
+    >
+      <Icon of={Copy} />
+    </button>
+  </div>
+);
+
+/** Where the browser refuses its clipboard, the command can still be selected. */
+async function copy(text: string): Promise<void> {
+  await navigator.clipboard.writeText(text).then(
+    () => toast(words.copied),
+    () => toast(words.notCopied),
+  );
+}

@@ -1,0 +1,48 @@
+/** A dialog of the browser: it keeps the focus inside, closes with Escape, and gives the focus back. */
+import { X } from 'lucide';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { words } from '../words/frame.js';
+import { Icon } from './icon.js';
+
+interface DialogProps {
+  readonly title: string;
+  /** Called however it closes: Escape, the button, or a click beside it. */
+  readonly onClose: () => void;
+  /** `palette`: no visible title. `side`: at the right edge, as high as the window. */
+  readonly kind?: 'plain' | 'palette' | 'side';
+  readonly children: ComponentChildren;
+}
+
+export function Dialog({ title, onClose, kind = 'plain', children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog
+      ref={dialog}
+      class={`dialog ${kind}`}
+      aria-label={title}
+      onClose={onClose}
+      onClick={({ target, currentTarget }) => {
+        if (target === currentTarget) currentTarget.close();
+      }}
+    >
+      <div class="dialog-body">
+        {kind !== 'palette' && (
+          <header class="dialog-head">
+            <h2>{title}</h2>
+            <button
+              type="button"
+              class="quiet icon-only"
+              aria-label={words.close}
+              onClick={() => dialog.current?.close()}
+            >
+              <Icon of={X} />
+            </button>
+          </header>
+        )}
+        {children}
+      </div>
+    </dialog>
+  );
+}

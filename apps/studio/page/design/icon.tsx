@@ -1,0 +1,21 @@
+/** Icons, drawn with the colour of the text beside them. */
+import type { IconNode } from 'lucide';
+import { h } from 'preact';
+
+interface IconProps {
+  readonly of: IconNode;
+  /** For an icon that stands without a text; otherwise it is hidden from screen readers. */
+  readonly label?: string;
+}
+
+export const Icon = ({ of: node, label }: IconProps) => (
+  <svg
+    class="icon"
+    viewBox="0 0 24 24"
+    role={label === undefined ? undefined : 'img'}
+    aria-hidden={label === undefined}
+    aria-label={label}
+  >
+    {node.map(([tag, attributes], i) => h(tag, { ...attributes, key: i }))}
+  </svg>
+);

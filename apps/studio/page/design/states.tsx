@@ -1,0 +1,52 @@
+/** Shown in place of a page's content: nothing there yet, still loading, failed. */
+import { Inbox, TriangleAlert, type IconNode } from 'lucide';
+import type { ComponentChildren } from 'preact';
+import { words } from '../words/frame.js';
+import { Command } from './command.js';
+import { Icon } from './icon.js';
+
+interface EmptyProps {
+  readonly icon?: IconNode;
+  readonly title: string;
+  /** Next step for the user. */
+  readonly text?: string;
+  /** Command that does it. */
+  readonly command?: string;
+  readonly children?: ComponentChildren;
+}
+
+export const Empty = ({ icon = Inbox, title, text, command, children }: EmptyProps) => (
+  <div class="empty">
+    <Icon of={icon} />
+    <h2>{title}</h2>
+    {text !== undefined && <p>{text}</p>}
+    {command !== undefined && <Command text={command} />}
+    {children}
+  </div>
+);
+
+/** Grey bars of about the size of what is to come. */
+export const Skeleton = ({ lines = 4 }: { readonly lines?: number }) => (
+  <div class="skeleton" role="status">
+    <span class="hidden">{words.loading}</span>
+    {Array.from({ length: lines }, (_, i) => (
+      <div key={i} />
+    ))}
+  </div>
+);
+
+interface ProblemProps {
+  readonly text: string;
+  /** Change that removes the cause. */
+  readonly fix?: string;
+}
+
+export const Problem = ({ text, fix }: ProblemProps) => (
+  <div class="callout danger" role="alert">
+    <Icon of={TriangleAlert} />
+    <div>
+      <p>{text}</p>
+      {fix !== undefined && <p>{fix}</p>}
+    </div>
+  </div>
+);

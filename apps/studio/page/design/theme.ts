@@ -1,0 +1,34 @@
+/** Light or dark: as the system has it, until the user chooses one. */
+import { useState } from 'preact/hooks';
+
+const themes = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
+
+const storageName = 'trinity-studio-theme';
+const system = matchMedia('(prefers-color-scheme: dark)');
+
+const stored = (): Theme =>
+  themes.find((theme) => theme === localStorage.getItem(storageName)) ?? 'system';
+
+/** Says `themechange` to what draws with the colours of the page. */
+function apply(): void {
+  const theme = stored();
+  const isDark = theme === 'dark' || (theme === 'system' && system.matches);
+  document.documentElement.classList.toggle('wa-dark', isDark);
+  dispatchEvent(new Event('themechange'));
+}
+
+system.addEventListener('change', apply);
+apply();
+
+/** @returns the theme, and what changes to the next */
+export function useTheme(): [Theme, () => void] {
+  const [theme, setTheme] = useState(stored);
+  const next = (): void => {
+    const chosen = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system';
+    localStorage.setItem(storageName, chosen);
+    setTheme(chosen);
+    apply();
+  };
+  return [theme, next];
+}

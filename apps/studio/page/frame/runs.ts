@@ -1,0 +1,57 @@
+/** All runs as they change, and which one is shown. */
+import type { RunEvent, RunSummary } from '@trinity-rft/inspect/studio/interface';
+import { useEffect, useState } from 'preact/hooks';
+import { followRuns, key } from '../api.js';
+import type { Place } from '../place.js';
+import { words } from '../words/frame.js';
+
+export interface Live {
+  readonly runs: readonly RunSummary[] | undefined;
+  readonly left: number;
+  readonly status: string;
+}
+
+export function useRuns(): Live {
+  const [runs, setRuns] = useState<Live['runs']>();
+  const [left, setLeft] = useState(0);
+  const [status, setStatus] = useState<string>(words.connecting);
+  useEffect(() => {
+    if (key === '') return setStatus(words.noKey);
+    let all: Live['runs'];
+    // A hidden page takes nothing from the training.
+    const show = (): void => {
+      if (!document.hidden) setRuns(all);
+    };
+    document.addEventListener('visibilitychange', show);
+    void followRuns(
+      (event) => {
+        all = merged(all, event);
+        setLeft(event.left);
+        show();
+      },
+      (isConnected, problem) =>
+        setStatus(isConnected ? words.live : `${words.reconnecting} ${problem ?? ''}`),
+    );
+    return undefined;
+  }, []);
+  return { runs, left, status };
+}
+
+/** The one that changed last first. */
+function merged(
+  before: readonly RunSummary[] = [],
+  { runs: changed, gone }: RunEvent,
+): readonly RunSummary[] {
+  const away = new Set([...gone, ...changed.map(({ id }) => id)]);
+  return [...changed, ...before.filter(({ id }) => !away.has(id))].toSorted(
+    (a, b) => b.changedAt - a.changedAt,
+  );
+}
+
+/** Until one is chosen, pages show the run that changed last when the page was opened. */
+export function useChosen(place: Place, runs: Live['runs']): Place {
+  const [first, setFirst] = useState<string>();
+  const [latest] = runs ?? [];
+  useEffect(() => setFirst((before) => before ?? latest?.id), [latest?.id]);
+  return place.runs.length > 0 || first === undefined ? place : { ...place, runs: [first] };
+}

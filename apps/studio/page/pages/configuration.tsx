@@ -1,0 +1,63 @@
+/** The settings of a run, as they were when it began. */
+import type { RunSettings } from '@trinity-rft/inspect/studio/interface';
+import { Settings2 } from 'lucide';
+import { useEffect, useState } from 'preact/hooks';
+import { ask, runPath } from '../api.js';
+import { Empty, Problem, Skeleton } from '../design/states.js';
+import type { PageProps } from '../place.js';
+import { words } from '../words/configuration.js';
+import { words as frame } from '../words/frame.js';
+
+export function Configuration({ place }: PageProps) {
+  const [id] = place.runs;
+  const [settings, setSettings] = useState<RunSettings>();
+  const [problem, setProblem] = useState<string>();
+  const [search, setSearch] = useState('');
+  useEffect(() => {
+    if (id === undefined) return undefined;
+    const gone = new AbortController();
+    ask<RunSettings>(runPath(id, 'settings'), gone.signal).then(
+      setSettings,
+      (error: unknown) => gone.signal.aborted || setProblem(String(error)),
+    );
+    return () => gone.abort();
+  }, [id]);
+  if (problem !== undefined) return <Problem text={problem} />;
+  if (!settings) return <Skeleton lines={8} />;
+  const all = Object.entries(settings);
+  if (all.length === 0) return <Empty icon={Settings2} title={words.none} text={words.noneText} />;
+  const found = all.filter(([key, value]) =>
+    `${key} ${textOf(value)}`.toLowerCase().includes(search.toLowerCase()),
+  );
+  return (
+    <section aria-label={frame.pages.configuration}>
+      <div class="controls">
+        <input
+          type="search"
+          aria-label={words.search}
+          placeholder={words.search}
+          value={search}
+          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+        />
+      </div>
+      <div class="cards">
+        {[...Map.groupBy(found, ([key]) => key.split('.', 1)[0] ?? '')].map(([group, rows]) => (
+          <section key={group} class="card">
+            <h2>{group}</h2>
+            <dl class="facts">
+              {rows.map(([key, value]) => (
+                <div key={key}>
+                  <dt>{key.slice(group.length + 1) || key}</dt>
+                  <dd>{textOf(value)}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value);
