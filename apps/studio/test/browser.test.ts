@@ -99,8 +99,13 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       await says(page, 'tbody th', name);
       expect(await seriousViolations(page)).toEqual([]);
       await page.locator('tbody th a').click();
-      await page.waitForSelector('.chart canvas');
-      await says(page, '.metrics', attack);
+      await page.waitForSelector('.metric-card canvas');
+      await page.locator('main input[type=search]').fill('steal');
+      await says(page, '.metric-card', attack);
+      expect(await seriousViolations(page)).toEqual([]);
+      await page.locator('main input[type=search]').fill('rollout/reward/mean');
+      await page.locator('.metric-card h3 a').click();
+      await page.waitForSelector('.u-legend');
       expect(await text(page, 'h2')).toBe('rollout/reward/mean');
       expect(await text(page, 'h2 + p')).toContain('mean over the runs of a task');
       expect(await seriousViolations(page)).toEqual([]);

@@ -83,6 +83,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     await look.page.setViewport({ width: 1280, height: 1000 });
     return look;
   };
+  const mean = `&metric=${encodeURIComponent('explorer rollout/reward/mean')}`;
   const both = `&run=${encodeURIComponent(one)}&run=${encodeURIComponent(two)}`;
 
   it(
@@ -158,7 +159,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
   });
 
   it('zooms, smooths, and draws over tokens, with what happened marked', { timeout }, async () => {
-    const look = await open(`&page=metrics${both}`);
+    const look = await open(`&page=metrics${both}${mean}`);
     const { page } = look;
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
@@ -191,6 +192,56 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     await page.close();
   });
 
+  it(
+    'shows all metrics in groups, found by their names, pinned to the top',
+    { timeout },
+    async () => {
+      const look = await open(`&page=metrics&run=${one}`);
+      const { page } = look;
+      await page.waitForSelector('.metric-card canvas');
+      await page.locator('.metric-card [aria-label="Pin rollout/reward/mean"]').click();
+      await look.says('details.group', 'Pinned');
+      await page.reload();
+      await look.says('details.group', 'Pinned');
+      await page.locator('.chart.small .u-over').hover();
+      await page.waitForFunction(
+        `[...document.querySelectorAll('.chart.small')].some(({ dataset }) => dataset.readout)`,
+      );
+      await look.type('main input[type=search]', 'reward/mean');
+      await page.waitForFunction(
+        `[...document.querySelectorAll('.metric-card h3')].every((each) => each.textContent.includes('reward/mean'))`,
+      );
+      expect(await look.violations()).toEqual([]);
+      await page.locator('.metric-card h3 a').click();
+      await look.says('h2', 'reward/mean');
+      expect(await look.intrusions()).toEqual([]);
+      expect(look.problems).toEqual([]);
+      await page.close();
+    },
+  );
+
+  it('finds pages, runs and metrics by the keyboard', { timeout }, async () => {
+    const look = await open(`&page=metrics&run=${one}`);
+    const { page } = look;
+    await page.waitForSelector('.metric-card');
+    await page.keyboard.down('Control');
+    await page.keyboard.press('k');
+    await page.keyboard.up('Control');
+    await look.type('dialog input', 'rollout mean metric');
+    await look.says('dialog [aria-selected=true]', 'rollout/reward/mean');
+    expect(await look.violations()).toEqual([]);
+    await page.keyboard.press('Enter');
+    await look.says('h2', 'rollout/reward/mean');
+    await page.keyboard.press('2');
+    await page.waitForFunction(`location.hash.includes('page=rollouts')`);
+    await page.keyboard.press('?');
+    await look.says('dialog', 'Page of the run');
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(`document.querySelector('dialog') === null`);
+    expect(look.problems).toEqual([]);
+    await page.close();
+  });
+
   it('shows an evaluation with its meaning and its intervals', { timeout }, async () => {
     const look = await open(
       `&page=metrics&run=${one}&metric=${encodeURIComponent(`explorer ${metric}`)}`,
@@ -203,7 +254,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
   });
 
   it('writes the numbers of the axes in the colour of the text', { timeout }, async () => {
-    const look = await open(`&page=metrics&run=${one}`);
+    const look = await open(`&page=metrics&run=${one}${mean}`);
     const { page } = look;
     await page.waitForSelector('.chart canvas');
     for (const [scheme, extreme] of [
@@ -215,10 +266,10 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
       // The strip of the numbers on the left: only text is opaque there.
       await page.waitForFunction(`(() => {
         const canvas = document.querySelector('.chart canvas');
-        const { data } = canvas.getContext('2d').getImageData(0, 0, 40, canvas.height - 40);
+        const { data } = canvas.getContext('2d').getImageData(0, 0, 60, canvas.height - 40);
         const opaque = [...data.keys()].filter((i) => i % 4 === 3 && data[i] === 255);
         const value = ${extreme}(...opaque.map((i) => data[i - 1]));
-        return opaque.length > 0 && ${scheme === 'dark' ? 'value > 200' : 'value < 50'};
+        return opaque.length > 0 && ${scheme === 'dark' ? 'value > 120' : 'value < 120'};
       })()`);
     }
     expect(look.problems).toEqual([]);
@@ -254,7 +305,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
   });
 
   it('goes on with a curve while its run does', { timeout }, async () => {
-    const look = await open(`&page=metrics&run=${one}`);
+    const look = await open(`&page=metrics&run=${one}${mean}`);
     await look.says('caption ~ tbody', '200');
     appendFileSync(bench.metricsFile, explorer(201, 0.125));
     await look.says('caption ~ tbody', '0.125');
@@ -265,7 +316,9 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
 });
 
 async function drag(page: PatientPage): Promise<void> {
-  const box = await (await page.$('.u-over'))?.boundingBox();
+  const over = await page.$('.u-over');
+  await over?.scrollIntoView();
+  const box = await over?.boundingBox();
   if (!box) throw new Error('There is no chart.');
   const y = box.y + box.height / 2;
   await page.mouse.move(box.x + box.width * 0.25, y);

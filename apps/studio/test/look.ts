@@ -27,6 +27,9 @@ export interface Look {
   intrusions(): Promise<readonly string[]>;
 }
 
+/** A colour on its way to another has a contrast of its own. */
+const still = { name: 'prefers-reduced-motion', value: 'reduce' };
+
 /** Pictures of controls lie in the styles; everything else comes from the server. */
 export const isOwn = (url: string, origin: string): boolean =>
   url.startsWith(`${origin}/`) || url.startsWith('data:image/');
@@ -85,7 +88,7 @@ function lookAt(page: Page, problems: readonly string[]): Look {
       const found: string[] = [];
       await page.evaluate(axe.source);
       for (const value of ['light', 'dark']) {
-        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
+        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }, still]);
         found.push(...(await serious(page)));
       }
       return found;

@@ -104,6 +104,8 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
       const stage = `tbody th a[href*="${example}"][href*="grpo"]`;
       await look.page.waitForSelector(stage);
       await look.page.locator(stage).click();
+      await look.says('.metric-card', 'rollout/reward/mean');
+      await look.page.locator('.metric-card h3 a').click();
       await look.says('h2', 'rollout/reward/mean');
       const points = 'Number(document.querySelector("caption ~ tbody td:last-child")?.textContent)';
       await look.page.waitForFunction(`${points} > 1`);
@@ -111,7 +113,9 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
       expect(await ended).toEqual([0, null]);
       await look.page.evaluate(`location.hash = '#page=runs'`);
       await look.says('main', 'finished');
-      await look.page.evaluate(`location.hash = '#page=metrics&run=${run}'`);
+      await look.page.evaluate(
+        `location.hash = '#page=metrics&run=${run}&metric=explorer+rollout/reward/mean'`,
+      );
       await look.page.waitForFunction(`${points} >= ${steps[1][1]}`);
       await visit(look, run, true);
       expect(await unexplained(run)).toEqual([]);

@@ -34,7 +34,7 @@ export const Header = ({ shown, place, status, onSearch, onKeyboard }: HeaderPro
         </a>
       ))}
     </nav>
-    <button type="button" class="open-palette" aria-label={words.palette.open} onClick={onSearch}>
+    <button type="button" class="open-palette" onClick={onSearch}>
       <Icon of={Search} />
       <span>{words.palette.open}</span>
       <kbd>Ctrl K</kbd>

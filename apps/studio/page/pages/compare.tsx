@@ -3,20 +3,11 @@ import type { MetricInfo, RunSettings } from '@trinity-rft/inspect/studio/interf
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { helpOf } from '../metric-help.js';
-import {
-  allMetrics,
-  axisOf,
-  keyOf,
-  shownRuns,
-  useCurves,
-  useMetrics,
-  type Axis,
-  type RunMetrics,
-} from '../metrics.js';
+import { allMetrics, axisOf, keyOf, shownRuns, useMetrics, type RunMetrics } from '../metrics.js';
 import { intervalText, type Interval } from '../numbers.js';
 import { AxisChoice } from '../parts/axis-choice.js';
-import { Chart } from '../parts/chart.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
+import { MetricCard } from '../parts/metric-card.js';
 import { RunBoxes } from '../parts/run-boxes.js';
 import { tellingOf } from '../parts/telling.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
@@ -65,7 +56,7 @@ function CurvesOfAll({ lists, ids, place, version }: CurvesOfAllProps) {
       </div>
       <div class="charts">
         {shown.map((metric) => (
-          <SmallChart
+          <MetricCard
             key={keyOf(metric)}
             metric={metric}
             ids={ids}
@@ -76,31 +67,6 @@ function CurvesOfAll({ lists, ids, place, version }: CurvesOfAllProps) {
         ))}
       </div>
     </>
-  );
-}
-
-interface SmallChartProps extends Omit<CurvesOfAllProps, 'lists'> {
-  readonly metric: MetricInfo;
-  readonly axis: Axis;
-}
-
-function SmallChart({ metric, ids, axis, place, version }: SmallChartProps) {
-  const { role, name } = metric;
-  const curves = useCurves(ids, { role, name, axis, points: 400 }, version);
-  return (
-    <div>
-      <h3>
-        <a href={addressOf('metrics', place.runs, { ...place.query, metric: keyOf(metric) })}>
-          {name}
-        </a>
-      </h3>
-      <Chart
-        curves={curves}
-        height={180}
-        xLabel={frame.axes[axis]}
-        label={curvesWords.chart(name, ids.join(', '))}
-      />
-    </div>
   );
 }
 

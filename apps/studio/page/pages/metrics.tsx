@@ -1,150 +1,63 @@
-/** Metrics over steps, time or tokens. */
+/** All metrics of the chosen runs as small charts in groups, or one of them at full width. */
 import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
-import { useMemo, useRef, useState } from 'preact/hooks';
-import type uPlot from 'uplot';
-import { fileName, runPath, save } from '../api.js';
+import { ChartLine } from 'lucide';
+import { useMemo, useState } from 'preact/hooks';
+import { Help } from '../design/help.js';
+import { Empty, Skeleton } from '../design/states.js';
 import { useKept } from '../kept.js';
-import { groupOf, groupRank, helpOf } from '../metric-help.js';
-import {
-  allMetrics,
-  axisOf,
-  keyOf,
-  shownRuns,
-  useCurves,
-  useMarks,
-  useMetrics,
-  type Range,
-  type RunCurve,
-} from '../metrics.js';
-import { intervalText, numberText } from '../numbers.js';
+import { groupOf, groupRank } from '../metric-help.js';
+import { allMetrics, axisOf, keyOf, shownRuns, useMetrics } from '../metrics.js';
 import { AxisChoice } from '../parts/axis-choice.js';
-import { Chart } from '../parts/chart.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
-import { chartMarks, firstKinds, MarkChoice, MarkTable, type Kind } from '../parts/marks.js';
-import { savePng, saveSvg } from '../parts/save-chart.js';
+import { MetricCard } from '../parts/metric-card.js';
+import { usePinned } from '../parts/pinned.js';
 import { tellingOf } from '../parts/telling.js';
-import { addressOf, type PageProps, type Place } from '../place.js';
-import { words } from '../words/metrics.js';
+import type { PageProps } from '../place.js';
 import { words as frame } from '../words/frame.js';
-import { words as runsWords } from '../words/runs.js';
-
-const firstMetric = 'explorer rollout/reward/mean';
+import { words } from '../words/metrics.js';
+import { MetricView } from './metrics/view.js';
 
 export function Metrics({ runs, place }: PageProps) {
   const { ids, version } = shownRuns({ runs, place });
   const { runs: lists, share } = useMetrics(ids, version);
   const metrics = useMemo(() => allMetrics(lists), [lists]);
-  const wanted = place.query['metric'] ?? firstMetric;
-  const metric = metrics.find((each) => keyOf(each) === wanted) ?? metrics[0];
-  const list = useMemo(
-    () => metric && <MetricList metrics={metrics} chosen={metric} place={place} />,
-    [metrics, metric, place],
-  );
-  if (ids.length === 0) return <p>{words.choose}</p>;
-  if (!metric) return <p>{words.none}</p>;
-  return (
-    <div class="columns">
-      <div>
-        {share < 1 && <p role="status">{words.reading(share)}</p>}
-        {list}
-      </div>
-      <MetricView metric={metric} ids={ids} place={place} version={version} />
-    </div>
-  );
-}
-
-interface MetricListProps {
-  readonly metrics: readonly MetricInfo[];
-  readonly chosen: MetricInfo;
-  readonly place: Place;
-}
-
-function MetricList({ metrics, chosen, place }: MetricListProps) {
   const [search, setSearch] = useState('');
-  const found = metrics.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
-  const groups = [...Map.groupBy(found, ({ name }) => groupOf(name))].toSorted(
-    ([a], [b]) => groupRank(a) - groupRank(b),
+  const [smooth, setSmooth] = useKept('grid smooth', 0);
+  const [isLog, setLog] = useKept('grid log', false);
+  const { pinned, pin } = usePinned();
+  const wanted = place.query['metric'];
+  const metric = metrics.find((each) => keyOf(each) === wanted);
+  if (ids.length === 0) return <Empty icon={ChartLine} title={words.choose} />;
+  if (lists.length === 0) return <Skeleton lines={8} />;
+  if (metrics.length === 0) return <Empty icon={ChartLine} title={words.none} />;
+  if (metric) return <MetricView metric={metric} ids={ids} place={place} version={version} />;
+  const card = (each: MetricInfo) => (
+    <MetricCard
+      key={keyOf(each)}
+      metric={each}
+      ids={ids}
+      place={place}
+      version={version}
+      axis={axisOf(place.query['axis'])}
+      smooth={smooth}
+      isLog={isLog}
+      isPinned={pinned.includes(keyOf(each))}
+      onPin={pin}
+    />
   );
-  const telling = tellingOf(metrics);
-  const address = (metric: MetricInfo): string =>
-    addressOf('metrics', place.runs, { ...place.query, metric: keyOf(metric) });
+  const found = metrics.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
   return (
-    <nav class="metrics" aria-label={frame.pages.metrics}>
-      <label>
-        {words.search}
+    <section aria-label={frame.pages.metrics}>
+      {wanted !== undefined && <p class="callout">{words.unknown(wanted)}</p>}
+      <div class="controls">
         <input
           type="search"
+          aria-label={words.search}
+          placeholder={words.search}
           value={search}
           onInput={({ currentTarget }) => setSearch(currentTarget.value)}
         />
-      </label>
-      {search === '' && telling.length > 0 && (
-        <>
-          <p>{words.telling}</p>
-          <Links list={telling} chosen={chosen} address={address} />
-        </>
-      )}
-      {groups.map(([group, list]) => (
-        <details
-          key={group}
-          open={search !== '' || (list.includes(chosen) && !telling.includes(chosen))}
-        >
-          <summary>
-            {group} ({list.length})
-          </summary>
-          <Links list={list} chosen={chosen} address={address} />
-        </details>
-      ))}
-    </nav>
-  );
-}
-
-interface LinksProps {
-  readonly list: readonly MetricInfo[];
-  readonly chosen: MetricInfo;
-  readonly address: (metric: MetricInfo) => string;
-}
-
-const Links = ({ list, chosen, address }: LinksProps) => (
-  <ul>
-    {list.map((metric) => (
-      <li key={keyOf(metric)}>
-        <a href={address(metric)} aria-current={metric === chosen ? 'true' : undefined}>
-          {metric.name}
-        </a>{' '}
-        <small>{numberText(metric.last)}</small>
-      </li>
-    ))}
-  </ul>
-);
-
-interface MetricViewProps {
-  readonly metric: MetricInfo;
-  readonly ids: readonly string[];
-  readonly place: Place;
-  readonly version: string;
-}
-
-function MetricView({ metric, ids, place, version }: MetricViewProps) {
-  const { role, name } = metric;
-  const [smooth, setSmooth] = useState(0);
-  const [isLog, setLog] = useState(false);
-  const [range, setRange] = useState<Range>();
-  const [kinds, setKinds] = useKept<readonly Kind[]>('marks', firstKinds);
-  const plot = useRef<uPlot | undefined>(undefined);
-  const axis = axisOf(place.query['axis']);
-  const curves = useCurves(ids, { role, name, axis, range, smooth }, version);
-  const marks = useMarks(ids, role, axis, version);
-  const drawn = useMemo(() => chartMarks(marks, kinds), [marks, kinds]);
-  // Until those of another metric have come, the ones before stay.
-  const isOld = curves.some(({ curve }) => curve.name !== name || curve.role !== role);
-  const hasPoints = curves.some(({ curve }) => curve.points > 0);
-  return (
-    <section aria-label={name} aria-busy={isOld}>
-      <MetricTitle name={name} />
-      <ChosenRuns page="metrics" ids={ids} place={place} />
-      <div class="controls">
-        <AxisChoice page="metrics" place={place} onChange={() => setRange(undefined)} />
+        <AxisChoice page="metrics" place={place} />
         <label>
           {words.smooth}{' '}
           <input
@@ -164,126 +77,45 @@ function MetricView({ metric, ids, place, version }: MetricViewProps) {
           />{' '}
           {words.log}
         </label>
-        <button type="button" disabled={!range} onClick={() => setRange(undefined)}>
-          {words.all}
-        </button>
-        <SaveButtons metric={metric} ids={ids} plot={plot} />
+        <Help of={frame.pages.metrics}>{words.aboutGrid}</Help>
+        {share < 1 && <span role="status">{words.reading(share)}</span>}
       </div>
-      <MarkChoice marks={marks} chosen={kinds} onChange={setKinds} />
-      {!hasPoints && range === undefined && curves.length > 0 && <p>{words.noAxis[axis]}</p>}
-      <Chart
-        curves={curves}
-        marks={drawn}
-        isLog={isLog}
-        xLabel={frame.axes[axis]}
-        label={words.chart(name, ids.join(', '))}
-        onZoom={setRange}
-        plot={plot}
-      />
-      <p class="about">{words.about}</p>
-      <CurveTable curves={curves} />
-      <MarkTable marks={marks} chosen={kinds} axis={frame.axes[axis]} />
+      <ChosenRuns page="metrics" ids={ids} place={place} />
+      {groupsOf(found, pinned, search).map(({ name, list, isOpen }) => (
+        <details key={`${name} ${search !== ''}`} class="group" open={isOpen}>
+          <summary>
+            {name} <small>{list.length}</small>
+          </summary>
+          <div class="charts">{list.map(card)}</div>
+        </details>
+      ))}
+      {found.length === 0 && <Empty title={words.notFound(search)} />}
     </section>
   );
 }
 
-/** Its name, what it means, and in which unit. */
-function MetricTitle({ name }: { readonly name: string }) {
-  const { text, unit } = helpOf(name);
-  return (
-    <>
-      <h2>{name}</h2>
-      <p>
-        {text || words.unexplained} {unit !== '' && <em>({unit})</em>}
-      </p>
-    </>
-  );
+interface Group {
+  readonly name: string;
+  readonly list: readonly MetricInfo[];
+  readonly isOpen: boolean;
 }
 
-interface SaveProps {
-  readonly metric: MetricInfo;
-  readonly ids: readonly string[];
-  readonly plot: { readonly current: uPlot | undefined };
-}
-
-function SaveButtons({ metric: { role, name }, ids, plot }: SaveProps) {
-  const file = fileName(ids.join('-'), name);
-  const withPlot = (act: (plot: uPlot) => unknown) => () => {
-    if (plot.current) void act(plot.current);
-  };
-  return (
-    <>
-      <button type="button" onClick={withPlot((drawn) => savePng(drawn, name, file))}>
-        {words.save('PNG')}
-      </button>
-      <button type="button" onClick={withPlot((drawn) => saveSvg(drawn, name, file))}>
-        {words.save('SVG')}
-      </button>
-      {ids.map((run) => (
-        <button
-          key={run}
-          type="button"
-          onClick={() =>
-            void save(runPath(run, 'curve.csv', { role, name }), `${fileName(run, name)}.csv`)
-          }
-        >
-          {words.save('CSV')}
-          {ids.length > 1 && `: ${run}`}
-        </button>
-      ))}
-    </>
-  );
-}
-
-/** Table of the chart, for screen readers. */
-function CurveTable({ curves }: { readonly curves: readonly RunCurve[] }) {
-  const rows = useMemo(() => curves.map(summaryRow), [curves]);
-  const head = [
-    runsWords.columns.name,
-    words.first,
-    words.last,
-    words.least,
-    words.most,
-    words.points,
+/** Pinned and key metrics first, which are open; by meaning then. */
+function groupsOf(
+  metrics: readonly MetricInfo[],
+  pinned: readonly string[],
+  search: string,
+): readonly Group[] {
+  const first: readonly Group[] = [
+    {
+      name: words.pinned,
+      list: metrics.filter((each) => pinned.includes(keyOf(each))),
+      isOpen: true,
+    },
+    { name: words.telling, list: tellingOf(metrics), isOpen: true },
   ];
-  return (
-    <table>
-      <caption>{words.table}</caption>
-      <thead>
-        <tr>
-          {head.map((label) => (
-            <th key={label} scope="col">
-              {label}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ run, cells }) => (
-          <tr key={run}>
-            <th scope="row">{run}</th>
-            {cells.map((cell, i) => (
-              <td key={i}>{cell}</td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function summaryRow({ run, curve }: RunCurve) {
-  const values = curve.values.filter((value) => value !== null);
-  const least = values.reduce((a, b) => Math.min(a, b), Infinity);
-  const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
-  const last = {
-    mean: values.at(-1) ?? null,
-    low: curve.low?.at(-1) ?? null,
-    high: curve.high?.at(-1) ?? null,
-  };
-  const ends =
-    values.length === 0
-      ? []
-      : [numberText(values.at(0)), intervalText(last), numberText(least), numberText(most)];
-  return { run, cells: [...ends, String(curve.points)] };
+  const rest = [...Map.groupBy(metrics, ({ name }) => groupOf(name))]
+    .toSorted(([a], [b]) => groupRank(a) - groupRank(b))
+    .map(([name, list]): Group => ({ name, list, isOpen: search !== '' }));
+  return [...(search === '' ? first : []), ...rest].filter(({ list }) => list.length > 0);
 }

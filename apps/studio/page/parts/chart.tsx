@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { Range, RunCurve } from '../metrics.js';
+import { mostRuns, type Range, type RunCurve } from '../metrics.js';
+import { numberText } from '../numbers.js';
 import { words as curves } from '../words/metrics.js';
 
 export interface ChartMark {
@@ -26,8 +27,15 @@ export interface ChartProps {
   readonly plot?: { current: uPlot | undefined };
 }
 
-const colours = ['#2a78d6', '#c4511f', '#2e8540', '#8a4fbf', '#a86a00'] as const;
-export const colourOf = (run: number): string => colours[run % colours.length] ?? colours[0];
+/** Name of the colour of a run, a property of the design. */
+const colourName = (run: number): string => `--curve-${(run % mostRuns) + 1}`;
+export const colourOf = (run: number): string => `var(${colourName(run)})`;
+
+/** Reads the colour when it is drawn, so that it follows the theme. @param alpha two hexadecimal digits */
+const inkOf =
+  (element: HTMLElement, run: number, alpha = '') =>
+  (): string =>
+    getComputedStyle(element).getPropertyValue(colourName(run)).trim() + alpha;
 
 export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }: ChartProps) {
   const { height = 360, xLabel, onZoom, plot: outer } = rest;
@@ -40,7 +48,7 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
   const parts = JSON.stringify([runs, isLog, height, xLabel]);
   useEffect(() => {
     const element = place.current;
-    if (!element) return undefined;
+    if (!element || curves.length === 0) return undefined;
     const options = optionsOf({ curves, isLog, xLabel, onZoom }, element, height, shownMarks);
     const plot = new uPlot(options, data, element);
     inner.current = plot;
@@ -61,7 +69,7 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
     shownMarks.current = marks;
     inner.current?.setData(data);
   }, [data, marks]);
-  return <div ref={place} class="chart" role="img" aria-label={label} />;
+  return <div ref={place} class={onZoom ? 'chart' : 'chart small'} role="img" aria-label={label} />;
 }
 
 const noMarks: readonly ChartMark[] = [];
@@ -91,22 +99,22 @@ function dataOf(curves: readonly RunCurve[], isLog: boolean): uPlot.AlignedData 
   return tables.length === 0 ? [[]] : uPlot.join(tables);
 }
 
-function seriesOf(curves: readonly RunCurve[]): uPlot.Series[] {
+function seriesOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Series[] {
   return curves.flatMap(({ run, curve }, i) =>
     Object.keys(linesOf(curve)).map((name): uPlot.Series => {
-      const [stroke, width] = name === '' ? [colourOf(i), 2] : [`${colourOf(i)}55`, 1];
+      const [stroke, width] = name === '' ? [inkOf(element, i), 2] : [inkOf(element, i, '55'), 1];
       return { label: `${run}${name}`, stroke, width, spanGaps: true };
     }),
   );
 }
 
 /** Areas between the ends of the intervals, which are beside each other. */
-function bandsOf(curves: readonly RunCurve[]): uPlot.Band[] {
+function bandsOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Band[] {
   let end = 0;
   return curves.flatMap(({ curve }, i): uPlot.Band[] => {
     end += Object.keys(linesOf(curve)).length;
     const isBand = curve.low !== undefined && curve.high !== undefined;
-    return isBand ? [{ series: [end, end - 1], fill: `${colourOf(i)}22` }] : [];
+    return isBand ? [{ series: [end, end - 1], fill: inkOf(element, i, '22') }] : [];
   });
 }
 
@@ -116,18 +124,27 @@ function optionsOf(
   height: number,
   marks: { readonly current: readonly ChartMark[] },
 ): uPlot.Options {
+  const isSmall = onZoom === undefined;
   const ink = (): string => getComputedStyle(element).color;
-  const axis: uPlot.Axis = { stroke: ink, grid: { stroke: '#8884' }, ticks: { stroke: '#8884' } };
+  const line = { stroke: '#8882', width: 1 };
+  const axis: uPlot.Axis = { stroke: ink, grid: line, ticks: { ...line, size: 4 } };
   return {
     width: element.clientWidth,
     height,
-    series: [{ label: xLabel }, ...seriesOf(curves)],
-    bands: bandsOf(curves),
-    axes: [axis, { ...axis, size: 70 }],
+    series: [{ label: xLabel }, ...seriesOf(curves, element)],
+    bands: bandsOf(curves, element),
+    axes: [
+      isSmall ? { ...axis, size: 28, grid: { show: false } } : axis,
+      { ...axis, size: isSmall ? 52 : 70 },
+    ],
     scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
-    legend: { show: onZoom !== undefined },
-    cursor: { drag: { x: onZoom !== undefined, y: false, setScale: false } },
+    legend: { show: !isSmall },
+    cursor: {
+      drag: { x: !isSmall, y: false, setScale: false },
+      ...(isSmall && { sync: { key: 'small' } }),
+    },
     hooks: {
+      ...(isSmall && { setCursor: [(plot) => readOut(plot, element)] }),
       drawClear: [(plot) => drawMarks(plot, marks.current)],
       setSelect: [
         (plot) => {
@@ -140,6 +157,20 @@ function optionsOf(
       ready: [(plot) => plot.over.addEventListener('dblclick', () => onZoom?.(undefined))],
     },
   };
+}
+
+/** Values under the cursor, for a chart without a legend. */
+function readOut({ cursor: { idx }, data, series }: uPlot, element: HTMLElement): void {
+  const at = idx ?? -1;
+  const values = series.flatMap(({ width }, i) => {
+    const value = data[i]?.[at];
+    // The thin lines are ends of intervals, and what smoothing hides.
+    return i === 0 || width === 1 || value === null || value === undefined
+      ? []
+      : [numberText(value)];
+  });
+  element.dataset['readout'] =
+    values.length === 0 ? '' : `${numberText(data[0][at])}: ${values.join(' · ')}`;
 }
 
 /** Lines behind the curves. */

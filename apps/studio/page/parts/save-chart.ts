@@ -74,9 +74,10 @@ function svgOf(plot: uPlot, title: string): Element {
       height,
       'font-family': 'sans-serif',
       'font-size': 12,
+      fill: getComputedStyle(plot.root).color,
     },
     [
-      element('rect', { width, height, fill: '#fff' }),
+      element('rect', { width, height, fill: getComputedStyle(document.body).backgroundColor }),
       element('text', { x: area.left, y: 16, 'font-size': 14 }, title),
       ...numbersOf(plot, area),
       ...plot.series.slice(1).map((series, i) =>

@@ -1,7 +1,13 @@
 /** Words of the page of metrics. */
 export const words = {
-  about:
-    'All metrics of the run. Choose one on the left; drag over the curve to zoom, double-click to see all.',
+  about: 'Drag over the curve to zoom, double-click to see all.',
+  aboutGrid:
+    'A name opens its chart at full width. The cursor marks the same step in all charts. A pin keeps a metric at the top, in this browser.',
+  grid: 'All metrics',
+  pinned: 'Pinned',
+  pin: (metric: string) => `Pin ${metric}`,
+  unknown: (metric: string) => `These runs have no metric "${metric}".`,
+  notFound: (search: string) => `No metric has "${search}" in its name`,
   search: 'Find a metric',
   telling: 'Key metrics',
   runs: 'Runs in the chart',
@@ -19,8 +25,8 @@ export const words = {
     time: 'The times of these steps were not recorded. Choose another axis.',
     tokens: 'No train step has counted its tokens. Choose another axis.',
   },
-  none: 'This run has written no metrics yet.',
-  choose: 'Choose a run on the Runs page first.',
+  none: 'This run has written no metrics yet',
+  choose: 'No run is chosen',
   table: 'Latest values',
   unexplained:
     'Not in the list of metrics: a number that a workflow or an algorithm of yours reports.',
