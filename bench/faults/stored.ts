@@ -64,7 +64,7 @@ function servedCalls(root: string): readonly Stored[] {
 
 async function readLate(folder: string): Promise<unknown> {
   const file = path.join(folder, 'late_rewards.db');
-  const late = sqliteLateRewards({ path: file });
+  const late = sqliteLateRewards(file);
   try {
     return { due: late.due(0), waiting: waitingRuns(file), over: late.due(1e9) };
   } finally {
@@ -75,7 +75,7 @@ async function readLate(folder: string): Promise<unknown> {
 async function lateRewards(root: string): Promise<readonly Stored[]> {
   const [open, closed] = [path.join(root, 'late-killed'), path.join(root, 'late')];
   const file = path.join(closed, 'late_rewards.db');
-  const late = sqliteLateRewards({ path: file });
+  const late = sqliteLateRewards(file);
   const tasks = Array.from({ length: 30 }, (_, task) => `1/${task}`);
   late.add(
     tasks.map((task, i) => ({

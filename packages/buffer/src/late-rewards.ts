@@ -1,2 +1,3 @@
 /** Rewards that arrive after their rollouts: lists waiting runs, and scores them. */
-export { scoreRun, waitingRuns } from './late/late-rewards.js';
+export { lateRewardsBeside, scoreRun, waitingRuns } from './late/late-rewards.js';
+export { refusals } from './late/schema.js';

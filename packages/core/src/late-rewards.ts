@@ -4,7 +4,7 @@ import type { Experience } from './experience.js';
 export interface PendingRun {
   /** Run key: `batch/task/run`. */
   readonly run: string;
-  /** Reward of a run that the workflow scored itself. Undefined: the run waits for its reward. */
+  /** Undefined if the run waits for its reward, or has timed out waiting for it. */
   readonly reward: number | undefined;
   /** Time at which the wait ends, in milliseconds since the epoch. */
   readonly deadline: number;
@@ -21,16 +21,11 @@ export interface PendingGroup {
   readonly runs: readonly PendingRun[];
 }
 
-/** A group whose wait is over; a run without a reward timed out waiting for it. */
-export interface DueGroup extends Omit<PendingGroup, 'runs'> {
-  readonly runs: readonly Pick<PendingRun, 'run' | 'reward' | 'experiences'>[];
-}
-
 export interface LateRewards {
   /** Adds groups. They can be scored only after {@link commit}. */
   add(groups: readonly PendingGroup[]): void;
   /** Groups whose runs all have a reward or have passed their deadlines, in order. */
-  due(now: number): readonly DueGroup[];
+  due(now: number): readonly PendingGroup[];
   /**
    * Called after the explorer's state was stored, and when it is read again. Groups up to explore
    * step `step` are open for rewards if `waiting` lists their task, and are closed otherwise.

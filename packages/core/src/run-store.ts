@@ -131,18 +131,11 @@ export interface BatchContents {
 }
 
 /**
- * How a reward was received: `late` if its run has another reward or no longer waits for one;
- * `unknown` if no run with that key awaits one.
+ * How a reward was received: `unknown` if no run with that key waits for one, `scored` if the run
+ * has another one, `late` if it no longer waits, `unusable` if the value is not a reward. A store
+ * that several processes share answers `late` instead of `scored`.
  */
-export type RewardReceipt = 'stored' | 'late' | 'unknown';
-
-/** A run whose reward has not arrived yet. */
-export interface AwaitedRun {
-  /** Run key: `batch/task/run`. */
-  readonly runKey: string;
-  /** Milliseconds since the run was stored, by wall-clock time. */
-  readonly forMs: number;
-}
+export type RewardReceipt = 'stored' | 'unknown' | 'scored' | 'late' | 'unusable';
 
 /** Record of what one optimizer step used up. */
 export interface TrainRecord {
@@ -296,12 +289,15 @@ export interface RunStore {
   unusedOf(uids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Stores the reward of a run that awaits one. Callers need not be members. */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
-  /** Rewards that have arrived for these runs, by run key. */
-  rewardsOf(runKeys: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** Sorted from oldest to newest. */
-  awaitedRuns(): Promise<readonly AwaitedRun[]>;
-  /** Stops waiting for the rewards of these runs: rewards that arrive later are `late`. */
-  giveUpRewards(member: Membership, runKeys: readonly string[]): Promise<void>;
+  /**
+   * Rewards that have arrived for the runs `waiting`, by run key. Stops waiting for all other runs
+   * up to explore step `step`: rewards that arrive later are `late`.
+   */
+  takeRewards(
+    member: Membership,
+    waiting: readonly string[],
+    step: number,
+  ): Promise<ReadonlyMap<string, number>>;
   /**
    * Records an optimizer step and the experiences that it used up, in one transaction. Repeating it
    * changes nothing.

@@ -44,7 +44,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     ...(elsewhere(options) ?? taskRunner(options, timeLimits)),
     timeLimits,
     filler: createBatchFiller(options.dynamicSampling, options.runtime.logger),
-    late: lateGroups(options),
+    late: createLateGroups(options),
     failureGuard: createFailureGuard(options.store),
     warnings: createStepWarnings(options.runtime.logger),
     feedbackLine: createFeedbackLine(options.feed),
@@ -90,12 +90,6 @@ function elsewhere({ runTasks, settings, signal }: ExplorerOptions): TaskRunner 
       (await run(tasks)).map((outcome) => usableOutcome(outcome, overRollout)),
     takeLateResults: () => 0,
   };
-}
-
-function lateGroups({ lateRewards: rewards, settings, runtime }: ExplorerOptions): LateGroups {
-  const { failureReward } = settings;
-  const { clock, logger } = runtime;
-  return createLateGroups(rewards && { rewards, failureReward, clock, logger });
 }
 
 /**

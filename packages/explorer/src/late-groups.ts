@@ -1,12 +1,7 @@
 /** Groups whose rewards arrive after their explore step, and which then become part of a later step. */
-import {
-  type Clock,
-  type Experience,
-  type Logger,
-  type Metrics,
-  withFields,
-} from '@trinity-rft/core';
-import type { DueGroup, LateRewards } from '@trinity-rft/core/store';
+import { type Experience, type Metrics, withFields } from '@trinity-rft/core';
+import type { LateRewards, PendingGroup } from '@trinity-rft/core/store';
+import type { ExplorerOptions } from './explorer-options.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 
 export interface LateGroups {
@@ -25,23 +20,17 @@ export interface LateGroups {
   untilDue(signal: AbortSignal): Promise<void>;
 }
 
-export interface LateGroupOptions {
-  readonly rewards: LateRewards;
-  /** Reward of a run that timed out waiting for its reward. @default the run is dropped */
-  readonly failureReward?: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /** Milliseconds between checks, at the end, for scores of other processes. */
 const lookEveryMs = 500;
 
 export const isPending = ({ runs }: TaskOutcome): boolean =>
   runs.some((run) => isOk(run) && run.rewardDeadline !== undefined);
 
-export function createLateGroups(options: LateGroupOptions | undefined): LateGroups {
-  if (!options) return none;
-  const { rewards, failureReward, clock, logger } = options;
+export function createLateGroups({
+  lateRewards: rewards = none,
+  settings: { failureReward },
+  runtime: { clock, logger },
+}: Pick<ExplorerOptions, 'lateRewards' | 'settings' | 'runtime'>): LateGroups {
   let waiting: readonly string[] = [];
   let counts = { scored: 0, expired: 0 };
   return {
@@ -98,7 +87,7 @@ export function createLateGroups(options: LateGroupOptions | undefined): LateGro
  * and it is trained on with the batch of that step.
  */
 function experiencesOf(
-  { task, runs }: DueGroup,
+  { task, runs }: PendingGroup,
   step: number,
   failureReward: number | undefined,
 ): readonly Experience[] {
@@ -118,12 +107,9 @@ function experiencesOf(
   );
 }
 
-const none: LateGroups = {
-  take: () => [],
-  setAside: () => undefined,
-  waiting: () => undefined,
+const none: LateRewards = {
+  add: () => undefined,
+  due: () => [],
   commit: () => undefined,
-  restore: () => undefined,
-  metrics: () => ({}),
-  untilDue: () => Promise.resolve(),
+  close: () => Promise.resolve(),
 };

@@ -1,6 +1,5 @@
 /** The files in the folder of a run: their names, what they hold, and their readers. */
 export { answersFile, evaluationsName } from './assembly/data/evaluation-answers.js';
-export { lateRewardsBeside } from './assembly/data/late-rewards.js';
 export type { Settings } from './assembly/settings.js';
 export { readRecord } from './run/changes/record.js';
 export { describeEnd, interruptOf, readEnd, writeEnd, type RunEnd } from './run/end.js';

@@ -1,8 +1,8 @@
 /** Stores runs that wait for rewards in an SQLite file, to which other processes write scores. */
 import { existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError, usableReward, describeError, TrinityError } from '@trinity-rft/core';
+import { BufferError, describeError, TrinityError } from '@trinity-rft/core';
 import {
   checkedTables,
   decodeExperience,
@@ -10,21 +10,24 @@ import {
   hasBeenStored,
   inTransaction,
   type CheckedTables,
-  type DueGroup,
   type LateRewards,
   type PendingGroup,
+  type PendingRun,
+  type RewardReceipt,
 } from '@trinity-rft/core/store';
-import { applicationId, refusals, schema, upgrade } from './schema.js';
+import { applicationId, refusals, schema, upgrade, type Refusal } from './schema.js';
 
-export interface LateRewardOptions {
-  /** Database file; created, with its folder, when the first run waits. */
-  readonly path: string;
-}
+/** Path of the late rewards of the experience store `database`. */
+export const lateRewardsBeside = (database: string): string =>
+  join(dirname(database), 'late_rewards.db');
 
-/** Opens waiting runs in one SQLite file, to which other processes may write too. */
-export function sqliteLateRewards({ path }: LateRewardOptions): LateRewards {
+/**
+ * Opens waiting runs in one SQLite file, to which other processes may write too.
+ * @param path database file; created, with its folder, when the first run waits
+ */
+export function sqliteLateRewards(path: string): LateRewards {
   let opened: LateFile | undefined;
-  const file = (): LateFile => (opened ??= openWhole(path));
+  const file = (): LateFile => (opened ??= open(path, 'whole'));
   const isThere = (): boolean => opened !== undefined || hasBeenStored(path);
   const transaction = <T>(work: (file: LateFile) => T): T =>
     file().tables.transaction(() => work(file()));
@@ -43,27 +46,31 @@ export function sqliteLateRewards({ path }: LateRewardOptions): LateRewards {
 
 /**
  * Stores the reward of a run; storing the same reward again changes nothing.
- * @throws BufferError `REWARD_REFUSED`, with `details.reason`: the id is `unknown`, the value is
- * `unusable`, the run is `scored` with another reward, or the reward is too `late`; without a
- * reason if the database failed
+ * @throws BufferError if the database failed
  */
-export function scoreRun(path: string, run: string, reward: number): void {
-  if (!existsSync(path)) throw refused(run, 'no run of it waits for a reward', path, 'unknown');
+export function scoreRun(path: string, run: string, reward: number): RewardReceipt {
+  if (!existsSync(path)) return 'unknown';
   const { database, tables } = open(path);
   try {
     tables.transaction(() =>
       database.prepare('INSERT INTO score (run, reward) VALUES (?, ?)').run(run, reward),
     );
-  } catch (error) {
-    const why = (error as Error).message;
-    throw refused(run, why, path, reasonOf(why), error);
+    return 'stored';
+  } catch (cause) {
+    const why = (cause as Error).message;
+    const refusal = refusalNames.find((each) => refusals[each] === why);
+    if (refusal) return refusal;
+    throw new BufferError(
+      `The reward of run "${run}" was not stored: ${why} (${path}). Give it again.`,
+      { code: 'REWARD_NOT_STORED', cause },
+    );
   } finally {
     database.close();
   }
 }
 
 /** Waiting runs, in order, with their deadlines. */
-export function waitingRuns(path: string): readonly { run: string; deadline: number }[] {
+export function waitingRuns(path: string): readonly Pick<PendingRun, 'run' | 'deadline'>[] {
   if (!existsSync(path)) return [];
   const { database } = open(path);
   try {
@@ -80,20 +87,7 @@ export function waitingRuns(path: string): readonly { run: string; deadline: num
   }
 }
 
-const reasonOf = (why: string): string | undefined =>
-  Object.entries(refusals).find(([, text]) => text === why)?.[0];
-
-const refused = (
-  run: string,
-  why: string,
-  path: string,
-  reason: string | undefined,
-  cause?: unknown,
-): BufferError =>
-  new BufferError(
-    `The reward of run "${run}" was refused: ${why} (${path}). Ids are explore step/task/run, as rollouts.jsonl and "trinity view" show them; a reward is ${usableReward}.`,
-    { code: 'REWARD_REFUSED', details: { reason }, cause },
-  );
+const refusalNames = Object.keys(refusals) as Refusal[];
 
 interface LateFile {
   readonly database: DatabaseSync;
@@ -102,8 +96,11 @@ interface LateFile {
 
 const tables = ['pending_run', 'pending_experience', 'score'];
 
-/** @throws BufferError if the file cannot be opened, or belongs to another program */
-function open(path: string, check: (file: LateFile) => void = () => undefined): LateFile {
+/**
+ * @param expected verifies the contents, which takes about a second per gigabyte
+ * @throws BufferError if the file cannot be opened, is damaged or belongs to another program
+ */
+function open(path: string, expected?: 'whole'): LateFile {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true });
@@ -112,7 +109,7 @@ function open(path: string, check: (file: LateFile) => void = () => undefined): 
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
     prepareSchema(database, path);
     const file = { database, tables: checkedTables(database, { path, tables, upgrade }) };
-    check(file);
+    if (expected === 'whole') file.tables.verify(['score']);
     return file;
   } catch (cause) {
     database?.close();
@@ -123,10 +120,6 @@ function open(path: string, check: (file: LateFile) => void = () => undefined): 
     );
   }
 }
-
-/** @throws BufferError like {@link open}, and if the contents are damaged */
-const openWhole = (path: string): LateFile =>
-  open(path, ({ tables: { verify } }) => verify(['score']));
 
 function prepareSchema(database: DatabaseSync, path: string): void {
   inTransaction(database, () => {
@@ -143,7 +136,7 @@ function add(file: DatabaseSync, { task, step, runs }: PendingGroup): void {
   const addRun = file.prepare(
     `INSERT INTO pending_run (run, task, step, own_reward, deadline) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (run) DO UPDATE SET task = excluded.task, step = excluded.step,
-       own_reward = excluded.own_reward, deadline = excluded.deadline, is_open = 0, is_expired = 0, is_over = 0`,
+       own_reward = excluded.own_reward, deadline = excluded.deadline, is_open = 0, is_expired = 0`,
   );
   const addExperience = file.prepare(
     'INSERT INTO pending_experience (run, task, bytes) VALUES (?, ?, ?)',
@@ -161,7 +154,7 @@ function due(
   { database: file, tables: { isWhole, adopt } }: LateFile,
   path: string,
   now: number,
-): readonly DueGroup[] {
+): readonly PendingGroup[] {
   adopt('score');
   file
     .prepare(
@@ -171,7 +164,7 @@ function due(
     .run(Math.floor(now));
   const rows = file
     .prepare(
-      `SELECT r.run AS run, r.task AS task, r.step AS step, coalesce(s.reward, r.own_reward) AS reward,
+      `SELECT r.run AS run, r.task AS task, r.step AS step, r.deadline AS deadline, coalesce(s.reward, r.own_reward) AS reward,
          ${isWhole('pending_run', 'r')} AND (s.run IS NULL OR ${isWhole('score', 's')}) AS is_whole
        FROM pending_run r LEFT JOIN score s ON s.run = r.run
        WHERE r.is_open AND r.task NOT IN (
@@ -192,6 +185,7 @@ function due(
       step: Number(row['step']),
       run,
       reward: row['reward'] === null ? undefined : Number(row['reward']),
+      deadline: Number(row['deadline']),
       experiences: stored.map(({ bytes }) => decodeExperience(bytes as Uint8Array)),
     };
   });
@@ -218,6 +212,5 @@ function commit(file: DatabaseSync, step: number, waiting: string): void {
   file
     .prepare(`UPDATE pending_run SET is_open = NOT is_open WHERE is_open = (${others})`)
     .run(waiting);
-  file.prepare(`UPDATE pending_run SET is_over = 1 WHERE NOT is_over AND ${others}`).run(waiting);
   file.prepare(`DELETE FROM pending_experience WHERE ${others}`).run(waiting);
 }

@@ -2,12 +2,15 @@
  * Tables of runs that wait for rewards. The rules for scores are in the database, so that they
  * apply to every writer: `INSERT INTO score (run, reward) VALUES ('3/1/0', 0.7)`.
  */
+import type { RewardReceipt } from '@trinity-rft/core/store';
 
 /** "TRXL" in the file header: distinguishes our files from other databases. */
 export const applicationId = 0x5452584c;
 
-/** Error texts for scores that are not stored, keyed by reason. */
-export const refusals = {
+export type Refusal = Exclude<RewardReceipt, 'stored'>;
+
+/** Error texts for scores that are not stored. */
+export const refusals: Readonly<Record<Refusal, string>> = {
   scored: 'the run has another reward already',
   unusable: 'the reward is not a number from -1e9 to 1e9',
   late: 'the deadline of the run has passed',
@@ -22,8 +25,7 @@ export const schema = `
     own_reward REAL,
     deadline INTEGER NOT NULL,
     is_open INTEGER NOT NULL DEFAULT 0,
-    is_expired INTEGER NOT NULL DEFAULT 0,
-    is_over INTEGER NOT NULL DEFAULT 0
+    is_expired INTEGER NOT NULL DEFAULT 0
   ) WITHOUT ROWID;
   CREATE TABLE pending_experience (
     id INTEGER PRIMARY KEY,

@@ -1,15 +1,14 @@
 /** Rewards that arrive after their runs, from outside the process of the run. */
-import { scoreRun, waitingRuns } from '@trinity-rft/buffer/late-rewards';
-import { lateRewardsBeside } from '@trinity-rft/launcher/files';
+import {
+  lateRewardsBeside,
+  refusals,
+  scoreRun,
+  waitingRuns,
+} from '@trinity-rft/buffer/late-rewards';
+import { BufferError, usableReward } from '@trinity-rft/core';
+import type { PendingRun, RewardReceipt } from '@trinity-rft/core/store';
 import type { TargetOptions } from '../verify/targets.js';
 import { findRecords } from './find-records.js';
-
-interface WaitingRun {
-  /** Name of the run as `explore step/task/run`. */
-  readonly run: string;
-  /** Milliseconds since the epoch. */
-  readonly deadline: number;
-}
 
 /**
  * Runs of all stages that wait for a reward.
@@ -18,7 +17,7 @@ interface WaitingRun {
 export async function runsThatWait(
   run: string,
   options?: TargetOptions,
-): Promise<readonly WaitingRun[]> {
+): Promise<readonly Pick<PendingRun, 'run' | 'deadline'>[]> {
   const places = await findRecords(run, options);
   return places.flatMap(({ database }) => waitingRuns(lateRewardsBeside(database)));
 }
@@ -34,14 +33,14 @@ export async function giveReward(
   options?: TargetOptions,
 ): Promise<void> {
   const places = await findRecords(run, options);
-  let firstError: unknown;
+  let reason: RewardReceipt = 'unknown';
   for (const { database } of places.toReversed()) {
-    try {
-      scoreRun(lateRewardsBeside(database), id, reward);
-      return;
-    } catch (error) {
-      firstError ??= error;
-    }
+    const receipt = scoreRun(lateRewardsBeside(database), id, reward);
+    if (receipt === 'stored') return;
+    if (reason === 'unknown') reason = receipt;
   }
-  throw firstError;
+  throw new BufferError(
+    `The reward of run "${id}" was refused: ${refusals[reason]}. Ids are explore step/task/run, as rollouts.jsonl and "trinity view" show them; a reward is ${usableReward}.`,
+    { code: 'REWARD_REFUSED', details: { reason } },
+  );
 }

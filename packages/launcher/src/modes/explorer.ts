@@ -12,7 +12,7 @@ import {
   type TimeLimit,
   type TimeLimits,
 } from '@trinity-rft/explorer/internal';
-import { scorerOf } from '../assembly/data/late-rewards.js';
+import type { ScoreRun } from '@trinity-rft/model';
 import { openTasks, type StageTasks } from '../assembly/data/tasks.js';
 import { runsHere, taskRunnerOptions } from '../assembly/explorer-options.js';
 import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
@@ -79,7 +79,8 @@ function openSide(context: StageContext, store: RunStore): Promise<Side> {
     const format = await openChatFormat(stage, startModel);
     const model = { startModel, format, runtime, signal };
     const engine = stack.use(await openEngine(stage, model, engines, false));
-    const endpoint = stack.use(await openEndpoint(runtime, scorerOf(store), rewardKey));
+    const score: ScoreRun = (run, reward) => store.reward(run, reward);
+    const endpoint = stack.use(await openEndpoint(runtime, score, rewardKey));
     const auxiliary = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
     const { sampler } = engine;
     const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint });

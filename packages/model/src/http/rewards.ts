@@ -3,6 +3,7 @@
  * rollout, and `POST /v1/rewards` with one key for all runs.
  */
 import { ModelError, type Clock } from '@trinity-rft/core';
+import type { RewardReceipt } from '@trinity-rft/core/store';
 import type { JsonObject } from '../protocols/shared/request/fields.js';
 import { errorResponse } from '../protocols/shared/answer/error-response.js';
 import { readBody } from '../protocols/shared/request/body.js';
@@ -16,8 +17,8 @@ export interface ScoredRuns {
   readonly count: number;
 }
 
-/** Stores the reward of a run. @throws ModelError with the reason if it is refused */
-export type ScoreRun = (run: string, reward: number) => void | Promise<void>;
+/** Stores the reward of a run. */
+export type ScoreRun = (run: string, reward: number) => RewardReceipt | Promise<RewardReceipt>;
 
 export interface RewardRoute {
   /** Creates a key that may score only these runs, for the lifetime of the server. */
@@ -46,6 +47,13 @@ export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOpti
       'The key scores no run of this address. Expected baseURL and apiKey of one model.endpoint() of the run, and the key in Authorization: Bearer or in x-api-key.';
     throw new ModelError(message, { status: 401, code: 'invalid_api_key' });
   };
+  const receive: ScoreRun = async (run, reward) => {
+    try {
+      return await score(run, reward);
+    } catch (cause) {
+      throw refusal(run, 'not_stored', cause);
+    }
+  };
   const store = async (request: Request, rollout: string | undefined): Promise<Response> => {
     if (request.method !== 'POST')
       throw new ModelError(`Rewards are sent by POST, not by ${request.method}.`, {
@@ -57,7 +65,8 @@ export function createRewardRoute({ score, rewardKey, runtime }: RewardRouteOpti
     const { value } = await readBody(request, { maxBodyBytes: 10_000, runtime }, expected);
     const { run, reward } = rewardOf(value);
     if (runs && !idsOf(runs).includes(run)) throw notOwn(run, runs);
-    await score(run, reward);
+    const receipt = await receive(run, reward);
+    if (receipt !== 'stored') throw refusal(run, receipt);
     return Response.json({ run, reward });
   };
   return {
@@ -112,3 +121,26 @@ function notOwn(run: string, runs: ScoredRuns): ModelError {
     { status: 403, code: 'run_of_another_key' },
   );
 }
+
+type Refusal = Exclude<RewardReceipt, 'stored'> | 'not_stored';
+
+/** Error for a client, which must not learn anything about the files of the run. */
+function refusal(run: string, reason: Refusal, cause?: unknown): ModelError {
+  const [status, why] = refusals[reason];
+  const message = `The reward of run "${run}" was not stored: ${why}.`;
+  return new ModelError(message, { status, code: `reward_${reason}`, cause });
+}
+
+const refusals: Readonly<Record<Refusal, readonly [number, string]>> = {
+  unknown: [
+    404,
+    'no run with this id waits for a reward. Expected one whose workflow returned { pending: true }, in an explore step that is stored; send it again when the step is over',
+  ],
+  scored: [409, 'it has another reward already. A reward is final; the same one again is accepted'],
+  late: [
+    410,
+    'it has another reward, or its deadline has passed. Raise deadlineMs, or explorer.max_reward_delay',
+  ],
+  unusable: [422, 'a reward is a number from -1e9 to 1e9'],
+  not_stored: [503, 'the database of the run did not take it. Send it again'],
+};

@@ -56,7 +56,6 @@ export function memberCases(create: CreateRunStore): void {
       await expect(one.acknowledge(stale, record)).rejects.toMatchObject(fenced);
       await expect(one.prune(stale, 0)).rejects.toMatchObject(fenced);
       await expect(one.finish(stale, { trainStep: 1 })).rejects.toMatchObject(fenced);
-      await expect(one.giveUpRewards(stale, [])).rejects.toMatchObject(fenced);
       await expect(one.cutOff(stale, '1')).rejects.toMatchObject(fenced);
       const file = { version: 1, path: 'a', bytes: new Uint8Array() };
       await expect(one.putFile(stale, file)).rejects.toMatchObject(fenced);

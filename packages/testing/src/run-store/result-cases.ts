@@ -76,17 +76,22 @@ export function resultCases(create: CreateRunStore): void {
       const [task] = await store.lease(member, { count: 1, maxStep: 1 });
       await store.complete(member, task!, { ...resultOf(task!), awaits: ['1/0/0', '1/0/1'] });
       expect(await store.completeBatches(0)).toHaveLength(1);
-      expect((await store.awaitedRuns()).map(({ runKey }) => runKey)).toEqual(['1/0/0', '1/0/1']);
+      const both = ['1/0/0', '1/0/1'];
+      expect(await store.takeRewards(trainer, both, 1)).toEqual(new Map());
+      expect(await store.takeRewards(trainer, [], 0)).toEqual(new Map());
+      expect(await store.view()).toMatchObject({ awaitedRuns: 2 });
       expect(await store.reward('1/0/0', 0.75)).toBe('stored');
       expect(await store.reward('1/0/0', 0.75)).toBe('stored');
       expect(await store.reward('1/0/0', 1)).toBe('late');
       expect(await store.reward('1/0/7', 1)).toBe('unknown');
-      await expect(store.reward('1/0/1', NaN)).rejects.toMatchObject({ code: 'REWARD_NOT_FINITE' });
-      await store.giveUpRewards(trainer, ['1/0/1', '1/0/1']);
-      expect(await store.reward('1/0/1', 1)).toBe('late');
-      expect(await store.rewardsOf(['1/0/0', '1/0/1', '1/0/7'])).toEqual(
-        new Map([['1/0/0', 0.75]]),
+      for (const value of [NaN, 1e10]) expect(await store.reward('1/0/1', value)).toBe('unusable');
+      const known = new Map([['1/0/0', 0.75]]);
+      await expect(store.takeRewards({ ...trainer, epoch: 0 }, ['1/0/0'], 1)).rejects.toMatchObject(
+        { code: 'MEMBER_FENCED' },
       );
+      expect(await store.takeRewards(trainer, ['1/0/0', '1/0/7'], 1)).toEqual(known);
+      expect(await store.reward('1/0/1', 1)).toBe('late');
+      expect(await store.takeRewards(trainer, [...both, '1/0/7'], 1)).toEqual(known);
       expect(await store.view()).toMatchObject({ awaitedRuns: 0 });
     });
 

@@ -1,63 +1,69 @@
 /** Rewards that arrive minutes or days after their runs. */
-import { BufferError } from '@trinity-rft/core';
+import { isUsableReward } from '@trinity-rft/core';
 import type { RewardReceipt, RunStore } from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from '../database/checksums.js';
 import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
 
-export function rewards(
-  context: RunContext,
-): Pick<RunStore, 'reward' | 'rewardsOf' | 'awaitedRuns' | 'giveUpRewards'> {
-  const { database, run } = context;
+export function rewards(context: RunContext): Pick<RunStore, 'reward' | 'takeRewards'> {
+  const { database } = context;
   return {
-    reward: async (runKey, value) => {
-      if (!Number.isFinite(value)) throw notANumber(runKey, value);
-      return database.write('store a reward', (db) => settle(context, db, runKey, value));
+    reward: async (runKey, value) =>
+      isUsableReward(value)
+        ? database.write('store a reward', (db) => settle(context, db, runKey, value))
+        : 'unusable',
+    takeRewards: async (member, waiting, step) => {
+      const { found, over } = await database.read('read rewards', async (db) => ({
+        found: await rewardsIn(context, db, waiting),
+        over: await awaitedBeside(context, db, waiting, step),
+      }));
+      if (over.length > 0)
+        await database.write('give up rewards', async (db) => {
+          await assertMember(context, db, member);
+          for (const runKey of over) await settle(context, db, runKey, null);
+        });
+      return found;
     },
-    rewardsOf: (runKeys) =>
-      database.read('read rewards', async (db) => {
-        const found = new Map<string, number>();
-        for (const chunk of chunksOf(runKeys))
-          for (const [key, value] of await rewardsIn(context, db, chunk)) found.set(key, value);
-        return found;
-      }),
-    awaitedRuns: () =>
-      database.read('read which rewards are to come', async (db) => {
-        const rows = await db
-          .selectFrom('awaited')
-          .select(['run_key', 'since'])
-          .where('run', '=', run)
-          .orderBy('since')
-          .orderBy('run_key')
-          .execute();
-        const now = context.calendar();
-        return rows.map(({ run_key: runKey, since }) => ({
-          runKey,
-          forMs: Math.max(0, now - since),
-        }));
-      }),
-    giveUpRewards: (member, runKeys) =>
-      database.write('give up rewards', async (db) => {
-        await assertMember(context, db, member);
-        for (const runKey of runKeys) await settle(context, db, runKey, null);
-      }),
   };
+}
+
+/** Runs up to explore step `step`, except `waiting`, whose rewards may still arrive. */
+async function awaitedBeside(
+  { run }: RunContext,
+  db: Connection,
+  waiting: readonly string[],
+  step: number,
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('awaited')
+    .select('run_key')
+    .where('run', '=', run)
+    .orderBy('run_key')
+    .execute();
+  const others = new Set(waiting);
+  return rows
+    .map(({ run_key: key }) => key)
+    .filter((key) => Number.parseInt(key, 10) <= step && !others.has(key));
 }
 
 async function rewardsIn(
   { run }: RunContext,
   db: Connection,
   runKeys: readonly string[],
-): Promise<readonly (readonly [string, number])[]> {
-  const rows = await db
-    .selectFrom('reward')
-    .select(['run_key', 'value', 'checksum'])
-    .where('run', '=', run)
-    .where('run_key', 'in', runKeys)
-    .execute();
-  return rows.flatMap(({ run_key: key, value, checksum }) => {
-    assertChecksum(checksum, rewardChecksum(key, value), `The reward of ${key}`);
-    return value === null ? [] : [[key, value] as const];
-  });
+): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (const chunk of chunksOf(runKeys)) {
+    const rows = await db
+      .selectFrom('reward')
+      .select(['run_key', 'value', 'checksum'])
+      .where('run', '=', run)
+      .where('run_key', 'in', chunk)
+      .execute();
+    for (const { run_key: key, value, checksum } of rows) {
+      assertChecksum(checksum, rewardChecksum(key, value), `The reward of ${key}`);
+      if (value !== null) found.set(key, value);
+    }
+  }
+  return found;
 }
 
 /** @param value null if the wait for the reward is given up */
@@ -98,8 +104,3 @@ async function settle(
 
 const rewardChecksum = (runKey: string, value: number | null): number =>
   textChecksum(runKey, String(value));
-
-const notANumber = (runKey: string, value: number): BufferError =>
-  new BufferError(`The reward of run ${runKey} is ${value}; expected a finite number.`, {
-    code: 'REWARD_NOT_FINITE',
-  });

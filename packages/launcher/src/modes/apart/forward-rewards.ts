@@ -4,7 +4,7 @@ import { type Clock, type Logger, describeError } from '@trinity-rft/core';
 import type { Membership, RunStore } from '@trinity-rft/core/store';
 
 export interface ForwardOptions {
-  readonly store: Pick<RunStore, 'rewardsOf' | 'awaitedRuns' | 'giveUpRewards'>;
+  readonly store: Pick<RunStore, 'takeRewards'>;
   readonly member: Membership;
   /** File of the late rewards. */
   readonly file: string;
@@ -18,13 +18,16 @@ export interface ForwardOptions {
 
 /** Forwards rewards until the signal aborts. */
 export async function forwardRewards(options: ForwardOptions): Promise<void> {
-  const { exploreStep, clock, logger, everyMs, signal } = options;
+  const { store, member, file, exploreStep, clock, logger, everyMs, signal } = options;
+  /** Last explore step whose waiting runs are already in `file`. */
   let settled = 0;
   let failing = false;
   while (!signal.aborted) {
     const step = exploreStep();
     try {
-      await forward(options, settled);
+      const waiting = waitingRuns(file).map(({ run }) => run);
+      const rewards = await store.takeRewards(member, waiting, settled);
+      for (const [run, reward] of rewards) scoreRun(file, run, reward);
       failing = false;
       settled = step;
     } catch (error) {
@@ -33,17 +36,4 @@ export async function forwardRewards(options: ForwardOptions): Promise<void> {
     }
     await clock.sleep(everyMs, signal).catch(() => undefined);
   }
-}
-
-/** @param settled last explore step whose waiting runs are already in `file` */
-async function forward({ store, member, file }: ForwardOptions, settled: number): Promise<void> {
-  const waiting = waitingRuns(file).map(({ run }) => run);
-  const rewards = waiting.length === 0 ? [] : await store.rewardsOf(waiting);
-  for (const [run, reward] of rewards) scoreRun(file, run, reward);
-  const awaited = await store.awaitedRuns();
-  const open = new Set(waiting);
-  const over = awaited
-    .map(({ runKey }) => runKey)
-    .filter((run) => Number.parseInt(run, 10) <= settled && !open.has(run));
-  if (over.length > 0) await store.giveUpRewards(member, over);
 }

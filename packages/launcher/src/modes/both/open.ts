@@ -1,11 +1,14 @@
 /** Everything that exploring and training need, opened. */
+import path from 'node:path';
 import { sqliteLateRewards } from '@trinity-rft/buffer/internal';
+import { lateRewardsBeside, scoreRun } from '@trinity-rft/buffer/late-rewards';
+import type { StageConfig } from '@trinity-rft/config';
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceStore, LateRewards } from '@trinity-rft/core/store';
 import type { ChatFormat } from '@trinity-rft/chat';
+import type { ScoreRun } from '@trinity-rft/model';
 import { algorithmOf } from '../../assembly/algorithm.js';
-import { lateRewardScorer, lateRewardsFile } from '../../assembly/data/late-rewards.js';
 import { openSampling, type Sampling } from '../../assembly/data/sample-strategy.js';
 import type { StageTasks } from '../../assembly/data/tasks.js';
 import { runsHere, type RunSide } from '../../assembly/explorer-options.js';
@@ -48,7 +51,8 @@ export interface Elsewhere {
 const exploreHere =
   ({ stage, runtime, extensions: { engines }, rewardKey }: StageContext): OpenExploreSide =>
   async ({ engine, format }, stack) => {
-    const endpoint = stack.use(await openEndpoint(runtime, lateRewardScorer(stage), rewardKey));
+    const score: ScoreRun = (run, reward) => scoreRun(lateRewardsFile(stage), run, reward);
+    const endpoint = stack.use(await openEndpoint(runtime, score, rewardKey));
     const auxiliary = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
     const transport = stack.use(createTransport(stage, engine));
     const { sampler } = engine;
@@ -86,7 +90,7 @@ export function openParts(
     const critic = await openCritic(stage, startModel, engines);
     if (critic) stack.use(critic);
     const { runs, transport, failed } = await openExploreSide({ engine, format }, stack);
-    const lateRewards = stack.use(sqliteLateRewards({ path: lateRewardsFile(stage) }));
+    const lateRewards = stack.use(sqliteLateRewards(lateRewardsFile(stage)));
     return {
       ...data,
       algorithm,
@@ -101,3 +105,9 @@ export function openParts(
     };
   });
 }
+
+/** File of the late rewards, also of a run whose other experiences are in memory. */
+export const lateRewardsFile = ({ buffer, jobDirectory }: StageConfig): string =>
+  lateRewardsBeside(
+    buffer.trainerInput.experienceBuffer.path ?? path.join(jobDirectory, 'buffer', 'memory'),
+  );
