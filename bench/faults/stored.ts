@@ -3,8 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from '
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { loadTokenizer } from '../../packages/chat/src/index.ts';
-import { sqliteLateRewards } from '../../packages/buffer/src/internal.ts';
-import { scoreRun, waitingRuns } from '../../packages/buffer/src/late-rewards.ts';
+import { lateRewardsBeside } from '../../packages/buffer/src/late/late-rewards.ts';
 import { createExperience, describeError, TrinityError } from '../../packages/core/src/index.ts';
 import { encodeExperience } from '../../packages/core/src/store-seam.ts';
 import { convertModel } from '../../packages/engine-onnx/src/index.ts';
@@ -64,9 +63,9 @@ function servedCalls(root: string): readonly Stored[] {
 
 async function readLate(folder: string): Promise<unknown> {
   const file = path.join(folder, 'late_rewards.db');
-  const late = sqliteLateRewards(file);
+  const late = lateRewardsBeside(file);
   try {
-    return { due: late.due(0), waiting: waitingRuns(file), over: late.due(1e9) };
+    return { due: late.due(0), waiting: late.waiting(), over: late.due(1e9) };
   } finally {
     await late.close();
   }
@@ -75,7 +74,7 @@ async function readLate(folder: string): Promise<unknown> {
 async function lateRewards(root: string): Promise<readonly Stored[]> {
   const [open, closed] = [path.join(root, 'late-killed'), path.join(root, 'late')];
   const file = path.join(closed, 'late_rewards.db');
-  const late = sqliteLateRewards(file);
+  const late = lateRewardsBeside(file);
   const tasks = Array.from({ length: 30 }, (_, task) => `1/${task}`);
   late.add(
     tasks.map((task, i) => ({
@@ -90,7 +89,7 @@ async function lateRewards(root: string): Promise<readonly Stored[]> {
     })),
   );
   late.commit(1, tasks);
-  for (let i = 0; i < 50; i++) scoreRun(file, `1/${Math.floor(i / 2)}/${i % 2}`, i / 7);
+  for (let i = 0; i < 50; i++) late.score(`1/${Math.floor(i / 2)}/${i % 2}`, i / 7);
   cpSync(closed, open, { recursive: true });
   await late.close();
   const read = readLate;

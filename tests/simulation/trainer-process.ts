@@ -31,7 +31,7 @@ export async function train(
   const format = { tokenizer: { encode: () => [1, 2, 3, 4, 5, 0, 1, 3] } } as never;
   const data: DataParts = { format, tasks: feedOf(scenario) as never, store };
   const result = await loopOver(context, data, async () => {
-    const side = await elsewhere.openExploreSide({ engine, format }, noStack);
+    const side = await elsewhere.openExploreSide({ engine, format, store }, noStack);
     return loopParts(parts, data, side);
   });
   await store.close();
@@ -57,7 +57,6 @@ function loopParts(
     sampling: { source: data.store, filter, close },
     engine,
     critic: undefined,
-    lateRewards: undefined as never,
     runs,
     transport,
     engineFailed: failed,

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { scoreRun, waitingRuns } from '@trinity-rft/buffer/late-rewards';
+import { lateRewardsBeside } from '@trinity-rft/buffer/late-rewards';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows } from './support/run-record.js';
@@ -52,7 +52,6 @@ beforeAll(async () => {
   );
 });
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
-const late = (name: string): string => path.join(job(name), 'buffer/late_rewards.db');
 const config = (name: string, workflow: string, over: Tree = {}): string =>
   workspace.config(
     `${name}.yaml`,
@@ -62,8 +61,9 @@ const config = (name: string, workflow: string, over: Tree = {}): string =>
 
 /** Scores whatever waits until `done`; the reward says which run it is of. */
 async function scoreAll(name: string, done: { value: boolean }): Promise<void> {
+  const rewards = lateRewardsBeside(path.join(job(name), 'buffer/experience_buffer.db'));
   while (!done.value) {
-    for (const { run } of waitingRuns(late(name))) scoreRun(late(name), run, Number(run.at(-1)));
+    for (const { run } of rewards.waiting()) rewards.score(run, Number(run.at(-1)));
     await sleep(20);
   }
 }
@@ -104,7 +104,7 @@ it(
     const listed = await trinity('reward', file);
     expect(listed.stdout).toMatch(/^1\/1\/0 {2}until 20\d\d-/);
     expect((await trinity('reward', file, '1/1/0', '0')).exitCode).toBe(0);
-    const refused = await trinity('reward', path.dirname(late('killed')) + '/..', '1/1/0', '5');
+    const refused = await trinity('reward', job('killed'), '1/1/0', '5');
     expect([refused.exitCode, refused.stderr]).toEqual([
       1,
       expect.stringContaining('The reward of run "1/1/0" was refused: the run has another reward'),

@@ -24,7 +24,6 @@ export {
 } from './hub/hub-model.js';
 export { byteSize } from './hub/fetch-file.js';
 export { memoryRunStore } from './run-store/open-run-store.js';
-export { sqliteLateRewards } from './late/late-rewards.js';
 export { epochs, priorityReplay, type Reuse } from './store/reuse.js';
 export { hasHadWriter, type ExperienceWriter, type FollowOptions } from './store/sqlite.js';
 export type { StoreOwner } from './store/owner.js';

@@ -1,5 +1,6 @@
 /** The buffer seam: task sources, and the store in which experiences wait to be trained on. */
 import type { Experience } from './experience.js';
+import type { LateRewards } from './late-rewards.js';
 import type { Metrics } from './metrics.js';
 import type { RawTask } from './task.js';
 
@@ -93,6 +94,8 @@ export interface ExperienceSource {
 
 /** An {@link ExperienceSource} that an explorer fills. */
 export interface ExperienceStore extends ExperienceSource {
+  /** Runs that become experiences of a later step. @default rewards may not be pending */
+  readonly lateRewards?: LateRewards;
   /**
    * Adds one explore step and the explorer's state after it, atomically.
    * @throws BufferError for an experience whose uid is already stored: nothing is trained twice

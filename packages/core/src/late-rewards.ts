@@ -21,7 +21,19 @@ export interface PendingGroup {
   readonly runs: readonly PendingRun[];
 }
 
+/**
+ * How a reward was received: `unknown` if no run with that key waits for one, `scored` if the run
+ * has another one, `late` if it no longer waits, `unusable` if the value is not a reward. A store
+ * that several processes share answers `late` instead of `scored`.
+ */
+export type RewardReceipt = 'stored' | 'unknown' | 'scored' | 'late' | 'unusable';
+
+/** Runs that wait for rewards, which other processes may give as well. */
 export interface LateRewards {
+  /** Stores the reward of a run; storing the same reward again changes nothing. */
+  readonly score: (run: string, reward: number) => RewardReceipt;
+  /** Runs without a reward, in order. */
+  waiting(): readonly Pick<PendingRun, 'run' | 'deadline'>[];
   /** Adds groups. They can be scored only after {@link commit}. */
   add(groups: readonly PendingGroup[]): void;
   /** Groups whose runs all have a reward or have passed their deadlines, in order. */

@@ -5,6 +5,7 @@
  */
 import type { JsonState } from './buffer.js';
 import type { Experience } from './experience.js';
+import type { RewardReceipt } from './late-rewards.js';
 
 export type MemberRole = 'explorer' | 'trainer';
 
@@ -129,13 +130,6 @@ export interface BatchContents {
    */
   readonly useCounts: ReadonlyMap<string, number>;
 }
-
-/**
- * How a reward was received: `unknown` if no run with that key waits for one, `scored` if the run
- * has another one, `late` if it no longer waits, `unusable` if the value is not a reward. A store
- * that several processes share answers `late` instead of `scored`.
- */
-export type RewardReceipt = 'stored' | 'unknown' | 'scored' | 'late' | 'unusable';
 
 /** Record of what one optimizer step used up. */
 export interface TrainRecord {

@@ -7,13 +7,7 @@ import type {
   Task,
 } from '@trinity-rft/core';
 import type { ExperienceShape } from '@trinity-rft/core/internal';
-import type {
-  BatchUnit,
-  ExperienceStore,
-  JsonState,
-  LateRewards,
-  RowFeedback,
-} from '@trinity-rft/core/store';
+import type { BatchUnit, ExperienceStore, JsonState, RowFeedback } from '@trinity-rft/core/store';
 import type { EnvironmentCircuits } from './runs/environment-circuits.js';
 import type { TaskOutcome } from './runs/outcome.js';
 import type { RunSettings } from './runs/run-attempt.js';
@@ -91,8 +85,6 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly operators?: readonly ExperienceOperator[];
   readonly advantage?: AdvantageFn;
   readonly store: ExperienceStore;
-  /** Store for groups whose rewards arrive later. @default rewards may not be pending */
-  readonly lateRewards?: LateRewards;
   /**
    * Receives the experiences of each explore step just before they are stored. If a step could not
    * be stored, the step is repeated when the run resumes, and is received again.

@@ -105,7 +105,7 @@ function taskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunne
     circuits,
     timeLimit: (task) => timeLimits.limit(task),
     onLateResult: () => void late++,
-    rewardDeadline: options.lateRewards && rewardDeadline(settings, runtime.clock),
+    rewardDeadline: options.store.lateRewards && rewardDeadline(settings, runtime.clock),
   });
   const { overRollout = { ratio: 0, waitAfterMinMs: 0, returnPartialTasks: false } } = settings;
   return {

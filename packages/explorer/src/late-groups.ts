@@ -27,10 +27,11 @@ export const isPending = ({ runs }: TaskOutcome): boolean =>
   runs.some((run) => isOk(run) && run.rewardDeadline !== undefined);
 
 export function createLateGroups({
-  lateRewards: rewards = none,
+  store,
   settings: { failureReward },
   runtime: { clock, logger },
-}: Pick<ExplorerOptions, 'lateRewards' | 'settings' | 'runtime'>): LateGroups {
+}: Pick<ExplorerOptions, 'store' | 'settings' | 'runtime'>): LateGroups {
+  const rewards: typeof none = store.lateRewards ?? none;
   let waiting: readonly string[] = [];
   let counts = { scored: 0, expired: 0 };
   return {
@@ -107,9 +108,8 @@ function experiencesOf(
   );
 }
 
-const none: LateRewards = {
+const none: Pick<LateRewards, 'add' | 'due' | 'commit'> = {
   add: () => undefined,
   due: () => [],
   commit: () => undefined,
-  close: () => Promise.resolve(),
 };

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createExperience } from '@trinity-rft/core';
 import type { LateRewards, PendingGroup } from '@trinity-rft/core/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { scoreRun, sqliteLateRewards, waitingRuns } from './late-rewards.js';
+import { lateRewardsBeside } from './late-rewards.js';
 
 let folder: string;
 let file: string;
@@ -12,7 +12,7 @@ let rewards: LateRewards;
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'trinity-late-'));
   file = path.join(folder, 'buffer/late_rewards.db');
-  rewards = sqliteLateRewards(file);
+  rewards = lateRewardsBeside(file);
 });
 afterEach(async () => {
   await rewards.close();
@@ -41,20 +41,20 @@ const dueAt = (now: number) =>
 
 describe('a reward that comes later', () => {
   it('is refused by name: before the run is stored, unknown, unusable, a second one, too late', () => {
-    expect(scoreRun(file, '1/0/0', 1)).toBe('unknown');
+    expect(rewards.score('1/0/0', 1)).toBe('unknown');
     rewards.add([group(1, 0), group(1, 1, 0.5)]);
-    expect(scoreRun(file, '1/0/0', 1)).toBe('unknown');
+    expect(rewards.score('1/0/0', 1)).toBe('unknown');
     rewards.commit(1, ['1/0', '1/1']);
-    expect(scoreRun(file, '1/0/7', 1)).toBe('unknown');
-    expect(scoreRun(file, '1/1/1', 1)).toBe('unknown');
+    expect(rewards.score('1/0/7', 1)).toBe('unknown');
+    expect(rewards.score('1/1/1', 1)).toBe('unknown');
     for (const value of [NaN, Infinity, 1e10])
-      expect(scoreRun(file, '1/0/0', value)).toBe('unusable');
-    expect(scoreRun(file, '1/0/0', 0.7)).toBe('stored');
-    expect(scoreRun(file, '1/0/0', 0.7)).toBe('stored');
-    expect(scoreRun(file, '1/0/0', 0.8)).toBe('scored');
+      expect(rewards.score('1/0/0', value)).toBe('unusable');
+    expect(rewards.score('1/0/0', 0.7)).toBe('stored');
+    expect(rewards.score('1/0/0', 0.7)).toBe('stored');
+    expect(rewards.score('1/0/0', 0.8)).toBe('scored');
     rewards.due(1000);
-    expect(scoreRun(file, '1/0/1', 1)).toBe('late');
-    expect(waitingRuns(file)).toEqual([]);
+    expect(rewards.score('1/0/1', 1)).toBe('late');
+    expect(rewards.waiting()).toEqual([]);
   });
 
   it('is held to the same rules in SQL', () => {
@@ -77,7 +77,7 @@ describe('a reward that comes later', () => {
   it('is kept in a file of an earlier version, which gets checksums', async () => {
     rewards.add([group(1, 0)]);
     rewards.commit(1, ['1/0']);
-    scoreRun(file, '1/0/0', 0.5);
+    rewards.score('1/0/0', 0.5);
     await rewards.close();
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
     const earlier = new DatabaseSync(file);
@@ -87,36 +87,36 @@ describe('a reward that comes later', () => {
       earlier.exec(`ALTER TABLE ${table} DROP COLUMN checksum`);
     earlier.close();
     rmSync(`${file}-commits`);
-    rewards = sqliteLateRewards(file);
-    scoreRun(file, '1/0/1', 1);
+    rewards = lateRewardsBeside(file);
+    rewards.score('1/0/1', 1);
     expect(dueAt(0)).toEqual([['1/0', 0.5, 1]]);
   });
 
   it('is refused by name when it, its run or its log has been changed', async () => {
     rewards.add([group(1, 0)]);
     rewards.commit(1, ['1/0']);
-    scoreRun(file, '1/0/0', 0.5);
-    scoreRun(file, '1/0/1', 0.5);
+    rewards.score('1/0/0', 0.5);
+    rewards.score('1/0/1', 0.5);
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
     const other = new DatabaseSync(file);
     other.exec("DROP TRIGGER score_is_final; UPDATE score SET reward = 9 WHERE run = '1/0/0'");
     other.close();
     expect(() => rewards.due(0)).toThrow('Run "1/0/0"');
     await rewards.close();
-    rewards = sqliteLateRewards(file);
+    rewards = lateRewardsBeside(file);
     expect(() => rewards.due(0)).toThrow('1 of 2 rows of its table score have been changed');
     rmSync(file);
-    rewards = sqliteLateRewards(file);
+    rewards = lateRewardsBeside(file);
     expect(() => rewards.due(0)).toThrow(/lacks the last 4 of 4 commits/);
-    rewards = sqliteLateRewards(path.join(folder, 'none.db'));
+    rewards = lateRewardsBeside(path.join(folder, 'none', 'store.db'));
   });
 
   it('completes its group, and only that one', () => {
     rewards.add([group(1, 0), group(1, 1, 0.5)]);
     rewards.commit(1, ['1/0', '1/1']);
     expect(dueAt(999)).toEqual([]);
-    scoreRun(file, '1/0/1', 1);
-    scoreRun(file, '1/1/0', 2);
+    rewards.score('1/0/1', 1);
+    rewards.score('1/1/0', 2);
     expect(dueAt(999)).toEqual([['1/1', 2, 0.5]]);
     expect(dueAt(1000)).toEqual([
       ['1/0', undefined, 1],
@@ -124,22 +124,22 @@ describe('a reward that comes later', () => {
     ]);
     rewards.commit(2, ['1/0']);
     expect(dueAt(1000)).toEqual([['1/0', undefined, 1]]);
-    expect(scoreRun(file, '1/1/0', 3)).toBe('scored');
+    expect(rewards.score('1/1/0', 3)).toBe('scored');
   });
 
   it('is kept over a restart, and groups of steps that are made again are forgotten', async () => {
     rewards.add([group(1, 0)]);
     rewards.commit(1, ['1/0']);
-    scoreRun(file, '1/0/0', 1);
+    rewards.score('1/0/0', 1);
     rewards.add([group(2, 0)]);
     await rewards.close();
-    rewards = sqliteLateRewards(file);
+    rewards = lateRewardsBeside(file);
     rewards.commit(1, ['1/0']);
-    expect(waitingRuns(file)).toEqual([{ run: '1/0/1', deadline: 1000 }]);
+    expect(rewards.waiting()).toEqual([{ run: '1/0/1', deadline: 1000 }]);
     rewards.add([group(2, 0)]);
     rewards.commit(2, ['1/0', '2/0']);
-    expect(waitingRuns(file).map(({ run }) => run)).toEqual(['1/0/1', '2/0/0', '2/0/1']);
-    scoreRun(file, '1/0/1', 0);
+    expect(rewards.waiting().map(({ run }) => run)).toEqual(['1/0/1', '2/0/0', '2/0/1']);
+    rewards.score('1/0/1', 0);
     const [due] = rewards.due(0);
     expect(due?.runs.map(({ experiences }) => [...(experiences[0]?.tokens ?? [])])).toEqual([
       [1, 2],

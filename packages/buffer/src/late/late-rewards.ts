@@ -1,4 +1,4 @@
-/** Stores runs that wait for rewards in an SQLite file, to which other processes write scores. */
+/** Runs that wait for rewards, in an SQLite file to which other processes write scores. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -12,26 +12,26 @@ import {
   type CheckedTables,
   type LateRewards,
   type PendingGroup,
-  type PendingRun,
   type RewardReceipt,
 } from '@trinity-rft/core/store';
 import { applicationId, refusals, schema, upgrade, type Refusal } from './schema.js';
 
-/** Path of the late rewards of the experience store `database`. */
-export const lateRewardsBeside = (database: string): string =>
-  join(dirname(database), 'late_rewards.db');
+export { refusals };
 
 /**
- * Opens waiting runs in one SQLite file, to which other processes may write too.
- * @param path database file; created, with its folder, when the first run waits
+ * Runs that wait beside the experience store `database`. Their file is created when the first run
+ * waits; calls of `score` and `waiting` leave nothing open.
  */
-export function sqliteLateRewards(path: string): LateRewards {
+export function lateRewardsBeside(database: string): LateRewards {
+  const path = join(dirname(database), 'late_rewards.db');
   let opened: LateFile | undefined;
   const file = (): LateFile => (opened ??= open(path, 'whole'));
   const isThere = (): boolean => opened !== undefined || hasBeenStored(path);
   const transaction = <T>(work: (file: LateFile) => T): T =>
     file().tables.transaction(() => work(file()));
   return {
+    score: (run, reward) => scoreRun(path, run, reward),
+    waiting: () => waitingRuns(path),
     add: (groups) => {
       if (groups.length > 0)
         transaction(({ database }) => groups.forEach((each) => add(database, each)));
@@ -40,15 +40,15 @@ export function sqliteLateRewards(path: string): LateRewards {
     commit: (step, waiting) => {
       if (isThere()) transaction(({ database }) => commit(database, step, JSON.stringify(waiting)));
     },
-    close: async () => opened?.database.close(),
+    close: async () => {
+      opened?.database.close();
+      opened = undefined;
+    },
   };
 }
 
-/**
- * Stores the reward of a run; storing the same reward again changes nothing.
- * @throws BufferError if the database failed
- */
-export function scoreRun(path: string, run: string, reward: number): RewardReceipt {
+/** @throws BufferError if the database failed */
+function scoreRun(path: string, run: string, reward: number): RewardReceipt {
   if (!existsSync(path)) return 'unknown';
   const { database, tables } = open(path);
   try {
@@ -69,8 +69,7 @@ export function scoreRun(path: string, run: string, reward: number): RewardRecei
   }
 }
 
-/** Waiting runs, in order, with their deadlines. */
-export function waitingRuns(path: string): readonly Pick<PendingRun, 'run' | 'deadline'>[] {
+function waitingRuns(path: string): ReturnType<LateRewards['waiting']> {
   if (!existsSync(path)) return [];
   const { database } = open(path);
   try {

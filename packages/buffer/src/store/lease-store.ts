@@ -30,7 +30,7 @@ import { fifoPool, type RowPool } from './row-pool.js';
 import { type Grant, type Use } from './row-driver.js';
 import { rowQueue, type RowQueue } from './row-queue.js';
 
-export interface LeaseStoreOptions {
+export interface LeaseStoreOptions extends Pick<ExperienceStore, 'lateRewards'> {
   /**
    * Number of waiting experiences above which a put waits until there is room. A put never waits if
    * a trainer needs its experiences, or if the store is empty.
@@ -52,7 +52,7 @@ export interface Follow {
 }
 
 export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): ExperienceStore {
-  const { reuse } = options;
+  const { reuse, lateRewards } = options;
   const rows = reuse ? driver.reusable() : driver.unsettled();
   const pool = reuse ? reusePool(reuse, rows) : fifoPool(rows);
   const store: StoreState = {
@@ -74,6 +74,7 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
   };
   if (options.follow) void followWriter(store, options.follow);
   return {
+    lateRewards,
     put: (batch, explorerState) => put(store, batch, explorerState),
     take: (count, filter, signal) => take(store, count, filter, signal),
     starved: () => store.queue.waitingTakers > 0,
@@ -100,7 +101,10 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     finish: () => finish(store),
     fail: (error) => fail(store, error),
     counts: () => counts(store),
-    close: () => close(store),
+    close: async () => {
+      await close(store);
+      await lateRewards?.close();
+    },
   };
 }
 

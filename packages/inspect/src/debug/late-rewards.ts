@@ -1,10 +1,5 @@
 /** Rewards that arrive after their runs, from outside the process of the run. */
-import {
-  lateRewardsBeside,
-  refusals,
-  scoreRun,
-  waitingRuns,
-} from '@trinity-rft/buffer/late-rewards';
+import { lateRewardsBeside, refusals } from '@trinity-rft/buffer/late-rewards';
 import { BufferError, usableReward } from '@trinity-rft/core';
 import type { PendingRun, RewardReceipt } from '@trinity-rft/core/store';
 import type { TargetOptions } from '../verify/targets.js';
@@ -19,7 +14,7 @@ export async function runsThatWait(
   options?: TargetOptions,
 ): Promise<readonly Pick<PendingRun, 'run' | 'deadline'>[]> {
   const places = await findRecords(run, options);
-  return places.flatMap(({ database }) => waitingRuns(lateRewardsBeside(database)));
+  return places.flatMap(({ database }) => lateRewardsBeside(database).waiting());
 }
 
 /**
@@ -35,7 +30,7 @@ export async function giveReward(
   const places = await findRecords(run, options);
   let reason: RewardReceipt = 'unknown';
   for (const { database } of places.toReversed()) {
-    const receipt = scoreRun(lateRewardsBeside(database), id, reward);
+    const receipt = lateRewardsBeside(database).score(id, reward);
     if (receipt === 'stored') return;
     if (reason === 'unknown') reason = receipt;
   }

@@ -1,5 +1,6 @@
 /** The experience store of a stage. */
 import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   memoryExperienceStore,
   sqliteExperienceStore,
@@ -11,6 +12,7 @@ import {
   type FollowOptions,
   type StoreOwner,
 } from '@trinity-rft/buffer/internal';
+import { lateRewardsBeside } from '@trinity-rft/buffer/late-rewards';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, InvariantError, type Runtime } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
@@ -77,17 +79,17 @@ export async function openExperienceStore(
     ? Infinity
     : config.capacity * buffer.batchSize * algorithm.repeatTimes;
   const file = path ?? config.path;
-  const reuse = reuseOf(stage, runtime);
-  if (config.storage === 'memory' || file === undefined)
-    return memoryExperienceStore({ capacity, reuse });
+  // Rewards are kept for experiences in memory as well.
+  const lateRewards = lateRewardsBeside(file ?? join(stage.jobDirectory, 'buffer', 'memory'));
+  const options = { capacity, reuse: reuseOf(stage, runtime), lateRewards };
+  if (config.storage === 'memory' || file === undefined) return memoryExperienceStore(options);
   if (openRows) {
     if (followWriter) throw ownRowsError(mode);
-    return leaseStore(openRows(file), { capacity, reuse });
+    return leaseStore(openRows(file), options);
   }
   return sqliteExperienceStore({
+    ...options,
     path: file,
-    capacity,
-    reuse,
     followWriter,
     owner: await ownerOf(stage, file, hasBegun),
     onNotice: (text) => runtime.logger.warn(text),

@@ -1,33 +1,49 @@
 /** Forwards rewards that explorers have received to the runs that wait for them at the trainer. */
-import { scoreRun, waitingRuns } from '@trinity-rft/buffer/late-rewards';
-import { type Clock, type Logger, describeError } from '@trinity-rft/core';
-import type { Membership, RunStore } from '@trinity-rft/core/store';
+import { describeError, type Runtime } from '@trinity-rft/core';
+import type { ExperienceStore, LateRewards, Membership, RunStore } from '@trinity-rft/core/store';
 
 export interface ForwardOptions {
   readonly store: Pick<RunStore, 'takeRewards'>;
   readonly member: Membership;
-  /** File of the late rewards. */
-  readonly file: string;
   /** The last explore step whose experiences are stored or wait for rewards. */
   readonly exploreStep: () => number;
-  readonly clock: Pick<Clock, 'sleep'>;
-  readonly logger: Logger;
+  readonly runtime: Runtime;
   readonly everyMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Forwards rewards until the signal aborts. */
-export async function forwardRewards(options: ForwardOptions): Promise<void> {
-  const { store, member, file, exploreStep, clock, logger, everyMs, signal } = options;
-  /** Last explore step whose waiting runs are already in `file`. */
+/** `inner`, whose waiting runs get their rewards until it is closed or the signal aborts. */
+export function withForwardedRewards(
+  inner: ExperienceStore,
+  options: ForwardOptions,
+): ExperienceStore {
+  const { lateRewards } = inner;
+  if (!lateRewards) return inner;
+  const closed = new AbortController();
+  const signal = AbortSignal.any([options.signal, closed.signal]);
+  const forwarded = forwardRewards(lateRewards, { ...options, signal });
+  return {
+    ...inner,
+    close: async () => {
+      closed.abort();
+      await forwarded;
+      await inner.close();
+    },
+  };
+}
+
+async function forwardRewards(lateRewards: LateRewards, options: ForwardOptions): Promise<void> {
+  const { store, member, exploreStep, runtime, everyMs, signal } = options;
+  const { clock, logger } = runtime;
+  /** Last explore step whose waiting runs are already in `lateRewards`. */
   let settled = 0;
   let failing = false;
   while (!signal.aborted) {
     const step = exploreStep();
     try {
-      const waiting = waitingRuns(file).map(({ run }) => run);
+      const waiting = lateRewards.waiting().map(({ run }) => run);
       const rewards = await store.takeRewards(member, waiting, settled);
-      for (const [run, reward] of rewards) scoreRun(file, run, reward);
+      for (const [run, reward] of rewards) lateRewards.score(run, reward);
       failing = false;
       settled = step;
     } catch (error) {

@@ -1,12 +1,12 @@
 /** A trainer in a run of several processes: other processes explore its steps. */
 import { rm } from 'node:fs/promises';
 import type { StageConfig } from '@trinity-rft/config';
-import { type Clock, InvariantError, type Runtime } from '@trinity-rft/core';
+import { InvariantError, type Runtime } from '@trinity-rft/core';
 import type { MemberInfo, RunStore } from '@trinity-rft/core/store';
 import type { RunSide } from '../../assembly/explorer-options.js';
 import type { StageResult } from '../../context/stage-context.js';
-import { lateRewardsFile, type Elsewhere } from '../both/open.js';
-import { forwardRewards } from './forward-rewards.js';
+import type { Elsewhere } from '../both/open.js';
+import { withForwardedRewards } from './forward-rewards.js';
 import { lookEveryMs } from './open-store.js';
 import { publishingTransport, weightsRoot } from './publish-weights.js';
 import { remoteTasks } from './remote-tasks.js';
@@ -36,19 +36,8 @@ export async function trainBeside(
   });
   const own = { role: 'trainer', name: 'trainer', agreement } as const;
   const seat = await takeSeat({ ...own, store, clock, logger, state, signal });
-  const ended = new AbortController();
-  const forwarding = forwardRewards({
-    store,
-    member: seat.member,
-    file: lateRewardsFile(stage),
-    exploreStep: () => progress.exploreStep,
-    clock,
-    logger,
-    everyMs: lookEveryMs,
-    signal: AbortSignal.any([ended.signal, seat.lost]),
-  });
   try {
-    const elsewhere = await exploredElsewhere(stage, { store, seat, progress, clock });
+    const elsewhere = await exploredElsewhere(stage, { store, seat, progress, runtime });
     const result = await train(elsewhere, seat);
     if (!result.interrupted) {
       await store.finish(seat.member, { trainStep: result.trainStep });
@@ -56,8 +45,6 @@ export async function trainBeside(
     }
     return result;
   } finally {
-    ended.abort();
-    await forwarding;
     await seat.leave();
   }
 }
@@ -73,14 +60,15 @@ interface RunParts {
   readonly store: RunStore;
   readonly seat: Seat;
   readonly progress: Progress;
-  readonly clock: Clock;
+  readonly runtime: Runtime;
 }
 
 async function exploredElsewhere(
   stage: StageConfig,
-  { store, seat, progress, clock }: RunParts,
+  { store, seat, progress, runtime }: RunParts,
 ): Promise<Elsewhere> {
   const { member } = seat;
+  const { clock } = runtime;
   const version = () => progress.version;
   const { overRollout } = stage.explorer;
   const remote = await remoteTasks({ store, seat, version, overRollout, clock, lookEveryMs });
@@ -99,7 +87,15 @@ async function exploredElsewhere(
     runTasks: (tasks, signal) => remote.run(tasks, signal),
   };
   return {
-    share: (inner) => shareStore(inner, { store, member, takeCollected, onStored }),
+    share: (inner) =>
+      withForwardedRewards(shareStore(inner, { store, member, takeCollected, onStored }), {
+        store,
+        member,
+        exploreStep: () => progress.exploreStep,
+        runtime,
+        everyMs: lookEveryMs,
+        signal: seat.lost,
+      }),
     openExploreSide: async ({ engine, format }) => {
       const { maxModelLen } = engine.sampler;
       const own = { maxModelLen, onAdopt };

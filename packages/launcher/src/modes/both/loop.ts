@@ -65,7 +65,6 @@ export async function assembleLoop(
   const shared = {
     ...explorerOptions(stage, runtime, extensions, { ...parts, sink, onProgress, onPause }),
     store,
-    lateRewards: parts.lateRewards,
     sync: synchronizer,
     advantage: algorithm.advantage,
   };

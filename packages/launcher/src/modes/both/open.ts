@@ -1,13 +1,8 @@
 /** Everything that exploring and training need, opened. */
-import path from 'node:path';
-import { sqliteLateRewards } from '@trinity-rft/buffer/internal';
-import { lateRewardsBeside, scoreRun } from '@trinity-rft/buffer/late-rewards';
-import type { StageConfig } from '@trinity-rft/config';
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
 import type { Algorithm } from '@trinity-rft/core/internal';
-import type { ExperienceStore, LateRewards } from '@trinity-rft/core/store';
+import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { ScoreRun } from '@trinity-rft/model';
 import { algorithmOf } from '../../assembly/algorithm.js';
 import { openSampling, type Sampling } from '../../assembly/data/sample-strategy.js';
 import type { StageTasks } from '../../assembly/data/tasks.js';
@@ -36,7 +31,7 @@ interface ExploreSide {
 
 /** Opens the side that explores; puts resources to close on `stack`. */
 export type OpenExploreSide = (
-  parts: { readonly engine: Engine; readonly format: ChatFormat },
+  parts: Pick<DataParts, 'format' | 'store'> & { readonly engine: Engine },
   stack: ResourceStack,
 ) => Promise<ExploreSide>;
 
@@ -50,9 +45,8 @@ export interface Elsewhere {
 /** Explores in this process, beside the trainer. */
 const exploreHere =
   ({ stage, runtime, extensions: { engines }, rewardKey }: StageContext): OpenExploreSide =>
-  async ({ engine, format }, stack) => {
-    const score: ScoreRun = (run, reward) => scoreRun(lateRewardsFile(stage), run, reward);
-    const endpoint = stack.use(await openEndpoint(runtime, score, rewardKey));
+  async ({ engine, format, store }, stack) => {
+    const endpoint = stack.use(await openEndpoint(runtime, store.lateRewards?.score, rewardKey));
     const auxiliary = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
     const transport = stack.use(createTransport(stage, engine));
     const { sampler } = engine;
@@ -66,7 +60,6 @@ export interface LoopParts extends DataParts, Closable {
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
   readonly runs: RunSide;
-  readonly lateRewards: LateRewards;
   readonly transport: StageTransport;
   /** Aborts with an error once any model can no longer sample, or the side that explores is lost. */
   readonly engineFailed: AbortSignal;
@@ -89,8 +82,7 @@ export function openParts(
     const engine = stack.use(await openEngine(stage, model, engines, referenceLogprobs));
     const critic = await openCritic(stage, startModel, engines);
     if (critic) stack.use(critic);
-    const { runs, transport, failed } = await openExploreSide({ engine, format }, stack);
-    const lateRewards = stack.use(sqliteLateRewards(lateRewardsFile(stage)));
+    const { runs, transport, failed } = await openExploreSide({ engine, format, store }, stack);
     return {
       ...data,
       algorithm,
@@ -98,16 +90,9 @@ export function openParts(
       engine,
       critic,
       runs,
-      lateRewards,
       transport,
       engineFailed: AbortSignal.any([engine.failed, failed]),
       close: () => stack.close(),
     };
   });
 }
-
-/** File of the late rewards, also of a run whose other experiences are in memory. */
-export const lateRewardsFile = ({ buffer, jobDirectory }: StageConfig): string =>
-  lateRewardsBeside(
-    buffer.trainerInput.experienceBuffer.path ?? path.join(jobDirectory, 'buffer', 'memory'),
-  );
