@@ -1,7 +1,8 @@
 /**
- * `pnpm docs:pictures [FOLDER]`: trains the quickstart twice, or takes the runs of a folder, opens them with
- * `trinity studio`, and writes pictures into `docs/guides/studio`. Looks at every page, and exits with 1 if
- * axe finds a serious violation on one of them. Needs Chromium.
+ * `pnpm docs:pictures [RUNS [OUT]]`: trains the quickstart twice, or takes the runs of the folder RUNS, opens them
+ * with `trinity studio`, and writes pictures into `docs/guides/studio`. With OUT, every page at three widths, light
+ * and dark, into that folder instead. Looks at every page, and exits with 1 if axe finds a serious violation on one
+ * of them. Needs Chromium.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,9 +22,10 @@ const fromSources = [
   `--import=${new URL('register-source.mjs', import.meta.url).href}`,
 ];
 /** The others show nothing before something is chosen or wrong, or where the machine keeps its files. */
-const pictured: readonly string[] = ['runs', 'metrics', 'compare', 'rollouts'];
+const pictured: readonly string[] = ['runs', 'overview', 'metrics', 'compare', 'rollouts'];
 const scratch = mkdtempSync(path.join(tmpdir(), 'trinity-pictures-'));
-const runs = process.argv[2] ?? trainTwice();
+const [given, out] = process.argv.slice(2);
+const runs = given ?? trainTwice();
 
 const chromium = await findChromium();
 if (chromium === undefined) throw new Error('No Chromium: set CHROMIUM_PATH or install one.');
@@ -37,7 +39,7 @@ const browser = await launch(chromium);
 try {
   const look = await browser.open(await addressOf(studio.stdout));
   await look.page.setViewport({ width: 1280, height: 800 });
-  mkdirSync(pictures, { recursive: true });
+  mkdirSync(out ?? pictures, { recursive: true });
   await picturesOf(look);
   process.exitCode = look.problems.length === 0 ? process.exitCode : 1;
 } finally {
@@ -86,12 +88,16 @@ async function picturesOf(look: Look): Promise<void> {
   const boxes = await page.$$('tbody tr:has(td.recorded a) input');
   for (const box of boxes.slice(0, 2)) await box.click();
   await picture(look, 'runs');
-  await page.locator('a.button').click();
+  await page.locator('a.button.primary').click();
+  await page.waitForFunction(`location.hash.includes('run=')`);
+  const query = (await page.evaluate(`location.hash.replace(/^#page=\\w+/, '')`)) as string;
+  await page.evaluate(`location.hash = '#page=metrics${query}'`);
+  await page.waitForSelector('.tabs');
   const names = await page.$$eval('nav a', (links) =>
     links.map((link) => new URLSearchParams(link.hash.slice(1)).get('page') ?? ''),
   );
   for (const name of names.filter((each) => each !== 'runs')) {
-    await page.evaluate(`location.hash = location.hash.replace(/page=\\w+/, 'page=${name}')`);
+    await page.evaluate(`location.hash = '#page=${name}${query}'`);
     await picture(look, name);
   }
 }
@@ -99,15 +105,25 @@ async function picturesOf(look: Look): Promise<void> {
 async function picture(look: Look, name: string): Promise<void> {
   const { page } = look;
   await page.waitForNetworkIdle({ idleTime: 500, concurrency: 1 });
-  const [row] = await page.$$('main .body .row');
-  await row?.click();
-  await page.waitForNetworkIdle({ idleTime: 500, concurrency: 1 });
   for (const violation of await look.violations()) {
     console.error(`${name}: ${violation}`);
     process.exitCode = 1;
   }
-  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
-  if (!pictured.includes(name)) return;
-  await page.screenshot({ path: path.join(pictures, `${name}.webp`), type: 'webp', quality: 70 });
-  console.log(`docs/guides/studio/${name}.webp`);
+  if (out !== undefined) await everySize(look, out, name);
+  else if (pictured.includes(name)) await save(look, 'light', `${path.join(pictures, name)}.webp`);
+}
+
+async function everySize(look: Look, folder: string, name: string): Promise<void> {
+  for (const width of [1440, 1024, 390]) {
+    await look.page.setViewport({ width, height: 900 });
+    for (const theme of ['light', 'dark'])
+      await save(look, theme, `${path.join(folder, `${name}-${width}-${theme}`)}.webp`);
+  }
+}
+
+async function save({ page }: Look, theme: string, file: `${string}.webp`): Promise<void> {
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
+  await page.waitForNetworkIdle({ idleTime: 300, concurrency: 1 });
+  await page.screenshot({ path: file, type: 'webp', quality: 70 });
+  console.log(path.relative(process.cwd(), file));
 }

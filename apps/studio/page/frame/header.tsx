@@ -45,7 +45,7 @@ export const Header = ({ shown, place, status, onSearch, onKeyboard }: HeaderPro
     <ThemeButton />
     <button
       type="button"
-      class="quiet icon-only"
+      class="quiet icon-only open-keyboard"
       aria-label={words.keyboard.title}
       title={words.keyboard.title}
       onClick={onKeyboard}

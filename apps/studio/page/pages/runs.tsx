@@ -49,7 +49,7 @@ export function Runs({ runs, left }: PageProps) {
           <thead>
             <tr>
               {Object.entries(words.columns).map(([name, label]) => (
-                <th key={name} scope="col">
+                <th key={name} scope="col" class={minor.includes(name) ? 'minor' : undefined}>
                   {label}
                 </th>
               ))}
@@ -84,6 +84,9 @@ export function Runs({ runs, left }: PageProps) {
   );
 }
 
+/** Columns that a narrow window leaves out. */
+const minor: readonly string[] = ['rollouts', 'notes'];
+
 const NoRuns = () => (
   <Empty title={words.none} text={words.noneText} command="trinity run FILE.yaml">
     <a class="button primary" href={addressOf('builder', [])}>
@@ -100,7 +103,10 @@ interface Group {
 
 /** Stages and evaluations of a run stay together; the group that changed last is first. */
 function grouped(runs: readonly RunSummary[]): readonly Group[] {
-  const folderOf = (id: string): string => id.slice(0, id.lastIndexOf('/') + 1);
+  const folderOf = (id: string): string => {
+    const run = id.replace(/\/evaluations$/, '');
+    return run.slice(0, run.lastIndexOf('/') + 1);
+  };
   const groups = Map.groupBy(runs, ({ id }) => folderOf(id) || id);
   return [...groups].map(([folder, members]) => ({ folder, members }));
 }
@@ -135,8 +141,7 @@ interface RunRowProps {
 }
 
 function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
-  const { id, state, exploreStep, trainStep, version, reward, evaluation, sparkline, rollouts } =
-    run;
+  const { id, state, reward, evaluation, sparkline, rollouts } = run;
   return (
     <tr>
       <td>
@@ -162,18 +167,11 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
         <Left run={run} />
       </td>
       <td title={evaluation?.metric}>{intervalText(evaluation)}</td>
-      <td>{numberText(reward)}</td>
-      <td>
-        <Sparkline values={sparkline} />
-        {sparkline.length > 1 && (
-          <div class="faint">
-            {words.course(numberText(sparkline[0]), numberText(sparkline.at(-1)))}
-          </div>
-        )}
+      <td class="reward">
+        <Sparkline values={sparkline} /> {numberText(reward)}
+        {sparkline.length > 1 && <div class="faint">{words.first(numberText(sparkline[0]))}</div>}
       </td>
-      <td>{numberText(trainStep ?? exploreStep)}</td>
-      <td>{numberText(version)}</td>
-      <td class="recorded">
+      <td class="recorded minor">
         {rollouts !== undefined && (
           <a href={addressOf('rollouts', [id])}>
             {rollouts}
@@ -182,7 +180,7 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
         )}
       </td>
       <td>{agoText(run.changedAt)}</td>
-      <td>
+      <td class="minor">
         <Notes id={id} notes={run.notes} />
       </td>
     </tr>
@@ -191,11 +189,19 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
 
 /** How far it is, and of a run in progress how long it takes. */
 function Left({ run }: { readonly run: RunSummary }) {
-  const { id, state, steps, secondsPerStep, noTotal } = run;
+  const { id, state, steps, secondsPerStep, noTotal, trainStep, exploreStep } = run;
+  const step = trainStep ?? exploreStep;
   if (!steps)
-    return state === 'running' && noTotal !== undefined ? (
-      <small class="faint">{words.noTotal[noTotal]}</small>
-    ) : null;
+    return (
+      <>
+        {step !== undefined && words.step(step)}
+        {state === 'running' && noTotal !== undefined && (
+          <div class="faint">
+            <small>{words.noTotal[noTotal]}</small>
+          </div>
+        )}
+      </>
+    );
   const { done, total } = steps;
   const seconds = (secondsPerStep ?? 0) * (total - done);
   return (
