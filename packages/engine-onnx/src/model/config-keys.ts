@@ -12,6 +12,8 @@ const tokenIdText = 'a token id, which is a whole number from 0 on';
 const tokenId = z.int(tokenIdText).nonnegative(tokenIdText);
 const aboveZero = 'a number above 0';
 const positive = z.number(aboveZero).positive(aboveZero);
+const partText = 'a number above 0, at most 1';
+const part = z.number(partText).positive(partText).max(1, partText);
 const flag = z.boolean('true or false');
 const section = 'a section of settings';
 
@@ -30,7 +32,7 @@ const rope = z.looseObject(
     mscale_all_dim: positive.nullish(),
     truncate: flag.nullish(),
     original_max_position_embeddings: size.nullish(),
-    partial_rotary_factor: z.number('a number').nullish(),
+    partial_rotary_factor: part.nullish(),
   },
   section,
 );
@@ -99,7 +101,7 @@ const schema = z.looseObject({
   quantization_config: z
     .null('none, because quantised weights are not supported: save the model in f32, bf16 or f16')
     .optional(),
-  partial_rotary_factor: z.literal(1, '1 (whole-head rotary embeddings)').nullish(),
+  partial_rotary_factor: part.nullish(),
   use_bidirectional_attention: z
     .literal(false, 'false, because a position can only see those before it')
     .nullish(),

@@ -92,6 +92,8 @@ export interface ModelConfig {
   readonly kvHeads: number;
   /** Width of one head; even. */
   readonly headDim: number;
+  /** Width of the first part of a head, which positions rotate; even. @default {@link headDim} */
+  readonly rotaryDim?: number;
   readonly intermediateSize: number;
   readonly normEpsilon: number;
   readonly ropeTheta: number;

@@ -38,6 +38,8 @@ export interface Family {
     /** True if layers with a window have rotary embeddings of their own. */
     readonly localRope?: true;
   };
+  /** True if `partial_rotary_factor` applies. */
+  readonly partialRotary?: true;
   /** Meanings of `rope_type` values that differ from their name. */
   readonly ropeTypes?: Readonly<Record<string, string>>;
   /** True if `no_rope_layers` applies. */
@@ -84,6 +86,7 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
     className: 'Phi3',
     defaults: { max_position_embeddings: 4_096, rms_norm_eps: 1e-5 },
     traits: { fusedProjections: true },
+    partialRotary: true,
     ropeTypes: { yarn: 'longrope' },
     windows: { layers: 'all' },
   },

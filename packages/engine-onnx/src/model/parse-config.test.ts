@@ -60,6 +60,14 @@ describe('parseModelConfig', () => {
     expect(parseModelConfig(four, 'x').ropeScaling).toEqual({ kind: 'linear', factor: 4 });
   });
 
+  it('reads the part of a head that is rotated, in the spelling of transformers 4 and 5', () => {
+    const phi = { ...base, model_type: 'phi3' };
+    const five = { ...phi, rope_parameters: { partial_rotary_factor: 0.75 } };
+    expect(parseModelConfig(five, 'x').rotaryDim).toBe(96);
+    expect(parseModelConfig({ ...phi, partial_rotary_factor: 0.75 }, 'x').rotaryDim).toBe(96);
+    expect(parseModelConfig({ ...phi, partial_rotary_factor: 1 }, 'x').rotaryDim).toBeUndefined();
+  });
+
   it('gives each family the biases that it has', () => {
     const biases = (extra: object): unknown => {
       const { qkvBias, outputBias, mlpBias } = parseModelConfig({ ...base, ...extra }, 'x');
@@ -168,7 +176,18 @@ describe('parseModelConfig', () => {
     ],
     [{ layer_types: ['full_attention'] }, 'expected a list with one entry for each of 28 layers'],
     [{ layer_types: ['chunked_attention'] }, 'layer_types.0 is "chunked_attention"'],
-    [{ model_type: 'phi3', partial_rotary_factor: 0.75 }, 'partial_rotary_factor is 0.75'],
+    [
+      { partial_rotary_factor: 0.75 },
+      'partial_rotary_factor is 0.75; expected 1 (whole-head rotary embeddings)',
+    ],
+    [
+      { model_type: 'phi3', partial_rotary_factor: 0.01 },
+      'partial_rotary_factor is 0.01; expected a part of head_dim (128) that is an even whole number',
+    ],
+    [
+      { rope_parameters: { partial_rotary_factor: 2 } },
+      'partial_rotary_factor is 2; expected a number above 0, at most 1',
+    ],
     [{ model_type: 'gemma2', use_bidirectional_attention: true }, 'use_bidirectional_attention'],
     [
       { model_type: 'qwen3_moe', num_experts: 4 },

@@ -19,7 +19,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   const family = families[hf.model_type];
   const { heads, kvHeads, headDim } = headSizes(hf, file);
   const maxPositions = hf.max_position_embeddings ?? 2_048;
-  const rope = parseRope(hf, { file, maxPositions });
+  const rope = parseRope(hf, { file, headDim, maxPositions });
   const layerTraits = parseLayers(hf, { file, maxPositions });
   const bias = family.attentionBias === 'key' && (hf.attention_bias ?? false);
   return {
@@ -30,6 +30,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     heads,
     kvHeads,
     headDim,
+    rotaryDim: rope.rotaryDim,
     intermediateSize: hf.intermediate_size,
     normEpsilon: hf.rms_norm_eps ?? 1e-6,
     ropeTheta: rope.theta,

@@ -1,5 +1,7 @@
 /** Reads the settings of rotary embeddings in config.json. */
-import type { LocalRope, RopeScaling } from './config.js';
+import type { CheckpointError } from '@trinity-rft/core';
+
+import type { LocalRope, ModelConfig, RopeScaling } from './config.js';
 import { invalid, type ConfigKeys, type RopeKeys } from './config-keys.js';
 import { families } from './families.js';
 
@@ -7,11 +9,14 @@ import { families } from './families.js';
 export interface ParsedRope {
   readonly theta: number;
   readonly scaling: RopeScaling | undefined;
+  /** Width of the part of a head that is rotated. */
+  readonly rotaryDim: ModelConfig['rotaryDim'];
   readonly local: LocalRope;
 }
 
 interface Context {
   readonly file: string;
+  readonly headDim: number;
   readonly maxPositions: number;
 }
 
@@ -24,6 +29,7 @@ export function parseRope(hf: ConfigKeys, context: Context): ParsedRope {
   return {
     theta: full.rope_theta ?? hf.rope_theta ?? 10_000,
     scaling: parseScaling(full, hf, context),
+    rotaryDim: parseRotaryDim(full, hf, context),
     local: {
       theta: sliding.rope_theta ?? hf.rope_local_base_freq ?? 10_000,
       scaling: parseScaling(sliding, hf, context),
@@ -39,13 +45,27 @@ function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly slidin
   return { full: full ?? {}, sliding: sliding ?? {} };
 }
 
+/** Rounded down, as transformers does. */
+function parseRotaryDim(
+  rope: RopeKeys,
+  hf: ConfigKeys,
+  { file, headDim }: Context,
+): number | undefined {
+  const part = rope.partial_rotary_factor ?? hf.partial_rotary_factor ?? 1;
+  if (part === 1) return undefined;
+  const fail = (expected: string): CheckpointError =>
+    invalid(file, 'partial_rotary_factor', part, expected);
+  if (!families[hf.model_type].partialRotary) throw fail('1 (whole-head rotary embeddings)');
+  const width = Math.floor(headDim * part);
+  if (width < 2 || width % 2 !== 0)
+    throw fail(`a part of head_dim (${headDim}) that is an even whole number`);
+  return width;
+}
+
 const keyOf = (name: string): string => `rope_scaling/rope_parameters.${name}`;
 
 function parseScaling(rope: RopeKeys, hf: ConfigKeys, context: Context): RopeScaling | undefined {
   const { file } = context;
-  const { partial_rotary_factor: part } = rope;
-  if (part != null && part !== 1)
-    throw invalid(file, keyOf('partial_rotary_factor'), part, '1 (whole-head rotary embeddings)');
   const named = rope.rope_type ?? rope.type ?? 'default';
   const kind = families[hf.model_type].ropeTypes?.[named] ?? named;
   const parse = scalings[kind];

@@ -10,6 +10,12 @@ test('frequencies fall from 1 by powers of theta', () => {
   ]);
 });
 
+test('a head that is rotated in part has the frequencies of one of that width', () => {
+  const partial = { ...config, headDim: 32, rotaryDim: 8 };
+  expect(ropeFrequencies(partial)).toEqual(ropeFrequencies(config));
+  expect(new RopeFeeds(partial).feeds(10)['rope_cos']?.dims).toEqual([64, 4]);
+});
+
 test('linear scaling divides every frequency', () => {
   expect(ropeFrequencies({ ...config, ropeScaling: { kind: 'linear', factor: 4 } })).toEqual(
     ropeFrequencies(config).map((x) => x / 4),

@@ -6,7 +6,7 @@ import type { Feeds } from './weights.js';
 export interface RopeTables {
   /** Number of positions in the tables. */
   readonly length: number;
-  /** [length, headDim / 2] */
+  /** [length, width of the rotated part / 2] */
   readonly cos: Float32Array;
   readonly sin: Float32Array;
 }
@@ -15,6 +15,8 @@ export interface RopeTables {
 export interface RopeShape {
   /** Width of one head; even. */
   readonly headDim: number;
+  /** Width of the part of a head that is rotated. */
+  readonly rotaryDim?: number;
   readonly ropeTheta: number;
   readonly ropeScaling?: RopeScaling;
 }
@@ -37,13 +39,19 @@ export function ropeTables(shape: RopeShape, length: number): RopeTables {
   return { length, cos, sin };
 }
 
+/** Width of the part of a head that positions rotate. */
+export const rotatedWidth = ({
+  headDim,
+  rotaryDim = headDim,
+}: Omit<RopeShape, 'ropeTheta'>): number => rotaryDim;
+
 /**
- * Angle per position of each pair of dimensions: theta^(-2i / D), scaled according to the config.
- * [headDim / 2] @see Su et al., arXiv:2104.09864; for `llama3`, the Llama 3.1 model card's
+ * Angle per position of each pair of dimensions: theta^(-2i / r), scaled according to the config,
+ * with r = {@link rotatedWidth}. [r / 2] @see Su et al., arXiv:2104.09864; for `llama3`, the Llama 3.1 model card's
  * `rope_scaling`
  */
 export function ropeFrequencies(shape: RopeShape): Float64Array {
-  const half = shape.headDim / 2;
+  const half = rotatedWidth(shape) / 2;
   const scale = scaleOf(shape);
   return Float64Array.from({ length: half }, (_, i) => scale(shape.ropeTheta ** (-i / half), i));
 }
@@ -78,17 +86,15 @@ function llama3({
  * Like {@link llama3}, with the blend along the dimensions. @see Peng et al., arXiv:2309.00071,
  * section 3.2, as transformers computes it
  */
-function yarn(
-  { headDim, ropeTheta }: RopeShape,
-  scaling: Extract<RopeScaling, { kind: 'yarn' }>,
-): Scale {
+function yarn(shape: RopeShape, scaling: Extract<RopeScaling, { kind: 'yarn' }>): Scale {
+  const width = rotatedWidth(shape);
   /** The dimension that makes this number of turns over the original positions. */
   const dimension = (turns: number): number =>
-    (headDim * Math.log(scaling.originalMaxPositions / (turns * 2 * Math.PI))) /
-    (2 * Math.log(ropeTheta));
+    (width * Math.log(scaling.originalMaxPositions / (turns * 2 * Math.PI))) /
+    (2 * Math.log(shape.ropeTheta));
   const [fast, slow] = [dimension(scaling.betaFast), dimension(scaling.betaSlow)];
   const low = Math.max(scaling.truncate ? Math.floor(fast) : fast, 0);
-  const high = Math.min(scaling.truncate ? Math.ceil(slow) : slow, headDim - 1);
+  const high = Math.min(scaling.truncate ? Math.ceil(slow) : slow, width - 1);
   const span = low === high ? 0.001 : high - low;
   return (frequency, i) => {
     const blend = Math.min(1, Math.max(0, (i - low) / span));
@@ -115,11 +121,16 @@ export class RopeFeeds {
    */
   feeds(length: number): Feeds {
     if (length > this.#length) {
-      const { headDim, localRope } = this.#config;
+      const { headDim, rotaryDim, localRope } = this.#config;
       this.#length = 2 ** Math.ceil(Math.log2(Math.max(64, length)));
       this.#feeds = tableFeeds(this.#config, this.#length, '');
       if (localRope) {
-        const local = { headDim, ropeTheta: localRope.theta, ropeScaling: localRope.scaling };
+        const local = {
+          headDim,
+          rotaryDim,
+          ropeTheta: localRope.theta,
+          ropeScaling: localRope.scaling,
+        };
         this.#feeds = { ...this.#feeds, ...tableFeeds(local, this.#length, '_local') };
       }
     }
@@ -129,7 +140,7 @@ export class RopeFeeds {
 
 function tableFeeds(shape: RopeShape, length: number, suffix: string): Feeds {
   const { cos, sin } = ropeTables(shape, length);
-  const dims = [length, shape.headDim / 2];
+  const dims = [length, rotatedWidth(shape) / 2];
   return {
     [`rope_cos${suffix}`]: new Tensor('float32', cos, dims),
     [`rope_sin${suffix}`]: new Tensor('float32', sin, dims),

@@ -9,6 +9,7 @@ import { gather } from '../onnx/ops/shape.js';
 import type { Agreement } from './column-parts.js';
 import type { ModelConfig } from './config.js';
 import { embeddingName, parameterSpecs } from './parameters.js';
+import { rotatedWidth } from './rope.js';
 
 /**
  * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H,
@@ -61,11 +62,11 @@ export function parameterInputs(graph: Graph, config: ModelConfig): ReadonlyMap<
 }
 
 /**
- * Adds the inputs `rope_cos` and `rope_sin`, [P, D / 2] with P at least the largest position plus
- * one, and with `_local` at their end those of layers with others.
+ * Adds the inputs `rope_cos` and `rope_sin`, [P, r / 2] with P at least the largest position plus
+ * one and r = {@link rotatedWidth}, and with `_local` at their end those of layers with others.
  */
 export function tableInputs(graph: Graph, config: ModelConfig): RopeInputs {
-  const shape = ['P', config.headDim / 2];
+  const shape = ['P', rotatedWidth(config) / 2];
   const pair = (suffix: string): RotaryTables => ({
     cos: graph.input(`rope_cos${suffix}`, 'float32', shape),
     sin: graph.input(`rope_sin${suffix}`, 'float32', shape),

@@ -195,7 +195,7 @@ describe('gradients equal central differences', () => {
     );
   });
 
-  test('of rotary', async () => {
+  test.each([8, 12])('of rotary that turns 8 of %d numbers', async (width) => {
     await fc.assert(
       fc.asyncProperty(size, size, size, seeds, async (batch, heads, time, seed) => {
         // The tables are data, not parameters: any numbers that are cosines and sines will do.
@@ -208,7 +208,7 @@ describe('gradients equal central differences', () => {
         expect(
           await gradientError(
             seed,
-            { x: { shape: [batch, heads, time, 8], dims: ['B', heads, 'T', 8] } },
+            { x: { shape: [batch, heads, time, width], dims: ['B', heads, 'T', width] } },
             build,
           ),
         ).toBeLessThan(tolerance);

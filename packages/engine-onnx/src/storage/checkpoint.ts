@@ -67,6 +67,7 @@ const architectureKeys = [
   'heads',
   'kvHeads',
   'headDim',
+  'rotaryDim',
   'intermediateSize',
   'normEpsilon',
   'ropeTheta',

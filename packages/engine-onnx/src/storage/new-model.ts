@@ -23,6 +23,7 @@ type OtherTraits =
   | 'normOffset'
   | 'qkNormScope'
   | 'fusedProjections'
+  | 'rotaryDim'
   | 'activation'
   | 'attentionScale'
   | 'attentionCap'

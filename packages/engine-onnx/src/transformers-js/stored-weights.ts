@@ -18,7 +18,7 @@ import {
   parameterSpecs,
   type ParameterSpec,
 } from '../model/parameters.js';
-import { ropeTables, type RopeShape } from '../model/rope.js';
+import { ropeTables, rotatedWidth, type RopeShape } from '../model/rope.js';
 import type { RopeInputs } from '../model/trunk.js';
 import { blockLength, toBytes } from '../quantized/quantize.js';
 import { encodeFloats } from '../storage/dtype.js';
@@ -67,10 +67,10 @@ const numbersOf = ({ weights }: Stored, { offset, size }: ParameterSpec): Float3
 /** For every position of the model, and one more: some families count from 1. */
 async function storeTables(stored: Stored): Promise<RopeInputs> {
   const { config } = stored;
-  const { headDim, localRope, maxPositions } = config;
+  const { headDim, rotaryDim, localRope, maxPositions } = config;
   const pair = async (shape: RopeShape, suffix: string): Promise<RopeInputs['global']> => {
     const { cos, sin, length } = ropeTables(shape, maxPositions + 1);
-    const dims = [length, headDim / 2];
+    const dims = [length, rotatedWidth(shape) / 2];
     return {
       cos: await put(stored, `rope_cos${suffix}`, 'float32', dims, bytesOf(cos)),
       sin: await put(stored, `rope_sin${suffix}`, 'float32', dims, bytesOf(sin)),
@@ -78,6 +78,7 @@ async function storeTables(stored: Stored): Promise<RopeInputs> {
   };
   const local = localRope && {
     headDim,
+    rotaryDim,
     ropeTheta: localRope.theta,
     ropeScaling: localRope.scaling,
   };

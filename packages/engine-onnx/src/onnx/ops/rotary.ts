@@ -1,25 +1,31 @@
 /** Rotary position embedding. */
-import { withPullback, type Value } from '../graph/graph.js';
+import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { negate } from './elementwise.js';
 
-/** Cosine and sine of position times frequency, [positions, headDim / 2]. */
+/** Cosine and sine of position times frequency, [positions, r / 2] with r numbers of a head rotated. */
 export interface RotaryTables {
   readonly cos: Value;
   readonly sin: Value;
 }
 
 /**
- * Rotates the pairs (x[i], x[i + D/2]) by position times frequency i. `x` [B, H, T, D]; `positions`
+ * Rotates the pairs (x[i], x[i + r/2]) of the first r numbers by position times frequency i. `x` [B, H, T, D]; `positions`
  * int64: [1] holds the position of the first token of every row, [B, T] that of every token. A
  * rotation's transpose is the rotation by the negative angle.
  * @see Su et al., arXiv:2104.09864
  */
 export function rotary(x: Value, positions: Value, tables: RotaryTables): Value {
+  const [, heads, , width] = x.shape;
+  const rotated = 2 * Number(dimAt(tables.cos, 1));
+  const partial = rotated !== width && {
+    num_heads: Number(heads),
+    rotary_embedding_dim: rotated,
+  };
   const y = x.graph.node(
     'RotaryEmbedding',
     [x, positions, tables.cos, tables.sin],
     { shape: x.shape },
-    { domain: 'com.microsoft', attributes: { interleaved: 0 } },
+    { domain: 'com.microsoft', attributes: { interleaved: 0, ...partial } },
   );
   const { graph } = x;
   return withPullback(y, [x], (g) => [
