@@ -17,6 +17,9 @@ const accepted: Readonly<Record<string, Accepted>> = {
         'algorithm:\n  algorithm_type: raft\n  repeat_times: 1\n  advantage_fn_args: {keep: all}',
     },
   },
+  'a model that takes images, with a text part': {
+    file: { model: 'model:\n  model_path: ./sees-and-reads' },
+  },
   'a judge whose texts are shorter than prompt and response together': {
     file: {
       rest: 'explorer:\n  auxiliary_models:\n    - {name: judge, model_path: ./tiny, max_model_len: 64, max_prompt_tokens: 60, max_response_tokens: 30}',

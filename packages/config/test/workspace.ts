@@ -48,13 +48,26 @@ export function createWorkspace(): string {
   const root = mkdtempSync(join(tmpdir(), 'trinity-config-'));
   afterAll(() => rmSync(root, { recursive: true, force: true }));
   const write = (path: string, content: string): void => writeFileSync(join(root, path), content);
-  for (const folder of ['tiny', 'no-config', 'bad-json', 'bad-shape', 'sees', 'data', 'adapter'])
+  for (const folder of [
+    'tiny',
+    'no-config',
+    'bad-json',
+    'bad-shape',
+    'sees',
+    'sees-and-reads',
+    'data',
+    'adapter',
+  ])
     mkdirSync(join(root, folder));
   write('tiny/config.json', JSON.stringify(modelShape));
   write('adapter/adapter_config.json', JSON.stringify({ r: 8, lora_alpha: 16 }));
   write('bad-json/config.json', '{"model_type": ');
   write('bad-shape/config.json', JSON.stringify({ ...modelShape, hidden_size: 'wide' }));
   write('sees/config.json', JSON.stringify({ model_type: 'qwen2_vl', vision_config: {} }));
+  write(
+    'sees-and-reads/config.json',
+    JSON.stringify({ model_type: 'gemma3', vision_config: {}, text_config: modelShape }),
+  );
   write('tasks.jsonl', '{"prompt": "1+1=", "response": "2"}\n');
   write('template.jinja', '{{ messages[0].content }}');
   return root;

@@ -10,7 +10,7 @@ export { loadPeer } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';
 export { checkName } from './names.js';
-export { otherInput } from './other-input.js';
+export { otherInput, textPart } from './other-input.js';
 export { asTyped, ownCommand } from './own-command.js';
 export { isProcessAlive, killGroup } from './process-alive.js';
 export { repeatedKey } from './repeated-key.js';

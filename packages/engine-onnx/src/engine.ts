@@ -85,7 +85,13 @@ export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engi
   );
   const { modelPath, threads } = complete;
   const { maxModelLen, parameters, trained } = facts;
-  (options.logger ?? silentLogger).info('The embedded engine is ready', {
+  const { logger = silentLogger } = options;
+  if (facts.isTextPart)
+    logger.warn(
+      'The model takes more than text: its text part is trained alone, and checkpoints are of a model without the rest',
+      { modelPath },
+    );
+  logger.info('The embedded engine is ready', {
     modelPath,
     threads,
     maxModelLen,

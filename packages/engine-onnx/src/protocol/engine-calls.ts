@@ -50,6 +50,8 @@ export interface EngineFacts {
   /** Parallel samplers that suit the model. */
   readonly samplers: number;
   readonly config: ModelConfig;
+  /** True for the text part of a model that takes more. */
+  readonly isTextPart: boolean;
 }
 
 /**

@@ -54,6 +54,45 @@ describe('a model folder', () => {
     },
   );
 
+  it('is the text part of a model that sees, and is saved as a model of text alone', async () => {
+    const text = await loadModelFolder(join(fixtures, 'gemma3_text'));
+    const { tie_word_embeddings: tied, ...textConfig } = JSON.parse(text.configText) as Record<
+      string,
+      unknown
+    >;
+    const whole = {
+      architectures: ['Gemma3ForConditionalGeneration'],
+      model_type: 'gemma3',
+      tie_word_embeddings: tied,
+      text_config: textConfig,
+      vision_config: { hidden_size: 8 },
+    };
+    await writeFile(join(folder, 'config.json'), JSON.stringify(whole));
+    const other = { shape: [1], data: Float32Array.of(7) };
+    await writeSafetensors(join(folder, 'model.safetensors'), [
+      ...tensorsOf(text).map((tensor) => ({
+        ...tensor,
+        name: tensor.name.replace('model.', 'model.language_model.'),
+      })),
+      { ...other, name: 'model.visual.patch_embed.weight' },
+      { ...other, name: 'mtp.fc.weight' },
+    ]);
+
+    const found = await loadModelFolder(folder);
+    expect(found.isTextPart).toBe(true);
+    expect(found.config).toEqual(text.config);
+    expect(found.weights).toEqual(text.weights);
+    await saveModelFolder(folder, found, found.weights);
+    const saved = await loadModelFolder(folder);
+    expect(saved.isTextPart).toBeUndefined();
+    expect(saved.weights).toEqual(text.weights);
+    expect(JSON.parse(saved.configText)).toMatchObject({
+      architectures: ['Gemma3ForCausalLM'],
+      model_type: 'gemma3_text',
+      tie_word_embeddings: tied,
+    });
+  });
+
   it('keeps config.json as it was, apart from the type that the weights are now stored in', async () => {
     await cp(join(fixtures, 'llama'), folder, { recursive: true });
     const text = (await readFile(join(folder, 'config.json'), 'utf8'))

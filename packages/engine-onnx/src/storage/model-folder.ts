@@ -12,6 +12,7 @@ import { sharedNumbers } from '../runtime/shared-numbers.js';
 import { readIfThere, writeWhole } from './files.js';
 import { writeSafetensors } from './safetensors.js';
 import { withTemplate } from './template.js';
+import { textModelJson, textTensors } from './text-part.js';
 import {
   openWeightFiles,
   singleWeightFile,
@@ -36,8 +37,10 @@ export const companionFiles = [
 /** A model folder without its weights. */
 export interface ModelFiles {
   readonly config: ModelConfig;
-  /** `config.json` as it was read. */
+  /** `config.json` as it was read; of a model that takes more than text, that of its text part. */
   readonly configText: string;
+  /** True for the text part of a model that takes more. @default false */
+  readonly isTextPart?: true;
   /** The `companionFiles` of the folder, by name. */
   readonly companions: ReadonlyMap<string, Uint8Array>;
 }
@@ -70,7 +73,14 @@ export async function readModelFiles(directory: string): Promise<ModelFiles> {
     const bytes = await readIfThere(join(directory, name));
     if (bytes !== undefined) companions.set(name, bytes);
   }
-  return { config: parseModelConfig(parseJson(configText, path), path), configText, companions };
+  const json = parseJson(configText, path);
+  const text = textModelJson(json);
+  return {
+    config: parseModelConfig(text ?? json, path),
+    configText: text ? `${JSON.stringify(text, null, 2)}\n` : configText,
+    companions,
+    ...(text && { isTextPart: true }),
+  };
 }
 
 /** Sizes and traits of the model in a folder or GGUF file. @throws CheckpointError that names file and key */
@@ -131,7 +141,7 @@ export async function readParameters(
   read: (spec: ParameterSpec, file: WeightFile) => Promise<void>,
   fresh: readonly string[] = [],
 ): Promise<void> {
-  const files = await openWeightFiles(directory);
+  const files = textTensors(await openWeightFiles(directory));
   try {
     const specs = parameterSpecs(config).filter(
       ({ name }) => files.tensors.has(name) || !fresh.includes(name),
@@ -146,7 +156,7 @@ export async function readParameters(
 
 /** Reads the headers of the weight files only. @throws CheckpointError as {@link loadWeights} does */
 export async function checkWeights(directory: string, config: ModelConfig): Promise<void> {
-  const files = await openWeightFiles(directory);
+  const files = textTensors(await openWeightFiles(directory));
   try {
     const specs = parameterSpecs(config);
     storedTensors(directory, specs, files);

@@ -35,6 +35,15 @@ describe('weights are read one tensor at a time', () => {
     await expectBoth(file);
   });
 
+  it('of the text part of a model that sees, by the names that they have in a model of text', async () => {
+    await writeSafetensors(join(folder, 'model.safetensors'), [
+      { ...first, name: 'language_model.first' },
+      { ...second, name: 'language_model.second' },
+      { ...second, name: 'vision_tower.second' },
+    ]);
+    await expectBoth(folder);
+  });
+
   it('from a folder with shards, as bfloat16', async () => {
     await writeSafetensors(join(folder, 'a.safetensors'), [first], { type: 'BF16' });
     await writeSafetensors(join(folder, 'b.safetensors'), [second], { type: 'BF16' });

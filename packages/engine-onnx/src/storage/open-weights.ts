@@ -1,6 +1,7 @@
 /** Reads stored weights one tensor at a time, for programs that convert them. */
 import { CheckpointError } from '@trinity-rft/core';
 
+import { textTensors } from './text-part.js';
 import { openSafetensorsFiles, openWeightFiles } from './weight-files.js';
 
 export interface StoredWeights {
@@ -23,7 +24,7 @@ export interface StoredWeights {
 export async function openWeights(path: string): Promise<StoredWeights> {
   const files = path.endsWith('.safetensors')
     ? await openSafetensorsFiles([path])
-    : await openWeightFiles(path);
+    : textTensors(await openWeightFiles(path));
   const shapeOf = (name: string): readonly number[] | undefined =>
     files.tensors.get(name)?.tensors.get(name)?.shape;
   return {

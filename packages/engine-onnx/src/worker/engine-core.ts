@@ -157,13 +157,14 @@ export class EngineCore {
   }
 
   #facts(): EngineFacts {
-    const { config } = this.#files;
+    const { config, isTextPart = false } = this.#files;
     return {
       maxModelLen: this.#maxModelLen,
       parameters: parameterCount(config),
       trained: this.#state.trainable.specs.reduce((sum, { size }) => sum + size, 0),
       samplers: this.#samplers,
       config,
+      isTextPart,
     };
   }
 

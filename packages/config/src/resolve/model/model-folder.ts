@@ -1,7 +1,7 @@
 /** The size of a model, from `config.json` of its folder or from its GGUF file. */
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
-import { otherInput } from '@trinity-rft/core/support';
+import { otherInput, textPart } from '@trinity-rft/core/support';
 import { z } from 'zod';
 import { fusedModules, linearModules } from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';
@@ -58,9 +58,11 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
         message: 'has no readable config.json. Give the folder of a saved model, or a GGUF file',
       };
     const json: unknown = JSON.parse(text);
+    const part = textPart(json);
     const other = otherInput(json);
-    if (other !== undefined) return { kind: 'problem', message: notText(other) };
-    const parsed = schema.safeParse(json);
+    if (part === undefined && other !== undefined)
+      return { kind: 'problem', message: notText(other) };
+    const parsed = schema.safeParse(part ?? json);
     if (parsed.success) return { kind: 'shape', shape: shapeOf(parsed.data) };
     const keys = parsed.error.issues.map((issue) => issue.path.join('.'));
     return { kind: 'problem', message: `has a config.json without a valid ${keys.join(', ')}` };
