@@ -1,12 +1,14 @@
 /**
- * The decoder block of every family, and the stack of blocks. Only the attention differs between
- * graphs.
+ * The decoder block of every family, and the stack of blocks. Graphs differ only in what attention and
+ * recurrence read.
  */
 import type { Value } from '../onnx/graph/graph.js';
 import { add, multiply } from '../onnx/ops/elementwise.js';
 import { attend } from './attend.js';
+import { layerTraits, type Mixer } from './config.js';
 import { feedForward } from './feed-forward.js';
 import { layerPrefix, normNames, type BranchNorms } from './parameters.js';
+import { shortConvolution } from './short-convolution.js';
 import { normalize, type Trunk } from './trunk.js';
 
 /**
@@ -20,10 +22,16 @@ export function decoder(trunk: Trunk, x: Value): Value {
   return state;
 }
 
+const mixers: Readonly<Record<Mixer, (trunk: Trunk, layer: number, h: Value) => Value>> = {
+  attention: attend,
+  conv: shortConvolution,
+};
+
 export function block(trunk: Trunk, layer: number, x: Value): Value {
+  const mix = mixers[layerTraits(trunk.config, layer).mixer ?? 'attention'];
   const { attention, feedForward: mlp } = normNames[trunk.config.norms ?? 'before'];
-  const attended = branch(trunk, layer, x, attention, (h) => attend(trunk, layer, h));
-  return branch(trunk, layer, attended, mlp, (h) => feedForward(trunk, layer, h));
+  const mixed = branch(trunk, layer, x, attention, (h) => mix(trunk, layer, h));
+  return branch(trunk, layer, mixed, mlp, (h) => feedForward(trunk, layer, h));
 }
 
 /** x + f(x), with a norm before f, after it, or both. */

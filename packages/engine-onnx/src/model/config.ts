@@ -47,8 +47,16 @@ export interface LocalRope {
   readonly scaling?: RopeScaling;
 }
 
+/**
+ * How a layer mixes the positions of a sequence: by attention, or by a short convolution between two
+ * gates.
+ */
+export type Mixer = 'attention' | 'conv';
+
 /** Traits of a layer that differs from the default, which sees all earlier positions. */
 export interface LayerTraits {
+  /** @default attention */
+  readonly mixer?: Exclude<Mixer, 'attention'>;
   /** Number of positions that a query sees, including its own. @default all up to its own */
   readonly window?: number;
   /**
@@ -128,6 +136,8 @@ export interface ModelConfig {
   readonly embeddingScale?: number;
   readonly localRope?: LocalRope;
   readonly experts?: Experts;
+  /** Positions that a convolution reads, its own included; set if layers have one. */
+  readonly convTaps?: number;
   /** Traits of each layer. @default all layers are alike */
   readonly layerTraits?: readonly LayerTraits[];
   /** Longest sequence that the model supports. */
@@ -145,4 +155,16 @@ export interface ModelConfig {
 /** @param layer index from 0 */
 export function layerTraits(config: ModelConfig, layer: number): LayerTraits {
   return config.layerTraits?.[layer] ?? {};
+}
+
+/** The layers with a mixer, in order. */
+export function layersWith(config: ModelConfig, mixer: Mixer): readonly number[] {
+  return Array.from({ length: config.layers }, (_, layer) => layer).filter(
+    (layer) => (layerTraits(config, layer).mixer ?? 'attention') === mixer,
+  );
+}
+
+/** Number of key heads and value heads of all layers together. */
+export function cacheHeads(config: ModelConfig): number {
+  return 2 * layersWith(config, 'attention').length * config.kvHeads;
 }

@@ -4,7 +4,7 @@
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 import type { LinearShape } from '../runtime/gemm-blocks.js';
-import { layerTraits, type ModelConfig, type NormPlacement } from './config.js';
+import { layerTraits, type Mixer, type ModelConfig, type NormPlacement } from './config.js';
 
 /** One tensor inside the flat array. */
 export interface ParameterSpec {
@@ -105,7 +105,7 @@ function layerShapes(config: ModelConfig, layer: number): readonly NamedShape[] 
     name === undefined ? [] : [[`${name}.weight`, [config.hiddenSize]]];
   return [
     ...norm(attention.before),
-    ...attentionShapes(config),
+    ...mixerShapes[layerTraits(config, layer).mixer ?? 'attention'](config),
     ...norm(attention.after),
     ...norm(feedForward.before),
     ...feedForwardShapes(config, layer),
@@ -131,6 +131,15 @@ function attentionShapes(config: ModelConfig): readonly NamedShape[] {
     ...linear('self_attn.o_proj', hiddenSize, queries, outputBias),
   ];
 }
+
+const mixerShapes: Readonly<Record<Mixer, (config: ModelConfig) => readonly NamedShape[]>> = {
+  attention: attentionShapes,
+  conv: ({ hiddenSize, convTaps = 1 }) => [
+    ...linear('conv.in_proj', 3 * hiddenSize, hiddenSize, false),
+    ['conv.conv.weight', [hiddenSize, 1, convTaps]],
+    ...linear('conv.out_proj', hiddenSize, hiddenSize, false),
+  ],
+};
 
 function feedForwardShapes(config: ModelConfig, layer: number): readonly NamedShape[] {
   const { experts, hiddenSize } = config;

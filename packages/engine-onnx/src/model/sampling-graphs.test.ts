@@ -1,11 +1,15 @@
-import { Tensor } from 'onnxruntime-node';
+import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
 import { architectures, architectureConfig } from '../../test/support/architectures.js';
 import { livelyWeights, randomBatch, tinyModels } from '../../test/support/models.js';
 import { createSession } from '../runtime/session.js';
+import { newPositions } from '../sample/kernels.js';
+import { cacheNames } from '../sample/kv-pool.js';
+import { StateRows } from '../sample/state-rows.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import type { ModelConfig } from './config.js';
 import { RopeFeeds } from './rope.js';
+import { rowStates } from './row-states.js';
 import { decodeGraph, prefillGraph, type DecodeVariant } from './sampling-graphs.js';
 import { WeightBuffers } from './weights.js';
 
@@ -13,30 +17,35 @@ const capacity = 64;
 const column = (data: Float32Array) => new Tensor('float32', data, [data.length, 1]);
 const ids = (data: Int32Array, shape: number[]) => new Tensor('int32', data, shape);
 
-/** A cache of `capacity` slots per layer, filled with rubbish where nothing was stored yet. */
+/** A cache of `capacity` slots per layer, filled with rubbish where nothing was stored yet, and states. */
 class Cache {
   readonly #config: ModelConfig;
   readonly #rows: number;
+  readonly #names: readonly string[];
   readonly #arrays: readonly Float32Array[];
+  readonly #states: StateRows;
 
   constructor(config: ModelConfig, rows: number) {
     this.#config = config;
     this.#rows = rows;
     const size = rows * config.kvHeads * capacity * config.headDim;
-    this.#arrays = Array.from({ length: 2 * config.layers }, () =>
-      new Float32Array(size).fill(123),
-    );
+    this.#names = cacheNames(config);
+    this.#arrays = this.#names.map(() => new Float32Array(size).fill(123));
+    this.#states = new StateRows(rowStates(config));
+    this.#states.grow(rows);
   }
 
-  store(newKv: Float32Array, time: number, at: number): void {
+  store(out: InferenceSession.OnnxValueMapType, time: number, at: number): void {
     const { kvHeads, headDim } = this.#config;
+    const { keyValues, states } = newPositions(this.#config, out);
+    for (let row = 0; row < this.#rows; row++) this.#states.store(row, states, row);
     const bands = this.#arrays.length * kvHeads;
     for (let row = 0; row < this.#rows; row++) {
       for (let band = 0; band < bands; band++) {
         const from = (row * bands + band) * time * headDim;
         const to = ((row * kvHeads + (band % kvHeads)) * capacity + at) * headDim;
         this.#arrays[Math.floor(band / kvHeads)]!.set(
-          newKv.subarray(from, from + time * headDim),
+          keyValues.subarray(from, from + time * headDim),
           to,
         );
       }
@@ -45,12 +54,11 @@ class Cache {
 
   get feeds(): Record<string, Tensor> {
     const shape = [this.#rows, this.#config.kvHeads, capacity, this.#config.headDim];
-    return Object.fromEntries(
-      this.#arrays.map((data, i) => [
-        `${i % 2 === 0 ? 'k' : 'v'}.${i >> 1}`,
-        new Tensor('float32', data, shape),
-      ]),
-    );
+    const keyValues = this.#arrays.map((data, i) => [
+      this.#names[i],
+      new Tensor('float32', data, shape),
+    ]);
+    return { ...Object.fromEntries(keyValues), ...this.#states.feeds(0, this.#rows) };
   }
 }
 
@@ -82,14 +90,16 @@ async function sampledLogprobs(
   const read = (logprobs: Float32Array, position: number) =>
     rows.forEach((row, i) => out[i]!.push(logprobs[i * config.vocabSize + row[position + 1]!]!));
 
-  const prompts = Int32Array.from(rows.flatMap((row) => [...row.subarray(0, prompt)]));
+  // Decoding begins with the last token of the prompt.
+  const length = prompt - 1;
+  const prompts = Int32Array.from(rows.flatMap((row) => [...row.subarray(0, length)]));
   const first = await prefill.run({
     ...weights.training.feeds,
     ...rope,
-    ids: ids(prompts, [count, prompt]),
+    ids: ids(prompts, [count, length]),
   });
-  cache.store(first['new_kv']!.data as Float32Array, prompt, 0);
-  for (let position = prompt - 1; position + 1 < rows[0]!.length; position++) {
+  cache.store(first, length, 0);
+  for (let position = length; position + 1 < rows[0]!.length; position++) {
     const tokens = Int32Array.from(rows, (row) => row[position]!);
     const slots = new Int32Array(count).fill(position);
     const step = await decode.run({
@@ -99,7 +109,7 @@ async function sampledLogprobs(
       positions: ids(slots, [count, 1]),
     });
     read(step['logprobs']!.data as Float32Array, position);
-    cache.store(step['new_kv']!.data as Float32Array, 1, position);
+    cache.store(step, 1, position);
   }
   await prefill.release();
   await decode.release();

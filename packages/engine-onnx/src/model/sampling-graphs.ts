@@ -3,7 +3,7 @@
  * keys and values. Prefill fills the cache without drawing a token: decoding reads the last
  * token of the prompt, once for every choice.
  *
- * B rows, S padded prompt length, M cache capacity, P table length, L layers, KV key heads, D head
+ * B rows, S padded prompt length, M cache capacity, P table length, L layers with attention, KV key heads, D head
  * width, V vocabulary
  *
  * | name                  | type                    | prefill | decode | meaning                                                             |
@@ -14,9 +14,11 @@
  * | `ids`                 | i32 [B, S] or [B, 1]    | in      | in     | prompts, right padded with any valid id; newest token of each row   |
  * | `positions`           | i32 [B, 1]              |         | in     | tokens of the row already cached = position of the newest token < M |
  * | `k.<l>` `v.<l>`       | f32 [B, KV, M, D]       |         | in     | cache of layer l; slots from `positions` on hold any finite numbers |
+ * | `conv.<l>`            | f32 [B, K - 1, d]       |         | in     | and other {@link rowStates} of the row after the cached tokens      |
  * | `inverse_temperature` | f32 [B, 1]              |         | in     | 1 / temperature                                                     |
  * | `u`                   | f32 [B, 1]              |         | in     | `sampled`: uniform in [0, 1]                                        |
  * | `new_kv`              | f32 [B, 2 L KV, S|1, D] | out     | out    | K heads of layer 0, V heads of layer 0, K heads of layer 1 ...      |
+ * | `new_conv.<l>`        | f32 [B, K - 1, d]       | out     | out    | the states after the last token, so prompts have one length         |
  * | `token`               | i32 [B, 1]              |         | out    | `sampled`: id drawn from the full distribution                      |
  * | `logprob`             | f32 [B, 1]              |         | out    | `sampled`: its log-probability                                      |
  * | `logprobs`            | f32 [B, V]              |         | out    | `logprobs`: the whole distribution, for everything else             |
@@ -32,9 +34,17 @@ import { cast } from '../onnx/ops/select.js';
 import { concat, reshape } from '../onnx/ops/shape.js';
 import { attentionOptions } from './attend.js';
 import { decoder } from './block.js';
-import type { ModelConfig } from './config.js';
+import { cacheHeads, type ModelConfig } from './config.js';
 import { headDistribution, headStates } from './head.js';
-import { embed, parameterInputs, tableInputs, type Attention, type Trunk } from './trunk.js';
+import { rowStates } from './row-states.js';
+import {
+  embed,
+  parameterInputs,
+  tableInputs,
+  type Attention,
+  type Recurrence,
+  type Trunk,
+} from './trunk.js';
 
 export type DecodeVariant = 'sampled' | 'logprobs';
 
@@ -47,8 +57,9 @@ export function prefillGraph(config: ModelConfig): Uint8Array {
     cache.push(k, v);
     return causalAttention(q, k, v, attentionOptions(config, layer));
   };
-  build(graph, config, { ids, positions: graph.integers([0]), attention });
-  graph.output('new_kv', concat(cache, 1, 2 * config.layers * config.kvHeads));
+  const recurrence = keptStates(graph);
+  build(graph, config, { ids, positions: graph.integers([0]), attention, recurrence });
+  graph.output('new_kv', concat(cache, 1, cacheHeads(config)));
   return graph.encode();
 }
 
@@ -71,8 +82,9 @@ export function decodeGraph(
     return cachedAttention(q, k, v, past, slots, attentionOptions(config, layer));
   };
   const positions = cast(slots, 'int64');
-  const { trunk, x } = build(graph, config, { ids, positions, attention });
-  graph.output('new_kv', concat(cache, 1, 2 * config.layers * config.kvHeads));
+  const recurrence = keptStates(graph, stateInputs(graph, config));
+  const { trunk, x } = build(graph, config, { ids, positions, attention, recurrence });
+  graph.output('new_kv', concat(cache, 1, cacheHeads(config)));
 
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['B', 1]);
   const states = headStates(trunk, reshape(x, ['B', config.hiddenSize]), inverseTemperature);
@@ -87,23 +99,37 @@ export function decodeGraph(
   return graph.encode();
 }
 
-interface Reading {
-  readonly ids: Value;
-  readonly positions: Value;
-  readonly attention: Attention;
+/** The states of the rows, as inputs, by name. */
+export function stateInputs(graph: Graph, config: ModelConfig): ReadonlyMap<string, Value> {
+  return new Map(
+    rowStates(config).map(({ name, shape }) => [
+      name,
+      graph.input(name, 'float32', ['B', ...shape]),
+    ]),
+  );
 }
+
+/** Continues from given states, and returns the new ones. */
+function keptStates(graph: Graph, past?: ReadonlyMap<string, Value>): Recurrence {
+  return (name, inputs, step) => {
+    const { y, state } = step(inputs, past?.get(name));
+    graph.output(`new_${name}`, state);
+    return y;
+  };
+}
+
+type Reading = Pick<Trunk, 'positions' | 'attention' | 'recurrence'> & { readonly ids: Value };
 
 function build(
   graph: Graph,
   config: ModelConfig,
-  { ids, positions, attention }: Reading,
+  { ids, ...reading }: Reading,
 ): { readonly trunk: Trunk; readonly x: Value } {
   const trunk: Trunk = {
     config,
     parameters: parameterInputs(graph, config),
-    positions,
     tables: tableInputs(graph, config),
-    attention,
+    ...reading,
   };
   return { trunk, x: decoder(trunk, embed(trunk, ids)) };
 }

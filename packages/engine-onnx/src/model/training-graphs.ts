@@ -39,7 +39,7 @@ import type { ModelConfig } from './config.js';
 import { headStates } from './head.js';
 import { chunkedHead, chunkedHeadGradients } from './head-chunks.js';
 import { embeddingName, headName } from './parameters.js';
-import { embed, parameterInputs, tableInputs, type Trunk } from './trunk.js';
+import { embed, parameterInputs, tableInputs, wholeSequences, type Trunk } from './trunk.js';
 
 export interface TrainingGraphOptions {
   /** Forward: return entropies. Backward: take entropy gradients. */
@@ -192,6 +192,7 @@ export function trainingTrunk(
     tables: tableInputs(graph, config),
     attention: (layer, q, k, v) =>
       causalAttention(q, k, v, { ...attentionOptions(config, layer), branches }),
+    recurrence: wholeSequences,
     ...options,
   };
 }

@@ -18,6 +18,21 @@ import { rotatedWidth } from './rope.js';
  */
 export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
 
+/** Mixes positions from the state that those before left, and returns the state that these leave. */
+type Step = (
+  inputs: readonly Value[],
+  past: Value | undefined,
+) => { readonly y: Value; readonly state: Value };
+
+/**
+ * Applies a mixer with a state of the row: `step` reads the positions of `inputs` [B, S, ...] in order. Graphs
+ * differ only in where the state named by {@link rowStates} comes from, and whether it is kept.
+ */
+export type Recurrence = (state: string, inputs: readonly Value[], step: Step) => Value;
+
+/** Reads sequences from their beginning, and drops the states after them. */
+export const wholeSequences: Recurrence = (_, inputs, step) => step(inputs, undefined).y;
+
 /** The rotary tables of a model. `local` is set only if some of its layers use other tables. */
 export interface RopeInputs {
   readonly global: RotaryTables;
@@ -33,6 +48,7 @@ export interface Trunk {
   readonly positions: Value;
   readonly tables: RopeInputs;
   readonly attention: Attention;
+  readonly recurrence: Recurrence;
   /**
    * Column parts in which a linear layer is computed, see {@link Agreement}; they have no gradient.
    * @default one part

@@ -5,6 +5,7 @@ import { broadcastShape } from './graph/dims.js';
 import { gradients } from './autodiff.js';
 import { Graph, type Value } from './graph/graph.js';
 import { causalAttention } from './ops/attention.js';
+import { causalConvolution } from './ops/convolution.js';
 import { add, exp, multiply, negate, sigmoid, subtract, swiglu } from './ops/elementwise.js';
 import { linear, matmul } from './ops/matmul.js';
 import { rmsNorm } from './ops/norm.js';
@@ -212,6 +213,20 @@ describe('gradients equal central differences', () => {
             build,
           ),
         ).toBeLessThan(tolerance);
+      }),
+      runs,
+    );
+  });
+
+  test('of causalConvolution, also of fewer positions than taps', async () => {
+    await fc.assert(
+      fc.asyncProperty(size, size, size, size, seeds, async (batch, time, width, taps, seed) => {
+        const args = {
+          x: { shape: [batch, time, width], dims: ['B', 'T', width] },
+          w: { shape: [width, 1, taps] },
+        };
+        const build = (v: Record<string, Value>) => causalConvolution(v['x']!, v['w']!).y;
+        expect(await gradientError(seed, args, build)).toBeLessThan(tolerance);
       }),
       runs,
     );

@@ -4,8 +4,11 @@ import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/config.js';
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import { RopeFeeds } from '../model/rope.js';
+import { rowStates } from '../model/row-states.js';
 import type { Feeds } from '../model/weights.js';
 import { run } from '../sample/kernels.js';
+import { cacheNames } from '../sample/kv-pool.js';
+import { StateRows } from '../sample/state-rows.js';
 import type { QuantizedBase } from './base.js';
 import { bodyGraph } from './graphs.js';
 import { feedsOf, loadGraph } from './session.js';
@@ -14,7 +17,7 @@ import { feedsOf, loadGraph } from './session.js';
 export interface NextTokens {
   readonly ids: Int32Array;
   readonly positions: Int32Array;
-  /** `k.<l>` and `v.<l>` */
+  /** `k.<l>`, `v.<l>`, and states */
   readonly cache: Feeds;
   /** Positions of the cache. */
   readonly capacity: number;
@@ -107,14 +110,23 @@ export class QuantizedBody {
 const noSequences: Sequences = { ids: new Int32Array(1), time: 1 };
 const nonePicked: PickedRows = { rows: new Int32Array(1), inverseTemperature: Float32Array.of(1) };
 
-function noTokens({ layers, kvHeads, headDim }: ModelConfig): NextTokens {
-  const shape = [1, kvHeads, 1, headDim];
-  const empty = new Tensor('float32', new Float32Array(kvHeads * headDim), shape);
-  const names = Array.from({ length: layers }, (_, layer) => [`k.${layer}`, `v.${layer}`]).flat();
+function noTokens(config: ModelConfig): NextTokens {
+  const { kvHeads, headDim } = config;
+  const empty = new Tensor('float32', new Float32Array(kvHeads * headDim), [
+    1,
+    kvHeads,
+    1,
+    headDim,
+  ]);
+  const states = new StateRows(rowStates(config));
+  states.grow(1);
   return {
     ids: new Int32Array(1),
     positions: new Int32Array(1),
-    cache: Object.fromEntries(names.map((name) => [name, empty])),
+    cache: {
+      ...Object.fromEntries(cacheNames(config).map((name) => [name, empty])),
+      ...states.feeds(0, 1),
+    },
     capacity: 1,
   };
 }

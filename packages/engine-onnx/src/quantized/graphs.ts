@@ -15,10 +15,13 @@
  * | `slots`               | i32 [B, 1]          | in   |      | the same, of the single tokens                           |
  * | `sequences`           | i32 [C, S]          | in   |      | only its shape is read                                   |
  * | `k.<l>` `v.<l>`       | f32 [B, KV, M, D]   | in   |      | cache of layer l, as in `sampling-graphs.ts`             |
+ * | `conv.<l>`            | f32 [B, K - 1, d]   | in   |      | states of the single tokens' rows, as in `sampling-graphs.ts` |
  * | `rows`                | i32 [R]             | in   |      | picked rows of the N                                     |
  * | `inverse_temperature` | f32 [R, 1]          | in   |      | 1 / temperature                                          |
  * | `new_kv`              | f32 [B, 2 L KV, 1, D] | out |     | as in `sampling-graphs.ts`                               |
  * | `sequence_kv`         | f32 [C, 2 L KV, S, D] | out |     | likewise, of the sequences                               |
+ * | `new_conv.<l>`        | f32 [B, K - 1, d]   | out  |      | likewise                                                 |
+ * | `sequence_conv.<l>`   | f32 [C, K - 1, d]   | out  |      | likewise, of the sequences                               |
  * | `states`              | f32 [R, d]          | out  | in   | after the final norm                                     |
  * | `product`             | f32 [R, V]          |      | out  | of states and head                                       |
  */
@@ -34,7 +37,7 @@ import type { Place } from '../onnx/external-files.js';
 import { attentionOptions } from '../model/attend.js';
 import { decoder } from '../model/block.js';
 import { steadyParts } from '../model/column-parts.js';
-import type { ModelConfig } from '../model/config.js';
+import { cacheHeads, type ModelConfig } from '../model/config.js';
 import { distributionOf, headStates } from '../model/head.js';
 import { scoresOf, type ScoreOptions } from '../model/head-chunks.js';
 import type { LayerAdapters } from '../model/layer-graphs.js';
@@ -44,8 +47,8 @@ import {
   parameterSpecs,
   type ParameterSpec,
 } from '../model/parameters.js';
-import type { DecodeVariant } from '../model/sampling-graphs.js';
-import { tableInputs, type Attention, type Trunk } from '../model/trunk.js';
+import { stateInputs, type DecodeVariant } from '../model/sampling-graphs.js';
+import { tableInputs, type Attention, type Recurrence, type Trunk } from '../model/trunk.js';
 import { isBlocks, type QuantizedBase } from './base.js';
 import { paired } from './quantize.js';
 
@@ -88,11 +91,12 @@ export async function bodyGraph(
     positions: graph.input('positions', 'int64', ['N', 1]),
     tables: tableInputs(graph, config),
     attention: mixedAttention(graph, config, cache),
+    recurrence: mixedRecurrence(graph, config),
   };
   const embedded = graph.input('embedded', 'float32', ['N', config.hiddenSize]);
   const x = decoder(trunk, reshape(embedded, ['N', 1, config.hiddenSize]));
   const picked = gather(reshape(x, ['N', config.hiddenSize]), graph.input('rows', 'int32', ['R']));
-  const heads = 2 * config.layers * config.kvHeads;
+  const heads = cacheHeads(config);
   graph.output('new_kv', concat(cache.single, 1, heads));
   graph.output('sequence_kv', concat(cache.sequences, 1, heads));
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['R', 1]);
@@ -124,16 +128,8 @@ function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attent
   const slots = graph.input('slots', 'int32', ['B', 1]);
   graph.input('sequences', 'int32', ['C', 'S']);
   const { headDim } = config;
-  const single = (x: Value): Value => {
-    const shape = x.shape.with(0, 'B');
-    return slice(x, graph.integers([0]), graph.size('B'), shape);
-  };
-  const sequences = (x: Value): Value => {
-    const heads = x.shape[1]!;
-    const end = graph.integers([2 ** 40]);
-    const rows = slice(x, graph.size('B'), end, ['C*S', heads, 1, headDim]);
-    return swapHeads(reshape(rows, ['C', 'S', heads, headDim]));
-  };
+  const sequences = (x: Value): Value =>
+    swapHeads(reshape(others(x), ['C', 'S', x.shape[1]!, headDim]));
   return (layer, q, k, v) => {
     const shape = ['B', config.kvHeads, 'M', headDim];
     const past = {
@@ -150,6 +146,32 @@ function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attent
     const rows = reshape(rest, ['C*S', 1, config.heads, headDim]);
     return concat([first, rows], 0, 'N');
   };
+}
+
+/** Single tokens continue from their states, sequences begin. Rows are [N, 1, ...]. */
+function mixedRecurrence(graph: Graph, config: ModelConfig): Recurrence {
+  const past = stateInputs(graph, config);
+  const sequences = (x: Value): Value => reshape(others(x), ['C', 'S', ...x.shape.slice(2)]);
+  return (name, inputs, step) => {
+    const first = step(inputs.map(single), past.get(name));
+    const rest = step(inputs.map(sequences), undefined);
+    graph.output(`new_${name}`, first.state);
+    graph.output(`sequence_${name}`, rest.state);
+    const rows = reshape(rest.y, ['C*S', 1, ...rest.y.shape.slice(2)]);
+    return concat([first.y, rows], 0, 'N');
+  };
+}
+
+/** The first B of N rows. */
+function single(x: Value): Value {
+  const { graph } = x;
+  return slice(x, graph.integers([0]), graph.size('B'), x.shape.with(0, 'B'));
+}
+
+/** The rows after {@link single}. */
+function others(x: Value): Value {
+  const { graph } = x;
+  return slice(x, graph.size('B'), graph.integers([2 ** 40]), x.shape.with(0, 'C*S'));
 }
 
 const slice = (x: Value, from: Value, to: Value, shape: Value['shape']): Value =>
@@ -172,7 +194,7 @@ async function storedWeights(
     const matrix = await storedParameter(graph, spec, options);
     const value = isMatrix(matrix) ? matrix.integers : matrix;
     parameters.set(spec.name, value);
-    if (spec.shape.length < 2) continue;
+    if (spec.shape.length !== 2) continue;
     const product = (x: Value): Value =>
       isMatrix(matrix) ? blockProduct(matrix, x, layer) : layer(x, matrix);
     const factor = factors.get(spec.name);

@@ -46,7 +46,7 @@ export async function loadQuantizedBase(
 }
 
 function inBlocks(spec: ParameterSpec, numbers: Float32Array, kind: Quantization): StoredParameter {
-  if (kind === 'file' || spec.shape.length < 2 || isRouter(spec)) return numbers;
+  if (kind === 'file' || spec.shape.length !== 2 || isRouter(spec)) return numbers;
   const { bits, round } = rounding[kind];
   const blocks = round(numbers, spec.shape as readonly [number, number]);
   return { bits, length: blockLength, hasOffsets: false, ...blocks };

@@ -9,6 +9,7 @@ import {
   decodeResult,
   floats,
   lazySessions,
+  newPositions,
   run,
   type DecodeResult,
   type SamplerKernels,
@@ -49,7 +50,7 @@ export class QuantizedModel {
       window: { min: Math.max(fewest, Math.ceil(threads / config.kvHeads)), max: maxRows },
       weightBytes: base.bytes,
       prefill: async (adapters, ids, _rows, time) =>
-        floats(await body.read(adapters, { ids, time }), 'sequence_kv'),
+        newPositions(config, await body.read(adapters, { ids, time }), 'sequence'),
       decode: (variant, adapters, feeds, capacity) =>
         this.#decode(variant, adapters, feeds, capacity),
       close: () => this.#close(),
@@ -86,7 +87,7 @@ export class QuantizedModel {
     const light = await this.#light.get(variant, () => drawGraph(this.base.config, variant));
     const inputs = { inverse_temperature: inverseTemperature!, ...(u && { u }) };
     const drawn = await this.#fromStates(light, body['states'] as Tensor, inputs);
-    return decodeResult(variant, { ...drawn, new_kv: body['new_kv']! });
+    return decodeResult(this.base.config, variant, { ...body, ...drawn });
   }
 
   /** Scores of picked rows, bit for bit as the sampler reports them; the names are those of `scoresOf`. */

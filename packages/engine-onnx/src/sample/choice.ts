@@ -4,6 +4,7 @@ import type { SampledSequence, SampleStop, TokenLogprob } from '@trinity-rft/cor
 
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { AnswerConstraint, ConstraintFactory } from './constraint/constraint.js';
+import type { NewPositions } from './kernels.js';
 import type { KvOwner, KvPool } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 import { createStopMatcher, type StopMatcher } from './stop-matcher.js';
@@ -14,7 +15,7 @@ export interface Request {
   admitted: number;
   /** Version of the weights for all its choices; set with the first row. */
   policyVersion: number;
-  /** Keys and values of the prompt, kept while choices still wait for a row. */
+  /** Keys, values and states of the prompt, kept while choices still wait for a row. */
   prefix?: PromptCache | undefined;
   readonly results: (SampledSequence | undefined)[];
   /**
@@ -33,9 +34,9 @@ export type TokenReport = (choice: number, token: number) => void;
 
 /** A row in the result of a prefill run. */
 interface PromptCache {
-  /** [B, 2 L KV, stride, D] */
-  readonly data: Float32Array;
+  readonly data: NewPositions;
   readonly index: number;
+  /** Positions of `data`. */
   readonly stride: number;
 }
 

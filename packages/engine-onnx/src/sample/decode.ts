@@ -49,7 +49,7 @@ async function decodeRun(
   const vocabulary = kernels.config.vocabSize;
   for (const [i, choice] of choices.entries()) {
     if (isDone(choice)) continue;
-    pool.append(choice, result.newKeyValues, i);
+    pool.append(choice, result, i);
     if (result.kind === 'sampled') accept(choice, result.tokens[i]!, result.logprobs[i]!);
     else {
       const distribution = result.logprobs.subarray(i * vocabulary, (i + 1) * vocabulary);

@@ -61,6 +61,12 @@ async function compare(sampler: TestSampler, batch: readonly Ask[]): Promise<voi
   }
 }
 
+const convolutions = {
+  layers: 4,
+  convTaps: 3,
+  layerTraits: [{ mixer: 'conv' }, { mixer: 'conv' }, {}, { mixer: 'conv' }],
+} as const;
+
 /**
  * Shapes whose matrix products are cut up differently for different numbers of rows (see
  * row-window.ts).
@@ -97,6 +103,10 @@ const models: readonly (TestSamplerOptions & { readonly name: string })[] = [
     threads: 2,
     config: { family: 'llama', layers: 1, vocabSize: 1024, hiddenSize: 320, heads: 5, kvHeads: 5 },
   },
+  {
+    name: 'layers that remember a state of a row',
+    config: convolutions,
+  },
 ];
 
 describe('batch composition', () => {
@@ -124,21 +134,27 @@ describe('batch composition', () => {
     await sampler.close();
   });
 
-  it('changes no bit when rows and memory are scarce, so that requests wait and choices start at different times', async () => {
-    const ask = { prompt: [3, 1, 4, 1, 5], options: { maxTokens: 30, seed: 9, n: 5 } };
-    const others = Array.from({ length: 6 }, (_, i) => ({
-      prompt: [i + 1, 2],
-      options: { maxTokens: 5 + 9 * i, seed: i, n: 3 },
-    }));
-    const results: unknown[] = [];
-    for (const limits of [{}, { maxBatchSize: 3 }, { cacheBytes: 60_000 }]) {
-      const sampler = createTestSampler(limits);
-      const crowd = others.map(({ prompt, options }) => sampler.sample(prompt, options));
-      results.push(bits(await sampler.sample(ask.prompt, ask.options)));
-      await Promise.all(crowd);
-      await sampler.close();
-    }
-    expect(results[1]).toEqual(results[0]);
-    expect(results[2]).toEqual(results[0]);
-  });
+  it.for([
+    { name: 'attention', config: {} },
+    { name: 'convolutions', config: convolutions },
+  ])(
+    'changes no bit when rows and memory are scarce, so that requests wait and choices start at different times ($name)',
+    async ({ config }) => {
+      const ask = { prompt: [3, 1, 4, 1, 5], options: { maxTokens: 30, seed: 9, n: 5 } };
+      const others = Array.from({ length: 6 }, (_, i) => ({
+        prompt: [i + 1, 2],
+        options: { maxTokens: 5 + 9 * i, seed: i, n: 3 },
+      }));
+      const results: unknown[] = [];
+      for (const limits of [{}, { maxBatchSize: 3 }, { cacheBytes: 60_000 }]) {
+        const sampler = createTestSampler({ ...limits, config });
+        const crowd = others.map(({ prompt, options }) => sampler.sample(prompt, options));
+        results.push(bits(await sampler.sample(ask.prompt, ask.options)));
+        await Promise.all(crowd);
+        await sampler.close();
+      }
+      expect(results[1]).toEqual(results[0]);
+      expect(results[2]).toEqual(results[0]);
+    },
+  );
 });

@@ -5,6 +5,7 @@ import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 import { RopeFeeds } from '../model/rope.js';
+import { rowStates } from '../model/row-states.js';
 import { decodeGraph, prefillGraph, type DecodeVariant } from '../model/sampling-graphs.js';
 import type { Feeds } from '../model/weights.js';
 import { createSession } from '../runtime/session.js';
@@ -16,8 +17,8 @@ export interface SamplerKernels {
   readonly window: RowWindow;
   /** Bytes that every run reads besides the cache, however few its rows. */
   readonly weightBytes: number;
-  /** Keys and values of all positions: [rows, 2 L KV, length, D]. @param ids [rows, length] */
-  prefill(weights: Feeds, ids: Int32Array, rows: number, length: number): Promise<Float32Array>;
+  /** Reads whole prompts. @param ids [rows, length] */
+  prefill(weights: Feeds, ids: Int32Array, rows: number, length: number): Promise<NewPositions>;
   /**
    * One more token for every row of `feeds` (see `decodeGraph`).
    * @param capacity positions of the cache in `feeds`
@@ -31,21 +32,30 @@ export interface SamplerKernels {
   close(): Promise<void>;
 }
 
-/** One more position of every row: its keys and values [B, 2 L KV, 1, D], and its token. */
-export type DecodeResult = { readonly newKeyValues: Float32Array } & (
-  | {
-      readonly kind: 'sampled';
-      /** Drawn ids. [B] */
-      readonly tokens: Int32Array;
-      /** Their log-probabilities. [B] */
-      readonly logprobs: Float32Array;
-    }
-  | {
-      readonly kind: 'logprobs';
-      /** The distributions to draw from. [B, V] */
-      readonly logprobs: Float32Array;
-    }
-);
+/** Keys, values and states that a run has made for each row. */
+export interface NewPositions {
+  /** [B, 2 L KV, S, D] */
+  readonly keyValues: Float32Array;
+  /** The states after the last position, each [B, ...shape]; in the order of `rowStates`. */
+  readonly states: readonly Float32Array[];
+}
+
+/** One more position of every row, and its token. */
+export type DecodeResult = NewPositions &
+  (
+    | {
+        readonly kind: 'sampled';
+        /** Drawn ids. [B] */
+        readonly tokens: Int32Array;
+        /** Their log-probabilities. [B] */
+        readonly logprobs: Float32Array;
+      }
+    | {
+        readonly kind: 'logprobs';
+        /** The distributions to draw from. [B, V] */
+        readonly logprobs: Float32Array;
+      }
+  );
 
 export interface KernelOptions {
   /** Threads inside one operator. */
@@ -63,12 +73,12 @@ export function createSamplerKernels(config: ModelConfig, options: KernelOptions
       const session = await sessions.get('prefill', () => prefillGraph(config));
       const prompts = new Tensor('int32', ids, [rows, length]);
       const out = await run(session, { ...weights, ...rope.feeds(length), ids: prompts });
-      return floats(out, 'new_kv');
+      return newPositions(config, out);
     },
     decode: async (variant, weights, feeds, capacity) => {
       const session = await sessions.get(variant, () => decodeGraph(config, { variant }));
       const out = await run(session, { ...weights, ...rope.feeds(capacity), ...feeds });
-      return decodeResult(variant, out);
+      return decodeResult(config, variant, out);
     },
     close: () => sessions.close(),
   };
@@ -89,14 +99,27 @@ export function lazySessions(threads: number) {
   };
 }
 
+/** @param kind prefix of the outputs' names */
+export function newPositions(
+  config: ModelConfig,
+  out: InferenceSession.OnnxValueMapType,
+  kind: 'new' | 'sequence' = 'new',
+): NewPositions {
+  return {
+    keyValues: floats(out, `${kind}_kv`),
+    states: rowStates(config).map(({ name }) => floats(out, `${kind}_${name}`)),
+  };
+}
+
 export function decodeResult(
+  config: ModelConfig,
   kind: DecodeVariant,
   out: InferenceSession.OnnxValueMapType,
 ): DecodeResult {
-  const newKeyValues = floats(out, 'new_kv');
-  if (kind === 'logprobs') return { kind, newKeyValues, logprobs: floats(out, 'logprobs') };
+  const read = newPositions(config, out);
+  if (kind === 'logprobs') return { kind, ...read, logprobs: floats(out, 'logprobs') };
   const tokens = out['token']?.data as Int32Array;
-  return { kind, newKeyValues, tokens, logprobs: floats(out, 'logprob') };
+  return { kind, ...read, tokens, logprobs: floats(out, 'logprob') };
 }
 
 export const floats = (out: InferenceSession.OnnxValueMapType, name: string): Float32Array =>

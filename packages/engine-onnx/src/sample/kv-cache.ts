@@ -1,4 +1,6 @@
 /** The cache pools of all sequences: assigns sequences to pools, and accounts for their memory. */
+import { cacheHeads } from '../model/config.js';
+import { rowStates, stateSize } from '../model/row-states.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import { capacityFor, planCapacities } from './capacity.js';
 import type { Choice } from './choice.js';
@@ -32,7 +34,8 @@ export class KvCache {
 
   /** Maximum number of bytes that a sequence needs. */
   rowBytes(plan: SamplePlan): number {
-    return capacityFor(plan.prompt.length + plan.maxTokens) * this.#positionBytes;
+    const states = rowStates(this.#kernels.config).reduce((sum, each) => sum + stateSize(each), 0);
+    return capacityFor(plan.prompt.length + plan.maxTokens) * this.#positionBytes + 4 * states;
   }
 
   /**
@@ -89,7 +92,7 @@ export class KvCache {
   }
 
   get #positionBytes(): number {
-    const { layers, kvHeads, headDim } = this.#kernels.config;
-    return 4 * 2 * layers * kvHeads * headDim;
+    const { config } = this.#kernels;
+    return 4 * cacheHeads(config) * config.headDim;
   }
 }

@@ -1,13 +1,16 @@
 /**
- * Keys and values of the sequences that are being sampled. JavaScript owns them, because the
+ * Keys, values and states of the sequences that are being sampled. JavaScript owns them, because the
  * runtime copies everything that it returns. A pool holds rows of one capacity for one graph,
  * without gaps, so the tensors of a run are views of its arrays.
  */
 import { Tensor } from 'onnxruntime-node';
 
-import type { ModelConfig } from '../model/config.js';
+import { layersWith, type ModelConfig } from '../model/config.js';
+import { rowStates } from '../model/row-states.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import type { Feeds } from '../model/weights.js';
+import type { NewPositions } from './kernels.js';
+import { StateRows } from './state-rows.js';
 
 /** The owner of a row in a pool. */
 export interface KvOwner {
@@ -23,7 +26,7 @@ interface Layout {
   readonly heads: number;
   /** Width of a head. */
   readonly width: number;
-  /** Names of the arrays with keys and values of each layer: `k.0, v.0, k.1 ...`. */
+  /** Names of the arrays with keys and values of each layer that has them: `k.0, v.0, k.1 ...`. */
   readonly names: readonly string[];
 }
 
@@ -35,6 +38,7 @@ export class KvPool {
   readonly owners: KvOwner[] = [];
   readonly #layout: Layout;
   readonly #margin: number;
+  readonly #states: StateRows;
   #arrays: Float32Array[];
   #rows = 0;
   #tensors = new Map<string, Feeds>();
@@ -44,11 +48,9 @@ export class KvPool {
     this.variant = variant;
     this.capacity = capacity;
     this.#margin = margin;
-    const names = Array.from({ length: config.layers }, (_, layer) => [
-      `k.${layer}`,
-      `v.${layer}`,
-    ]).flat();
+    const names = cacheNames(config);
     this.#layout = { heads: config.kvHeads, width: config.headDim, names };
+    this.#states = new StateRows(rowStates(config));
     this.#arrays = names.map(() => new Float32Array(0));
   }
 
@@ -63,6 +65,7 @@ export class KvPool {
       larger.set(old);
       return larger;
     });
+    this.#states.grow(this.#rows);
     this.#tensors.clear();
   }
 
@@ -92,22 +95,23 @@ export class KvPool {
   }
 
   /**
-   * Overwrites a row with zeros. A freed row must stay finite, because attention multiplies it by
-   * 0.
+   * Overwrites a row with zeros, with which a sequence begins. A freed row must stay finite, because
+   * attention multiplies it by 0.
    */
   clear(owner: KvOwner): void {
     for (const array of this.#arrays)
       array.fill(0, owner.row * this.#rowSize, (owner.row + 1) * this.#rowSize);
+    this.#states.clear(owner.row);
   }
 
   /**
-   * Stores positions `[0, length)` of a prompt.
-   * @param source [B, 2 L KV, stride, D]
+   * Stores positions `[0, length)` of a prompt, and the states after all of them.
    * @param index row of `source`
+   * @param stride positions of `source`
    */
   storePrompt(
     owner: KvOwner,
-    source: Float32Array,
+    { keyValues, states }: NewPositions,
     index: number,
     stride: number,
     length: number,
@@ -116,32 +120,33 @@ export class KvPool {
     this.#arrays.forEach((array, a) => {
       for (let head = 0; head < heads; head++) {
         const from = ((index * this.#arrays.length + a) * heads + head) * stride * width;
-        array.set(source.subarray(from, from + length * width), this.#at(owner.row, head, 0));
+        array.set(keyValues.subarray(from, from + length * width), this.#at(owner.row, head, 0));
       }
     });
+    this.#states.store(owner.row, states, index);
     owner.cached = length;
   }
 
   /**
-   * Stores one further position.
-   * @param source [B, 2 L KV, 1, D]
+   * Stores one further position, and the states after it.
    * @param index row of `source`
    */
-  append(owner: KvOwner, source: Float32Array, index: number): void {
+  append(owner: KvOwner, { keyValues, states }: NewPositions, index: number): void {
     const { heads, width } = this.#layout;
     let from = index * this.#arrays.length * heads * width;
     for (const array of this.#arrays) {
       for (let head = 0; head < heads; head++) {
         const to = this.#at(owner.row, head, owner.cached);
         // A loop: for so few numbers it is several times faster than set(subarray).
-        for (let i = 0; i < width; i++) array[to + i] = source[from + i]!;
+        for (let i = 0; i < width; i++) array[to + i] = keyValues[from + i]!;
         from += width;
       }
     }
+    this.#states.store(owner.row, states, index);
     owner.cached++;
   }
 
-  /** The inputs `k.<l>` and `v.<l>` for `count` rows from `start` on. */
+  /** The inputs `k.<l>` and `v.<l>`, and those of states, for `count` rows from `start` on. */
   feeds(start: number, count: number): Feeds {
     const key = `${start}+${count}`;
     let feeds = this.#tensors.get(key);
@@ -149,12 +154,11 @@ export class KvPool {
       const { heads, width, names } = this.#layout;
       const [from, to] = [start * this.#rowSize, (start + count) * this.#rowSize];
       const shape = [count, heads, this.capacity, width];
-      feeds = Object.fromEntries(
-        names.map((name, i) => [
-          name,
-          new Tensor('float32', this.#arrays[i]!.subarray(from, to), shape),
-        ]),
-      );
+      const keyValues = names.map((name, i) => {
+        const rows = this.#arrays[i]!.subarray(from, to);
+        return [name, new Tensor('float32', rows, shape)] as const;
+      });
+      feeds = { ...Object.fromEntries(keyValues), ...this.#states.feeds(start, count) };
       if (this.#tensors.size >= 64) this.#tensors.clear();
       this.#tensors.set(key, feeds);
     }
@@ -163,7 +167,7 @@ export class KvPool {
 
   /** Memory of all rows, with or without an owner. */
   get bytes(): number {
-    return 4 * this.#arrays.length * this.#rows * this.#rowSize;
+    return 4 * this.#rows * (this.#arrays.length * this.#rowSize + this.#states.rowSize);
   }
 
   get #rowSize(): number {
@@ -187,5 +191,11 @@ export class KvPool {
         );
       }
     });
+    this.#states.copy(to, from.#states, owner.row);
   }
+}
+
+/** Names of the inputs with keys and values. */
+export function cacheNames(config: ModelConfig): readonly string[] {
+  return layersWith(config, 'attention').flatMap((layer) => [`k.${layer}`, `v.${layer}`]);
 }

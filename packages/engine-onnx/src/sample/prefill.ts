@@ -1,4 +1,6 @@
-/** Reads prompts into keys and values: all tokens except the last, with which decoding starts. */
+/** Reads prompts into keys, values and states: all tokens except the last, with which decoding starts. */
+import type { ModelConfig } from '../model/config.js';
+import { rowStates } from '../model/row-states.js';
 import type { Feeds } from '../model/weights.js';
 import type { Request } from './choice.js';
 import type { SamplerKernels } from './kernels.js';
@@ -15,7 +17,7 @@ export async function prefillPrompts(
 ): Promise<void> {
   const byLength = Map.groupBy(
     requests.filter((request) => request.plan.prompt.length > 1),
-    (request) => paddedLength(request.plan.prompt.length - 1),
+    (request) => paddedLength(kernels.config, request.plan.prompt.length - 1),
   );
   for (const [length, group] of byLength) {
     const atMost = Math.max(1, Math.floor(kernels.window.max / length));
@@ -29,10 +31,10 @@ export async function prefillPrompts(
 
 /**
  * Padded length of a prompt. Short prompts are often equally long, and padding would be expensive
- * for them; long ones gain by sharing runs.
+ * for them; long ones gain by sharing runs. States must not see padding, so models that have them read prompts at their own length.
  */
-function paddedLength(length: number): number {
-  return length <= 16 ? length : Math.ceil(length / 16) * 16;
+function paddedLength(config: ModelConfig, length: number): number {
+  return length <= 16 || rowStates(config).length > 0 ? length : Math.ceil(length / 16) * 16;
 }
 
 async function prefillBatch(

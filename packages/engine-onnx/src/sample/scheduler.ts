@@ -299,7 +299,8 @@ export class SampleScheduler {
     for (let index = admitted - count; index < admitted; index++) {
       const choice = createChoice(request, index, pool, this.#texts);
       pool.add(choice);
-      if (prefix !== undefined)
+      if (prefix === undefined) pool.clear(choice);
+      else
         pool.storePrompt(choice, prefix.data, prefix.index, prefix.stride, plan.prompt.length - 1);
       this.#choices.push(choice);
     }

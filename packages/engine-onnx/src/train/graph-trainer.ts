@@ -203,11 +203,11 @@ export class GraphTrainer<Kind extends string> {
     return this.weights.training.feeds;
   }
 
-  /** Where all layers see all earlier positions. */
+  /** Where all layers are attention that sees all earlier positions. */
   get #canShare(): boolean {
     const { config } = this;
-    const windows = config.layerTraits?.some(({ window }) => window !== undefined) ?? false;
-    return this.#head.isLanguageModel && !windows;
+    const apart = config.layerTraits?.some(({ mixer, window }) => mixer ?? window);
+    return this.#head.isLanguageModel && apart !== true;
   }
 
   /** Returns the log-probabilities of the picked positions, if the graph does. */

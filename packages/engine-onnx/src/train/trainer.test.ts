@@ -227,7 +227,7 @@ describe('rows that share a prompt', () => {
     ...architectures.map((name) => [name, architectureConfig(name)] as const),
   ];
   const models = known.flatMap(([name, model]) =>
-    model.layerTraits?.some(({ window }) => window !== undefined)
+    model.layerTraits?.some(({ mixer, window }) => mixer ?? window)
       ? []
       : [[name, wide(model)] as const],
   );

@@ -14,6 +14,7 @@
  * | `logits`                      | f32 [B, .., V]     | out |                                                     |
  * | `present.<l>.key`             | f32 [B, KV, T, D]  | out | and `.value`: the cache with the new tokens         |
  */
+import { ConfigError } from '@trinity-rft/core';
 import { Graph, type Value } from '../onnx/graph/graph.js';
 import { softCap } from '../onnx/ops/elementwise.js';
 import { maskedScore } from '../onnx/ops/attention.js';
@@ -23,7 +24,7 @@ import { attentionOptions } from '../model/attend.js';
 import { decoder } from '../model/block.js';
 import type { ModelConfig } from '../model/config.js';
 import { finalNorm, headLogits, headWeight } from '../model/head.js';
-import { project, type Attention, type Trunk } from '../model/trunk.js';
+import { project, type Attention, type Recurrence, type Trunk } from '../model/trunk.js';
 
 /** Weights of a model in one number format, inside a graph. */
 export interface StoredWeights extends Pick<Trunk, 'parameters' | 'products' | 'tables'> {
@@ -46,12 +47,20 @@ export async function transformersGraph(
     const [keys, values] = [grown(graph, layer, 'key', k), grown(graph, layer, 'value', v)];
     return attendCached(config, layer, { q, keys, values, mask });
   };
-  const trunk: Trunk = { config, positions, attention, ...weights };
+  const trunk: Trunk = { config, positions, attention, recurrence: refuse, ...weights };
   const x = lastRows(decoder(trunk, embed(ids)), kept);
   const product = project(trunk, finalNorm(trunk, x), headWeight(trunk));
   graph.output('logits', headLogits(trunk, product, graph.scalar(1)).logits);
   return graph.encodeParts();
 }
+
+const refuse: Recurrence = () => {
+  throw new ConfigError(
+    'The model has layers with convolutions, which this export does not write for transformers.js. Serve the ' +
+      'folder of the model, or use a model whose layers all have attention.',
+    { code: 'EXPORT_UNSUPPORTED' },
+  );
+};
 
 /** The cache of a layer with the keys or values of the new tokens. `added` [B, KV, S, D] -> [B, KV, T, D] */
 function grown(graph: Graph, layer: number, name: 'key' | 'value', added: Value): Value {

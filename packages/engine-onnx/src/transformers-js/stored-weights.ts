@@ -95,7 +95,7 @@ async function plain(
   for (const spec of parameterSpecs(stored.config)) {
     const { name, shape } = spec;
     const numbers = numbersOf(stored, spec);
-    if (dtype === 'fp32' || shape.length < 2) {
+    if (dtype === 'fp32' || shape.length !== 2) {
       parameters.set(name, await put(stored, name, 'float32', shape, bytesOf(numbers)));
       continue;
     }
@@ -114,7 +114,7 @@ async function inBlocks(stored: Stored, tables: RopeInputs): Promise<StoredWeigh
   for (const spec of parameterSpecs(stored.config)) {
     const { name, shape } = spec;
     const numbers = numbersOf(stored, spec);
-    if (shape.length < 2 || isRouter(spec)) {
+    if (shape.length !== 2 || isRouter(spec)) {
       parameters.set(name, await put(stored, name, 'float32', shape, bytesOf(numbers)));
       continue;
     }

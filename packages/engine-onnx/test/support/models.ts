@@ -49,6 +49,13 @@ export const tinyModels = {
       originalMaxPositions: 32,
     },
   },
+  'llama with convolutions': {
+    ...base,
+    family: 'llama',
+    layers: 4,
+    convTaps: 4,
+    layerTraits: [{ mixer: 'conv' }, {}, { mixer: 'conv' }, { mixer: 'conv' }],
+  },
 } satisfies Record<string, ModelConfig>;
 
 /** Weights far from their beginning: large matrices, norms around 1, biases that matter. */

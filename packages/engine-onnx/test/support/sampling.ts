@@ -25,7 +25,7 @@ export interface TestSampler {
 }
 
 export interface TestSamplerOptions extends Partial<SchedulerOptions> {
-  readonly config?: Partial<NewModelConfig>;
+  readonly config?: Partial<NewModelConfig> & Pick<ModelConfig, 'convTaps' | 'layerTraits'>;
   /** @default 1 */
   readonly threads?: number;
   /** @default 256 */

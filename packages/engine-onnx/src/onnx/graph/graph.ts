@@ -33,11 +33,16 @@ export interface NodeOptions {
   readonly attributes?: Readonly<Record<string, Attribute>>;
   /** `com.microsoft` for contributed operators. @default "" */
   readonly domain?: string;
+  /** True if the operator demands all outputs, also those that nothing reads. */
+  readonly allOutputs?: true;
 }
+
+/** Inputs of an operator; undefined for one that is left out. */
+type NodeInputs = readonly (Value | undefined)[];
 
 interface Node extends NodeOptions {
   readonly type: string;
-  readonly inputs: readonly Value[];
+  readonly inputs: NodeInputs;
   readonly outputs: readonly Value[];
 }
 
@@ -160,19 +165,14 @@ export class Graph {
   }
 
   /** Adds an operator with one output. */
-  node(
-    type: string,
-    inputs: readonly Value[],
-    output: OutputSpec,
-    options: NodeOptions = {},
-  ): Value {
+  node(type: string, inputs: NodeInputs, output: OutputSpec, options: NodeOptions = {}): Value {
     return this.nodes(type, inputs, [output], options)[0]!;
   }
 
   /** Adds an operator with several outputs. */
   nodes(
     type: string,
-    inputs: readonly Value[],
+    inputs: NodeInputs,
     outputs: readonly OutputSpec[],
     options: NodeOptions = {},
   ): readonly Value[] {
@@ -210,7 +210,8 @@ export class Graph {
       names.set(own, name);
       outputs.set(name, own);
     }
-    const nameOf = (value: Value): string => names.get(value) ?? `_${value.id}`;
+    const nameOf = (value: Value | undefined): string =>
+      value === undefined ? '' : (names.get(value) ?? `_${value.id}`);
     const live = this.#live([...outputs.values()]);
     const used = new Set(live.flatMap((node) => node.inputs));
     const port = (name: string, value: Value) => ({ name, dtype: value.dtype, shape: value.shape });
@@ -220,7 +221,10 @@ export class Graph {
         domain: node.domain ?? '',
         name: `${node.type}_${i}`,
         inputs: node.inputs.map(nameOf),
-        outputs: trimmed(node.outputs, (value) => used.has(value) || names.has(value)).map(nameOf),
+        outputs: trimmed(
+          node.outputs,
+          (value) => node.allOutputs || used.has(value) || names.has(value),
+        ).map(nameOf),
         attributes: node.attributes ?? {},
       })),
       constants: [...this.#constants]
@@ -245,7 +249,7 @@ export class Graph {
       const node = producers.get(value);
       if (!node || live.has(node)) continue;
       live.add(node);
-      open.push(...node.inputs);
+      open.push(...node.inputs.filter((input) => input !== undefined));
     }
     return this.#nodes.filter((node) => live.has(node));
   }
@@ -269,6 +273,6 @@ export function dimAt(value: Value, index: number): Dim {
   return dim;
 }
 
-function trimmed<T>(items: readonly T[], keep: (item: T) => boolean): readonly T[] {
+function trimmed<T>(items: readonly T[], keep: (item: T) => boolean | undefined): readonly T[] {
   return items.slice(0, Math.max(1, items.findLastIndex(keep) + 1));
 }
