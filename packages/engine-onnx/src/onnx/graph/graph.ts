@@ -1,7 +1,13 @@
 /** Builds ONNX graphs whose dimensions may be symbols, so that one session fits every batch shape. */
 import { InvariantError } from '@trinity-rft/core';
 import type { Dim, Shape } from './dims.js';
-import { encodeModel, type Attribute, type ConstantRecord, type DataType } from './schema.js';
+import {
+  encodeModel,
+  type Attribute,
+  type ConstantRecord,
+  type DataType,
+  type ModelRecord,
+} from './schema.js';
 
 /**
  * Vector-Jacobian product: gradients of a value's inputs, in order, from the gradient of the value.
@@ -59,7 +65,13 @@ export class Graph {
   readonly #constants = new Map<Value, Omit<ConstantRecord, 'name'>>();
   readonly #memo = new Map<string, Value>();
   readonly #stored = new Map<string, Value>();
+  readonly #prefix: string;
   #nextId = 0;
+
+  /** @param prefix of the names of values; the body of a loop must not repeat those around it. @default none */
+  constructor(prefix = '') {
+    this.#prefix = prefix;
+  }
 
   /**
    * A tensor that the caller feeds.
@@ -201,6 +213,11 @@ export class Graph {
    * {@link encode} as parts to be written one after another; the bytes of constants are not copied.
    */
   encodeParts(): readonly Uint8Array[] {
+    return encodeModel(this.record());
+  }
+
+  /** The content that {@link encode} writes; the body of a loop is part of another graph. */
+  record(): ModelRecord {
     const outputs = new Map<string, Value>();
     const names = new Map<Value, string>();
     for (const [name, value] of [...this.#inputs, ...this.#stored]) names.set(value, name);
@@ -211,11 +228,11 @@ export class Graph {
       outputs.set(name, own);
     }
     const nameOf = (value: Value | undefined): string =>
-      value === undefined ? '' : (names.get(value) ?? `_${value.id}`);
+      value === undefined ? '' : (names.get(value) ?? `${this.#prefix}_${value.id}`);
     const live = this.#live([...outputs.values()]);
     const used = new Set(live.flatMap((node) => node.inputs));
     const port = (name: string, value: Value) => ({ name, dtype: value.dtype, shape: value.shape });
-    return encodeModel({
+    return {
       nodes: live.map((node, i) => ({
         type: node.type,
         domain: node.domain ?? '',
@@ -232,7 +249,7 @@ export class Graph {
         .map(([value, record]) => ({ name: nameOf(value), ...record })),
       inputs: [...this.#inputs].map(([name, value]) => port(name, value)),
       outputs: [...outputs].map(([name, value]) => port(name, value)),
-    });
+    };
   }
 
   #value(dtype: DataType, shape: Shape): Value {

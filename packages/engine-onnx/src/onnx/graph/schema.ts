@@ -7,7 +7,7 @@ syntax = "proto2";
 package onnx;
 message AttributeProto {
   optional string name = 1; optional float f = 2; optional int64 i = 3; optional bytes s = 4;
-  repeated int64 ints = 8; optional int32 type = 20;
+  optional GraphProto g = 6; repeated int64 ints = 8; optional int32 type = 20;
 }
 message NodeProto {
   repeated string input = 1; repeated string output = 2; optional string name = 3;
@@ -57,10 +57,15 @@ export const dataTypes = {
 export type DataType = keyof typeof dataTypes;
 
 /**
- * An integer, integers, text, or a float. Floats are marked, because JavaScript has a single number
- * type.
+ * An integer, integers, text, a float, or the body of a loop. Floats are marked, because JavaScript has
+ * a single number type.
  */
-export type Attribute = number | string | readonly number[] | { readonly float: number };
+export type Attribute =
+  | number
+  | string
+  | readonly number[]
+  | { readonly float: number }
+  | { readonly graph: ModelRecord };
 
 interface NodeRecord {
   readonly type: string;
@@ -115,22 +120,25 @@ export function encodeModel(model: ModelRecord): readonly Uint8Array[] {
       { domain: 'com.microsoft', version: 1 },
     ],
   });
-  const graph = encodeGraph({
-    name: 'graph',
-    node: model.nodes.map((node) => ({
-      input: node.inputs,
-      output: node.outputs,
-      name: node.name,
-      op_type: node.type,
-      domain: node.domain,
-      attribute: Object.entries(node.attributes).map(([name, value]) => attribute(name, value)),
-    })),
-    input: model.inputs.map(port),
-    output: model.outputs.map(port),
-  });
+  const graph = encodeGraph(graphFields(model));
   const constants = model.constants.flatMap((each) => field(fields.initializer, constant(each)));
   return [head, ...field(fields.graph, [graph, ...constants])];
 }
+
+/** A graph without its constants. */
+const graphFields = ({ nodes, inputs, outputs }: ModelRecord): object => ({
+  name: 'graph',
+  node: nodes.map((node) => ({
+    input: node.inputs,
+    output: node.outputs,
+    name: node.name,
+    op_type: node.type,
+    domain: node.domain,
+    attribute: Object.entries(node.attributes).map(([name, value]) => attribute(name, value)),
+  })),
+  input: inputs.map(port),
+  output: outputs.map(port),
+});
 
 /** Numbers of the fields that are written part by part; they must match the format above. */
 const fields = { graph: 7, initializer: 5, rawData: 9 } as const;
@@ -155,11 +163,15 @@ function constant({ name, dtype, shape, bytes }: ConstantRecord): readonly Uint8
   return [encodeTensor({ ...tensor, data_location: 1, external_data: place })];
 }
 
-/** Encodes an attribute. `AttributeProto.AttributeType` is 1 for float, 2 int, 3 string, 7 ints. */
+/**
+ * Encodes an attribute. `AttributeProto.AttributeType` is 1 for float, 2 int, 3 string, 5 graph, 7
+ * ints. The body of a loop has no constants.
+ */
 function attribute(name: string, value: Attribute): object {
   if (typeof value === 'number') return { name, i: value, type: 2 };
   if (typeof value === 'string') return { name, s: new TextEncoder().encode(value), type: 3 };
   if ('float' in value) return { name, f: value.float, type: 1 };
+  if ('graph' in value) return { name, g: graphFields(value.graph), type: 5 };
   return { name, ints: value, type: 7 };
 }
 

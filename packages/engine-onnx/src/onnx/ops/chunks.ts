@@ -1,0 +1,43 @@
+/** Sequences in chunks of one length. */
+import { dimAt, type Graph, type Value } from '../graph/graph.js';
+import { concat, reshape, transpose } from './shape.js';
+
+export interface Chunked {
+  /** [B, S, H, width] -> [n, B, H, C, width], the last chunk filled up with zeros. */
+  readonly split: (x: Value) => Value;
+  /** The inverse of {@link split}. */
+  readonly join: (x: Value) => Value;
+}
+
+/** Chunks of `size` positions of tensors with the sequences of `like` [B, S, H, ...]. Neither has a gradient. */
+export function chunked({ graph, shape }: Value, size: number): Chunked {
+  const [batch, time, heads] = shape as [string, string, number];
+  const order = [1, 0, 3, 2, 4];
+  return {
+    split: (x) => {
+      const width = Number(dimAt(x, 3));
+      const flat = reshape(x, [batch, time, heads * width]);
+      const padded = graph.node('Pad', [flat, padding(graph, time, size)], {
+        shape: [batch, 'padded', heads * width],
+      });
+      return transpose(reshape(padded, [batch, 'chunks', size, heads, width]), order);
+    },
+    join: (x) => {
+      const width = Number(dimAt(x, 4));
+      const flat = reshape(transpose(x, order), [batch, 'padded', heads * width]);
+      const bounds = [graph.integers([0]), graph.size(time), graph.integers([1])];
+      const cut = graph.node('Slice', [flat, ...bounds], { shape: [batch, time, heads * width] });
+      return reshape(cut, [batch, time, heads, width]);
+    },
+  };
+}
+
+/** Pads of [B, S, d] that make S a multiple of `size`. int64 [6] */
+function padding(graph: Graph, time: string, size: number): Value {
+  return graph.memo(`padding of ${time} to ${size}`, () => {
+    const int64 = { shape: [1], dtype: 'int64' } as const;
+    const missing = graph.node('Neg', [graph.size(time)], int64);
+    const rest = graph.node('Mod', [missing, graph.integers([size])], int64);
+    return concat([graph.integers([0, 0, 0, 0]), rest, graph.integers([0])], 0, 6);
+  });
+}
