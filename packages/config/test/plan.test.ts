@@ -223,6 +223,7 @@ describe('a plan', () => {
       hiddenSize: 1024,
       intermediateSize: 3072,
       layers: 28,
+      convolutions: 0,
       heads: 16,
       keyValueHeads: 8,
       headDim: 128,
@@ -242,6 +243,7 @@ describe('a plan', () => {
       intermediateSize: 6144,
       experts: { count: 128, size: 768 },
       layers: 48,
+      convolutions: 0,
       heads: 32,
       keyValueHeads: 4,
       headDim: 128,
@@ -249,6 +251,34 @@ describe('a plan', () => {
       maxPositions: 40_960,
     };
     expect(Math.abs(countParameters(shape) / 30_532_122_624 - 1)).toBeLessThan(1e-4);
+  });
+
+  it('counts the parameters of LFM2-350M, and of an adapter of all its layers', () => {
+    const lfm2 = {
+      model_type: 'lfm2',
+      vocab_size: 65_536,
+      hidden_size: 1024,
+      block_ff_dim: 6656,
+      num_hidden_layers: 16,
+      num_attention_heads: 16,
+      num_key_value_heads: 8,
+      full_attn_idxs: [2, 5, 8, 10, 12, 14],
+      max_position_embeddings: 128_000,
+    };
+    mkdirSync(join(cwd, 'lfm2'), { recursive: true });
+    writeFileSync(join(cwd, 'lfm2/config.json'), JSON.stringify(lfm2));
+    const lora = '\n  lora_configs: [{lora_rank: 1}]';
+    const { config } = parse(
+      cwd,
+      text.replace('./tiny\n  max_model_len: 64', `./lfm2\n  max_model_len: 64${lora}`),
+    );
+    const memory = planConfig(config).stages[0]?.memory;
+    const D = 1024;
+    const mixers = 10 * 4 * D * D + 6 * 3 * D * D;
+    const parameters = 65_536 * D + mixers + 16 * (3 * D * 4608 + 2 * D) + D;
+    expect(memory?.parameters).toBe(parameters);
+    const adapter = 10 * 4 * D + 6 * (2 * D + 2 * 1.5 * D) + 16 * (2 * D + 3 * (D + 4608));
+    expect(memory?.gradients).toBeCloseTo((4 * adapter) / 2 ** 20, 6);
   });
 
   it('is shown in a few lines', () => {

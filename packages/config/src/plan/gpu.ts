@@ -39,12 +39,12 @@ export function planGpu(stage: StageConfig, disk: Disk): GpuPlan | undefined {
   const folder = model.isLocal ? readModelFolder(disk, model.modelPath) : undefined;
   if (folder?.kind !== 'shape') return undefined;
   const { shape } = folder;
-  const { layers, hiddenSize, vocabSize, keyValueHeads, headDim } = shape;
+  const { layers, convolutions, hiddenSize, vocabSize, keyValueHeads, headDim } = shape;
   const tokens = model.maxModelLen;
   const weights = 2 * countParameters(shape);
   const adapter = 16 * countAdapter(shape, model.tinker.rank, linearModulesOf(shape));
   const activations = tokens * hiddenSize * (2 * layers + 140) + 8 * tokens * vocabSize;
-  const cache = cachedTokens * 4 * layers * keyValueHeads * headDim;
+  const cache = cachedTokens * 4 * (layers - convolutions) * keyValueHeads * headDim;
   const trainer = (weights + adapter + activations) / 1e9 + context;
   const sampling = (weights + cache) / 1e9 + vllmContext;
   const verdictOf = (size: number): GpuVerdict => {

@@ -170,6 +170,7 @@ export function countAdapter(shape: ModelShape, rank: number, named: readonly st
     headDim: W,
     intermediateSize: F,
     layers,
+    convolutions,
     experts,
   } = shape;
   const ends: Readonly<Record<string, number>> = {
@@ -182,10 +183,19 @@ export function countAdapter(shape: ModelShape, rank: number, named: readonly st
     down_proj: F + D,
     qkv_proj: D + (H + 2 * K) * W,
     gate_up_proj: D + 2 * F,
+    in_proj: 4 * D,
+    out_proj: 2 * D,
+    w1: D + F,
+    w3: D + F,
+    w2: F + D,
+  };
+  const layersWith = (name: string): number => {
+    if (name === 'in_proj') return convolutions;
+    return /^[qkv]_proj$/.test(name) ? layers - convolutions : layers;
   };
   // Experts have no adapters.
   const targets = experts ? named.filter((name) => /^[qkvo]_/.test(name)) : named;
-  return layers * rank * targets.reduce((sum, name) => sum + (ends[name] ?? 0), 0);
+  return rank * targets.reduce((sum, name) => sum + layersWith(name) * (ends[name] ?? 0), 0);
 }
 
 function critic({ model }: StageConfig, disk: Disk): number {
@@ -225,11 +235,13 @@ export function countParameters(shape: ModelShape): number {
     keyValueHeads: K,
     headDim: W,
     intermediateSize: F,
+    convolutions: C,
     experts,
   } = shape;
   const embeddings = V * D * (shape.tiedEmbeddings ? 1 : 2);
   const feedForward = experts ? experts.count * (3 * D * experts.size + D) : 3 * D * F;
-  return embeddings + L * (2 * D * H * W + 2 * D * K * W + feedForward + 2 * D) + D;
+  const mixers = (L - C) * (2 * D * H * W + 2 * D * K * W) + C * 4 * D * D;
+  return embeddings + mixers + L * (feedForward + 2 * D) + D;
 }
 
 /**
@@ -280,5 +292,5 @@ function bytesPerRow(shape: ModelShape, tokens: number): number {
 }
 
 function keyValueBytesPerToken(shape: ModelShape): number {
-  return 2 * shape.layers * shape.keyValueHeads * shape.headDim * float;
+  return 2 * (shape.layers - shape.convolutions) * shape.keyValueHeads * shape.headDim * float;
 }

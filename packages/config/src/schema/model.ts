@@ -21,6 +21,11 @@ export const linearModules = [
  */
 export const fusedModules = ['qkv_proj', 'gate_up_proj'] as const;
 
+/** Modules of LFM2: both ends of its mixers, and the feed-forward block. */
+export const convolutionModules = ['in_proj', 'out_proj', 'w1', 'w3', 'w2'] as const;
+
+const adaptable = [...linearModules, ...fusedModules, ...convolutionModules] as const;
+
 /** A word, several words with commas between them, or a list. */
 export const oneOrMore = <S extends z.ZodType>(item: S) =>
   z.preprocess(
@@ -48,14 +53,11 @@ const lora = z
     lora_alpha: field(float({ above: 0 }), 32, 'Scale: the adapter counts alpha / rank times.'),
     lora_dtype: field(text(), 'auto', 'Number format.', ignored(float32)),
     target_modules: field(
-      oneOrMore(oneOf(['all-linear', ...linearModules, ...fusedModules])),
+      oneOrMore(oneOf(['all-linear', ...adaptable])),
       ['all-linear'],
       'Layers with an adapter: all-linear, one name or a list.',
     ),
-    exclude_modules: maybe(
-      oneOrMore(oneOf([...linearModules, ...fusedModules])),
-      'Layers without one; one name or a list.',
-    ),
+    exclude_modules: maybe(oneOrMore(oneOf(adaptable)), 'Layers without one; one name or a list.'),
     is_dummy: filledIn(),
   })
   .describe('An adapter.');

@@ -58,7 +58,9 @@ const weightGradients = (pass: ForwardPass, seed = 1) => {
 describe('gradients of adapters equal central differences', () => {
   const models = [
     ...Object.entries(tinyModels),
-    ...(['phi3', 'qwen3_moe'] as const).map((name) => [name, architectureConfig(name)] as const),
+    ...(['phi3', 'qwen3_moe', 'lfm2'] as const).map(
+      (name) => [name, architectureConfig(name)] as const,
+    ),
   ];
   test.each(models)('of %s', async (_, model) => {
     const { trainer, adapters } = newTrainer(model, { lively: true });

@@ -30,7 +30,9 @@ export function adapterGradientGraph(
     config,
     options,
     (parameters) =>
-      new Map(factors.map((each) => [parameterOf({ parameters }, each.name), each.factors])),
+      new Map(
+        factors.map((each) => [parameterOf({ config, parameters }, each.name), each.factors]),
+      ),
   );
   const found = gradients(
     [seed],

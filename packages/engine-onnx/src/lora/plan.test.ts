@@ -27,6 +27,13 @@ describe('a plan', () => {
     expect(names.filter((name) => name.includes('experts'))).toEqual([]);
   });
 
+  test('takes the projections of convolutions, but not their taps', () => {
+    const modules = ['in_proj', 'out_proj', 'w1', 'w3', 'w2', 'q_proj', 'k_proj', 'v_proj'];
+    expect(planAdapters(architectureConfig('lfm2'), { rank: 8, alpha: 16 }).modules).toEqual(
+      modules,
+    );
+  });
+
   test('has its layers in the order of the model', () => {
     expect(
       planAdapters(config, { rank: 1, alpha: 1, targetModules: ['up_proj', 'q_proj'] }).modules,

@@ -54,7 +54,7 @@ export const activations: Readonly<Record<string, Activation>> = {
 };
 const activation = z.literal(Object.keys(activations), 'silu, gelu or gelu_pytorch_tanh');
 
-const layerTypes = ['full_attention', 'sliding_attention'] as const;
+const layerTypes = ['full_attention', 'sliding_attention', 'conv'] as const;
 const list = (of: string): string => `a list of ${of}`;
 
 const schema = z.looseObject({
@@ -88,7 +88,9 @@ const schema = z.looseObject({
   sliding_window: size.nullish(),
   sliding_window_pattern: size.nullish(),
   max_window_layers: index.nullish(),
-  layer_types: z.array(z.enum(layerTypes, layerTypes.join(' or ')), list('layer types')).nullish(),
+  layer_types: z.array(z.enum(layerTypes, layerTypes.join(', ')), list('layer types')).nullish(),
+  conv_L_cache: size.nullish(),
+  conv_bias: z.literal(false, 'false (convolutions without a bias)').nullish(),
   no_rope_layers: z.array(index, list('0 and 1')).nullish(),
   no_rope_layer_interval: size.nullish(),
   num_experts: size.nullish(),

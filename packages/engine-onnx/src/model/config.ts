@@ -14,6 +14,7 @@ export const modelFamilies = [
   'gemma2',
   'gemma3_text',
   'qwen3_moe',
+  'lfm2',
 ] as const;
 export type ModelFamily = (typeof modelFamilies)[number];
 

@@ -46,6 +46,10 @@ export interface Family {
   readonly unrotatedLayers?: true;
   /** True if the keys of experts apply. */
   readonly experts?: true;
+  /** True if layers may be convolutions. */
+  readonly convolutions?: true;
+  /** Names of modules that other families call otherwise, by the name there. */
+  readonly names?: Readonly<Record<string, string>>;
 }
 
 const gemma = {
@@ -155,5 +159,27 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
     attentionBias: 'key',
     windows: { layers: 'all', switched: true },
     experts: true,
+  },
+  lfm2: {
+    className: 'Lfm2',
+    defaults: {
+      num_key_value_heads: 8,
+      max_position_embeddings: 128_000,
+      rope_theta: 1_000_000,
+      conv_L_cache: 3,
+    },
+    traits: { qkNorm: true },
+    convolutions: true,
+    names: {
+      'model.norm': 'model.embedding_norm',
+      input_layernorm: 'operator_norm',
+      post_attention_layernorm: 'ffn_norm',
+      'self_attn.q_norm': 'self_attn.q_layernorm',
+      'self_attn.k_norm': 'self_attn.k_layernorm',
+      'self_attn.o_proj': 'self_attn.out_proj',
+      'mlp.gate_proj': 'feed_forward.w1',
+      'mlp.up_proj': 'feed_forward.w3',
+      'mlp.down_proj': 'feed_forward.w2',
+    },
   },
 };

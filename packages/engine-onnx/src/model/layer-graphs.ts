@@ -12,7 +12,7 @@
  * | layer           | `x` [B, T, d]                                                             | `y` [B, T, d]                             |
  * | layer gradient  | `x`, `grad_y` [B, T, d]                                                   | `grad_x`, `grad.<parameter>`              |
  * | states          | `x`, `rows`, `inverse_temperature`                                        | `states` [R, d]                           |
- * | states gradient | `x`, `rows`, `spread`, `inverse_temperature`, `grad_states` [R, d]        | `grad_x`, `grad.model.norm.weight`        |
+ * | states gradient | `x`, `rows`, `spread`, `inverse_temperature`, `grad_states` [R, d]        | `grad_x`, and that of the final norm      |
  * | logits          | `states`, `weight` [C, d], `inverse_temperature`, `targets` [R, 1]        | `largest`, `sum`, `dot`, `target` [R, 1], see below |
  * | logits gradient | also `log_total`, `grad_logprobs`, `grad_targets` [R, 1], and with `entropy`: `grad_entropy`, `own_entropy` [R, 1] | `grad_states` [R, d], `grad_weight` [C, d] |
  *
@@ -33,7 +33,7 @@ import { reshape, takeRows } from '../onnx/ops/shape.js';
 import { block } from './block.js';
 import type { ModelConfig } from './config.js';
 import { headLogits, headStates } from './head.js';
-import { headName, layerSpecs, type ParameterSpec } from './parameters.js';
+import { finalNormName, headName, layerSpecs, type ParameterSpec } from './parameters.js';
 import { trainingTrunk } from './training-graphs.js';
 import { parameterOf, type Trunk } from './trunk.js';
 
@@ -101,11 +101,11 @@ function layerBody(
   const factors = own && new Map(own.flatMap(({ a, b }) => [inputOf(a), inputOf(b)]));
   const lowRank = own?.map(({ weight, a, b }) => {
     const pair: LowRank = {
-      a: parameterOf({ parameters: factors ?? parameters }, a.name),
-      b: parameterOf({ parameters: factors ?? parameters }, b.name),
+      a: parameterOf({ config, parameters: factors ?? parameters }, a.name),
+      b: parameterOf({ config, parameters: factors ?? parameters }, b.name),
       scale: adapters?.scale ?? 1,
     };
-    return [parameterOf({ parameters }, weight.name), pair] as const;
+    return [parameterOf({ config, parameters }, weight.name), pair] as const;
   });
   const trunk = trainingTrunk(graph, config, parameters, {
     ...(formats ? { products: besides(lowRank ?? []) } : { adapters: lowRank && new Map(lowRank) }),
@@ -149,15 +149,14 @@ export function statesGradientGraph(config: ModelConfig, frozen: boolean): Uint8
   const seed = { value: states, gradient: graph.input('grad_states', 'float32', states.shape) };
   const [dx, dNorm] = gradients([seed], frozen ? [x] : [x, norm]);
   graph.output('grad_x', dx!);
-  if (dNorm) graph.output(`grad.${normName}`, dNorm);
+  if (dNorm) graph.output(`grad.${finalNormName(config)}`, dNorm);
   return graph.encode();
 }
-
-const normName = 'model.norm.weight';
 
 function statesBody(config: ModelConfig, differentiated: boolean) {
   const graph = new Graph();
   const x = graph.input('x', 'float32', ['B', 'T', config.hiddenSize]);
+  const normName = finalNormName(config);
   const norm = graph.input(normName, 'float32', [config.hiddenSize]);
   const trunk = { config, parameters: new Map([[normName, norm]]) };
   const rows = graph.input('rows', 'int32', ['R']);

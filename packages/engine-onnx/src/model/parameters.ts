@@ -5,6 +5,7 @@
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 import type { LinearShape } from '../runtime/gemm-blocks.js';
 import { layerTraits, type Mixer, type ModelConfig, type NormPlacement } from './config.js';
+import { families } from './families.js';
 
 /** One tensor inside the flat array. */
 export interface ParameterSpec {
@@ -29,6 +30,17 @@ export function headName(config: ModelConfig): string {
   return config.tieEmbeddings ? embeddingName : 'lm_head.weight';
 }
 
+export const finalNormName = (config: ModelConfig): string =>
+  parameterName(config, 'model.norm.weight');
+
+/** The name in checkpoints of the family, of a parameter by its name in most families. */
+export function parameterName({ family }: Pick<ModelConfig, 'family'>, name: string): string {
+  const [, layer = '', module = '', kind = ''] =
+    /^(model\.layers\.\d+\.)?(.+)(\.\w+)$/.exec(name) ?? [];
+  const own = families[family].names?.[module];
+  return own === undefined ? name : layer + own + kind;
+}
+
 export const layerPrefix = (layer: number): string => `model.layers.${layer}.`;
 
 /**
@@ -43,9 +55,9 @@ export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
   shapes.push(['model.norm.weight', [config.hiddenSize]]);
   shapes.push(...headShapes(config));
   let offset = 0;
-  return shapes.map(([name, shape]) => {
+  return shapes.map(([common, shape]) => {
     const size = shape.reduce((a, b) => a * b, 1);
-    const spec = { name, shape, offset, size };
+    const spec = { name: parameterName(config, common), shape, offset, size };
     offset += size;
     return spec;
   });

@@ -141,6 +141,31 @@ describe('parseModelConfig', () => {
     ]);
   });
 
+  it.each([
+    ['350M', { hidden_size: 1024, num_attention_heads: 16, block_ff_dim: 6656 }, 4608],
+    ['1.2B', { hidden_size: 2048, num_attention_heads: 32, intermediate_size: 12_288 }, 8192],
+    ['own', { ...small, block_auto_adjust_ff_dim: false, block_ff_dim: 100 }, 100],
+  ])('reads an LFM2 of %s, by both ways to name its convolutions', (_, sizes, intermediateSize) => {
+    const shared = { ...sizes, model_type: 'lfm2', vocab_size: 65_536, num_hidden_layers: 4 };
+    const types = ['conv', 'conv', 'full_attention', 'conv'];
+    const [listed, named] = [{ full_attn_idxs: [2] }, { layer_types: types }].map((layers) =>
+      parseModelConfig({ ...shared, ...layers, norm_eps: 1e-5, tie_embedding: false }, 'x'),
+    );
+    expect(listed).toEqual(named);
+    expect(listed?.layerTraits?.map(({ mixer }) => mixer)).toEqual(
+      types.map((type) => (type === 'conv' ? 'conv' : undefined)),
+    );
+    expect(listed).toMatchObject({
+      intermediateSize,
+      convTaps: 3,
+      kvHeads: 8,
+      normEpsilon: 1e-5,
+      ropeTheta: 1e6,
+      qkNorm: true,
+      tieEmbeddings: false,
+    });
+  });
+
   it.each(['vision_config', 'audio_config'])('refuses a model that has %s', (key) => {
     const sees = { model_type: 'gemma3', text_config: {}, [key]: {} };
     expect(() => parseModelConfig(sees, 'some/config.json')).toThrow(
@@ -193,6 +218,12 @@ describe('parseModelConfig', () => {
       { model_type: 'qwen3_moe', num_experts: 4 },
       'num_experts_per_tok is 8; expected at most num_experts (4)',
     ],
+    [
+      { layer_types: Array<string>(28).fill('conv') },
+      'layers with attention, as model_type has them',
+    ],
+    [{ model_type: 'lfm2', full_attn_idxs: [] }, 'expected at least one full_attention'],
+    [{ model_type: 'lfm2', conv_bias: true }, 'conv_bias is true; expected false'],
     [{ quantization_config: { bits: 4 } }, 'quantization_config is {"bits":4}'],
   ] as const)('rejects %j and names the key', ([extra, message]) => {
     const parse = (): unknown => parseModelConfig({ ...base, ...extra }, 'some/config.json');

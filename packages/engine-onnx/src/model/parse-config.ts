@@ -1,6 +1,6 @@
 /** Reads Hugging Face's `config.json`. */
 import { CheckpointError } from '@trinity-rft/core';
-import { otherInput } from '@trinity-rft/core/support';
+import { commonKeys, otherInput } from '@trinity-rft/core/support';
 
 import { activations, invalid, readConfigKeys, type ConfigKeys } from './config-keys.js';
 import { modelFamilies, type Activation, type ModelConfig } from './config.js';
@@ -15,7 +15,7 @@ import { parseRope } from './parse-rope.js';
  */
 export function parseModelConfig(json: unknown, file: string): ModelConfig {
   assertText(json, file);
-  const hf = readConfigKeys(withDefaults(json), file);
+  const hf = readConfigKeys(withDefaults(commonKeys(json)), file);
   const family = families[hf.model_type];
   const { heads, kvHeads, headDim } = headSizes(hf, file);
   const maxPositions = hf.max_position_embeddings ?? 2_048;
@@ -49,6 +49,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     logitCap: capOf(hf, 'final_logit_softcapping'),
     embeddingScale: family.scaledEmbeddings ? Math.sqrt(hf.hidden_size) : undefined,
     experts: parseExperts(hf, file),
+    convTaps: family.convolutions && (hf.conv_L_cache ?? undefined),
     layerTraits,
     tieEmbeddings: hf.tie_word_embeddings ?? false,
     maxPositions,

@@ -1,4 +1,4 @@
-/** Reads how the layers of a model differ: windows, positions, experts. */
+/** Reads how the layers of a model differ: mixers, windows, positions, experts. */
 import type { Experts, LayerTraits } from './config.js';
 import { invalid, type ConfigKeys } from './config-keys.js';
 import { families, type WindowPattern } from './families.js';
@@ -12,6 +12,7 @@ export function parseLayers(
   const rotated = rotatedLayers(hf, file);
   const sliding = slidingLayers(hf, rotated, file);
   const dense = denseLayers(hf);
+  const mixers = mixersOf(hf, file);
   // A window that holds the longest sequence is none.
   const window =
     hf.sliding_window != null && hf.sliding_window < maxPositions ? hf.sliding_window : undefined;
@@ -19,6 +20,7 @@ export function parseLayers(
   const traits = sliding.map((slides, layer): LayerTraits => {
     const rope = slides ? local : undefined;
     return {
+      mixer: mixers[layer],
       window: slides ? window : undefined,
       rope: rotated[layer] ? rope : 'none',
       dense: dense[layer],
@@ -34,6 +36,16 @@ const each = <T>(
   { num_hidden_layers: count }: ConfigKeys,
   of: (layer: number) => T,
 ): readonly T[] => Array.from({ length: count }, (_, layer) => of(layer));
+
+function mixersOf(hf: ConfigKeys, file: string): readonly LayerTraits['mixer'][] {
+  const { layer_types: named } = hf;
+  const mixers = each(hf, (layer) => (named?.[layer] === 'conv' ? 'conv' : undefined));
+  if (mixers.includes('conv') && !families[hf.model_type].convolutions)
+    throw invalid(file, 'layer_types', named, 'layers with attention, as model_type has them');
+  if (!mixers.includes(undefined))
+    throw invalid(file, 'layer_types', named, 'at least one full_attention');
+  return mixers;
+}
 
 function rotatedLayers(hf: ConfigKeys, file: string): readonly boolean[] {
   if (!families[hf.model_type].unrotatedLayers) return each(hf, () => true);

@@ -8,7 +8,7 @@ import type { RotaryTables } from '../onnx/ops/rotary.js';
 import { gather } from '../onnx/ops/shape.js';
 import type { Agreement } from './column-parts.js';
 import type { ModelConfig } from './config.js';
-import { embeddingName, parameterSpecs } from './parameters.js';
+import { embeddingName, parameterName, parameterSpecs } from './parameters.js';
 import { rotatedWidth } from './rope.js';
 
 /**
@@ -60,9 +60,15 @@ export interface Trunk {
   readonly products?: ReadonlyMap<Value, (x: Value) => Value>;
 }
 
-/** @throws InvariantError when the model has no parameter of this name */
-export function parameterOf({ parameters }: Pick<Trunk, 'parameters'>, name: string): Value {
-  const value = parameters.get(name);
+/**
+ * @param name see {@link parameterName}
+ * @throws InvariantError when the model has no parameter of this name
+ */
+export function parameterOf(
+  { config, parameters }: Pick<Trunk, 'config' | 'parameters'>,
+  name: string,
+): Value {
+  const value = parameters.get(parameterName(config, name));
   if (value) return value;
   throw new InvariantError(`The model has no parameter ${name}.`);
 }
@@ -111,7 +117,12 @@ export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Va
 /** {@link project} by the weight, and the bias if there is one, of a layer's name. */
 export function projectNamed(trunk: Trunk, x: Value, name: string): Value {
   const weight = parameterOf(trunk, `${name}.weight`);
-  return project(trunk, x, weight, trunk.parameters.get(`${name}.bias`));
+  return project(
+    trunk,
+    x,
+    weight,
+    trunk.parameters.get(parameterName(trunk.config, `${name}.bias`)),
+  );
 }
 
 /** RMSNorm by the weights of a name. */

@@ -73,6 +73,7 @@ const architectureKeys = [
   'ropeTheta',
   'ropeScaling',
   'localRope',
+  'convTaps',
   'layerTraits',
   'experts',
   'activation',

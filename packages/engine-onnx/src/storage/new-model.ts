@@ -31,6 +31,7 @@ type OtherTraits =
   | 'embeddingScale'
   | 'localRope'
   | 'experts'
+  | 'convTaps'
   | 'layerTraits';
 
 /** The required sizes of a new model; other values default to those of a small qwen3. */

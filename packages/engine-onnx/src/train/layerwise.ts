@@ -14,7 +14,13 @@ import {
   statesGraph,
   type LayerAdapters,
 } from '../model/layer-graphs.js';
-import { embeddingName, headName, layerPrefix, layerSpecs } from '../model/parameters.js';
+import {
+  embeddingName,
+  finalNormName,
+  headName,
+  layerPrefix,
+  layerSpecs,
+} from '../model/parameters.js';
 import type { Feeds } from '../model/weights.js';
 import type { BlockFormat } from '../onnx/ops/blocks.js';
 import { createSession } from '../runtime/session.js';
@@ -136,7 +142,8 @@ export class LayerwiseGradients {
       ...scored,
       grad_states: new Tensor('float32', gradient, [padded, config.hiddenSize]),
     });
-    if (!frozen) sum.put('model.norm.weight', found['grad.model.norm.weight']?.data);
+    const norm = finalNormName(config);
+    if (!frozen) sum.put(norm, found[`grad.${norm}`]?.data);
     return { gradient: found['grad_x'] as Tensor, logprobs };
   }
 

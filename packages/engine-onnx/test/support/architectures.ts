@@ -13,6 +13,7 @@ export const architectures = [
   'gemma2',
   'gemma3_text',
   'qwen3_moe',
+  'lfm2',
   'qwen2-window-yarn',
   'llama-gelu-dynamic',
 ] as const;

@@ -1,9 +1,9 @@
 /** The size of a model, from `config.json` of its folder or from its GGUF file. */
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
-import { otherInput, textPart } from '@trinity-rft/core/support';
+import { commonKeys, otherInput, textPart } from '@trinity-rft/core/support';
 import { z } from 'zod';
-import { fusedModules, linearModules } from '../../schema/model.js';
+import { convolutionModules, fusedModules, linearModules } from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';
 
 /** The shape of a decoder under the names of Hugging Face, with defaults filled in. */
@@ -16,6 +16,8 @@ export interface ModelShape {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly headDim: number;
+  /** Number of layers with a convolution instead of attention. */
+  readonly convolutions: number;
   /** Number of experts in every layer, and the width of one. */
   readonly experts?: { readonly count: number; readonly size: number };
   readonly tiedEmbeddings: boolean;
@@ -36,6 +38,7 @@ const schema = z.object({
   num_experts: size.nullish(),
   num_local_experts: size.nullish(),
   moe_intermediate_size: size.nullish(),
+  layer_types: z.array(z.string()).nullish(),
   tie_word_embeddings: z.boolean().default(false),
   max_position_embeddings: size.nullish(),
 });
@@ -62,7 +65,7 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
     const other = otherInput(json);
     if (part === undefined && other !== undefined)
       return { kind: 'problem', message: notText(other) };
-    const parsed = schema.safeParse(part ?? json);
+    const parsed = schema.safeParse(commonKeys(part ?? json));
     if (parsed.success) return { kind: 'shape', shape: shapeOf(parsed.data) };
     const keys = parsed.error.issues.map((issue) => issue.path.join('.'));
     return { kind: 'problem', message: `has a config.json without a valid ${keys.join(', ')}` };
@@ -96,6 +99,7 @@ function shapeOf(config: z.output<typeof schema>): ModelShape {
     heads: config.num_attention_heads,
     keyValueHeads: config.num_key_value_heads ?? config.num_attention_heads,
     headDim: config.head_dim ?? Math.floor(config.hidden_size / config.num_attention_heads),
+    convolutions: config.layer_types?.filter((type) => type === 'conv').length ?? 0,
     experts: expertsOf(config),
     tiedEmbeddings: config.tie_word_embeddings,
     maxPositions: config.max_position_embeddings ?? undefined,
@@ -104,6 +108,7 @@ function shapeOf(config: z.output<typeof schema>): ModelShape {
 
 /** Names of the linear layers that can have adapters. */
 export function linearModulesOf(shape: ModelShape | undefined): readonly string[] {
+  if (shape?.modelType === 'lfm2') return ['q_proj', 'k_proj', 'v_proj', ...convolutionModules];
   return shape?.modelType === 'phi3' ? [...fusedModules, 'o_proj', 'down_proj'] : linearModules;
 }
 

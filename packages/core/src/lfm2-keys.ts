@@ -1,0 +1,32 @@
+/** Keys of `config.json` that LFM2 names otherwise than other families. */
+
+type Keys = Readonly<Record<string, unknown>>;
+
+/** A `config.json` of LFM2 with the keys that other families have; one of another family as it is. */
+export function commonKeys(config: unknown): unknown {
+  const found = (config ?? {}) as Keys;
+  if (found['model_type'] !== 'lfm2') return config;
+  return {
+    ...found,
+    intermediate_size: feedForwardWidth(found),
+    rms_norm_eps: found['norm_eps'] ?? 1e-5,
+    tie_word_embeddings: found['tie_embedding'] ?? found['tie_word_embeddings'] ?? true,
+    layer_types: found['layer_types'] ?? layerTypes(found),
+  };
+}
+
+/** Two thirds of the width that is named, rounded up, unless it is used as it is. @see transformers, `Lfm2MLP` */
+function feedForwardWidth(found: Keys): number {
+  const named = Number(found['block_ff_dim'] ?? found['intermediate_size'] ?? 12_288);
+  if (found['block_auto_adjust_ff_dim'] === false) return named;
+  const factor = Number(found['block_ffn_dim_multiplier'] ?? 1);
+  const step = Number(found['block_multiple_of'] ?? 256);
+  return step * Math.ceil(Math.floor(factor * Math.floor((2 * named) / 3)) / step);
+}
+
+function layerTypes({ full_attn_idxs: attentive, num_hidden_layers: count }: Keys): unknown {
+  if (!Array.isArray(attentive)) return undefined;
+  return Array.from({ length: Number(count) }, (_, layer) =>
+    attentive.includes(layer) ? 'full_attention' : 'conv',
+  );
+}
