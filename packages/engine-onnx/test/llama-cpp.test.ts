@@ -109,6 +109,13 @@ const configs: Record<string, Json> = {
     tie_word_embeddings: true,
   },
   phi3: { model_type: 'phi3', sliding_window: null },
+  lfm2: {
+    model_type: 'lfm2',
+    num_hidden_layers: 4,
+    layer_types: ['conv', 'conv', 'full_attention', 'conv'],
+    block_multiple_of: 8,
+    norm_eps: 1e-4,
+  },
   olmo2: { model_type: 'olmo2' },
   'olmo2, tied': { model_type: 'olmo2', tie_word_embeddings: true },
   gemma2: { model_type: 'gemma2', ...gemma, attn_logit_softcapping: 2, final_logit_softcapping: 3 },
@@ -245,7 +252,7 @@ describe('log-probabilities of a GGUF file in llama.cpp equal those of the engin
 });
 
 describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of the engine:', () => {
-  it.for(['llama', 'qwen3', 'phi3'])('%s', async (name, context) => {
+  it.for(['llama', 'qwen3', 'phi3', 'lfm2'])('%s', async (name, context) => {
     const model = await makeModel(name);
     const { target } = await save(model, 'F32');
     const config = parseModelConfig(model.json, name);

@@ -68,6 +68,39 @@ describe('a GGUF file', () => {
     });
   });
 
+  it('of LFM2 says which layers have attention, and names the last norm as Ollama does too', () => {
+    const lfm2 = {
+      'general.architecture': 'lfm2',
+      'tokenizer.ggml.pre': 'lfm2',
+      'lfm2.block_count': 3,
+      'lfm2.context_length': 64,
+      'lfm2.embedding_length': 32,
+      'lfm2.feed_forward_length': 48,
+      'lfm2.attention.head_count': 4,
+      'lfm2.attention.head_count_kv': [0, 2, 0],
+      'lfm2.attention.layer_norm_rms_epsilon': 1e-5,
+      'lfm2.shortconv.l_cache': 3,
+    };
+    for (const norm of ['token_embd_norm', 'output_norm']) {
+      const taps = { 'blk.0.shortconv.conv.weight': [32, 3] };
+      const file = write(lfm2, { tensors: { ...tensors, [`${norm}.weight`]: [32], ...taps } });
+      expect(json(file, 'config.json')).toMatchObject({
+        model_type: 'lfm2',
+        layer_types: ['conv', 'full_attention', 'conv'],
+        num_key_value_heads: 2,
+        norm_eps: 1e-5,
+        conv_L_cache: 3,
+        block_auto_adjust_ff_dim: false,
+      });
+      const model = openGgufModel(file);
+      expect(model.tensors.has('model.embedding_norm.weight')).toBe(true);
+      expect(model.tensors.get('model.layers.0.conv.conv.weight')?.shape).toEqual([32, 1, 3]);
+      model.close();
+    }
+    const unlisted = write({ ...lfm2, 'lfm2.attention.head_count_kv': '' });
+    expect(() => json(unlisted, 'config.json')).toThrow('lfm2.attention.head_count_kv is missing');
+  });
+
   it('gives the tokenizer, the template, and all tokens that end an answer', () => {
     const file = write();
     expect(json(file, 'tokenizer.json')).toMatchObject({

@@ -9,6 +9,7 @@ export const ggufArchitectures = {
   llama: 'LlamaForCausalLM',
   qwen2: 'Qwen2ForCausalLM',
   qwen3: 'Qwen3ForCausalLM',
+  lfm2: 'Lfm2ForCausalLM',
 } as const;
 
 export type GgufArchitecture = keyof typeof ggufArchitectures;
@@ -49,10 +50,8 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     intermediate_size: keys.need(keys.own('feed_forward_length')),
     num_hidden_layers: keys.need(keys.own('block_count')),
     num_attention_heads: heads,
-    num_key_value_heads: keys.number(keys.own('attention.head_count_kv')) ?? heads,
     head_dim: headDim,
     hidden_act: 'silu',
-    rms_norm_eps: keys.need(keys.own('attention.layer_norm_rms_epsilon')),
     rope_theta: theta,
     rope_scaling: ropeScaling(file, keys, { theta, headDim }),
     max_position_embeddings: keys.need(keys.own('context_length')),
@@ -62,6 +61,28 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     eos_token_id: keys.number('tokenizer.ggml.eos_token_id'),
     pad_token_id: keys.number('tokenizer.ggml.padding_token_id'),
     dtype: 'float32',
+    ...(architecture === 'lfm2' ? lfm2Keys(file.path, keys) : attentionKeys(keys, heads)),
+  };
+}
+
+const epsilonOf = (keys: Keys): number => keys.need(keys.own('attention.layer_norm_rms_epsilon'));
+
+const attentionKeys = (keys: Keys, heads: number): Readonly<Record<string, unknown>> => ({
+  num_key_value_heads: keys.number(keys.own('attention.head_count_kv')) ?? heads,
+  rms_norm_eps: epsilonOf(keys),
+});
+
+/** Layers without key heads have a convolution. */
+function lfm2Keys(path: string, keys: Keys): Readonly<Record<string, unknown>> {
+  const name = keys.own('attention.head_count_kv');
+  const kvHeads = keys.numbers(name);
+  if (!kvHeads) throw unsupported(path, name, `the key ${name} is missing.`);
+  return {
+    num_key_value_heads: Math.max(...kvHeads),
+    layer_types: kvHeads.map((count) => (count === 0 ? 'conv' : 'full_attention')),
+    norm_eps: epsilonOf(keys),
+    conv_L_cache: keys.need(keys.own('shortconv.l_cache')),
+    block_auto_adjust_ff_dim: false,
   };
 }
 

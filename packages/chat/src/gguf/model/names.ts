@@ -1,10 +1,20 @@
 /** Names of tensors: GGUF names by Hugging Face names, without the layer and the kind. */
 
-export const wholeModel: Readonly<Record<string, string>> = {
+const wholeModel = {
   'model.embed_tokens': 'token_embd',
   'model.norm': 'output_norm',
   lm_head: 'output',
 };
+
+/** The parts of a model outside its layers. */
+export const wholeParts = (architecture: string): Parts =>
+  architecture === 'lfm2'
+    ? {
+        'model.embed_tokens': 'token_embd',
+        'model.embedding_norm': 'token_embd_norm',
+        lm_head: 'output',
+      }
+    : wholeModel;
 
 /** GGUF names of a layer's parts by their Hugging Face names. */
 type Parts = Readonly<Record<string, string>>;
@@ -48,7 +58,25 @@ const around: Parts = {
 };
 
 /** All parts of a layer with norms before each block and separate projections. */
-export const plainLayer: Parts = { ...before, ...attention, ...queryKeyNorms, ...feedForward };
+const plainLayer: Parts = { ...before, ...attention, ...queryKeyNorms, ...feedForward };
+
+/** The parts of both kinds of layers: with attention, and with a convolution. */
+const lfm2Layer: Parts = {
+  operator_norm: 'attn_norm',
+  ffn_norm: 'ffn_norm',
+  'self_attn.q_proj': 'attn_q',
+  'self_attn.k_proj': 'attn_k',
+  'self_attn.v_proj': 'attn_v',
+  'self_attn.out_proj': 'attn_output',
+  'self_attn.q_layernorm': 'attn_q_norm',
+  'self_attn.k_layernorm': 'attn_k_norm',
+  'conv.in_proj': 'shortconv.in_proj',
+  'conv.conv': 'shortconv.conv',
+  'conv.out_proj': 'shortconv.out_proj',
+  'feed_forward.w1': 'ffn_gate',
+  'feed_forward.w3': 'ffn_up',
+  'feed_forward.w2': 'ffn_down',
+};
 
 /** The parts of a layer by architecture, without the experts of `qwen3moe`. */
 export const layerParts = {
@@ -58,6 +86,7 @@ export const layerParts = {
   qwen3: plainLayer,
   qwen3moe: { ...before, ...attention, ...queryKeyNorms, 'mlp.gate': 'ffn_gate_inp' },
   phi3: { ...before, ...fused },
+  lfm2: lfm2Layer,
   olmo2: { ...after, ...attention, ...queryKeyNorms, ...feedForward },
   gemma2: { ...around, ...attention, ...feedForward },
   gemma3: { ...around, ...attention, ...queryKeyNorms, ...feedForward },

@@ -3,7 +3,7 @@ import type { GgufFile } from '../file/gguf-file.js';
 import type { TensorLevels } from '../quantization/levels.js';
 import { architectureOf } from './config.js';
 import { keysOf } from './keys.js';
-import { plainLayer, wholeModel } from './names.js';
+import { layerParts, wholeParts } from './names.js';
 import { ropeFactorsName } from './rope.js';
 
 /** A tensor by its Hugging Face name. */
@@ -17,27 +17,36 @@ export interface WeightTensor {
 
 const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(names).map(([hf, gguf]) => [gguf, hf]));
-const wholeModelParts = inverse(wholeModel);
-const layerParts = inverse(plainLayer);
 
-/** The Hugging Face name; a name that is not known stays as it is. */
-function hfName(name: string): string {
-  const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(name) ?? [];
-  if (part === undefined) return name;
-  const known = (layer === undefined ? wholeModelParts : layerParts).get(part);
-  if (known === undefined) return name;
-  return layer === undefined ? `${known}.${kind}` : `model.layers.${layer}.${known}.${kind}`;
+/** Gives Hugging Face names; a name that is not known stays as it is. */
+function hfNames(file: GgufFile): (name: string) => string {
+  const architecture = architectureOf(file);
+  const whole = inverse(wholeParts(architecture));
+  const layers = inverse(layerParts[architecture === 'lfm2' ? 'lfm2' : 'qwen3']);
+  return (name) => {
+    const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?([\w.]+)\.(weight|bias)$/.exec(name) ?? [];
+    // Ollama's converter calls the last norm of LFM2 as that of other models.
+    const own = architecture === 'lfm2' && part === 'output_norm' ? 'token_embd_norm' : part;
+    const known = (layer === undefined ? whole : layers).get(own ?? '');
+    if (known === undefined) return name;
+    return layer === undefined ? `${known}.${kind}` : `model.layers.${layer}.${known}.${kind}`;
+  };
 }
+
+/** The taps of a convolution have no dimension for the single input of a channel. */
+const hfShape = (name: string, shape: readonly number[]): readonly number[] =>
+  name.endsWith('.shortconv.conv.weight') ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;
 
 export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   const headsOf = rotatedHeads(file);
+  const hfName = hfNames(file);
   return new Map(
     [...file.tensors.values()]
       .filter(({ name }) => name !== ropeFactorsName)
       .map(({ name, shape }) => [
         hfName(name),
         {
-          shape,
+          shape: hfShape(name, shape),
           read: (into: Float32Array) => {
             file.read(name, into);
             const heads = headsOf(name);

@@ -2,6 +2,7 @@
  * Reads and checks the parts of a config.json that are written: sizes, and traits that have no key
  * in GGUF.
  */
+import { commonKeys } from '@trinity-rft/core/support';
 import { refused } from '../file/failure.js';
 import { savedFamilies, type SavedFamily } from './families.js';
 
@@ -39,7 +40,7 @@ export function readSavedConfig(config: Json): SavedConfig {
       `one of ${Object.keys(savedFamilies).join(', ')}`,
       fixes.other,
     );
-  const json = withDefaults(family, config);
+  const json = withDefaults(family, commonKeys(config) as Json);
   const number = (key: string): number => positive(json, key);
   const [heads, hiddenSize] = [number('num_attention_heads'), number('hidden_size')];
   const saved: SavedConfig = {
@@ -114,6 +115,7 @@ function biases({ family, json }: SavedConfig): void {
   if (json['attention_bias'] === true && !family.outputBias && json['model_type'] !== 'qwen2')
     throw notFollowed('attention_bias', true, 'false');
   if (json['mlp_bias'] === true && !family.mlpBias) throw notFollowed('mlp_bias', true, 'false');
+  if (json['conv_bias'] === true) throw notFollowed('conv_bias', true, 'false');
 }
 
 /** Families whose windows are off unless `use_sliding_window` is true. */
@@ -198,6 +200,10 @@ function experts({ family, json, layers }: SavedConfig): void {
   if (json['norm_topk_prob'] !== true)
     throw notFollowed('norm_topk_prob', json['norm_topk_prob'] ?? false, 'true');
 }
+
+/** True if a layer has a convolution instead of attention. */
+export const isConvolution = ({ json }: SavedConfig, layer: number): boolean =>
+  Array.isArray(json['layer_types']) && json['layer_types'][layer] === 'conv';
 
 /** Number of experts; transformers 5 writes the key `num_local_experts`. */
 export const expertCount = (json: Json): number =>

@@ -120,6 +120,18 @@ export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
     activations: silu,
     ropeTypes: scaled,
   },
+  lfm2: {
+    architecture: 'lfm2',
+    defaults: {
+      ...assumed,
+      num_key_value_heads: 8,
+      max_position_embeddings: 128_000,
+      rope_theta: 1_000_000,
+      conv_L_cache: 3,
+    },
+    activations: silu,
+    ropeTypes: ['default'],
+  },
   phi3: {
     architecture: 'phi3',
     defaults: { ...assumed, rms_norm_eps: 1e-5, max_position_embeddings: 4_096 },

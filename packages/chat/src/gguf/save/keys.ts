@@ -3,7 +3,7 @@
  * graph.
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
-import { expertCount, positive, windowPeriod, type SavedConfig } from './config.js';
+import { expertCount, isConvolution, positive, windowPeriod, type SavedConfig } from './config.js';
 import type { SavedRope } from './rope.js';
 import { fileTypeNumber, type GgufFileType } from './types.js';
 
@@ -81,7 +81,7 @@ export function modelKeys(config: SavedConfig, rope: SavedRope): readonly Key[] 
     ['embedding_length', u32(config.hiddenSize)],
     ['feed_forward_length', u32(positive(json, 'intermediate_size'))],
     ['attention.head_count', u32(config.heads)],
-    ['attention.head_count_kv', u32(config.kvHeads)],
+    ['attention.head_count_kv', keyHeads(config)],
     ['attention.key_length', u32(config.headDim)],
     ['attention.value_length', u32(config.headDim)],
     ['attention.layer_norm_rms_epsilon', f32(positive(json, 'rms_norm_eps'))],
@@ -89,8 +89,20 @@ export function modelKeys(config: SavedConfig, rope: SavedRope): readonly Key[] 
     ...rope.keys,
     ...(family.architecture === 'qwen3moe' ? expertKeys(config) : []),
     ...(family.windows ? gemmaKeys(config) : []),
+    ...(family.architecture === 'lfm2'
+      ? [['shortconv.l_cache', u32(positive(json, 'conv_L_cache'))] as const]
+      : []),
   ];
   return keys.map(([name, value]) => [`${family.architecture}.${name}`, value]);
+}
+
+/** For models with convolutions a number for each layer, 0 for a convolution. */
+function keyHeads(config: SavedConfig): TypedValue {
+  if (config.family.architecture !== 'lfm2') return u32(config.kvHeads);
+  const value = Array.from({ length: config.layers }, (_, layer) =>
+    isConvolution(config, layer) ? 0 : config.kvHeads,
+  );
+  return { list: 'i32', value };
 }
 
 const expertKeys = ({ json }: SavedConfig): readonly Key[] => [

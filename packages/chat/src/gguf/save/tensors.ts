@@ -1,7 +1,7 @@
 /** Plans the tensors of a GGUF file, and the model's tensors from which each is made. */
 import { refused } from '../file/failure.js';
-import { layerParts, parseName, wholeModel, type ParsedName } from '../model/names.js';
-import { expertCount, type SavedConfig } from './config.js';
+import { layerParts, parseName, wholeParts, type ParsedName } from '../model/names.js';
+import { expertCount, isConvolution, type SavedConfig } from './config.js';
 
 /** A tensor of the file, before its type is chosen. */
 export interface PlannedTensor {
@@ -50,7 +50,8 @@ function planOne(config: SavedConfig, name: string, shape: readonly number[]): P
   const heads = part === 'attn_q' ? config.heads : part === 'attn_k' ? config.kvHeads : undefined;
   return {
     name: fileName(parsed, part),
-    shape,
+    // A convolution has a dimension for the single input of a channel.
+    shape: shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape,
     sources: [name],
     ...(parsed.layer !== undefined && { layer: parsed.layer }),
     ...(reordered && heads !== undefined && { heads }),
@@ -60,7 +61,7 @@ function planOne(config: SavedConfig, name: string, shape: readonly number[]): P
 
 /** The name in the file, without the layer and the kind. */
 export function partOf({ family, layers }: SavedConfig, name: ParsedName): string | undefined {
-  if (name.layer === undefined) return own(wholeModel, name.part);
+  if (name.layer === undefined) return own(wholeParts(family.architecture), name.part);
   if (name.layer >= layers) return undefined;
   return own(layerParts[family.architecture], name.part);
 }
@@ -146,17 +147,18 @@ function assertComplete(config: SavedConfig, planned: readonly PlannedTensor[]):
 }
 
 /** Names of weights that every model of the family has. */
-function expectedNames({ family, layers, tied }: SavedConfig): readonly string[] {
+function expectedNames(config: SavedConfig): readonly string[] {
+  const { family, layers, tied } = config;
   const parts: readonly string[] = Object.values(layerParts[family.architecture]);
   const experts = ['ffn_gate_exps', 'ffn_up_exps', 'ffn_down_exps'];
   const all = family.architecture === 'qwen3moe' ? [...parts, ...experts] : parts;
+  const whole = Object.values(wholeParts(family.architecture));
   return [
-    'token_embd.weight',
-    'output_norm.weight',
-    ...(tied ? [] : ['output.weight']),
-    ...Array.from({ length: layers }, (_, layer) =>
-      all.map((part) => `blk.${layer}.${part}.weight`),
-    ).flat(),
+    ...whole.filter((part) => !tied || part !== 'output').map((part) => `${part}.weight`),
+    ...Array.from({ length: layers }, (_, layer) => {
+      const absent = isConvolution(config, layer) ? /^attn_(?!norm)/ : /^shortconv\./;
+      return all.filter((part) => !absent.test(part)).map((part) => `blk.${layer}.${part}.weight`);
+    }).flat(),
   ];
 }
 

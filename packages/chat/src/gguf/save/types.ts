@@ -22,11 +22,11 @@ export interface ChosenType {
 }
 
 /**
- * True for vectors, norms and routers, which keep full precision: they are small, and llama.cpp
+ * True for vectors, norms, routers and the taps of convolutions, which keep full precision: they are small, and llama.cpp
  * requires it.
  */
 const isPlain = ({ name, shape }: PlannedTensor): boolean =>
-  shape.length < 2 || name.includes('_norm.') || name.includes('ffn_gate_inp');
+  shape.length < 2 || /_norm\.|ffn_gate_inp|shortconv\.conv\./.test(name);
 
 /**
  * @param layers number of layers of the model

@@ -98,6 +98,7 @@ export const preTokenizers: ReadonlyMap<string, PreTokenizer> = new Map([
   ['llama-bpe', llama3],
   ['llama3', llama3],
   ['llama-v3', llama3],
+  ['lfm2', llama3],
   ['qwen2', qwen2],
   ['deepseek-r1-qwen', qwen2],
   ['olmo', olmo],
