@@ -129,8 +129,11 @@ describe.each(cases)('%s', (name) => {
     });
     const past = Object.fromEntries(
       Object.entries(first)
-        .filter(([key]) => key.startsWith('present.'))
-        .map(([key, value]) => [key.replace('present', 'past_key_values'), value as unknown]),
+        .filter(([key]) => key.startsWith('present'))
+        .map(([key, value]) => [
+          key.replace('present_', 'past_').replace('present.', 'past_key_values.'),
+          value as unknown,
+        ]),
     );
     const rest = tokens.slice(half);
     // Families that count positions from 1 turn all vectors by the same angle.

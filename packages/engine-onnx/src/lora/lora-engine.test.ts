@@ -146,29 +146,39 @@ describe('the reference', () => {
 });
 
 describe('a checkpoint', () => {
-  test('resumes to the same bytes as a run that was never stopped', async () => {
-    const [whole, half, end, again] = [newFolder(), newFolder(), newFolder(), newFolder()];
-    const one = await open();
-    await train(one, 3);
-    await one.trainer.save(half, { optimizer: true });
-    await train(one, 2);
-    await one.trainer.save(whole, { optimizer: true });
-    const two = await open();
-    await train(two, 1);
-    await two.trainer.load(half);
-    await two.trainer.save(again, { optimizer: true });
-    expect(await bytesOf(again)).toEqual(await bytesOf(half));
-    await train(two, 2);
-    await two.trainer.save(end, { optimizer: true });
-    expect(await bytesOf(end)).toEqual(await bytesOf(whole));
-    expect([...(await bytesOf(whole)).keys()]).toEqual([
-      '/config.json',
-      '/lora_adapter/adapter_config.json',
-      '/lora_adapter/adapter_model.safetensors',
-      '/lora_adapter/optimizer/moments.safetensors',
-      '/model.safetensors',
-    ]);
-  });
+  const lfm2 = new URL('../../test/fixtures/lfm2/', import.meta.url).pathname;
+  const ownWeights = ['/config.json', '/model.safetensors', '/optimizer/moments.safetensors'];
+  const adapters = [
+    '/config.json',
+    '/lora_adapter/adapter_config.json',
+    '/lora_adapter/adapter_model.safetensors',
+    '/lora_adapter/optimizer/moments.safetensors',
+    '/model.safetensors',
+  ];
+  test.each<[string, Partial<OnnxEngineOptions>, readonly string[]]>([
+    ['adapters', {}, adapters],
+    ['adapters of LFM2', { modelPath: lfm2 }, adapters],
+    ['all weights of LFM2', { modelPath: lfm2, lora: undefined }, ownWeights],
+  ])(
+    'of %s resumes to the same bytes as a run that was never stopped',
+    async (_, options, files) => {
+      const [whole, half, end, again] = [newFolder(), newFolder(), newFolder(), newFolder()];
+      const one = await open(options);
+      await train(one, 3);
+      await one.trainer.save(half, { optimizer: true });
+      await train(one, 2);
+      await one.trainer.save(whole, { optimizer: true });
+      const two = await open(options);
+      await train(two, 1);
+      await two.trainer.load(half);
+      await two.trainer.save(again, { optimizer: true });
+      expect(await bytesOf(again)).toEqual(await bytesOf(half));
+      await train(two, 2);
+      await two.trainer.save(end, { optimizer: true });
+      expect(await bytesOf(end)).toEqual(await bytesOf(whole));
+      expect([...(await bytesOf(whole)).keys()]).toEqual(files);
+    },
+  );
 
   test('holds the base where nothing is adapted, and a step from fresh moments where none were saved', async () => {
     const engine = await open({ lora: { ...lora, targetModules: ['v_proj'] } });

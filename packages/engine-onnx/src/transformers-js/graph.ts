@@ -2,7 +2,8 @@
  * The graph that transformers.js runs: whole prompts and single tokens, with a cache that the caller
  * keeps, and the weights inside.
  *
- * B rows, S new tokens, P cached ones, T = P + S, KV key heads, D head width, V vocabulary
+ * B rows, S new tokens, P cached ones, T = P + S, KV key heads, D head width, K taps of a convolution,
+ * d hidden size, V vocabulary
  *
  * | name                          | type               |     | meaning                                             |
  * | ----------------------------- | ------------------ | --- | --------------------------------------------------- |
@@ -11,20 +12,26 @@
  * | `position_ids`                | i64 [B, S]         | in  |                                                     |
  * | `num_logits_to_keep`          | i64 []             | in  | last positions that get logits; 0 = all             |
  * | `past_key_values.<l>.key`     | f32 [B, KV, P, D]  | in  | and `.value`: cache of layer l                      |
+ * | `past_conv.<l>`               | f32 [B, d, K]      | in  | the last positions that the convolution of layer l read; the first is not used |
  * | `logits`                      | f32 [B, .., V]     | out |                                                     |
  * | `present.<l>.key`             | f32 [B, KV, T, D]  | out | and `.value`: the cache with the new tokens         |
+ * | `present_conv.<l>`            | f32 [B, d, K]      | out | likewise                                            |
  */
-import { ConfigError } from '@trinity-rft/core';
 import { Graph, type Value } from '../onnx/graph/graph.js';
-import { softCap } from '../onnx/ops/elementwise.js';
+import { multiply, softCap } from '../onnx/ops/elementwise.js';
 import { maskedScore } from '../onnx/ops/attention.js';
 import { matmul } from '../onnx/ops/matmul.js';
-import { concat, reshape, swapHeads } from '../onnx/ops/shape.js';
+import { cast } from '../onnx/ops/select.js';
+import { columns, concat, reshape, swapHeads, transpose } from '../onnx/ops/shape.js';
 import { attentionOptions } from '../model/attend.js';
 import { decoder } from '../model/block.js';
 import type { ModelConfig } from '../model/config.js';
 import { finalNorm, headLogits, headWeight } from '../model/head.js';
+import { rowStates } from '../model/row-states.js';
 import { project, type Attention, type Recurrence, type Trunk } from '../model/trunk.js';
+
+/** From this name transformers.js knows the size of an empty cache. */
+const batch = 'batch_size';
 
 /** Weights of a model in one number format, inside a graph. */
 export interface StoredWeights extends Pick<Trunk, 'parameters' | 'products' | 'tables'> {
@@ -38,29 +45,54 @@ export async function transformersGraph(
   store: (graph: Graph) => Promise<StoredWeights>,
 ): Promise<readonly Uint8Array[]> {
   const graph = new Graph();
-  const ids = graph.input('input_ids', 'int64', ['B', 'S']);
-  const mask = graph.input('attention_mask', 'int64', ['B', 'T']);
-  const positions = graph.input('position_ids', 'int64', ['B', 'S']);
+  const ids = graph.input('input_ids', 'int64', [batch, 'S']);
+  const mask = graph.input('attention_mask', 'int64', [batch, 'T']);
+  const positions = graph.input('position_ids', 'int64', [batch, 'S']);
   const kept = graph.input('num_logits_to_keep', 'int64', []);
   const { embed, ...weights } = await store(graph);
   const attention: Attention = (layer, q, k, v) => {
     const [keys, values] = [grown(graph, layer, 'key', k), grown(graph, layer, 'value', v)];
     return attendCached(config, layer, { q, keys, values, mask });
   };
-  const trunk: Trunk = { config, positions, attention, recurrence: refuse, ...weights };
+  const trunk: Trunk = {
+    config,
+    positions,
+    attention,
+    recurrence: cachedRecurrence(graph, config, mask),
+    ...weights,
+  };
   const x = lastRows(decoder(trunk, embed(ids)), kept);
   const product = project(trunk, finalNorm(trunk, x), headWeight(trunk));
   graph.output('logits', headLogits(trunk, product, graph.scalar(1)).logits);
   return graph.encodeParts();
 }
 
-const refuse: Recurrence = () => {
-  throw new ConfigError(
-    'The model has layers with convolutions, which this export does not write for transformers.js. Serve the ' +
-      'folder of the model, or use a model whose layers all have attention.',
-    { code: 'EXPORT_UNSUPPORTED' },
-  );
-};
+/** Padding is before a text; to mixers it is zeros, as before a row that begins. */
+function cachedRecurrence(graph: Graph, config: ModelConfig, mask: Value): Recurrence {
+  const shapes = new Map(rowStates(config).map(({ name, shape }) => [name, shape]));
+  return (name, inputs, step) => {
+    const [kept = 0, width = 0] = shapes.get(name) ?? [];
+    // The format keeps one position more than a convolution reads.
+    const past = graph.input(`past_${name}`, 'float32', [batch, width, kept + 1]);
+    const read = inputs.map((x) => multiply(x, realTokens(graph, mask)));
+    const { y, state } = step(read, transpose(columns(past, 1, kept), [0, 2, 1]));
+    const present = [columns(past, 0, 1), transpose(state, [0, 2, 1])];
+    graph.output(`present_${name}`, concat(present, 2, kept + 1));
+    return y;
+  };
+}
+
+/** 1 for each new token that is no padding, else 0. [B, S, 1] */
+function realTokens(graph: Graph, mask: Value): Value {
+  return graph.memo('real tokens', () => {
+    const start = graph.node('Neg', [graph.size('S')], { shape: [1] });
+    const end = graph.constant(BigInt64Array.of(2n ** 62n), [1]);
+    const last = graph.node('Slice', [mask, start, end, graph.integers([1])], {
+      shape: [batch, 'S'],
+    });
+    return reshape(cast(last, 'float32'), [batch, 'S', 1]);
+  });
+}
 
 /** The cache of a layer with the keys or values of the new tokens. `added` [B, KV, S, D] -> [B, KV, T, D] */
 function grown(graph: Graph, layer: number, name: 'key' | 'value', added: Value): Value {
@@ -91,16 +123,16 @@ function attendCached(
   const { heads, kvHeads, headDim } = config;
   const { scale, cap, window } = attentionOptions(config, layer);
   const group = heads / kvHeads;
-  const grid = ['B', kvHeads, group, 'S', 'T'];
-  const shared = (x: Value): Value => reshape(x, ['B', kvHeads, 1, 'T', headDim]);
-  const queries = reshape(q, ['B', kvHeads, group, 'S', headDim]);
+  const grid = [batch, kvHeads, group, 'S', 'T'];
+  const shared = (x: Value): Value => reshape(x, [batch, kvHeads, 1, 'T', headDim]);
+  const queries = reshape(q, [batch, kvHeads, group, 'S', headDim]);
   const alpha = scale ?? 1 / Math.sqrt(headDim);
   const plain = matmul(queries, shared(keys), { transposeB: true, alpha });
   const capped = cap === undefined ? plain : softCap(plain, cap);
   const options = [visible(graph, mask, window), capped, graph.scalar(maskedScore)];
   const masked = graph.node('Where', options, { shape: grid, dtype: 'float32' });
   const softmax = graph.node('Softmax', [masked], { shape: grid }, { attributes: { axis: -1 } });
-  return swapHeads(reshape(matmul(softmax, shared(values)), ['B', heads, 'S', headDim]));
+  return swapHeads(reshape(matmul(softmax, shared(values)), [batch, heads, 'S', headDim]));
 }
 
 /** bool [B, 1, 1, S, T]: tokens up to the query's own place, within the window, that are no padding. */
@@ -138,11 +170,11 @@ function visible(graph: Graph, mask: Value, window: number | undefined): Value {
           );
     const real = node(
       'Greater',
-      [reshape(mask, ['B', 1, 1, 1, 'T']), number(0)],
-      ['B', 1, 1, 1, 'T'],
+      [reshape(mask, [batch, 1, 1, 1, 'T']), number(0)],
+      [batch, 1, 1, 1, 'T'],
       'bool',
     );
-    return node('And', [near, real], ['B', 1, 1, 'S', 'T'], 'bool');
+    return node('And', [near, real], [batch, 1, 1, 'S', 'T'], 'bool');
   });
 }
 
@@ -152,6 +184,6 @@ function lastRows(x: Value, count: Value): Value {
   const start = graph.node('Neg', [reshape(count, [1])], { shape: [1] });
   const end = graph.constant(BigInt64Array.of(2n ** 62n), [1]);
   return graph.node('Slice', [x, start, end, graph.integers([1])], {
-    shape: ['B', 'kept', x.shape[2] ?? 0],
+    shape: [batch, 'kept', x.shape[2] ?? 0],
   });
 }

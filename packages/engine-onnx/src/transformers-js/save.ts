@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { fillFolder } from '@trinity-rft/core/support';
+import { commonKeys, fillFolder } from '@trinity-rft/core/support';
 import { loadModel } from '../lora/load-model.js';
 import type { ModelConfig } from '../model/config.js';
 import { families } from '../model/families.js';
@@ -145,6 +145,8 @@ function configOf(
   return {
     architectures: [`${families[family].className}ForCausalLM`],
     ...fields,
+    // Where the cache of LFM2 is made, only these say which layers have convolutions.
+    layer_types: (commonKeys(fields) as { readonly layer_types?: unknown }).layer_types,
     num_key_value_heads: kvHeads,
     head_dim: headDim,
     ...(Object.keys(settings).length > 0 && { 'transformers.js_config': settings }),
