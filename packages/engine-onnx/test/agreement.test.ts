@@ -113,3 +113,25 @@ it(
     expect(Math.max(...gaps)).toBeLessThanOrEqual(1e-5);
   },
 );
+
+it.each(['lfm2', 'qwen3_5_text'])(
+  'agrees to the last bit where layers remember states of rows, alone and in a group: %s',
+  async (name) => {
+    const modelPath = new URL(`fixtures/${name}/`, import.meta.url).pathname;
+    const engine = await createEngineInThread({ modelPath, threads: 2 });
+    await engine.trainer.publish(0);
+    await engine.sampler.adopt({ kind: 'published' }, 0);
+    const prompt = Int32Array.of(5, 11, 2, 7, 30);
+    for (const n of [1, 8]) {
+      const sampled = await engine.sampler.sample(prompt, { maxTokens: 90, n, seed: n });
+      const rows = sampled.map(({ tokens }) => ({
+        tokens: Int32Array.of(...prompt, ...tokens),
+        promptLength: prompt.length,
+        temperature: 1,
+      }));
+      const { logprobs } = await engine.trainer.forward({ rows });
+      expect([...logprobs]).toEqual(sampled.flatMap((each) => [...each.logprobs]));
+    }
+    await engine.close();
+  },
+);

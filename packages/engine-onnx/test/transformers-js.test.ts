@@ -23,7 +23,12 @@ import { readBatch } from './support/fixtures.js';
 
 const fixture = (name: string): string => new URL(`fixtures/${name}`, import.meta.url).pathname;
 const practice = new URL('../../../apps/create/templates/practice/model', import.meta.url).pathname;
-const cases = [...modelFamilies, 'qwen2-window-yarn', 'llama-gelu-dynamic'];
+const refused = 'qwen3_5_text';
+const cases = [
+  ...modelFamilies.filter((family) => family !== refused),
+  'qwen2-window-yarn',
+  'llama-gelu-dynamic',
+];
 
 let scratch = '';
 beforeAll(async () => {
@@ -270,6 +275,7 @@ describe('a folder for transformers.js that cannot be made leaves nothing behind
     ['in no number format', { dtypes: [] }, /at least one of fp32/],
     ['in a folder in use', { to: fixture('qwen3') }, /is not empty/],
     ['in place of a file', { to: fixture('qwen3/config.json') }, /config\.json is a file/],
+    ['of a model with the gated delta rule', { from: fixture(refused) }, 'gated delta rule is not'],
     ['that is given up', { signal: AbortSignal.abort(new Error('given up')) }, 'given up'],
   ])('%s', async (_, options, message) => {
     const before = await readdir(scratch);

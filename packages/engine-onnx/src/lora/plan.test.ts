@@ -34,6 +34,22 @@ describe('a plan', () => {
     );
   });
 
+  test('takes the projections of the gated delta rule, and gated attention', () => {
+    const modules = ['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a', 'out_proj'];
+    expect(
+      planAdapters(architectureConfig('qwen3_5_text'), { rank: 8, alpha: 16 }).modules,
+    ).toEqual([
+      ...modules,
+      'gate_proj',
+      'up_proj',
+      'down_proj',
+      'q_proj',
+      'k_proj',
+      'v_proj',
+      'o_proj',
+    ]);
+  });
+
   test('has its layers in the order of the model', () => {
     expect(
       planAdapters(config, { rank: 1, alpha: 1, targetModules: ['up_proj', 'q_proj'] }).modules,

@@ -1,6 +1,7 @@
 /** The attention branch of a block. */
 import type { Value } from '../onnx/graph/graph.js';
 import type { AttentionOptions } from '../onnx/ops/attention.js';
+import { multiply, sigmoid } from '../onnx/ops/elementwise.js';
 import { rotary } from '../onnx/ops/rotary.js';
 import { columns, reshape, swapHeads } from '../onnx/ops/shape.js';
 import { layerTraits, type ModelConfig } from './config.js';
@@ -17,12 +18,28 @@ export function attentionOptions(config: ModelConfig, layer: number): AttentionO
 export function attend(trunk: Trunk, layer: number, h: Value): Value {
   const { config } = trunk;
   const made = projections(trunk, layer, h);
-  const q = rotated(trunk, layer, inHeads(trunk, layer, made('q'), 'q'));
+  const { queries, gate } = gated(config, made('q'));
+  const q = rotated(trunk, layer, inHeads(trunk, layer, queries, 'q'));
   const k = rotated(trunk, layer, inHeads(trunk, layer, made('k'), 'k'));
   const v = inHeads(trunk, layer, made('v'), 'v');
-  const mixed = trunk.attention(layer, q, k, v);
+  const attended = trunk.attention(layer, q, k, v);
+  const mixed = gate ? multiply(attended, sigmoid(gate)) : attended;
   const merged = reshape(mixed, [...mixed.shape.slice(0, 2), config.heads * config.headDim]);
   return projectNamed(trunk, merged, `${layerPrefix(layer)}self_attn.o_proj`);
+}
+
+/** The first half of each head in the query projection is the query, the second its gate, [B, S, H, D]. */
+function gated(
+  { gatedAttention, heads, headDim }: ModelConfig,
+  made: Value,
+): { readonly queries: Value; readonly gate?: Value } {
+  if (!gatedAttention) return { queries: made };
+  const lead = made.shape.slice(0, 2);
+  const both = reshape(made, [...lead, heads, 2 * headDim]);
+  return {
+    queries: reshape(columns(both, 0, headDim), [...lead, heads * headDim]),
+    gate: columns(both, headDim, headDim),
+  };
 }
 
 type Part = 'q' | 'k' | 'v';

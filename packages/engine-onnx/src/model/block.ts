@@ -6,6 +6,7 @@ import type { Value } from '../onnx/graph/graph.js';
 import { add, multiply } from '../onnx/ops/elementwise.js';
 import { attend } from './attend.js';
 import { layerTraits, type Mixer } from './config.js';
+import { deltaMixer } from './delta-mixer.js';
 import { feedForward } from './feed-forward.js';
 import { layerPrefix, normNames, type BranchNorms } from './parameters.js';
 import { shortConvolution } from './short-convolution.js';
@@ -25,6 +26,7 @@ export function decoder(trunk: Trunk, x: Value): Value {
 const mixers: Readonly<Record<Mixer, (trunk: Trunk, layer: number, h: Value) => Value>> = {
   attention: attend,
   conv: shortConvolution,
+  delta: deltaMixer,
 };
 
 export function block(trunk: Trunk, layer: number, x: Value): Value {

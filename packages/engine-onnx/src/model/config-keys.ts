@@ -54,7 +54,7 @@ export const activations: Readonly<Record<string, Activation>> = {
 };
 const activation = z.literal(Object.keys(activations), 'silu, gelu or gelu_pytorch_tanh');
 
-const layerTypes = ['full_attention', 'sliding_attention', 'conv'] as const;
+const layerTypes = ['full_attention', 'sliding_attention', 'conv', 'linear_attention'] as const;
 const list = (of: string): string => `a list of ${of}`;
 
 const schema = z.looseObject({
@@ -91,6 +91,12 @@ const schema = z.looseObject({
   layer_types: z.array(z.enum(layerTypes, layerTypes.join(', ')), list('layer types')).nullish(),
   conv_L_cache: size.nullish(),
   conv_bias: z.literal(false, 'false (convolutions without a bias)').nullish(),
+  full_attention_interval: size.nullish(),
+  linear_conv_kernel_dim: size.nullish(),
+  linear_key_head_dim: size.nullish(),
+  linear_value_head_dim: size.nullish(),
+  linear_num_key_heads: size.nullish(),
+  linear_num_value_heads: size.nullish(),
   no_rope_layers: z.array(index, list('0 and 1')).nullish(),
   no_rope_layer_interval: size.nullish(),
   num_experts: size.nullish(),

@@ -2,6 +2,8 @@
  * The shape of a model: Hugging Face's `config.json`, validated and in one format for all families.
  */
 
+import { InvariantError } from '@trinity-rft/core';
+
 /** Families by `model_type` of config.json. */
 export const modelFamilies = [
   'qwen3',
@@ -15,6 +17,7 @@ export const modelFamilies = [
   'gemma3_text',
   'qwen3_moe',
   'lfm2',
+  'qwen3_5_text',
 ] as const;
 export type ModelFamily = (typeof modelFamilies)[number];
 
@@ -49,10 +52,19 @@ export interface LocalRope {
 }
 
 /**
- * How a layer mixes the positions of a sequence: by attention, or by a short convolution between two
- * gates.
+ * How a layer mixes the positions of a sequence: by attention, by a short convolution between two
+ * gates, or by the gated delta rule.
  */
-export type Mixer = 'attention' | 'conv';
+export type Mixer = 'attention' | 'conv' | 'delta';
+
+/** Heads of a layer with the gated delta rule. */
+export interface DeltaShape {
+  /** Number of heads of queries and keys; divides {@link valueHeads}. */
+  readonly keyHeads: number;
+  readonly keyDim: number;
+  readonly valueHeads: number;
+  readonly valueDim: number;
+}
 
 /** Traits of a layer that differs from the default, which sees all earlier positions. */
 export interface LayerTraits {
@@ -115,6 +127,8 @@ export interface ModelConfig {
   readonly qkNorm: boolean;
   /** Makes one norm cover all heads together. @default each head separately */
   readonly qkNormScope?: 'projection';
+  /** True if each head's result is multiplied by a gate, which the query projection makes. @default false */
+  readonly gatedAttention?: boolean;
   readonly qkvBias: boolean;
   /** True if the attention's output projection has a bias. */
   readonly outputBias: boolean;
@@ -137,6 +151,8 @@ export interface ModelConfig {
   readonly embeddingScale?: number;
   readonly localRope?: LocalRope;
   readonly experts?: Experts;
+  /** Set if layers have the gated delta rule. */
+  readonly delta?: DeltaShape;
   /** Positions that a convolution reads, its own included; set if layers have one. */
   readonly convTaps?: number;
   /** Traits of each layer. @default all layers are alike */
@@ -168,4 +184,16 @@ export function layersWith(config: ModelConfig, mixer: Mixer): readonly number[]
 /** Number of key heads and value heads of all layers together. */
 export function cacheHeads(config: ModelConfig): number {
   return 2 * layersWith(config, 'attention').length * config.kvHeads;
+}
+
+/** @throws InvariantError when no layer has the gated delta rule */
+export function deltaShape({ delta }: ModelConfig): DeltaShape {
+  if (delta) return delta;
+  throw new InvariantError('The model has no heads for the gated delta rule.');
+}
+
+/** Channels of the convolution before the gated delta rule: queries, keys and values. */
+export function deltaChannels(config: ModelConfig): number {
+  const { keyHeads, keyDim, valueHeads, valueDim } = deltaShape(config);
+  return 2 * keyHeads * keyDim + valueHeads * valueDim;
 }

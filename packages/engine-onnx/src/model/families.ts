@@ -1,5 +1,5 @@
 /** Traits of the model families, as data. */
-import type { ModelConfig, ModelFamily } from './config.js';
+import type { Mixer, ModelConfig, ModelFamily } from './config.js';
 
 /** Layers with the window of `sliding_window`, if `layer_types` does not name them. */
 export type WindowPattern =
@@ -20,7 +20,7 @@ export interface Family {
   /** Traits of every model of the family. */
   readonly traits?: Pick<
     ModelConfig,
-    'norms' | 'normOffset' | 'qkNormScope' | 'fusedProjections'
+    'norms' | 'normOffset' | 'qkNormScope' | 'fusedProjections' | 'gatedAttention'
   > & { readonly qkNorm?: true };
   /**
    * Projections with a bias. `qkv`: always queries, keys and values; `key`: these and the output,
@@ -46,8 +46,8 @@ export interface Family {
   readonly unrotatedLayers?: true;
   /** True if the keys of experts apply. */
   readonly experts?: true;
-  /** True if layers may be convolutions. */
-  readonly convolutions?: true;
+  /** Mixer of layers without attention. */
+  readonly recurrent?: Exclude<Mixer, 'attention'>;
   /** Names of modules that other families call otherwise, by the name there. */
   readonly names?: Readonly<Record<string, string>>;
 }
@@ -169,7 +169,7 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
       conv_L_cache: 3,
     },
     traits: { qkNorm: true },
-    convolutions: true,
+    recurrent: 'conv',
     names: {
       'model.norm': 'model.embedding_norm',
       input_layernorm: 'operator_norm',
@@ -181,5 +181,24 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
       'mlp.up_proj': 'feed_forward.w3',
       'mlp.down_proj': 'feed_forward.w2',
     },
+  },
+  qwen3_5_text: {
+    className: 'Qwen3_5',
+    defaults: {
+      num_key_value_heads: 4,
+      head_dim: 256,
+      max_position_embeddings: 32_768,
+      partial_rotary_factor: 0.25,
+      full_attention_interval: 4,
+      linear_conv_kernel_dim: 4,
+      linear_key_head_dim: 128,
+      linear_value_head_dim: 128,
+      linear_num_key_heads: 16,
+      linear_num_value_heads: 32,
+    },
+    traits: { qkNorm: true, normOffset: 1, gatedAttention: true },
+    attentionBias: 'key',
+    partialRotary: true,
+    recurrent: 'delta',
   },
 };

@@ -4,7 +4,14 @@
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 import type { LinearShape } from '../runtime/gemm-blocks.js';
-import { layerTraits, type Mixer, type ModelConfig, type NormPlacement } from './config.js';
+import {
+  deltaChannels,
+  deltaShape,
+  layerTraits,
+  type Mixer,
+  type ModelConfig,
+  type NormPlacement,
+} from './config.js';
 import { families } from './families.js';
 
 /** One tensor inside the flat array. */
@@ -129,10 +136,11 @@ function attentionShapes(config: ModelConfig): readonly NamedShape[] {
   const { hiddenSize, headDim, qkvBias, outputBias } = config;
   const queries = config.heads * headDim;
   const keys = config.kvHeads * headDim;
+  const gates = config.gatedAttention ? 2 : 1;
   const inputs = config.fusedProjections
     ? linear('self_attn.qkv_proj', queries + 2 * keys, hiddenSize, qkvBias)
     : [
-        ...linear('self_attn.q_proj', queries, hiddenSize, qkvBias),
+        ...linear('self_attn.q_proj', gates * queries, hiddenSize, qkvBias),
         ...linear('self_attn.k_proj', keys, hiddenSize, qkvBias),
         ...linear('self_attn.v_proj', keys, hiddenSize, qkvBias),
       ];
@@ -151,7 +159,26 @@ const mixerShapes: Readonly<Record<Mixer, (config: ModelConfig) => readonly Name
     ['conv.conv.weight', [hiddenSize, 1, convTaps]],
     ...linear('conv.out_proj', hiddenSize, hiddenSize, false),
   ],
+  delta: deltaShapes,
 };
+
+function deltaShapes(config: ModelConfig): readonly NamedShape[] {
+  const { hiddenSize, convTaps = 1 } = config;
+  const { valueHeads, valueDim } = deltaShape(config);
+  const channels = deltaChannels(config);
+  const values = valueHeads * valueDim;
+  return [
+    ['linear_attn.dt_bias', [valueHeads]],
+    ['linear_attn.A_log', [valueHeads]],
+    ['linear_attn.conv1d.weight', [channels, 1, convTaps]],
+    ...linear('linear_attn.in_proj_qkv', channels, hiddenSize, false),
+    ...linear('linear_attn.in_proj_z', values, hiddenSize, false),
+    ...linear('linear_attn.in_proj_b', valueHeads, hiddenSize, false),
+    ...linear('linear_attn.in_proj_a', valueHeads, hiddenSize, false),
+    ['linear_attn.norm.weight', [valueDim]],
+    ...linear('linear_attn.out_proj', hiddenSize, values, false),
+  ];
+}
 
 function feedForwardShapes(config: ModelConfig, layer: number): readonly NamedShape[] {
   const { experts, hiddenSize } = config;

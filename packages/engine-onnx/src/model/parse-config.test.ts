@@ -166,6 +166,32 @@ describe('parseModelConfig', () => {
     });
   });
 
+  it('reads Qwen3.5-0.8B, by both ways to name its layers with attention', () => {
+    const shared = {
+      ...{ model_type: 'qwen3_5_text', vocab_size: 248_320, hidden_size: 1024 },
+      ...{ num_hidden_layers: 24, num_attention_heads: 8, num_key_value_heads: 2, head_dim: 256 },
+      ...{ intermediate_size: 3584, linear_num_value_heads: 16, tie_word_embeddings: true },
+      rope_parameters: {
+        ...{ rope_type: 'default', rope_theta: 1e7, partial_rotary_factor: 0.25 },
+        ...{ mrope_section: [11, 11, 10], mrope_interleaved: true },
+      },
+    };
+    const types = Array.from({ length: 24 }, (_, i) =>
+      i % 4 === 3 ? 'full_attention' : 'linear_attention',
+    );
+    const listed = parseModelConfig({ ...shared, layer_types: types }, 'x');
+    expect(parseModelConfig({ ...shared, full_attention_interval: 4 }, 'x')).toEqual(listed);
+    expect(listed.layerTraits?.slice(0, 4).map(({ mixer }) => mixer)).toEqual([
+      ...['delta', 'delta', 'delta'],
+      undefined,
+    ]);
+    expect(listed).toMatchObject({
+      ...{ rotaryDim: 64, ropeTheta: 1e7, normOffset: 1, qkNorm: true, gatedAttention: true },
+      convTaps: 4,
+      delta: { keyHeads: 16, keyDim: 128, valueHeads: 16, valueDim: 128 },
+    });
+  });
+
   it.each(['vision_config', 'audio_config'])('refuses a model that has %s', (key) => {
     const sees = { model_type: 'gemma3', text_config: {}, [key]: {} };
     expect(() => parseModelConfig(sees, 'some/config.json')).toThrow(
@@ -221,6 +247,14 @@ describe('parseModelConfig', () => {
     [
       { layer_types: Array<string>(28).fill('conv') },
       'layers with attention, as model_type has them',
+    ],
+    [
+      { layer_types: Array<string>(28).fill('linear_attention') },
+      'layers with attention, as model_type has them',
+    ],
+    [
+      { model_type: 'qwen3_5_text', linear_num_key_heads: 5 },
+      'linear_num_value_heads is 32; expected a multiple of linear_num_key_heads (5)',
     ],
     [{ model_type: 'lfm2', full_attn_idxs: [] }, 'expected at least one full_attention'],
     [{ model_type: 'lfm2', conv_bias: true }, 'conv_bias is true; expected false'],

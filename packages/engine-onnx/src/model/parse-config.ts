@@ -6,6 +6,7 @@ import { activations, invalid, readConfigKeys, type ConfigKeys } from './config-
 import { modelFamilies, type Activation, type ModelConfig } from './config.js';
 import { families } from './families.js';
 import { parseExperts, parseLayers } from './parse-layers.js';
+import { parseRecurrence } from './parse-recurrence.js';
 import { parseRope } from './parse-rope.js';
 
 /**
@@ -49,7 +50,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     logitCap: capOf(hf, 'final_logit_softcapping'),
     embeddingScale: family.scaledEmbeddings ? Math.sqrt(hf.hidden_size) : undefined,
     experts: parseExperts(hf, file),
-    convTaps: family.convolutions && (hf.conv_L_cache ?? undefined),
+    ...parseRecurrence(hf, file),
     layerTraits,
     tieEmbeddings: hf.tie_word_embeddings ?? false,
     maxPositions,

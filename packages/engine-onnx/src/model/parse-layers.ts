@@ -2,6 +2,7 @@
 import type { Experts, LayerTraits } from './config.js';
 import { invalid, type ConfigKeys } from './config-keys.js';
 import { families, type WindowPattern } from './families.js';
+import { parseMixers } from './parse-recurrence.js';
 
 /** Traits of each layer; undefined if all layers are alike. */
 export function parseLayers(
@@ -12,7 +13,7 @@ export function parseLayers(
   const rotated = rotatedLayers(hf, file);
   const sliding = slidingLayers(hf, rotated, file);
   const dense = denseLayers(hf);
-  const mixers = mixersOf(hf, file);
+  const mixers = parseMixers(hf, file);
   // A window that holds the longest sequence is none.
   const window =
     hf.sliding_window != null && hf.sliding_window < maxPositions ? hf.sliding_window : undefined;
@@ -36,16 +37,6 @@ const each = <T>(
   { num_hidden_layers: count }: ConfigKeys,
   of: (layer: number) => T,
 ): readonly T[] => Array.from({ length: count }, (_, layer) => of(layer));
-
-function mixersOf(hf: ConfigKeys, file: string): readonly LayerTraits['mixer'][] {
-  const { layer_types: named } = hf;
-  const mixers = each(hf, (layer) => (named?.[layer] === 'conv' ? 'conv' : undefined));
-  if (mixers.includes('conv') && !families[hf.model_type].convolutions)
-    throw invalid(file, 'layer_types', named, 'layers with attention, as model_type has them');
-  if (!mixers.includes(undefined))
-    throw invalid(file, 'layer_types', named, 'at least one full_attention');
-  return mixers;
-}
 
 function rotatedLayers(hf: ConfigKeys, file: string): readonly boolean[] {
   if (!families[hf.model_type].unrotatedLayers) return each(hf, () => true);

@@ -1,5 +1,5 @@
 /** States of a row beside its keys and values: their size does not grow with the row. */
-import { layersWith, type ModelConfig } from './config.js';
+import { deltaChannels, deltaShape, layerTraits, type Mixer, type ModelConfig } from './config.js';
 
 export interface RowState {
   /** Name of the input of a graph; the output is `new_<name>`. */
@@ -13,11 +13,32 @@ export const stateSize = ({ shape }: RowState): number => shape.reduce((a, b) =>
 
 export const convolutionState = (layer: number): string => `conv.${layer}`;
 
+export const deltaState = (layer: number): string => `delta.${layer}`;
+
 /** All states of a row, in the order of the layers. */
 export function rowStates(config: ModelConfig): readonly RowState[] {
-  const { convTaps = 1, hiddenSize } = config;
-  return layersWith(config, 'conv').map((layer) => ({
-    name: convolutionState(layer),
-    shape: [convTaps - 1, hiddenSize],
-  }));
+  return Array.from({ length: config.layers }, (_, layer) => {
+    const { mixer = 'attention' } = layerTraits(config, layer);
+    return statesOf[mixer](config, layer);
+  }).flat();
 }
+
+type StatesOf = (config: ModelConfig, layer: number) => readonly RowState[];
+
+const statesOf: Readonly<Record<Mixer, StatesOf>> = {
+  attention: () => [],
+  conv: (config, layer) => [convolved(config, layer, config.hiddenSize)],
+  delta: (config, layer) => {
+    const { valueHeads, keyDim, valueDim } = deltaShape(config);
+    return [
+      convolved(config, layer, deltaChannels(config)),
+      { name: deltaState(layer), shape: [valueHeads, keyDim, valueDim] },
+    ];
+  },
+};
+
+/** The last positions that the next one is convolved with. */
+const convolved = ({ convTaps = 1 }: ModelConfig, layer: number, channels: number): RowState => ({
+  name: convolutionState(layer),
+  shape: [convTaps - 1, channels],
+});

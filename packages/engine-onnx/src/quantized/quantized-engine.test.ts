@@ -136,25 +136,28 @@ describe.each(models)('$name', (model) => {
   });
 });
 
-test('a model with convolutions samples what it scores, and learns', async () => {
-  const lfm2 = new URL('../../test/fixtures/lfm2/', import.meta.url).pathname;
-  const engine = await open({ modelPath: lfm2 });
-  const losses = [];
-  for (let step = 0; step < 20; step++) {
-    await adopt(engine, step);
-    const sampled = await engine.sampler.sample(prompt, { maxTokens: 24, n: 4, seed: step });
-    const pass = await engine.trainer.forward({ rows: sampled.map(({ tokens }) => row(tokens)) });
-    expect([...pass.logprobs]).toEqual(sampled.flatMap(({ logprobs }) => [...logprobs]));
-    const known = { rows: [row(Int32Array.of(7, 8, 9, 10, 11, 12))] };
-    const { logprobs } = await engine.trainer.forward(known);
-    losses.push(-logprobs.reduce((sum, value) => sum + value, 0));
-    await engine.trainer.backward(await engine.trainer.forward(known), {
-      logprobs: logprobs.map(() => -1),
-    });
-    await engine.trainer.step({ learningRate: 1e-2 });
-  }
-  expect(losses.at(-1)).toBeLessThan(0.5 * losses[0]!);
-});
+test.each(['lfm2', 'qwen3_5_text'])(
+  'a model of %s samples what it scores, and learns',
+  async (name) => {
+    const modelPath = new URL(`../../test/fixtures/${name}/`, import.meta.url).pathname;
+    const engine = await open({ modelPath });
+    const losses = [];
+    for (let step = 0; step < 20; step++) {
+      await adopt(engine, step);
+      const sampled = await engine.sampler.sample(prompt, { maxTokens: 24, n: 4, seed: step });
+      const pass = await engine.trainer.forward({ rows: sampled.map(({ tokens }) => row(tokens)) });
+      expect([...pass.logprobs]).toEqual(sampled.flatMap(({ logprobs }) => [...logprobs]));
+      const known = { rows: [row(Int32Array.of(7, 8, 9, 10, 11, 12))] };
+      const { logprobs } = await engine.trainer.forward(known);
+      losses.push(-logprobs.reduce((sum, value) => sum + value, 0));
+      await engine.trainer.backward(await engine.trainer.forward(known), {
+        logprobs: logprobs.map(() => -1),
+      });
+      await engine.trainer.step({ learningRate: 1e-2 });
+    }
+    expect(losses.at(-1)).toBeLessThan(0.5 * losses[0]!);
+  },
+);
 
 test('threads change no bit, whether the prompt is one token or several', async () => {
   const found = [];

@@ -66,6 +66,12 @@ const convolutions = {
   convTaps: 3,
   layerTraits: [{ mixer: 'conv' }, { mixer: 'conv' }, {}, { mixer: 'conv' }],
 } as const;
+const deltas = {
+  layers: 4,
+  convTaps: 4,
+  delta: { keyHeads: 2, keyDim: 8, valueHeads: 4, valueDim: 4 },
+  layerTraits: [{ mixer: 'delta' }, { mixer: 'delta' }, { mixer: 'delta' }, {}],
+} as const;
 
 /**
  * Shapes whose matrix products are cut up differently for different numbers of rows (see
@@ -107,6 +113,10 @@ const models: readonly (TestSamplerOptions & { readonly name: string })[] = [
     name: 'layers that remember a state of a row',
     config: convolutions,
   },
+  {
+    name: 'layers with the gated delta rule',
+    config: deltas,
+  },
 ];
 
 describe('batch composition', () => {
@@ -137,6 +147,7 @@ describe('batch composition', () => {
   it.for([
     { name: 'attention', config: {} },
     { name: 'convolutions', config: convolutions },
+    { name: 'the gated delta rule', config: deltas },
   ])(
     'changes no bit when rows and memory are scarce, so that requests wait and choices start at different times ($name)',
     async ({ config }) => {

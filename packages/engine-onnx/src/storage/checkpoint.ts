@@ -76,6 +76,7 @@ const architectureKeys = [
   'convTaps',
   'layerTraits',
   'experts',
+  'delta',
   'activation',
   'attentionScale',
   'attentionCap',

@@ -32,6 +32,8 @@ type OtherTraits =
   | 'localRope'
   | 'experts'
   | 'convTaps'
+  | 'delta'
+  | 'gatedAttention'
   | 'layerTraits';
 
 /** The required sizes of a new model; other values default to those of a small qwen3. */

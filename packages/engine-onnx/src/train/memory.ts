@@ -1,7 +1,8 @@
 /** Memory limits of training, and estimates of the memory that its graphs need. */
 import { machineMemory } from '@trinity-rft/core/support';
-import type { ModelConfig } from '../model/config.js';
+import { deltaChannels, deltaShape, type ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
+import { chunkLength } from '../onnx/ops/gated-delta-gradient.js';
 
 /**
  * Default memory for the activations of one micro-batch, in bytes. Larger budgets are not faster,
@@ -76,16 +77,36 @@ function feedForwardWidth({ intermediateSize, experts, hiddenSize }: ModelConfig
 
 /** Number of values that one layer keeps per position for its backward pass. */
 export function keptPerLayer(config: ModelConfig, time: number): number {
+  const mixed = Math.max(attentionKept(config, time), config.delta ? deltaKept(config) : 0);
+  return 4 * config.hiddenSize + mixed + 3 * feedForwardWidth(config);
+}
+
+function attentionKept(config: ModelConfig, time: number): number {
   const scores = (config.attentionCap === undefined ? 1 : 2) * config.heads * time;
   const queries = config.heads * config.headDim;
   const keys = config.kvHeads * config.headDim;
   const projections = (config.qkNorm ? 2 : 1) * (queries + keys) + keys;
-  return 4 * config.hiddenSize + projections + queries + scores + 3 * feedForwardWidth(config);
+  return projections + queries + scores;
+}
+
+/** Before and after the convolution, its activation and norms; then result, norm, gate and product. */
+function deltaKept(config: ModelConfig): number {
+  const { valueHeads, valueDim } = deltaShape(config);
+  return 5 * deltaChannels(config) + 4 * valueHeads * valueDim;
+}
+
+/** Matrices of all chunks: position by position, position by width, and states between chunks. */
+function deltaTransient({ delta }: ModelConfig): number {
+  if (!delta) return 0;
+  const { valueHeads, keyDim, valueDim } = delta;
+  const states = (4 * keyDim * valueDim) / chunkLength;
+  return valueHeads * (12 * chunkLength + 14 * (keyDim + valueDim) + states);
 }
 
 /** Number of values per position that exist only while one layer is computed. */
 export function transientPerLayer(config: ModelConfig, time: number): number {
-  return 4 * config.hiddenSize + 3 * feedForwardWidth(config) + 2 * config.heads * time;
+  const mixed = Math.max(2 * config.heads * time, deltaTransient(config));
+  return 4 * config.hiddenSize + 3 * feedForwardWidth(config) + mixed;
 }
 
 function headCost(config: ModelConfig, picked: number): number {

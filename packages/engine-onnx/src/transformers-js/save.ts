@@ -53,6 +53,7 @@ export async function saveTransformersJs(options: SaveTransformersOptions): Prom
   assertFormats(dtypes);
   await fillFolder(to, async (folder) => {
     const model = await loadModel(from);
+    assertWritable(from, model.config);
     await mkdir(join(folder, 'onnx'));
     const external: Record<string, number> = {};
     for (const dtype of dtypes) {
@@ -81,6 +82,15 @@ function assertFormats(dtypes: readonly string[]): void {
   throw new ConfigError(
     `dtypes is ${JSON.stringify(dtypes)}; expected at least one of ${Object.keys(formats).join(', ')}.`,
     { code: 'ARGUMENT_INVALID' },
+  );
+}
+
+function assertWritable(from: string, { family, delta }: ModelConfig): void {
+  if (!delta) return;
+  throw new ConfigError(
+    `${from} is a model of ${family}, whose gated delta rule is not written for transformers.js. Serve ` +
+      'the folder, or use a model of another family.',
+    { code: 'EXPORT_UNSUPPORTED' },
   );
 }
 

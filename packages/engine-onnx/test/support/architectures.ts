@@ -14,6 +14,7 @@ export const architectures = [
   'gemma3_text',
   'qwen3_moe',
   'lfm2',
+  'qwen3_5_text',
   'qwen2-window-yarn',
   'llama-gelu-dynamic',
 ] as const;

@@ -56,6 +56,17 @@ export const tinyModels = {
     convTaps: 4,
     layerTraits: [{ mixer: 'conv' }, {}, { mixer: 'conv' }, { mixer: 'conv' }],
   },
+  'llama with the gated delta rule': {
+    ...base,
+    family: 'llama',
+    layers: 4,
+    convTaps: 4,
+    // Heads that read little have a large curvature otherwise.
+    normEpsilon: 0.1,
+    gatedAttention: true,
+    delta: { keyHeads: 2, keyDim: 8, valueHeads: 4, valueDim: 4 },
+    layerTraits: [{ mixer: 'delta' }, {}, { mixer: 'delta' }, { mixer: 'delta' }],
+  },
 } satisfies Record<string, ModelConfig>;
 
 /** Weights far from their beginning: large matrices, norms around 1, biases that matter. */

@@ -25,7 +25,8 @@ export interface TestSampler {
 }
 
 export interface TestSamplerOptions extends Partial<SchedulerOptions> {
-  readonly config?: Partial<NewModelConfig> & Pick<ModelConfig, 'convTaps' | 'layerTraits'>;
+  readonly config?: Partial<NewModelConfig> &
+    Pick<ModelConfig, 'convTaps' | 'delta' | 'layerTraits'>;
   /** @default 1 */
   readonly threads?: number;
   /** @default 256 */

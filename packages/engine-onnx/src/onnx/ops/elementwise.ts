@@ -1,7 +1,7 @@
 /** Elementwise operators with broadcasting. */
 import { broadcastShape, sameShape, type Shape } from '../graph/dims.js';
 import { withPullback, type Value } from '../graph/graph.js';
-import { reshape } from './shape.js';
+import { columns, reshape } from './shape.js';
 
 /** a + b */
 export function add(a: Value, b: Value): Value {
@@ -42,6 +42,21 @@ export function exp(a: Value): Value {
 export function sigmoid(a: Value): Value {
   const y = unary('Sigmoid', a);
   return withPullback(y, [a], (g) => [multiply(g, subtract(y, multiply(y, y)))]);
+}
+
+/**
+ * log(1 + e^a), by the softmax of a and 0: its kernel computes a number alike wherever it stands in a
+ * tensor, which that of `Softplus` does not.
+ */
+export function softplus(a: Value): Value {
+  const { graph } = a;
+  const lead = a.shape.map(() => 0);
+  const pads = graph.integers([...lead, 0, ...lead, 1]);
+  const pair = graph.node('Pad', [reshape(a, [...a.shape, 1]), pads], { shape: [...a.shape, 2] });
+  const output = { shape: pair.shape };
+  const logs = graph.node('LogSoftmax', [pair], output, { attributes: { axis: -1 } });
+  const y = unary('Neg', reshape(columns(logs, 1, 1), a.shape));
+  return withPullback(y, [a], (g) => [multiply(g, unary('Sigmoid', a))]);
 }
 
 /**

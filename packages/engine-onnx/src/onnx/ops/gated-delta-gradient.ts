@@ -37,7 +37,7 @@ export interface DeltaInputs {
 }
 
 /** Positions of a chunk: a power of two. */
-const chunkLength = 64;
+export const chunkLength = 64;
 
 /** Gradients of queries, keys, values, decay and beta, given that of the result. `dy` [B, S, H, V] */
 export function deltaGradients(
