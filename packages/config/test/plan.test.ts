@@ -281,6 +281,31 @@ describe('a plan', () => {
     expect(memory?.gradients).toBeCloseTo((4 * adapter) / 2 ** 20, 6);
   });
 
+  it('counts the parameters of Qwen3.5-0.8B inside its model of images, and of an adapter', () => {
+    const text_config = {
+      ...{ model_type: 'qwen3_5_text', vocab_size: 248_320, hidden_size: 1024 },
+      ...{ intermediate_size: 3584, num_hidden_layers: 24, num_attention_heads: 8 },
+      ...{ num_key_value_heads: 2, head_dim: 256, full_attention_interval: 4 },
+      ...{ linear_num_value_heads: 16, max_position_embeddings: 262_144 },
+    };
+    const whole = { tie_word_embeddings: true, text_config, vision_config: {} };
+    mkdirSync(join(cwd, 'qwen3_5'), { recursive: true });
+    writeFileSync(join(cwd, 'qwen3_5/config.json'), JSON.stringify(whole));
+    const lora = '\n  lora_configs: [{lora_rank: 1, target_modules: [in_proj_qkv, q_proj]}]';
+    const { config } = parse(
+      cwd,
+      text.replace('./tiny\n  max_model_len: 64', `./qwen3_5\n  max_model_len: 64${lora}`),
+    );
+    const memory = planConfig(config).stages[0]?.memory;
+    const D = 1024;
+    const delta = D * (6144 + 2 * 2048 + 2 * 16) + 4 * 6144;
+    const attention = D * (2 * 2048 + 2 * 512 + 2048);
+    const parameters = 248_320 * D + 18 * delta + 6 * attention + 24 * (3 * D * 3584 + 2 * D) + D;
+    expect(memory?.parameters).toBe(parameters);
+    const adapter = 18 * (D + 6144) + 6 * (D + 4096);
+    expect(memory?.gradients).toBeCloseTo((4 * adapter) / 2 ** 20, 6);
+  });
+
   it('is shown in a few lines', () => {
     const rendered = renderPlan(
       planConfig(parse(cwd, text).config, { rows: [{ sums: 100, 'eval/held_out': 30 }] }),

@@ -1,7 +1,11 @@
 /** Memory of one GPU that TuFT and vLLM share. */
 import type { Disk } from '../resolve/base/disk.js';
 import type { StageConfig } from '../resolve/base/resolved.js';
-import { linearModulesOf, readModelFolder } from '../resolve/model/model-folder.js';
+import {
+  attentionLayers,
+  linearModulesOf,
+  readModelFolder,
+} from '../resolve/model/model-folder.js';
 import { countAdapter, countParameters } from './memory.js';
 import { serverOf } from './tinker-server.js';
 
@@ -39,12 +43,12 @@ export function planGpu(stage: StageConfig, disk: Disk): GpuPlan | undefined {
   const folder = model.isLocal ? readModelFolder(disk, model.modelPath) : undefined;
   if (folder?.kind !== 'shape') return undefined;
   const { shape } = folder;
-  const { layers, convolutions, hiddenSize, vocabSize, keyValueHeads, headDim } = shape;
+  const { layers, hiddenSize, vocabSize, keyValueHeads, headDim } = shape;
   const tokens = model.maxModelLen;
   const weights = 2 * countParameters(shape);
   const adapter = 16 * countAdapter(shape, model.tinker.rank, linearModulesOf(shape));
   const activations = tokens * hiddenSize * (2 * layers + 140) + 8 * tokens * vocabSize;
-  const cache = cachedTokens * 4 * (layers - convolutions) * keyValueHeads * headDim;
+  const cache = cachedTokens * 4 * attentionLayers(shape) * keyValueHeads * headDim;
   const trainer = (weights + adapter + activations) / 1e9 + context;
   const sampling = (weights + cache) / 1e9 + vllmContext;
   const verdictOf = (size: number): GpuVerdict => {

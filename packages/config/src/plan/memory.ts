@@ -2,6 +2,7 @@
 import { machineMemory } from '@trinity-rft/core/support';
 import type { Disk } from '../resolve/base/disk.js';
 import {
+  attentionLayers,
   linearModulesOf,
   readModelFolder,
   type ModelShape,
@@ -147,8 +148,10 @@ const cacheSize = (
   { explorer }: StageConfig,
   maxModelLen: number,
   { shape, budget }: Pick<Sizes, 'shape' | 'budget'>,
-): number =>
-  Math.min(budget, (explorer.concurrency * maxModelLen * keyValueBytesPerToken(shape)) / mebibyte);
+): number => {
+  const row = maxModelLen * keyValueBytesPerToken(shape) + stateBytesPerRow(shape);
+  return Math.min(budget, (explorer.concurrency * row) / mebibyte);
+};
 
 /**
  * Parameters of the adapter. The rank of a stored adapter is in its folder; the default rank is
@@ -171,10 +174,13 @@ export function countAdapter(shape: ModelShape, rank: number, named: readonly st
     intermediateSize: F,
     layers,
     convolutions,
+    delta,
     experts,
   } = shape;
+  const gates = gatesOf(shape);
+  const { channels = 0, values = 0, heads: valueHeads = 0 } = delta ?? {};
   const ends: Readonly<Record<string, number>> = {
-    q_proj: D + H * W,
+    q_proj: D + gates * H * W,
     k_proj: D + K * W,
     v_proj: D + K * W,
     o_proj: H * W + D,
@@ -184,14 +190,19 @@ export function countAdapter(shape: ModelShape, rank: number, named: readonly st
     qkv_proj: D + (H + 2 * K) * W,
     gate_up_proj: D + 2 * F,
     in_proj: 4 * D,
-    out_proj: 2 * D,
+    out_proj: delta ? values + D : 2 * D,
+    in_proj_qkv: D + channels,
+    in_proj_z: D + values,
+    in_proj_b: D + valueHeads,
+    in_proj_a: D + valueHeads,
     w1: D + F,
     w3: D + F,
     w2: F + D,
   };
   const layersWith = (name: string): number => {
     if (name === 'in_proj') return convolutions;
-    return /^[qkv]_proj$/.test(name) ? layers - convolutions : layers;
+    if (delta && /^(in_proj_.*|out_proj)$/.test(name)) return delta.layers;
+    return /^[qkvo]_proj$/.test(name) ? attentionLayers(shape) : layers;
   };
   // Experts have no adapters.
   const targets = experts ? named.filter((name) => /^[qkvo]_/.test(name)) : named;
@@ -240,8 +251,20 @@ export function countParameters(shape: ModelShape): number {
   } = shape;
   const embeddings = V * D * (shape.tiedEmbeddings ? 1 : 2);
   const feedForward = experts ? experts.count * (3 * D * experts.size + D) : 3 * D * F;
-  const mixers = (L - C) * (2 * D * H * W + 2 * D * K * W) + C * 4 * D * D;
+  const gates = gatesOf(shape);
+  const attention = attentionLayers(shape) * ((1 + gates) * D * H * W + 2 * D * K * W);
+  const mixers = attention + C * 4 * D * D + deltaParameters(shape);
   return embeddings + mixers + L * (feedForward + 2 * D) + D;
+}
+
+/** Outputs of the query projection by the width of all heads. */
+const gatesOf = ({ delta }: ModelShape): number => (delta ? 2 : 1);
+
+/** Projections and the four taps of each channel. */
+function deltaParameters({ delta, hiddenSize: D }: ModelShape): number {
+  if (!delta) return 0;
+  const { layers, heads, values, channels } = delta;
+  return layers * (D * (channels + 2 * values + 2 * heads) + 4 * channels);
 }
 
 /**
@@ -292,5 +315,9 @@ function bytesPerRow(shape: ModelShape, tokens: number): number {
 }
 
 function keyValueBytesPerToken(shape: ModelShape): number {
-  return 2 * (shape.layers - shape.convolutions) * shape.keyValueHeads * shape.headDim * float;
+  return 2 * attentionLayers(shape) * shape.keyValueHeads * shape.headDim * float;
 }
+
+/** A matrix per head; the positions that convolutions remember are few. */
+const stateBytesPerRow = ({ delta }: ModelShape): number =>
+  delta ? delta.layers * delta.keyWidth * delta.values * float : 0;

@@ -24,7 +24,15 @@ export const fusedModules = ['qkv_proj', 'gate_up_proj'] as const;
 /** Modules of LFM2: both ends of its mixers, and the feed-forward block. */
 export const convolutionModules = ['in_proj', 'out_proj', 'w1', 'w3', 'w2'] as const;
 
-const adaptable = [...linearModules, ...fusedModules, ...convolutionModules] as const;
+/** Modules before the gated delta rule; the one after it is `out_proj`. */
+export const deltaModules = ['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a'] as const;
+
+const adaptable = [
+  ...linearModules,
+  ...fusedModules,
+  ...convolutionModules,
+  ...deltaModules,
+] as const;
 
 /** A word, several words with commas between them, or a list. */
 export const oneOrMore = <S extends z.ZodType>(item: S) =>

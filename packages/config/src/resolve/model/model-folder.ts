@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { commonKeys, otherInput, textPart } from '@trinity-rft/core/support';
 import { z } from 'zod';
-import { convolutionModules, fusedModules, linearModules } from '../../schema/model.js';
+import {
+  convolutionModules,
+  deltaModules,
+  fusedModules,
+  linearModules,
+} from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';
 
 /** The shape of a decoder under the names of Hugging Face, with defaults filled in. */
@@ -18,12 +23,31 @@ export interface ModelShape {
   readonly headDim: number;
   /** Number of layers with a convolution instead of attention. */
   readonly convolutions: number;
+  /** Set if layers have the gated delta rule instead of attention, and the others' attention has gates. */
+  readonly delta?: DeltaSizes;
   /** Number of experts in every layer, and the width of one. */
   readonly experts?: { readonly count: number; readonly size: number };
   readonly tiedEmbeddings: boolean;
   /** Longest sequence that the position embeddings support. */
   readonly maxPositions: number | undefined;
 }
+
+/** Layers with the gated delta rule. */
+interface DeltaSizes {
+  readonly layers: number;
+  /** Number of value heads. */
+  readonly heads: number;
+  /** Width of one key. */
+  readonly keyWidth: number;
+  /** Width of all values together. */
+  readonly values: number;
+  /** Width of queries, keys and values together. */
+  readonly channels: number;
+}
+
+/** Number of layers with keys and values. */
+export const attentionLayers = ({ layers, convolutions, delta }: ModelShape): number =>
+  layers - convolutions - (delta?.layers ?? 0);
 
 const size = z.int().min(1);
 const schema = z.object({
@@ -39,6 +63,11 @@ const schema = z.object({
   num_local_experts: size.nullish(),
   moe_intermediate_size: size.nullish(),
   layer_types: z.array(z.string()).nullish(),
+  full_attention_interval: size.nullish(),
+  linear_num_key_heads: size.nullish(),
+  linear_num_value_heads: size.nullish(),
+  linear_key_head_dim: size.nullish(),
+  linear_value_head_dim: size.nullish(),
   tie_word_embeddings: z.boolean().default(false),
   max_position_embeddings: size.nullish(),
 });
@@ -100,14 +129,29 @@ function shapeOf(config: z.output<typeof schema>): ModelShape {
     keyValueHeads: config.num_key_value_heads ?? config.num_attention_heads,
     headDim: config.head_dim ?? Math.floor(config.hidden_size / config.num_attention_heads),
     convolutions: config.layer_types?.filter((type) => type === 'conv').length ?? 0,
+    delta: deltaOf(config),
     experts: expertsOf(config),
     tiedEmbeddings: config.tie_word_embeddings,
     maxPositions: config.max_position_embeddings ?? undefined,
   };
 }
 
+function deltaOf(config: z.output<typeof schema>): DeltaSizes | undefined {
+  if (config.model_type !== 'qwen3_5_text') return undefined;
+  const { layer_types: types, num_hidden_layers: all, full_attention_interval: interval } = config;
+  const layers = types
+    ? types.filter((type) => type === 'linear_attention').length
+    : all - Math.floor(all / (interval ?? 4));
+  const heads = config.linear_num_value_heads ?? 32;
+  const values = heads * (config.linear_value_head_dim ?? 128);
+  const keyWidth = config.linear_key_head_dim ?? 128;
+  const keys = (config.linear_num_key_heads ?? 16) * keyWidth;
+  return { layers, heads, keyWidth, values, channels: 2 * keys + values };
+}
+
 /** Names of the linear layers that can have adapters. */
 export function linearModulesOf(shape: ModelShape | undefined): readonly string[] {
+  if (shape?.delta) return [...deltaModules, 'out_proj', ...linearModules];
   if (shape?.modelType === 'lfm2') return ['q_proj', 'k_proj', 'v_proj', ...convolutionModules];
   return shape?.modelType === 'phi3' ? [...fusedModules, 'o_proj', 'down_proj'] : linearModules;
 }
