@@ -116,6 +116,13 @@ const configs: Record<string, Json> = {
     block_multiple_of: 8,
     norm_eps: 1e-4,
   },
+  'lfm2, wide': {
+    model_type: 'lfm2',
+    hidden_size: 256,
+    block_ff_dim: 768,
+    num_hidden_layers: 3,
+    full_attn_idxs: [1],
+  },
   olmo2: { model_type: 'olmo2' },
   'olmo2, tied': { model_type: 'olmo2', tie_word_embeddings: true },
   gemma2: { model_type: 'gemma2', ...gemma, attn_logit_softcapping: 2, final_logit_softcapping: 3 },
@@ -285,6 +292,7 @@ describe('log-probabilities of a quantised file with an adapter in llama.cpp are
   it.for([
     ['llama, wide', 'Q8_0', 0.03],
     ['qwen3, wide', 'Q8_0', 0.03],
+    ['lfm2, wide', 'Q8_0', 0.03],
     ['llama, wide', 'Q4_K_M', 0.06],
     ['qwen3, wide', 'Q4_K_M', 0.06],
   ] as const)('%s as %s', async ([name, type, limit], context) => {

@@ -258,6 +258,16 @@ describe('rows that share a prompt', () => {
   });
 });
 
+test('rows that share a prompt are read one by one where layers have convolutions', async () => {
+  const { trainer } = newTrainer({ ...architectureConfig('lfm2'), intermediateSize: 2048 });
+  const [row] = randomBatch(config, [30]).rows;
+  const batch = { rows: Array.from({ length: 4 }, () => ({ ...row!, promptLength: 25 })) };
+  const pass = await trainer.forward(batch);
+  trainer.takeStats();
+  await trainer.backward(pass, randomGradients(pass));
+  expect(trainer.takeStats()['perf/backward_tokens']).toBe(4 * 29);
+});
+
 test('temperature divides the logits', async () => {
   const { trainer, weights } = newTrainer({ ...config, tieEmbeddings: false });
   const [cold] = [await trainer.forward(randomBatch(config, [12], 1, 0.5))];
