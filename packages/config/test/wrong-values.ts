@@ -371,7 +371,7 @@ export const wrongValues: readonly WrongValue[] = [
   [
     'explorer.rollout_model.tool_call_parser',
     'toml',
-    'got "toml", which is not supported. Supported: hermes, llama3_json, mistral,',
+    'got "toml", which is not supported. Supported: functiongemma, gemma4, hermes',
   ],
   [
     'explorer.rollout_model.tool_prompt',

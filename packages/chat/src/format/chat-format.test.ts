@@ -140,7 +140,7 @@ describe('a chat format', () => {
       expect.objectContaining({ code: 'CHAT_TEMPLATE_MISSING' }),
     );
     expect(() => testFormat(chatTemplates.chatml, { toolCallParser: 'toString' })).toThrow(
-      /"toString", which is unknown. Expected one of: hermes/,
+      /"toString", which is unknown. Expected one of: functiongemma, gemma4, hermes/,
     );
     expect(() => testFormat(chatTemplates.chatml, { reasoningParser: 'gpt' })).toThrow(
       /deepseek_r1, qwen3/,

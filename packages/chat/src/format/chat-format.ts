@@ -163,7 +163,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   });
   return {
     tokenizer,
-    stopTokenIds: stopIds(tokenizer, templates.plain),
+    stopTokenIds: stopIds(tokenizer, templates.plain, parsers.toolCalls?.stops),
     printsTools: hasTools,
     render: (input) =>
       isLong(input)
@@ -285,8 +285,12 @@ function beforeStop(text: string, stopString: string | undefined): string {
   return at < 0 ? text : text.slice(0, at);
 }
 
-/** The tokenizer's end tokens and the first special token after an assistant message. */
-function stopIds(tokenizer: Tokenizer, template: ChatTemplate): readonly number[] {
+/** The tokenizer's end tokens, the first special token after an assistant message, and others. */
+function stopIds(
+  tokenizer: Tokenizer,
+  template: ChatTemplate,
+  others: readonly string[] = [],
+): readonly number[] {
   const messages = [
     { role: 'user', content: 'x' },
     { role: 'assistant', content: marker },
@@ -294,9 +298,8 @@ function stopIds(tokenizer: Tokenizer, template: ChatTemplate): readonly number[
   const text = attempt(() => template.render({ messages, addGenerationPrompt: false })) ?? '';
   const closing = text.slice(text.lastIndexOf(marker) + marker.length);
   const closer = tokenizer.encode(closing).find((id) => tokenizer.specialTokenIds.has(id));
-  return [
-    ...new Set(closer === undefined ? tokenizer.eosTokenIds : [...tokenizer.eosTokenIds, closer]),
-  ];
+  const found = [closer, ...others.map((token) => tokenizer.tokenToId(token))];
+  return [...new Set([...tokenizer.eosTokenIds, ...found.filter((id) => id !== undefined)])];
 }
 
 function attempt<T>(work: () => T): T | undefined {

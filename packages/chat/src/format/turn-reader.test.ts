@@ -32,9 +32,13 @@ function stream(
 
 /** A call of f, and a text before and after it. */
 const calls = {
+  functiongemma: '<start_function_call>call:f{a:1}<end_function_call>',
+  gemma4: '<|tool_call>call:f{a:1}<tool_call|>',
   hermes: '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
+  lfm2: '<|tool_call_start|>[f(a=1)]<|tool_call_end|>',
   llama3_json: '{"name": "f", "parameters": {"a": 1}}',
   mistral: '[TOOL_CALLS] [{"name": "f", "arguments": {"a": 1}}]',
+  phi4_mini_json: 'functools[{"name": "f", "arguments": {"a": 1}}]',
   pythonic: '[f(a=1)]',
   qwen3_coder:
     '<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>',
@@ -80,7 +84,7 @@ describe.each(names)('a turn in the syntax of %s, while it is sampled', (name) =
   });
 });
 
-it.each(['hermes', 'qwen3_coder'] as const)(
+it.each(['functiongemma', 'gemma4', 'hermes', 'lfm2', 'qwen3_coder'] as const)(
   'a call of %s is there before the next one begins',
   (name) => {
     const { turns } = stream(name, `${calls[name]}\n${calls[name]}`);

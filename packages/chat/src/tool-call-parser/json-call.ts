@@ -1,6 +1,7 @@
-/** Reads a call that is a JSON object: `{"name": ..., "arguments": {...}}`. */
+/** Reads calls that are JSON objects, `{"name": ..., "arguments": {...}}`, and lists of them. */
 import { scanJson, type JsonScan } from './json-scan.js';
 import { memberSpans, skipSpace } from './json-span.js';
+import type { Attempt } from './scan-calls.js';
 import type { ParsedToolCall } from './types.js';
 
 export interface JsonCall extends JsonScan {
@@ -25,6 +26,23 @@ export function readJsonCall(text: string, at: number, bare?: '{}'): JsonCall {
   return typeof name === 'string' && name !== '' && args !== undefined
     ? { ...scan, call: { name, arguments: args } }
     : scan;
+}
+
+/** Reads a list of calls, or one call. A text that ends after a call ends the list. */
+export function readJsonCalls(text: string, start: number): Attempt {
+  const toolCalls: ParsedToolCall[] = [];
+  let at = text[start] === '[' ? skipSpace(text, start + 1) : start;
+  for (;;) {
+    const { kind, call, at: end } = readJsonCall(text, at, '{}');
+    if (!call) return { malformed: 1, end: kind === 'invalid' ? start : end };
+    toolCalls.push(call);
+    at = skipSpace(text, end);
+    if (text[at] !== ',') break;
+    at = skipSpace(text, at + 1);
+  }
+  if (text[start] === '[' && text[at] === ']') return { toolCalls, end: at + 1 };
+  const isEnded = text[start] === '{' || at === text.length;
+  return isEnded ? { toolCalls, end: at } : { malformed: 1, end: at };
 }
 
 /**

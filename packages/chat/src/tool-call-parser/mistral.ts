@@ -2,11 +2,11 @@
  * The syntaxes of Mistral: `[TOOL_CALLS] [{"name": ..., "arguments": {...}}]`, and, from tokenizer
  * version 11 on, `[TOOL_CALLS]name[ARGS]{...}` for each call.
  */
-import { readArguments, readJsonCall } from './json-call.js';
+import { readArguments, readJsonCalls } from './json-call.js';
 import { scanJson } from './json-scan.js';
 import { skipSpace } from './json-span.js';
 import { scanCalls, type Attempt } from './scan-calls.js';
-import type { ParsedToolCall, ToolCallParser } from './types.js';
+import type { ToolCallParser } from './types.js';
 
 const tag = '[TOOL_CALLS]';
 
@@ -35,23 +35,8 @@ export const mistral: ToolCallParser = {
 function readPart(text: string, from: number): Attempt {
   const start = skipSpace(text, from);
   return text[start] === '[' || text[start] === '{'
-    ? readList(text, start)
+    ? readJsonCalls(text, start)
     : readNamed(text, start);
-}
-
-function readList(text: string, start: number): Attempt {
-  const toolCalls: ParsedToolCall[] = [];
-  let at = text[start] === '[' ? skipSpace(text, start + 1) : start;
-  for (;;) {
-    const { kind, call, at: end } = readJsonCall(text, at, '{}');
-    if (!call) return { malformed: 1, end: kind === 'invalid' ? start : end };
-    toolCalls.push(call);
-    at = skipSpace(text, end);
-    if (text[at] !== ',') break;
-    at = skipSpace(text, at + 1);
-  }
-  if (text[start] === '{' || text[at] === ']') return { toolCalls, end: at };
-  return at < text.length ? { malformed: 1, end: at } : { toolCalls, end: at };
 }
 
 function readNamed(text: string, start: number): Attempt {

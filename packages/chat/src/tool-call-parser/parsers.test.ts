@@ -162,6 +162,129 @@ describe('the pythonic parser', () => {
   });
 });
 
+describe.each([
+  ['functiongemma', '<start_function_call>', '<end_function_call>', '<escape>'],
+  ['gemma4', '<|tool_call>', '<tool_call|>', '<|"|>'],
+] as const)('the %s parser', (name, open, close, quote) => {
+  const { parse, stops } = toolCallParsers[name];
+  const call = (args: string): string => `${open}call:f{${args.replaceAll('~', quote)}}${close}`;
+
+  it.each([
+    ['', '{}'],
+    [
+      'a:~x, {y}: [z]~,b:42,c:-1.5,d:true,e:null,f:None',
+      '{"a": "x, {y}: [z]", "b": 42, "c": -1.5, "d": true, "e": null, "f": null}',
+    ],
+    [
+      'o:{k:~v~,~q: r~:[1,[],{}]},l:[~a~,2,]',
+      '{"o": {"k": "v", "q: r": [1, [], {}]}, "l": ["a", 2]}',
+    ],
+    [' a : Paris , b : ~~ ', '{"a": "Paris", "b": ""}'],
+  ])('reads %s', (args, expected) => {
+    expect(parse(`So.\n${call(args)} ${call('')}\nDone. `)).toEqual({
+      text: 'So.\nDone.',
+      toolCalls: [f(expected), f('{}')],
+      malformed: 0,
+    });
+  });
+
+  it('reads values by the types of the schema', () => {
+    const properties = { s: { type: 'string' }, n: { type: 'integer' }, b: { type: 'boolean' } };
+    const tools = [
+      { type: 'function', function: { name: 'f', parameters: { properties } } },
+    ] as const;
+    expect(parse(call('s:42,n:~42~,b:True,x:7'), { tools }).toolCalls).toEqual([
+      f('{"s": "42", "n": 42, "b": true, "x": 7}'),
+    ]);
+  });
+
+  it('reads a call without its closing mark at the end', () => {
+    expect(parse(`${open}call:get-weather.now{}\n`)).toEqual({
+      text: '',
+      toolCalls: [{ name: 'get-weather.now', arguments: '{}' }],
+      malformed: 0,
+    });
+  });
+
+  it('leaves broken calls in the text and counts them', () => {
+    for (const text of [
+      ...[open, `${open}f{}${close}`, `${open}call:f${close}`, `${open}call:f{a:1`, call('a')],
+      ...[call('a:~x'), call('a:1 b:{}'), `${open}call:f{} so${close}`, call('a:,b:1')],
+    ])
+      expect(parse(text)).toEqual({ text, toolCalls: [], malformed: 1 });
+  });
+
+  it('names the token that begins a result, at which the turn ends', () => {
+    expect(stops).toHaveLength(1);
+  });
+});
+
+describe('the phi4_mini_json parser', () => {
+  const { parse } = toolCallParsers.phi4_mini_json;
+  const list = '[{"name": "f", "arguments": {"a": "]"}}, {"name": "g", "parameters": {}}]';
+
+  it.each([`functools${list}`, `<|tool_call|>${list}<|/tool_call|>`, `<|tool_call|> ${list}`])(
+    'reads %s',
+    (calls) => {
+      expect(parse(`So.\n${calls}`)).toEqual({
+        text: 'So.',
+        toolCalls: [f('{"a": "]"}'), g('{}')],
+        malformed: 0,
+      });
+    },
+  );
+
+  it('leaves broken calls in the text and counts them', () => {
+    for (const text of ['functools[{"name": "f"', 'functools[{"a": 1}]', '<|tool_call|>f()'])
+      expect(parse(text)).toEqual({ text, toolCalls: [], malformed: 1 });
+  });
+
+  it('takes a word for text', () => {
+    const text = 'import functools; functools.partial';
+    expect(parse(text)).toEqual({ text, toolCalls: [], malformed: 0 });
+  });
+});
+
+describe('the lfm2 parser', () => {
+  const { parse } = toolCallParsers.lfm2;
+  const block = (calls: string): string => `<|tool_call_start|>${calls}<|tool_call_end|>`;
+
+  it.each([
+    ['[f(a="x", b=1), g()]', [f('{"a": "x", "b": 1}'), g('{}')]],
+    [' [ f ( a = None ) ] ', [f('{"a": null}')]],
+    ['[{"name": "f", "arguments": {"a": 1}}, {"name": "g"}]', [f('{"a": 1}'), g('{}')]],
+    ['{"name": "f", "arguments": {}}', [f('{}')]],
+    [
+      "[f(a='it's <b>', b=['x', 'sed -n '1,9p' y'])]",
+      [f('{"a": "it\'s <b>", "b": ["x", "sed -n \'1,9p\' y"]}')],
+    ],
+    ['[f(a="<|tool_call_end|>")]', [f('{"a": "<|tool_call_end|>"}')]],
+  ])('reads %s', (calls, toolCalls) => {
+    for (const text of [block(calls), block(calls).slice(0, -'<|tool_call_end|>'.length)])
+      expect(parse(`Let me see. ${text}`)).toEqual({
+        text: 'Let me see.',
+        toolCalls,
+        malformed: 0,
+      });
+  });
+
+  it('reads several lists, and drops calls that are repeated without a marker', () => {
+    expect(parse(`a${block('[f()]')}b${block('[g()]')}[g()]<|tool_call_end|> c`)).toEqual({
+      text: 'a\nb\nc',
+      toolCalls: [f('{}'), g('{}')],
+      malformed: 0,
+    });
+  });
+
+  it('leaves broken calls in the text and counts them', () => {
+    for (const text of [
+      ...[block('f()'), block('[]'), block('[f(1)]'), block('[f(a=b)]'), block('[f()] so')],
+      ...['<|tool_call_start|>', '<|tool_call_start|>[f(', block('[{"name": "f"')],
+    ])
+      expect(parse(text)).toEqual({ text, toolCalls: [], malformed: 1 });
+  });
+});
+
 describe('the qwen3_coder parser', () => {
   const properties = {
     n: { type: 'integer' },
@@ -285,6 +408,8 @@ describe.each(Object.entries(toolCallParsers))('the %s parser', (_, { parse }) =
       '</parameter>',
       '[TOOL_CALLS]',
       '[ARGS]',
+      ...['<|tool_call_start|>', '<|tool_call_end|>', '<|tool_call>', '<tool_call|>', '<|"|>'],
+      ...['<start_function_call>', '<end_function_call>', '<escape>', 'call:f{'],
       '<|python_tag|>',
       '[',
       ']',

@@ -4,10 +4,22 @@ import { Float, type Value } from '../jinja/values.js';
 /** A reader with a position in a text, which advances as it reads. */
 export class PythonReader {
   readonly #text: string;
-  #at = 0;
+  readonly #quotes: 'python' | 'unescaped';
+  #at: number;
 
-  constructor(text: string) {
+  /**
+   * @param at where it begins to read
+   * @param quotes `unescaped` for strings that hold their own quotes as they are, as some templates
+   *   write them: a quote ends a string only where a value may end
+   */
+  constructor(text: string, at = 0, quotes: 'python' | 'unescaped' = 'python') {
     this.#text = text;
+    this.#quotes = quotes;
+    this.#at = at;
+  }
+
+  get at(): number {
+    return this.#at;
   }
 
   get done(): boolean {
@@ -99,7 +111,7 @@ export class PythonReader {
     for (this.#skipSpace(); /["']/.test(this.#text[this.#at] ?? ''); this.#skipSpace()) {
       const quote = this.#match(/"""|'''|["']/y);
       const from = this.#at;
-      while (!this.#text.startsWith(quote, this.#at)) {
+      while (!this.#endsWith(quote)) {
         if (this.#at >= this.#text.length) throw new SyntaxError(`no ${quote} after ${from}`);
         this.#at += this.#text[this.#at] === '\\' ? 2 : 1;
       }
@@ -107,6 +119,14 @@ export class PythonReader {
       this.#at += quote.length;
     }
     return text;
+  }
+
+  #endsWith(quote: string): boolean {
+    if (!this.#text.startsWith(quote, this.#at)) return false;
+    if (this.#quotes === 'python') return true;
+    const valueEnd = /\s*(?:[,)\]}:]|$)/y;
+    valueEnd.lastIndex = this.#at + quote.length;
+    return valueEnd.test(this.#text);
   }
 
   #number(): Value {

@@ -24,18 +24,21 @@ export const pythonic: ToolCallParser = {
     if (!isTagged && !/^\s*\[\s*[\p{L}\p{N}_][\p{L}\p{N}_.-]*\s*\(/u.test(list))
       return { text, toolCalls: [], malformed: 0 };
     try {
-      return { text: '', toolCalls: readCalls(new PythonReader(list)), malformed: 0 };
+      const reader = new PythonReader(list);
+      const toolCalls = readPythonCalls(reader);
+      if (!reader.done) throw new SyntaxError('text follows the calls');
+      return { text: '', toolCalls, malformed: 0 };
     } catch {
       return { text, toolCalls: [], malformed: 1 };
     }
   },
 };
 
-function readCalls(reader: PythonReader): readonly ParsedToolCall[] {
+/** Reads a list of calls. @throws SyntaxError for anything else */
+export function readPythonCalls(reader: PythonReader): readonly ParsedToolCall[] {
   const calls: ParsedToolCall[] = [];
   reader.expect('[');
   reader.items(']', () => calls.push(readCall(reader)));
-  if (!reader.done) throw new SyntaxError('text follows the calls');
   return calls;
 }
 

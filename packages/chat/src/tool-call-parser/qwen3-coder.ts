@@ -3,14 +3,13 @@
  * `<tool_call><function=f><parameter=a>1</parameter></function></tool_call>`.
  */
 import type { ToolDefinition } from '@trinity-rft/core';
-import { valueOfJson } from '../jinja/from-json.js';
 import { dumps } from '../jinja/spelling.js';
-import { Float, isDict, isList, numeric, type Value } from '../jinja/values.js';
+import type { Value } from '../jinja/values.js';
 import { scanJson } from './json-scan.js';
 import { skipSpace } from './json-span.js';
-import { PythonReader } from './python-literal.js';
 import { isCut, scanCalls, type Attempt } from './scan-calls.js';
 import { propertiesOf, typesOf } from './schema-types.js';
+import { convert } from './typed-text.js';
 import type { ToolCallParser } from './types.js';
 
 const open = '<tool_call>';
@@ -167,52 +166,4 @@ function callEnd(
   if (text.startsWith(close, after)) return after + close.length;
   if (!isTagged) return end;
   return isCut(text, after, close) ? (isWhole ? text.length : 'cut') : undefined;
-}
-
-/**
- * Converts text to a value of the types. Text that does not match a type stays text: the function
- * itself reports the mistake.
- */
-function convert(text: string, types: readonly string[]): Value {
-  if (types.length === 0) return text;
-  const isText = types.includes('string');
-  const nothing = isText ? /^(?:null|None)$/ : /^(?:null|none)$/i;
-  if (nothing.test(text.trim()) && (types.includes('null') || !isText)) return null;
-  if (isText) return text;
-  const value = literal(text.trim());
-  const matches = types.some((type) => fits(value, type));
-  if (matches) return types.includes('number') && value instanceof Float ? shortest(value) : value;
-  return types.includes('boolean') && /^(?:true|false)$/i.test(text.trim())
-    ? /^true$/i.test(text.trim())
-    : text;
-}
-
-/** A float as an int if it is whole: as in vLLM, 2.0 for a number becomes 2. */
-const shortest = (float: Float): Value => (Number.isSafeInteger(float.value) ? float.value : float);
-
-function fits(value: Value, type: string): boolean {
-  if (type === 'array') return isList(value);
-  if (type === 'object') return isDict(value);
-  if (type === 'boolean') return typeof value === 'boolean';
-  if (type === 'integer') return typeof value === 'number' || typeof value === 'bigint';
-  return type === 'number' && typeof value !== 'boolean' && numeric(value) !== undefined;
-}
-
-/** Reads JSON, or else a Python literal; undefined for other text. */
-function literal(text: string): Value {
-  try {
-    return valueOfJson(text);
-  } catch {
-    return pythonLiteral(text);
-  }
-}
-
-function pythonLiteral(text: string): Value {
-  try {
-    const reader = new PythonReader(text);
-    const value = reader.value();
-    return reader.done ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

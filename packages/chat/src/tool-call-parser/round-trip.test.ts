@@ -66,6 +66,24 @@ const asPython: Write = (calls) =>
     )
     .join(', ')}]`;
 
+/** Calls as Gemma's templates write them; keys within values are in quotes. */
+const asGemma =
+  ([open = '', close = '', quote = '']: readonly string[]): Write =>
+  (calls) => {
+    const print = (each: Json): string => {
+      if (typeof each === 'string') return `${quote}${each}${quote}`;
+      if (Array.isArray(each)) return `[${(each as readonly Json[]).map(print).join(',')}]`;
+      if (typeof each !== 'object' || each === null) return JSON.stringify(each);
+      const members = Object.entries(each as Readonly<Record<string, Json>>);
+      return `{${members.map(([key, item]) => `${print(key)}:${print(item)}`).join(',')}}`;
+    };
+    const written = calls.map(({ name, args }) => {
+      const members = Object.entries(args).map(([key, each]) => `${key}:${print(each)}`);
+      return `${open}call:${name}{${members.join(',')}}${close}`;
+    });
+    return written.join('');
+  };
+
 const asTags: Write = (calls) =>
   calls
     .map(({ name, args }) => {
@@ -98,11 +116,17 @@ const toolsOf = (calls: readonly Call[]): readonly ToolDefinition[] =>
   }));
 
 const { hermes, llama3_json: llama, mistral, pythonic, qwen3_coder: coder } = toolCallParsers;
+const { functiongemma, gemma4, lfm2, phi4_mini_json: phi } = toolCallParsers;
 const anyKey = callsWith(text);
 const identifiers = callsWith(identifier);
 const separateNames = identifiers.filter(
   (calls) => new Set(calls.map(({ name }) => name)).size === calls.length,
 );
+/** Gemma's strings cannot hold their own quotes. */
+const withoutMark = (mark = ''): typeof identifiers =>
+  separateNames.filter(
+    (calls) => !JSON.stringify(calls).includes(JSON.stringify(mark).slice(1, -1)),
+  );
 const named: Write = (calls) =>
   calls.map(({ name, args }) => `[TOOL_CALLS]${name}[ARGS]${JSON.stringify(args)}`).join('');
 
@@ -118,6 +142,22 @@ describe.each<[string, ToolCallParser, fc.Arbitrary<readonly Call[]>, Write]>([
     identifiers,
     (calls) => `<|python_start|>${asPython(calls)}<|python_end|>`,
   ],
+  ['phi4_mini_json', phi, anyKey, asJson(phi)],
+  [
+    "phi4_mini_json with the model's tags",
+    phi,
+    anyKey,
+    (calls) => `<|tool_call|>${asJson(phi)(calls).slice('functools'.length)}<|/tool_call|>`,
+  ],
+  ['lfm2', lfm2, identifiers, (calls) => `<|tool_call_start|>${asPython(calls)}<|tool_call_end|>`],
+  ['lfm2 with JSON', lfm2, anyKey, asJson(lfm2)],
+  [
+    'functiongemma',
+    functiongemma,
+    withoutMark(functiongemma.markers[2]),
+    asGemma(functiongemma.markers),
+  ],
+  ['gemma4', gemma4, withoutMark(gemma4.markers[2]), asGemma(gemma4.markers)],
   [
     'qwen3_coder',
     coder,

@@ -48,3 +48,12 @@ export function scanCalls(text: string, { isWhole = true, find, read }: Syntax):
 /** True if the text ends at or within a mark that begins at `at`. */
 export const isCut = (text: string, at: number, mark: string): boolean =>
   text.length - at < mark.length && mark.startsWith(text.slice(at));
+
+/**
+ * The text before, between and after calls, for syntaxes to which white space around a call belongs.
+ * What stands before the first call keeps its beginning, because it may have been sent already.
+ */
+export const textOutside = ([before = '', ...others]: readonly string[]): string =>
+  [before.trimEnd(), ...others.map((piece) => piece.trim())]
+    .filter((piece) => piece !== '')
+    .join('\n');

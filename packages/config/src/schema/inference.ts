@@ -40,11 +40,16 @@ const inheritedShape = {
   enable_thinking: maybe(flag(), 'Default: model.enable_thinking.'),
 };
 
+const toolCallParsers = [
+  ...['functiongemma', 'gemma4', 'hermes', 'lfm2', 'llama3_json', 'mistral'],
+  ...['phi4_mini_json', 'pythonic', 'qwen3_coder'],
+];
+
 const parserShape = {
   tool_call_parser: maybe(
     text(),
-    'The syntax of tool calls: hermes (Qwen 2.5 and 3), llama3_json, mistral, pythonic or qwen3_coder.',
-    ...supportedOnly(['hermes', 'llama3_json', 'mistral', 'pythonic', 'qwen3_coder']),
+    'The syntax of tool calls: functiongemma, gemma4, hermes (Qwen 2.5 and 3, Granite 4), lfm2, llama3_json, mistral, phi4_mini_json, pythonic or qwen3_coder (also Qwen 3.5).',
+    ...supportedOnly(toolCallParsers),
   ),
   tool_prompt: maybe(
     text(),

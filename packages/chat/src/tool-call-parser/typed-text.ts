@@ -1,0 +1,52 @@
+/** Values of arguments that a syntax writes as plain text, by the types of the schema. */
+import { valueOfJson } from '../jinja/from-json.js';
+import { Float, isDict, isList, numeric, type Value } from '../jinja/values.js';
+import { PythonReader } from './python-literal.js';
+
+/**
+ * Converts text to a value of the types. Text that does not match a type stays text: the function
+ * itself reports the mistake.
+ */
+export function convert(text: string, types: readonly string[]): Value {
+  if (types.length === 0) return text;
+  const isText = types.includes('string');
+  const nothing = isText ? /^(?:null|None)$/ : /^(?:null|none)$/i;
+  if (nothing.test(text.trim()) && (types.includes('null') || !isText)) return null;
+  if (isText) return text;
+  const value = literal(text.trim());
+  const matches = types.some((type) => fits(value, type));
+  if (matches) return types.includes('number') && value instanceof Float ? shortest(value) : value;
+  return types.includes('boolean') && /^(?:true|false)$/i.test(text.trim())
+    ? /^true$/i.test(text.trim())
+    : text;
+}
+
+/** A float as an int if it is whole: as in vLLM, 2.0 for a number becomes 2. */
+const shortest = (float: Float): Value => (Number.isSafeInteger(float.value) ? float.value : float);
+
+function fits(value: Value, type: string): boolean {
+  if (type === 'array') return isList(value);
+  if (type === 'object') return isDict(value);
+  if (type === 'boolean') return typeof value === 'boolean';
+  if (type === 'integer') return typeof value === 'number' || typeof value === 'bigint';
+  return type === 'number' && typeof value !== 'boolean' && numeric(value) !== undefined;
+}
+
+/** Reads JSON, or else a Python literal; undefined for other text. */
+export function literal(text: string): Value {
+  try {
+    return valueOfJson(text);
+  } catch {
+    return pythonLiteral(text);
+  }
+}
+
+function pythonLiteral(text: string): Value {
+  try {
+    const reader = new PythonReader(text);
+    const value = reader.value();
+    return reader.done ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
