@@ -18,7 +18,10 @@ const tokenizer = createTokenizer(
   buildCharTokenizer({
     characters: `${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}\n`,
     words: ['system', 'user', 'assistant', '</', 'think>', 'tool_call>', '[TOOL_', 'CALLS]', '"}'],
-    specialTokens: ['<|im_start|>', '<|python_tag|>', '[TOOL_CALLS]', '[ARGS]'],
+    specialTokens: [
+      ...['<|im_start|>', '<|python_tag|>', '[TOOL_CALLS]', '[ARGS]', '<|channel>', '<channel|>'],
+      ...['<|tool_call>', '<tool_call|>', '<|tool_call_start|>', '<|tool_call_end|>'],
+    ],
     markers: ['<think>', '</think>', '<tool_call>', '</tool_call>', '<tool_response>'],
     eosToken: '<|im_end|>',
     chatTemplate: chatTemplates.chatml,
@@ -54,15 +57,25 @@ function randomAnswer(
   }
 }
 
-const thought = /(<think>)?(<\/think>)?/.source;
+/** The control tokens of reasoning. */
+const thoughts = {
+  qwen3: /(<think>)?(<\/think>)?/,
+  deepseek_r1: /(<think>)?(<\/think>)?/,
+  gemma4: /(<\|channel>)?(<channel\|>)?/,
+} as const;
 /** The control tokens of calls, in order; none where calls cannot be forced. */
 const calls: Readonly<Record<string, string>> = {
   hermes: '(<tool_call></tool_call>)+',
+  lfm2: String.raw`<\|tool_call_start\|><\|tool_call_end\|>`,
   llama3_json: '',
   mistral: String.raw`\[TOOL_CALLS\]`,
+  phi4_mini_json: '',
 };
 
-describe.each(['qwen3', 'deepseek_r1'])('after reasoning in the syntax %s', (reasoningParser) => {
+const reasoningParsers = Object.keys(thoughts) as (keyof typeof thoughts)[];
+
+describe.each(reasoningParsers)('after reasoning in the syntax %s', (reasoningParser) => {
+  const thought = thoughts[reasoningParser].source;
   it.each(Object.keys(toolCallParsers))(
     'answers and calls of %s hold control tokens only as syntax, and none is lost',
     (toolCallParser) => {

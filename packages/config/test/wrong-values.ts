@@ -381,7 +381,7 @@ export const wrongValues: readonly WrongValue[] = [
   [
     'explorer.rollout_model.reasoning_parser',
     'qwen9',
-    'got "qwen9", which is not supported. Supported: deepseek_r1, qwen3.',
+    'got "qwen9", which is not supported. Supported: deepseek_r1, gemma4, mistral, qwen3.',
   ],
   [
     'explorer.rollout_model.enable_auto_tool_choice',

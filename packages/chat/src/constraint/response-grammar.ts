@@ -40,6 +40,8 @@ export interface ResponseConstraint {
 export interface WritingStyle {
   /** `open` if the prompt ends inside reasoning; `may` if the response may begin with reasoning. */
   readonly reasoning: 'none' | 'may' | 'open';
+  /** Markers around reasoning. @default `<think>` and `</think>` */
+  readonly thinkMarkers?: readonly [open: string, close: string];
   /** Syntax of calls; undefined if they cannot be parsed or cannot be forced. */
   readonly call: CallSyntax | undefined;
   /** Ids by text of the tokens that plain text never contains. */
@@ -52,7 +54,7 @@ export interface WritingStyle {
  */
 export function responseGrammar(
   { json, calls = 'none', tools = [] }: ResponseConstraint,
-  { reasoning, call, controlTokens }: WritingStyle,
+  { reasoning, thinkMarkers = ['<think>', '</think>'], call, controlTokens }: WritingStyle,
 ): TextGrammar | undefined {
   const isForced = calls !== 'none' && calls !== 'auto';
   if (!call && (isForced || (calls === 'auto' && json && tools.length > 0))) {
@@ -77,11 +79,12 @@ export function responseGrammar(
     const one = callRule(builder, callable, syntax);
     responses.push(callsRule(grammar, one, syntax, typeof calls === 'object'));
   }
-  const thought = [textUpTo(grammar, '</think>'), gap, gap];
+  const [open, close] = thinkMarkers;
+  const thought = [textUpTo(grammar, close), gap, gap];
   const afterThought = responses.map((response) => [...thought, ...response]);
   const alternatives = {
     none: responses,
-    may: [...responses, ...afterThought.map((rest) => [...grammar.marked('<think>'), ...rest])],
+    may: [...responses, ...afterThought.map((rest) => [...grammar.marked(open), ...rest])],
     open: afterThought,
   };
   grammar.define(0, alternatives[reasoning]);

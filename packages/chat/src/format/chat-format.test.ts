@@ -143,7 +143,7 @@ describe('a chat format', () => {
       /"toString", which is unknown. Expected one of: functiongemma, gemma4, hermes/,
     );
     expect(() => testFormat(chatTemplates.chatml, { reasoningParser: 'gpt' })).toThrow(
-      /deepseek_r1, qwen3/,
+      /deepseek_r1, gemma4, mistral, qwen3/,
     );
   });
 });

@@ -132,11 +132,14 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     ...(parsers.reasoning?.markers ?? []),
     ...(parsers.toolCalls?.markers ?? []),
   ]);
+  for (const id of idsOf(tokenizer, parsers.toolCalls?.stops)) hiddenIds.add(id);
   const controlTokens = new Map(
     [...tokenizer.controlTokenIds].map((id) => [tokenizer.idToToken(id) ?? '', id]),
   );
   const endOf = (ids: Int32Array | undefined): PromptEnd =>
-    ids ? promptEnd(tokenizer.decode(ids.slice(-8))) : 'other';
+    ids && parsers.reasoning
+      ? promptEnd(tokenizer.decode(ids.slice(-8)), parsers.reasoning.markers)
+      : 'other';
   const hasTools = printsTools(templates.tools);
   const templateFor = ({ tools }: PromptInput): ChatTemplate => {
     if (!tools?.length) return templates.plain;
@@ -157,6 +160,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     memoMethod: (_key, _stale, { context: { constraint, reasoning } }) =>
       responseGrammar(constraint, {
         reasoning,
+        thinkMarkers: parsers.reasoning?.markers,
         call: parsers.toolCalls?.syntax,
         controlTokens,
       }) ?? false,
@@ -298,8 +302,8 @@ function stopIds(
   const text = attempt(() => template.render({ messages, addGenerationPrompt: false })) ?? '';
   const closing = text.slice(text.lastIndexOf(marker) + marker.length);
   const closer = tokenizer.encode(closing).find((id) => tokenizer.specialTokenIds.has(id));
-  const found = [closer, ...others.map((token) => tokenizer.tokenToId(token))];
-  return [...new Set([...tokenizer.eosTokenIds, ...found.filter((id) => id !== undefined)])];
+  const found = closer === undefined ? [] : [closer];
+  return [...new Set([...tokenizer.eosTokenIds, ...found, ...idsOf(tokenizer, others)])];
 }
 
 function attempt<T>(work: () => T): T | undefined {
@@ -311,7 +315,11 @@ function attempt<T>(work: () => T): T | undefined {
 }
 
 /** Special tokens, except those that parsers need. */
-function idsWithoutText(tokenizer: Tokenizer, visible: readonly string[]): ReadonlySet<number> {
-  const kept = new Set(visible.map((token) => tokenizer.tokenToId(token)));
+function idsWithoutText(tokenizer: Tokenizer, visible: readonly string[]): Set<number> {
+  const kept = new Set(idsOf(tokenizer, visible));
   return new Set([...tokenizer.specialTokenIds].filter((id) => !kept.has(id)));
 }
+
+/** Ids of these tokens, as far as the vocabulary has them. */
+const idsOf = (tokenizer: Tokenizer, tokens: readonly string[] = []): readonly number[] =>
+  tokens.map((token) => tokenizer.tokenToId(token)).filter((id) => id !== undefined);

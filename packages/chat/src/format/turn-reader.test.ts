@@ -1,6 +1,7 @@
 import type { ToolDefinition } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { reasoningParsers } from '../reasoning-parser/table.js';
 import { toolCallParsers } from '../tool-call-parser/table.js';
 import type { ToolCallParse, ToolCallParser } from '../tool-call-parser/types.js';
 import { createTurnReader, type PartialTurn } from './turn-reader.js';
@@ -90,5 +91,32 @@ it.each(['functiongemma', 'gemma4', 'hermes', 'lfm2', 'qwen3_coder'] as const)(
     const { turns } = stream(name, `${calls[name]}\n${calls[name]}`);
     expect(turns[calls[name].length - 1]?.toolCalls).toHaveLength(1);
     expect(turns.at(-1)?.toolCalls).toHaveLength(2);
+  },
+);
+
+describe.each(Object.entries(reasoningParsers))(
+  'reasoning in the syntax of %s, while it is sampled',
+  (_, reasoning) => {
+    it('says nothing that the whole turn does not say', () => {
+      const { hermes, gemma4 } = toolCallParsers;
+      const pieces = [
+        ...[...reasoning.markers, 'thought\n', 'thou', ...hermes.markers, calls.qwen3_coder],
+        ...[...gemma4.markers, calls.gemma4, 'So.', ' ', '\n', '{', '<'],
+      ];
+      fc.assert(
+        fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 8 }), (parts) => {
+          const text = parts.join('');
+          const reader = createTurnReader({ tokenBytes, hidden: new Set(), reasoning, stops: [] });
+          const whole = reasoning.parse(text);
+          for (const letter of text) {
+            const turn = reader.push([letter.charCodeAt(0)]);
+            expect(whole.text.slice(0, turn.text.length)).toBe(turn.text);
+            const thought = turn.reasoning ?? '';
+            expect((whole.reasoning ?? '').slice(0, thought.length)).toBe(thought);
+          }
+        }),
+        { numRuns: 300 },
+      );
+    });
   },
 );

@@ -72,10 +72,10 @@ function splitReasoning(whole: string, { reasoning: parser }: TurnReaderOptions)
     const parsed = parser.parse(whole);
     return { reasoning: parsed.reasoning, answer: parsed.text };
   }
-  const sure = withoutBeginningOf(whole, [close]);
-  if (open.startsWith(sure.trimStart())) return { answer: '' };
-  const parsed = parser.parse(sure);
-  return { reasoning: parsed.reasoning, answer: parsed.text };
+  const sure = withoutBeginningOf(whole, [close, parser.callMark ?? close]);
+  if (`${open}${parser.heading ?? ''}`.startsWith(sure.trimStart())) return { answer: '' };
+  const { reasoning, text, isCutByCall = false } = parser.parse(sure);
+  return { reasoning, answer: isCutByCall ? '' : text };
 }
 
 /**

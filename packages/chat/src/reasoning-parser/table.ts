@@ -1,9 +1,11 @@
 /** Reasoning parsers by their names in the configuration (`reasoning_parser`). */
-import { deepseekR1, qwen3 } from './think-block.js';
+import { deepseekR1, gemma4, mistral, qwen3 } from './think-block.js';
 import type { ReasoningParser } from './types.js';
 
 /** To add a parser, write its file and a line here. */
-export const reasoningParsers = { deepseek_r1: deepseekR1, qwen3 } satisfies Record<
-  string,
-  ReasoningParser
->;
+export const reasoningParsers = {
+  deepseek_r1: deepseekR1,
+  gemma4,
+  mistral,
+  qwen3,
+} satisfies Record<string, ReasoningParser>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deepseekR1, promptEnd, qwen3 } from './think-block.js';
+import { deepseekR1, gemma4, mistral, promptEnd, qwen3 } from './think-block.js';
 
 describe.each([
   ['deepseek_r1', deepseekR1],
@@ -31,7 +31,8 @@ describe.each([
   ['deepseek_r1', deepseekR1],
   ['qwen3', qwen3],
 ])('the %s parser after a prompt', (_, parser) => {
-  const after = (prompt: string, text: string): object => parser.parse(text, promptEnd(prompt));
+  const after = (prompt: string, text: string): object =>
+    parser.parse(text, promptEnd(prompt, parser.markers));
 
   it('that opens a think block: what the token limit cuts off is reasoning, not the answer', () => {
     expect(after('<think>\n', 'First, I')).toEqual({ reasoning: 'First, I', text: '' });
@@ -46,4 +47,51 @@ describe.each([
       text: '4',
     });
   });
+});
+
+describe('reasoning that a call ends', () => {
+  const call = '<tool_call>\n<function=f>\n</function>\n</tool_call>';
+
+  it('ends before the call (qwen3), or goes on (deepseek_r1)', () => {
+    expect(qwen3.parse(`<think>\nhm\n${call}`)).toEqual({
+      reasoning: 'hm',
+      text: call,
+      isCutByCall: true,
+    });
+    expect(qwen3.parse(`hm ${call}`, 'open')).toMatchObject({ reasoning: 'hm ', text: call });
+    expect(deepseekR1.parse(`<think>hm${call}`)).toEqual({ reasoning: `hm${call}`, text: '' });
+  });
+
+  it('does not end at a tag without a call, nor where a closing tag follows', () => {
+    for (const thought of ['use <tool_call> tags', `write ${call}`])
+      expect(qwen3.parse(`<think>${thought}</think>4`)).toEqual({ reasoning: thought, text: '4' });
+    expect(qwen3.parse('<think>use <tool_call> tags')).toEqual({
+      reasoning: 'use <tool_call> tags',
+      text: '',
+    });
+  });
+
+  it('is found for gemma4 too', () => {
+    const text = '<|tool_call>call:f{}<tool_call|>';
+    expect(gemma4.parse(`<|channel>thought\nhm${text}`)).toMatchObject({ reasoning: 'hm', text });
+  });
+});
+
+it('reads the channel of Gemma 4 without its heading', () => {
+  expect(gemma4.parse('<|channel>thought\nhm\n<channel|>4')).toEqual({
+    reasoning: 'hm',
+    text: '4',
+  });
+  expect(gemma4.parse('<|channel>thought\n<channel|>4')).toEqual({ text: '4' });
+  expect(gemma4.parse('<|channel>thought')).toEqual({ text: '' });
+  expect(gemma4.parse('<|channel>thoughtful<channel|>4')).toMatchObject({
+    reasoning: 'thoughtful',
+  });
+  expect(gemma4.parse('4', promptEnd('<|channel>thought\n<channel|>', gemma4.markers))).toEqual({
+    text: '4',
+  });
+});
+
+it('reads the block of Mistral', () => {
+  expect(mistral.parse('[THINK]hm[/THINK]4')).toEqual({ reasoning: 'hm', text: '4' });
 });

@@ -1,46 +1,80 @@
-/** Parses reasoning before `</think>`. The parsers differ for a block without an opening tag. */
+/**
+ * Parses reasoning in a block at the beginning of a response, such as `<think>...</think>`. Parsers
+ * differ in their markers, and in how they read a response without the opening one.
+ */
 import { trimLineBreaks } from '../jinja/text-methods.js';
 import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
 
-const open = '<think>';
-const close = '</think>';
+interface BlockOptions extends Partial<Omit<ReasoningParser, 'parse'>> {
+  /** Matches the start of a call, which ends a block that is not closed. @default none */
+  readonly callStart?: RegExp;
+}
 
 /**
- * Reasoning ends at `</think>` only if a think block is open: otherwise the tag is text, for
+ * Reasoning ends at the closing marker only if a block is open: otherwise the marker is text, for
  * example in a JSON string. In an open block, everything up to its end is reasoning, even if the
  * token limit cut it off.
  */
-const thinkBlock = (isOpen: boolean): ReasoningParser => ({
-  markers: [open, close],
-  isOpen,
-  parse: (text, end = 'other') => {
-    const begin = text.trimStart();
-    if (begin.startsWith(open)) return split(begin.slice(open.length));
-    return end === 'open' || (isOpen && end === 'other') ? split(text) : { text };
-  },
-});
+function thinkBlock(options: BlockOptions): ReasoningParser {
+  const { markers = ['<think>', '</think>'], isOpen = false, heading = '' } = options;
+  const { callMark, callStart } = options;
+  const [open, close] = markers;
+  const split = (body: string): ReasoningParse => {
+    const closed = body.indexOf(close);
+    if (closed >= 0) return parts(body.slice(0, closed), body.slice(closed + close.length));
+    const call = callStart ? body.search(callStart) : -1;
+    if (call < 0) return parts(body, '');
+    return { ...parts(body.slice(0, call), body.slice(call)), isCutByCall: true };
+  };
+  const parts = (block: string, rest: string): ReasoningParse => {
+    const reasoning = trimLineBreaks(withoutHeading(trimLineBreaks(block), heading));
+    const text = trimLineBreaks(rest, 'left');
+    return reasoning === '' ? { text } : { reasoning, text };
+  };
+  return {
+    markers,
+    isOpen,
+    heading,
+    callMark,
+    parse: (text, end = 'other') => {
+      const begin = text.trimStart();
+      if (begin.startsWith(open)) return split(begin.slice(open.length));
+      return end === 'open' || (isOpen && end === 'other') ? split(text) : { text };
+    },
+  };
+}
+
+const withoutHeading = (block: string, heading: string): string =>
+  `${block}\n`.startsWith(heading) ? block.slice(heading.length) : block;
 
 /**
  * Parser for responses that always begin with reasoning: templates of DeepSeek-R1 write `<think>`
  * into the prompt.
  */
-export const deepseekR1 = thinkBlock(true);
-
-/** Parser that takes text without a tag as an answer: Qwen3 may omit reasoning. */
-export const qwen3 = thinkBlock(false);
+export const deepseekR1 = thinkBlock({ isOpen: true });
 
 /**
- * Splits reasoning from text. Line breaks around both belong to the syntax. An empty block counts
- * as no reasoning.
+ * Parser that takes text without a tag as an answer, because Qwen3 may omit reasoning. Qwen 3.5 may
+ * call a tool without closing the block; a tag without a call after it is a part of the reasoning.
  */
-function split(body: string): ReasoningParse {
-  const at = body.indexOf(close);
-  const reasoning = trimLineBreaks(at < 0 ? body : body.slice(0, at));
-  const text = at < 0 ? '' : trimLineBreaks(body.slice(at + close.length), 'left');
-  return reasoning === '' ? { text } : { reasoning, text };
-}
+export const qwen3 = thinkBlock({
+  callMark: '<tool_call>',
+  callStart: /<tool_call>\s*(?:[<{]|$)/,
+});
 
-export function promptEnd(text: string): PromptEnd {
+/** Parser for Gemma 4, which reasons in a channel. */
+export const gemma4 = thinkBlock({
+  markers: ['<|channel>', '<channel|>'],
+  heading: 'thought\n',
+  callMark: '<|tool_call>',
+  callStart: /<\|tool_call>/,
+});
+
+/** Parser for the reasoning models of Mistral since version 3 of Ministral. */
+export const mistral = thinkBlock({ markers: ['[THINK]', '[/THINK]'] });
+
+/** State at the end of a prompt. */
+export function promptEnd(text: string, [open, close]: ReasoningParser['markers']): PromptEnd {
   const end = text.trimEnd();
   if (end.endsWith(open)) return 'open';
   return end.endsWith(close) ? 'closed' : 'other';

@@ -58,8 +58,8 @@ const parserShape = {
   ),
   reasoning_parser: maybe(
     text(),
-    'How reasoning is read from the text: deepseek_r1 or qwen3.',
-    ...supportedOnly(['deepseek_r1', 'qwen3']),
+    'How reasoning is read from the text: deepseek_r1, gemma4, mistral ([THINK]) or qwen3 (<think>).',
+    ...supportedOnly(['deepseek_r1', 'gemma4', 'mistral', 'qwen3']),
   ),
 };
 
