@@ -3,8 +3,8 @@
  * explorer, and the explorer waits only for the trainer's answer, or if a staleness bound requires
  * it.
  */
-import { exploreTurn, exploreUpTo, type ExploreTurn } from './rules/explore.js';
-import { boundaryBefore } from './rules/settings.js';
+import { exploreTurn, type ExploreTurn } from './rules/explore.js';
+import { boundaryBefore, neededFor } from './rules/settings.js';
 import { createDelivery, type Delivery } from './delivery.js';
 import {
   hasNewerWeights,
@@ -106,7 +106,7 @@ async function waitFor(
 
 function streaming(parts: DrivenParts, delivery: Delivery): Streaming {
   const { settings, state } = parts;
-  const mayBegin = (step: number): boolean => step <= exploreUpTo(settings, state.inUse);
+  const mayBegin = (step: number): boolean => state.inUse.exploredUpTo >= neededFor(settings, step);
   const turn = (step: number): ExploreTurn => {
     delivery.moveSoon();
     const found = turnOf(parts, step);

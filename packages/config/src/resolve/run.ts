@@ -12,7 +12,7 @@ import { checkName, invalidName } from './base/paths.js';
 import type { ResolvedConfig, StageConfig } from './base/resolved.js';
 import { deriveBuffer } from './buffer/buffer.js';
 import { deriveTaskPipeline } from './buffer/task-pipeline.js';
-import { deriveSynchronizer } from './synchronizer.js';
+import { deriveSynchronizer, stalenessBoundOf } from './synchronizer.js';
 import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
 import { deriveExternal } from './external.js';
@@ -116,7 +116,16 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
   const algorithm = deriveAlgorithm(given, model, engine);
   const context = asPart(given, { jobDirectory, algorithm });
   const taskPipeline = deriveTaskPipeline(context, auxiliaryModels);
-  const needs = { model, algorithm, auxiliaryModels, jobDirectory, taskPipeline };
+  const synchronizer = deriveSynchronizer(context);
+  const needs = {
+    model,
+    algorithm,
+    auxiliaryModels,
+    jobDirectory,
+    taskPipeline,
+    synchronizer,
+    stalenessBound: stalenessBoundOf(synchronizer),
+  };
   const buffer = deriveBuffer(context, needs);
   checkNeeds(context, algorithm, auxiliaryModels);
   const external = deriveExternal(context, algorithm);
@@ -157,7 +166,7 @@ function deriveStage(given: StageContext, identity: Identity): StageConfig {
       }),
     },
     dataProcessor: { experiencePipeline: { operators }, taskPipeline },
-    synchronizer: deriveSynchronizer(context),
+    synchronizer,
     cluster: resolveSection(sections.cluster, input.cluster),
     monitor: {
       ...resolveSection(sections.monitor, input.monitor),

@@ -41,17 +41,11 @@ function afterExplorer(
   { step, isLast }: { readonly step: number; readonly isLast: boolean },
   logger: Logger,
 ): StageConfig {
-  const { maxStaleness } = stage.algorithm.sampleStrategy.args;
   const { explorerInput } = stage.buffer;
   const hasEvaluations = isLast && explorerInput.evalTasksets.length > 0;
   logger.warn(
     [
       `Explore steps 1 to ${step} were explored without a trainer, by the weights that the run starts from (version 0), so training on them is off-policy.`,
-      ...(typeof maxStaleness === 'number'
-        ? [
-            `algorithm.sample_strategy_args.max_staleness ${maxStaleness} drops what is older than that; sample/stale_dropped counts it.`,
-          ]
-        : []),
       ...(hasEvaluations
         ? ['Evaluations are left out, as no explorer makes them: trinity eval FILE.']
         : []),

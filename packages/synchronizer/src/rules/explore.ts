@@ -1,5 +1,11 @@
 /** Decides if an explore step may begin, with which weights, or what it must wait for. */
-import { boundaryBefore, type SyncRules, type SyncStyle, type Weights } from './settings.js';
+import {
+  boundaryBefore,
+  neededFor,
+  type SyncRules,
+  type SyncStyle,
+  type Weights,
+} from './settings.js';
 
 /** The styles in which the trainer never waits for the explorer. */
 type DrivenStyle = Exclude<SyncStyle, 'fixed'>;
@@ -77,17 +83,12 @@ function withinBound(
   facts: ExploreFacts,
   turn: Ready,
 ): ExploreTurn {
-  const { maxStaleness: bound = Infinity } = rules;
-  const needed = step - 1 - bound;
+  const needed = neededFor(rules, step);
   const ready = [turn, takeIfNewer(facts)].find(({ weights }) => weights.exploredUpTo >= needed);
   return (
     ready ?? {
       kind: 'wait',
-      what: `the trainer to publish weights that have used up explore step ${needed}: explore step ${step} may be ${bound} ahead at most (max_staleness)`,
+      what: `the trainer to publish weights that have used up explore step ${needed}: explore step ${step} may be ${step - 1 - needed} ahead at most (max_staleness)`,
     }
   );
 }
-
-/** The last explore step that may begin with these weights. */
-export const exploreUpTo = ({ maxStaleness = Infinity }: DrivenRules, weights: Weights): number =>
-  weights.exploredUpTo + 1 + maxStaleness;

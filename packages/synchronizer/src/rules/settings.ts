@@ -28,6 +28,13 @@ export interface SyncRules {
   readonly maxStaleness?: number;
 }
 
+/**
+ * The explore step that weights must have used up before they may sample explore step `step`;
+ * -Infinity without a bound.
+ */
+export const neededFor = ({ maxStaleness = Infinity }: SyncRules, step: number): number =>
+  step - 1 - maxStaleness;
+
 /** Weights that the trainer has published. */
 export interface Weights {
   /** The train step that made them; 0 = the initial model of the run. */

@@ -1,6 +1,6 @@
 /** Rules for the trainer: which experiences it may take, and when it publishes its weights. */
 import type { DrivenRules } from './explore.js';
-import type { Weights } from './settings.js';
+import { neededFor, type Weights } from './settings.js';
 
 /** Facts that the trainer knows between two train steps. */
 export interface TrainFacts {
@@ -58,7 +58,7 @@ function isPublicationDue(
 }
 
 /** True if the bound prevents the next explore step, and these weights would let it begin. */
-function endsWait({ maxStaleness = Infinity }: DrivenRules, facts: TrainFacts): boolean {
-  const needed = facts.plannedUpTo - maxStaleness;
+function endsWait(rules: DrivenRules, facts: TrainFacts): boolean {
+  const needed = neededFor(rules, facts.plannedUpTo + 1);
   return facts.published.exploredUpTo < needed && facts.settledUpTo >= needed;
 }

@@ -6,6 +6,7 @@ import type {
   AuxiliaryModelConfig,
   BufferConfig,
   ModelConfig,
+  SynchronizerConfig,
   TaskPipelineConfig,
 } from '../base/resolved.js';
 import { deriveAuxiliaryBuffers, deriveExperienceBuffer } from './experience-buffer.js';
@@ -20,12 +21,15 @@ export interface BufferNeeds {
   /** Folder of the stage. */
   readonly jobDirectory: string;
   readonly taskPipeline: TaskPipelineConfig | undefined;
+  readonly synchronizer: SynchronizerConfig;
+  /** Result of `stalenessBoundOf(synchronizer)`. */
+  readonly stalenessBound: number | undefined;
 }
 
 export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferConfig {
   const { model, algorithm } = needs;
   const explorerInput = deriveTasksets(context, needs);
-  const trainBatch = deriveTrainBatch(context, algorithm);
+  const trainBatch = deriveTrainBatch(context, needs);
   const trainBatchSize = trainBatch.size;
   const buffers = deriveAuxiliaryBuffers(context, model);
   return {

@@ -2,7 +2,7 @@
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
-import type { AlgorithmConfig, TrainBatchConfig } from '../base/resolved.js';
+import type { AlgorithmConfig, SynchronizerConfig, TrainBatchConfig } from '../base/resolved.js';
 
 const sizeKey: KeyPath = ['buffer', 'train_batch_size'];
 const unitKey: KeyPath = ['buffer', 'train_batch_unit'];
@@ -12,13 +12,23 @@ const uses: readonly KeyPath[] = [
   ['algorithm', 'algorithm_type'],
 ];
 
+/** Settings that determine how old experiences become. */
+interface Timing {
+  readonly synchronizer: SynchronizerConfig;
+  readonly stalenessBound: number | undefined;
+}
+
+interface TrainBatchNeeds extends Timing {
+  readonly algorithm: AlgorithmConfig;
+}
+
 /**
  * The size includes experts. It counts pairs if the algorithm learns from pairs. A run that
  * explores trains on whole runs, because a run may make any number of experiences.
  */
 export function deriveTrainBatch(
   context: StageContext,
-  algorithm: AlgorithmConfig,
+  { algorithm, ...timing }: TrainBatchNeeds,
 ): TrainBatchConfig {
   const { buffer } = context.input;
   const explores = context.mode === 'both';
@@ -46,15 +56,21 @@ export function deriveTrainBatch(
     perExploreStep: explores && unit !== 'experiences' ? perExploreStep : undefined,
   };
   const { replay_buffer: replay } = buffer.trainer_input.experience_buffer;
-  if (explores && !replay.enable) explainFit(context, batch, perExploreStep);
+  if (explores && !replay.enable) explainFit(context, batch, { perExploreStep, timing });
   return batch;
+}
+
+interface Fit {
+  /** Runs or tasks per explore step. */
+  readonly perExploreStep: number;
+  readonly timing: Timing;
 }
 
 /** Warns if an explore step and a train step differ in size. */
 function explainFit(
   context: StageContext,
   { own, unit }: TrainBatchConfig,
-  perExploreStep: number,
+  { perExploreStep, timing }: Fit,
 ): void {
   const { batch_size: tasks } = context.input.buffer;
   if (own <= 0) return;
@@ -62,13 +78,13 @@ function explainFit(
   if (unit === 'experiences')
     context.warn(
       unitKey,
-      `experiences are counted, one for each call of the model: ${makes} of one or more experiences, so it is trained on in ${trainSteps(perExploreStep / own)} or more, depending on the calls. ${ageOf(context)} Remove the key to train once per explore step.`,
+      `experiences are counted, one for each call of the model: ${makes} of one or more experiences, so it is trained on in ${trainSteps(perExploreStep / own)} or more, depending on the calls. ${ageOf(context, timing)} Remove the key to train once per explore step.`,
     );
   else if (own < perExploreStep) {
     const steps = Math.ceil(perExploreStep / own);
     context.warn(
       sizeKey,
-      `got ${own}, but ${makes}, so each is trained on in ${steps} train steps. ${ageOf(context, steps)} Remove the key to train once per explore step.`,
+      `got ${own}, but ${makes}, so each is trained on in ${steps} train steps. ${ageOf(context, timing, steps)} Remove the key to train once per explore step.`,
     );
   } else if (own > perExploreStep)
     context.warn(
@@ -85,19 +101,18 @@ const trainSteps = (count: number): string =>
  * calls
  */
 function ageOf(
-  { input: { synchronizer, buffer, explorer } }: StageContext,
+  { input: { buffer, explorer } }: StageContext,
+  { synchronizer, stalenessBound: bound }: Timing,
   perExploreStep?: number,
 ): string {
-  const { sync_style: style, sync_offset: offset, max_staleness: bound } = synchronizer;
-  const interval = synchronizer.explorer_sync_interval ?? synchronizer.sync_interval;
+  const { syncStyle, explorerSyncInterval } = synchronizer;
   const { capacity } = buffer.trainer_input.experience_buffer;
-  const isExact = style === 'fixed' || bound !== null;
-  const inFlight = style === 'fully_async' ? (explorer.max_inflight_batches ?? 2) : interval;
-  const exploreSteps =
-    style === 'fixed' ? interval + offset : bound === null ? capacity + inFlight + 1 : bound + 1;
+  const inFlight =
+    syncStyle === 'fully_async' ? (explorer.max_inflight_batches ?? 2) : explorerSyncInterval;
+  const exploreSteps = (bound ?? capacity + inFlight) + 1;
   return perExploreStep === undefined
     ? `sample/staleness then reaches the number of train steps of ${exploreSteps} explore step${exploreSteps === 1 ? '' : 's'}, and no more.`
-    : `sample/staleness then reaches ${perExploreStep * exploreSteps - (isExact ? 1 : 0)}, and no more.`;
+    : `sample/staleness then reaches ${perExploreStep * exploreSteps - (bound === undefined ? 0 : 1)}, and no more.`;
 }
 
 /**
