@@ -231,10 +231,10 @@ function delayMs({ random, faults }: Shared): number {
 async function thenRing<T>(
   shared: Shared,
   written: Promise<T>,
-  { rings = () => true }: WriteOptions<T> = {},
+  { notifies = () => true }: WriteOptions<T> = {},
 ): Promise<T> {
   const result = await written;
-  if (rings(result)) notify(shared);
+  if (notifies(result)) notify(shared);
   return result;
 }
 

@@ -1,7 +1,7 @@
 /** Run stores in PostgreSQL, for processes on several machines. */
 import { TrinityError, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
-import { postgresBell } from './postgres-bell.js';
+import { postgresNotifier } from './postgres-notifier.js';
 import { connectPool } from './postgres-pool.js';
 import { postgresFailure, type PostgresPlace } from './postgres-errors.js';
 import { untilItAnswers } from './reconnect.js';
@@ -42,7 +42,7 @@ export async function postgresDatabase(options: PostgresOptions): Promise<RunDat
     await kysely.destroy();
     throw error;
   }
-  const bell = postgresBell(connect, clock);
+  const notifier = postgresNotifier(connect, clock);
   return {
     kind: 'postgres',
     place: place.text,
@@ -50,10 +50,10 @@ export async function postgresDatabase(options: PostgresOptions): Promise<RunDat
     read: (what, work) => transact(what, reading(work)),
     now: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::double precision`,
     sizeBytes,
-    listen: bell.listen,
+    listen: notifier.listen,
     close: async () => {
       again.end();
-      await bell.close();
+      await notifier.close();
       await kysely.destroy();
     },
   };
@@ -72,13 +72,13 @@ const run = async (database: Kysely<Tables>, statements: string): Promise<void> 
 };
 
 function writing<T>(work: Work<T>, options: WriteOptions<T> = {}): Work<T> {
-  const { isDurable = true, rings = () => true } = options;
+  const { isDurable = true, notifies = () => true } = options;
   const begin = isDurable ? 'BEGIN' : 'BEGIN; SET LOCAL synchronous_commit = off';
   return (database) =>
     rollingBack(database, async () => {
       await run(database, begin);
       const result = await work(database);
-      await run(database, rings(result) ? 'NOTIFY trinity_run; COMMIT' : 'COMMIT');
+      await run(database, notifies(result) ? 'NOTIFY trinity_run; COMMIT' : 'COMMIT');
       return result;
     });
 }
@@ -116,7 +116,7 @@ const prepareTables = (place: PostgresPlace): Work<void> =>
       if (rows.length === 0) await run(database, 'CREATE SCHEMA trinity');
       await migrate(database, 'postgres', place.text);
     },
-    { rings: () => false },
+    { notifies: () => false },
   );
 
 async function sizeBytes(database: Kysely<Tables>): Promise<number> {

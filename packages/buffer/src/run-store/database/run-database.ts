@@ -31,5 +31,5 @@ export interface WriteOptions<T> {
   /** False if a power failure (but not a SIGKILL) may undo the transaction. @default true */
   readonly isDurable?: boolean;
   /** True if waiting processes must be woken. @default always true */
-  readonly rings?: (result: T) => boolean;
+  readonly notifies?: (result: T) => boolean;
 }

@@ -25,7 +25,7 @@ export interface TransactionOptions {
   readonly place: string;
   /** Called before each group of write transactions; throws if the database file is gone. */
   readonly assertThere: () => void;
-  readonly ring: () => void;
+  readonly notify: () => void;
   /** Milliseconds for which other processes may hold the database. @default 300_000 */
   readonly patienceMs?: number;
   /** Called with a text when another process has held the database for long, and when it is free again. */
@@ -96,7 +96,7 @@ export function sqliteTransactions(
 
 /** Outcome of a job, reported after the commit. */
 interface Settled {
-  readonly rings: boolean;
+  readonly notifies: boolean;
   readonly settle: () => void;
 }
 
@@ -117,7 +117,7 @@ async function runGroup(
     await rollBack(connection);
     throw error;
   }
-  if (settled.some(({ rings }) => rings)) options.ring();
+  if (settled.some(({ notifies }) => notifies)) options.notify();
   for (const { settle } of settled) settle();
 }
 
@@ -127,13 +127,13 @@ async function runJob(connection: Kysely<Tables>, job: Job, place: string): Prom
   try {
     const result = await job.work(connection);
     await run(connection, 'RELEASE job');
-    return { rings: job.options.rings?.(result) ?? true, settle: () => job.resolve(result) };
+    return { notifies: job.options.notifies?.(result) ?? true, settle: () => job.resolve(result) };
   } catch (cause) {
     // After some errors (a full disk) SQLite has rolled back everything: then this fails too.
     await run(connection, 'ROLLBACK TO job');
     await run(connection, 'RELEASE job');
     const error = storageError(place, job.what, cause);
-    return { rings: false, settle: () => job.reject(error) };
+    return { notifies: false, settle: () => job.reject(error) };
   }
 }
 

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, BufferError } from '@trinity-rft/core';
 import { Kysely, SqliteDialect, sql } from 'kysely';
-import { localBell, type Bell } from './bell.js';
-import { fileBell } from './file-bell.js';
+import { localNotifier, type Notifier } from './notifier.js';
+import { fileNotifier } from './file-notifier.js';
 import type { RunDatabase } from './run-database.js';
 import { assertSchema, migrate, missingError } from './schema.js';
 import { sqliteAdapter } from './sqlite-adapter.js';
@@ -46,9 +46,9 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
     if (!isReader) claim(database);
     // Others keep it for milliseconds; a process that finds it locked retries without blocking its process.
     database.exec('PRAGMA busy_timeout = 5');
-    const bell = fileBell(`${path}.bell`);
+    const notifier = fileNotifier(`${path}.bell`);
     const assertThere = guard(path, place);
-    const parts = { ...waiting, place, bell, leaseClock, assertThere, isReader };
+    const parts = { ...waiting, place, notifier, leaseClock, assertThere, isReader };
     return await prepared(database, parts);
   } catch (cause) {
     database?.close();
@@ -65,7 +65,7 @@ export async function memoryDatabase(leaseClock: () => number): Promise<RunDatab
   const place = 'The run store in memory';
   return prepared(connect(':memory:'), {
     place,
-    bell: localBell(),
+    notifier: localNotifier(),
     leaseClock,
     assertThere: () => undefined,
   });
@@ -76,22 +76,22 @@ const monotonicClock = (): number => Number(process.hrtime.bigint() / 1000n) / 1
 
 interface Parts extends Omit<SqliteOptions, 'path'> {
   readonly place: string;
-  readonly bell: Bell;
+  readonly notifier: Notifier;
   readonly leaseClock: () => number;
   readonly assertThere: () => void;
 }
 
 async function prepared(database: DatabaseSync, parts: Parts): Promise<RunDatabase> {
-  const { place, bell, leaseClock, isReader = false } = parts;
+  const { place, notifier, leaseClock, isReader = false } = parts;
   const kysely = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: sqliteAdapter(database) }),
   });
-  const { idle, ...transactions } = sqliteTransactions(kysely, { ...parts, ring: bell.ring });
+  const { idle, ...transactions } = sqliteTransactions(kysely, { ...parts, notify: notifier.notify });
   if (isReader)
     await transactions.read('look for its tables', (db) => assertSchema(db, 'sqlite', place));
   else
     await transactions.write('create its tables', (db) => migrate(db, 'sqlite', place), {
-      rings: () => false,
+      notifies: () => false,
     });
   return {
     kind: 'sqlite',
@@ -105,9 +105,9 @@ async function prepared(database: DatabaseSync, parts: Parts): Promise<RunDataba
       );
       return rows[0]?.bytes ?? 0;
     },
-    listen: bell.listen,
+    listen: notifier.listen,
     close: async () => {
-      bell.close();
+      notifier.close();
       await idle();
       await kysely.destroy();
     },

@@ -14,7 +14,7 @@ export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'
       const tasks = await database.write(
         'lease tasks',
         (db) => lease(context, db, { ...request, member, call }),
-        { isDurable: false, rings: () => false },
+        { isDurable: false, notifies: () => false },
       );
       if (tasks.length > 0) answered.set(member.epoch, call + 1);
       return tasks;

@@ -35,7 +35,7 @@ export function members(context: RunContext): Pick<RunStore, 'join' | 'beat' | '
           return asksFor(before) !== state.asksForNewerThan;
         },
         // What a member waits for, and for how long, is for those who look.
-        { isDurable: false, rings: (asksAnew) => asksAnew },
+        { isDurable: false, notifies: (asksAnew) => asksAnew },
       );
     },
     leave: (member) =>

@@ -21,7 +21,7 @@ export function plans(context: RunContext): Pick<RunStore, 'plan' | 'lastPlan'> 
           await assertMember(context, db, member);
           return store(context, db, member, plan);
         },
-        { rings: (isPlanned) => isPlanned },
+        { notifies: (isPlanned) => isPlanned },
       ),
     lastPlan: () =>
       database.read('read the last plan', async (db) => {

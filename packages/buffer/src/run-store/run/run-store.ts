@@ -96,7 +96,7 @@ const claimedRun = (context: Omit<RunContext, 'run'>, name: string): Promise<num
       await admit({ ...context, run: fresh }, db, claim);
       return fresh;
     },
-    { rings: () => false },
+    { notifies: () => false },
   );
 
 async function create(db: Connection, name: string): Promise<number> {

@@ -39,7 +39,7 @@ export function trainSteps(
           await assertMember(context, db, member);
           await prune(context, db, trainStep);
         },
-        { rings: () => false },
+        { notifies: () => false },
       ),
   };
 }

@@ -37,7 +37,7 @@ export function weights(context: RunContext): Weights {
           await assertMember(context, db, member);
           await putFile(context, db, file);
         },
-        { rings: () => false },
+        { notifies: () => false },
       ),
     getFile: (version, path) =>
       database.read('read a file of weights', async (db) => {

@@ -1,18 +1,18 @@
 /** Wake-up signal: processes that commit something use it to wake processes that wait. */
 
-export interface Bell {
+export interface Notifier {
   /** Signals that something was committed. */
-  readonly ring: () => void;
+  readonly notify: () => void;
   /** Calls `callback` after each signal, also of this process. @returns function that stops listening */
   readonly listen: (callback: () => void) => () => void;
   readonly close: () => void;
 }
 
 /** A signal within one process. */
-export function localBell(): Bell {
+export function localNotifier(): Notifier {
   const listeners = new Set<() => void>();
   return {
-    ring: () => {
+    notify: () => {
       for (const listener of listeners) listener();
     },
     listen: (callback) => {

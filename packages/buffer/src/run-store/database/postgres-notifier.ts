@@ -1,9 +1,9 @@
 /** A signal through LISTEN and NOTIFY, on a separate connection that is restored after it is lost. */
 import { type Clock, sleep } from '@trinity-rft/core';
 import type { Client } from 'pg';
-import { localBell } from './bell.js';
+import { localNotifier } from './notifier.js';
 
-export interface PostgresBell {
+export interface PostgresNotifier {
   readonly listen: (callback: () => void) => () => void;
   readonly close: () => Promise<void>;
 }
@@ -12,13 +12,13 @@ const longestPauseMs = 2000;
 /** Interval of a test query: a connection may be dead without any notice. */
 const askEveryMs = 10_000;
 
-export function postgresBell(
+export function postgresNotifier(
   connect: () => Promise<Client>,
   clock: Pick<Clock, 'after'>,
-): PostgresBell {
-  const local = localBell();
+): PostgresNotifier {
+  const local = localNotifier();
   const ended = new AbortController();
-  const listening = keepListening(connect, { clock, ring: local.ring, ended: ended.signal });
+  const listening = keepListening(connect, { clock, notify: local.notify, ended: ended.signal });
   return {
     listen: local.listen,
     close: async () => {
@@ -31,7 +31,7 @@ export function postgresBell(
 
 interface Listening {
   readonly clock: Pick<Clock, 'after'>;
-  readonly ring: () => void;
+  readonly notify: () => void;
   readonly ended: AbortSignal;
 }
 
@@ -49,12 +49,12 @@ async function keepListening(connect: () => Promise<Client>, listening: Listenin
 }
 
 /** Resolves when the connection is lost, or at the end. @returns true if it had been listening */
-async function listenOnce(client: Client, { clock, ring, ended }: Listening): Promise<boolean> {
+async function listenOnce(client: Client, { clock, notify, ended }: Listening): Promise<boolean> {
   const lost = new AbortController();
   const lose = (): void => lost.abort();
   client.on('error', lose);
   client.on('end', lose);
-  client.on('notification', ring);
+  client.on('notification', notify);
   ended.addEventListener('abort', lose);
   if (ended.aborted) lose();
   let hasListened = false;
@@ -62,7 +62,7 @@ async function listenOnce(client: Client, { clock, ring, ended }: Listening): Pr
     await unless(lost.signal, client.query('LISTEN trinity_run'));
     hasListened = true;
     // What was stored since the last connection was lost.
-    ring();
+    notify();
     for (;;) {
       await sleep(clock, askEveryMs, lost.signal);
       await unless(lost.signal, client.query('SELECT 1'));

@@ -3,17 +3,17 @@
  * is watched.
  */
 import { utimesSync, watch, writeFileSync } from 'node:fs';
-import { localBell, type Bell } from './bell.js';
+import { localNotifier, type Notifier } from './notifier.js';
 
 /** @param path path of the watched file, which is created if it is missing */
-export function fileBell(path: string): Bell {
-  const local = localBell();
+export function fileNotifier(path: string): Notifier {
+  const local = localNotifier();
   writeFileSync(path, '', { flag: 'a' });
-  const watcher = watch(path, { persistent: false }, () => local.ring());
+  const watcher = watch(path, { persistent: false }, () => local.notify());
   // Without a watcher (the limit of inotify, a network drive) waiters also poll.
   watcher.on('error', () => watcher.close());
   return {
-    ring: () => {
+    notify: () => {
       try {
         const now = Date.now() / 1000;
         utimesSync(path, now, now);
