@@ -104,7 +104,7 @@ export interface ExperienceStore extends ExperienceSource {
   /** The state stored with the last {@link put}. */
   explorerState(): Promise<JsonState | undefined>;
   /** Last train step that was acknowledged and not rolled back; 0 if there is none. */
-  trainedUpTo(): Promise<number>;
+  lastTrainStep(): Promise<number>;
   /**
    * Deletes the experiences that train steps up to `trainStep` have used up. A later {@link
    * rollback} to an earlier step cannot restore them; {@link counts} still includes them.
@@ -120,7 +120,7 @@ export interface ExperienceStore extends ExperienceSource {
    */
   firstTrainStepAfter(exploreStep: number): Promise<number | undefined>;
   /** Oldest explore step with an experience that has not been trained on; undefined if there is none. */
-  oldestUnused(): number | undefined;
+  oldestUnusedStep(): number | undefined;
   /** Announces that no puts will follow: a waiting trainer gets the remainder. */
   finish(): void;
   /** Reports that the producer failed: a waiting trainer's call rejects with this error. */

@@ -1,6 +1,6 @@
 /** Moves weights from trainer to explorer in the styles without a rendezvous, one version at a time. */
 import { SyncError } from '@trinity-rft/core';
-import { publication, settledUpTo, type TrainFacts } from './rules/train.js';
+import { consumedUpTo, publication, type TrainFacts } from './rules/train.js';
 import type { Weights } from './rules/settings.js';
 import type { DrivenParts } from './sync-parts.js';
 
@@ -34,7 +34,7 @@ export function createDelivery(parts: DrivenParts): Delivery {
 
   const publish = async (weights: Weights): Promise<void> => {
     if (weights.version !== state.published.version)
-      await transport.publish(weights.version, weights.exploredUpTo);
+      await transport.publish(weights.version, weights.consumedUpTo);
     state.published = weights;
     if (weights.version === state.inUse.version) state.inUse = weights;
   };
@@ -95,20 +95,17 @@ export function createDelivery(parts: DrivenParts): Delivery {
   };
 }
 
-function factsOf({ state, starved, oldestUnused }: DrivenParts): TrainFacts {
-  const { trainStep, published, exploredUpTo, trainerWaits, wanted } = state;
+function factsOf({ state, starved, oldestUnusedStep }: DrivenParts): TrainFacts {
+  const { trainStep, published, storedUpTo, trainerWaits, wanted } = state;
   return {
     trainStep,
     published,
-    settledUpTo: settledUpTo({
-      completeUpTo: exploredUpTo,
-      usedUpTo: usedUpTo(exploredUpTo, oldestUnused()),
+    consumedUpTo: consumedUpTo({
+      storedUpTo,
+      oldestUnusedStep: oldestUnusedStep(),
       starved: trainerWaits && starved(),
     }),
-    plannedUpTo: (wanted ?? 1) - 1,
+    begunUpTo: (wanted ?? 1) - 1,
     asksForNewerThan: wanted === undefined ? undefined : state.inUse.version,
   };
 }
-
-export const usedUpTo = (exploredUpTo: number, oldestUnused = Infinity): number =>
-  Math.min(exploredUpTo, oldestUnused - 1);

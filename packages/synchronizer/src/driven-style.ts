@@ -33,8 +33,8 @@ export function drivenStyle(parts: DrivenParts): Style {
 }
 
 function turnOf({ settings, state }: DrivenParts, step: number, answered = false): ExploreTurn {
-  const { inUse, published, metAt } = state;
-  return exploreTurn(settings, step, { inUse, published, metAt, answered });
+  const { inUse, published, lastSyncPoint } = state;
+  return exploreTurn(settings, step, { inUse, published, lastSyncPoint, answered });
 }
 
 interface Wanted {
@@ -58,7 +58,7 @@ async function exploreBoundary(
     // Without an answer, as long as the weights in use are new enough.
     mayGoOn: () => turnOf(parts, step, true).kind !== 'wait',
   });
-  state.metAt = boundaryBefore(settings, step);
+  state.lastSyncPoint = boundaryBefore(settings, step);
   const updated = hasNewerWeights(state);
   if (updated) await delivery.adopt();
   return { outcome: outcomeOf(updated, arrived, parts), version: state.inUse.version };
@@ -106,7 +106,7 @@ async function waitFor(
 
 function streaming(parts: DrivenParts, delivery: Delivery): Streaming {
   const { settings, state } = parts;
-  const mayBegin = (step: number): boolean => state.inUse.exploredUpTo >= neededFor(settings, step);
+  const mayBegin = (step: number): boolean => state.inUse.consumedUpTo >= neededFor(settings, step);
   const turn = (step: number): ExploreTurn => {
     delivery.moveSoon();
     const found = turnOf(parts, step);

@@ -36,7 +36,7 @@ async function exploreBoundary(
   const version = state.explorerVersion;
   if (!(await trainerIsIdle(parts, signal))) return { outcome: 'timeout', version };
   if (!state.trainerRuns) return { outcome: 'trainer_stopped', version };
-  const weights: Weights = { version: state.trainStep, exploredUpTo: state.exploredUpTo };
+  const weights: Weights = { version: state.trainStep, consumedUpTo: state.storedUpTo };
   if (weights.version > state.published.version) await publish(parts, weights);
   const outcome = hasNewerWeights(state) ? 'updated' : 'starved';
   // A resumed trainer may just have made the weights again that the explorer used before.
@@ -67,7 +67,7 @@ async function trainerIsIdle(parts: SyncParts, signal: AbortSignal | undefined):
 }
 
 async function publish({ transport, state }: SyncParts, weights: Weights): Promise<void> {
-  await transport.publish(weights.version, weights.exploredUpTo);
+  await transport.publish(weights.version, weights.consumedUpTo);
   state.published = weights;
 }
 

@@ -17,9 +17,9 @@ export interface SynchronizerSettings extends SyncRules {
 export interface WeightTransport {
   /**
    * Trainer side: makes the current weights available as `version`. They have used up every explore
-   * step up to `exploredUpTo`.
+   * step up to `consumedUpTo`.
    */
-  publish(version: number, exploredUpTo: number): Promise<void>;
+  publish(version: number, consumedUpTo: number): Promise<void>;
   /** Explorer side: switches to the weights published last, which have this version. */
   adopt(version: number): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface SynchronizerOptions {
    * The oldest explore step with experiences that are neither trained on nor discarded; undefined
    * if there is none.
    */
-  readonly oldestUnused: () => number | undefined;
+  readonly oldestUnusedStep: () => number | undefined;
   /** Withholds experiences of later explore steps from the trainer. */
   readonly releaseUpTo: (exploreStep: number) => void;
   readonly clock: Clock;
@@ -59,9 +59,9 @@ export interface SyncState {
   /** In the style `fixed`: explore step after which the next synchronization point is. */
   boundary: number;
   /** In the other styles: synchronization point at which the explorer last took weights. */
-  metAt: number;
+  lastSyncPoint: number;
   /** The last explore step whose experiences are stored. */
-  exploredUpTo: number;
+  storedUpTo: number;
   /** The explore step that the explorer waits to begin; undefined if it does not wait. */
   wanted: number | undefined;
   trainerRuns: boolean;

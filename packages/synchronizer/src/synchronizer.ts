@@ -1,9 +1,9 @@
 /** Synchronizes a trainer and an explorer: determines when weights move. */
 import { createGate } from './gate.js';
-import { usedUpTo } from './delivery.js';
 import { drivenStyle } from './driven-style.js';
 import { fixedStyle } from './fixed-style.js';
 import { boundaryBefore } from './rules/settings.js';
+import { consumedUpTo } from './rules/train.js';
 import {
   type Streaming,
   type SynchronizerOptions,
@@ -21,7 +21,7 @@ interface SyncStart {
   /** Explore step after which the next synchronization point is; for the style `fixed` only. */
   readonly boundary: number;
   /** The last explore step whose experiences are stored. @default 0 */
-  readonly exploredUpTo?: number;
+  readonly storedUpTo?: number;
 }
 
 export interface Synchronizer {
@@ -56,15 +56,15 @@ export interface Synchronizer {
  */
 export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
   const { settings, transport } = options;
-  const none = { version: -1, exploredUpTo: 0 };
+  const none = { version: -1, consumedUpTo: 0 };
   const state: SyncState = {
     trainStep: 0,
     explorerVersion: -1,
     published: none,
     inUse: none,
     boundary: settings.syncOffset + settings.explorerSyncInterval,
-    metAt: 0,
-    exploredUpTo: 0,
+    lastSyncPoint: 0,
+    storedUpTo: 0,
     wanted: undefined,
     trainerRuns: true,
     trainerWaits: false,
@@ -82,19 +82,20 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
   };
 
   return {
-    start: async ({ exploredUpTo = 0, ...at }) => {
+    start: async ({ storedUpTo = 0, ...at }) => {
       const version = at.trainStep;
-      const weights = { version, exploredUpTo: usedUpTo(exploredUpTo, options.oldestUnused()) };
-      await transport.publish(version, weights.exploredUpTo);
-      const metAt = boundaryBefore(settings, exploredUpTo);
-      update({ ...at, exploredUpTo, metAt, published: weights, inUse: weights });
+      const oldestUnusedStep = options.oldestUnusedStep();
+      const weights = { version, consumedUpTo: consumedUpTo({ storedUpTo, oldestUnusedStep }) };
+      await transport.publish(version, weights.consumedUpTo);
+      const lastSyncPoint = boundaryBefore(settings, storedUpTo);
+      update({ ...at, storedUpTo, lastSyncPoint, published: weights, inUse: weights });
       style.start();
     },
     isBoundary: (step) => style.isBoundary(step),
     exploreBoundary: (step, signal) => style.exploreBoundary(step, signal),
     streaming: style.streaming,
     withSteadyWeights: (work) => style.withSteadyWeights(work),
-    exploreStepStored: (step) => update({ exploredUpTo: step }),
+    exploreStepStored: (step) => update({ storedUpTo: step }),
     trainStepDone: async (step, signal) => {
       state.trainStep = step;
       await style.trainStepDone(signal);

@@ -36,7 +36,7 @@ export function recordAnswers({ path, set, policyVersion, answers }: EvaluationA
       (row) => row.uid.startsWith(`${batch}/`) || !kept.has(versionOf(row)),
     );
     if (replaced.length > 0) {
-      const trainStep = rows.trainedUpTo() + 1;
+      const trainStep = rows.lastTrainStep() + 1;
       rows.settle({ used: replaced, stale: [] }, { trainStep, at: 0 });
       rows.prune(trainStep);
     }

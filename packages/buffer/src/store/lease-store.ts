@@ -78,16 +78,16 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     put: (batch, explorerState) => put(store, batch, explorerState),
     take: (count, filter, signal) => take(store, count, filter, signal),
     starved: () => store.queue.waitingTakers > 0,
-    oldestUnused: () => oldestUnused(store),
+    oldestUnusedStep: () => oldestUnusedStep(store),
     releaseUpTo: (exploreStep) => store.queue.releaseUpTo(exploreStep),
     firstTrainStepAfter: async (exploreStep) => {
       assertOpen(store, 'firstTrainStepAfter');
       return driver.firstTrainStepAfter(exploreStep);
     },
     rollback: (trainStep) => rollback(store, trainStep),
-    trainedUpTo: async () => {
-      assertOpen(store, 'trainedUpTo');
-      return Math.min(driver.trainedUpTo(), store.trainStep);
+    lastTrainStep: async () => {
+      assertOpen(store, 'lastTrainStep');
+      return Math.min(driver.lastTrainStep(), store.trainStep);
     },
     prune: async (trainStep) => {
       assertOpen(store, 'prune');
@@ -205,7 +205,7 @@ function openLease(store: StoreState, grant: Grant): Lease {
 
 const uidOf = ({ uid }: StoredRow): string => uid;
 
-function oldestUnused({ pool, queue, leases }: StoreState): number | undefined {
+function oldestUnusedStep({ pool, queue, leases }: StoreState): number | undefined {
   const leased = [...leases].flatMap(({ used }) => used.filter((row) => !row.uses));
   const steps = [...leased, ...queue.setAside(), ...(pool.oldestNew ? [pool.oldestNew] : [])].map(
     (row) => Number(exploreStepOf(row)),

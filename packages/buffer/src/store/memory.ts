@@ -59,7 +59,7 @@ export function memoryRows(): RowDriver {
     unsettle: (trainStep) => {
       uses = uses.filter((use) => use.trainStep <= trainStep);
     },
-    trainedUpTo: () => uses.reduce((last, { trainStep }) => Math.max(last, trainStep), 0),
+    lastTrainStep: () => uses.reduce((last, { trainStep }) => Math.max(last, trainStep), 0),
     // What ends with its process has nothing to keep or to delete.
     prune: () => undefined,
     unsettled: (after = 0) => {

@@ -149,7 +149,7 @@ describe.each(Object.entries(stores))('%s', (_name, open) => {
     // Everything is past its pause now, and something newer has come: neither changes step 2.
     await clock.advance(5000);
     await store.put(explore(4));
-    expect(await store.trainedUpTo()).toBe(1);
+    expect(await store.lastTrainStep()).toBe(1);
     expect(await train(2)).toEqual(second);
     expect(await train(3)).toContain('4/0/0/0/');
     await store.rollback(0);

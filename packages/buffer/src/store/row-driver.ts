@@ -41,7 +41,7 @@ export interface RowDriver {
   /** Records that a train step trained on `used`, in this order, and dropped `stale`. */
   settle(grant: Pick<Grant, 'used' | 'stale'>, use: Use): void;
   /** The last train step that used up rows; 0 if there is none. */
-  trainedUpTo(): number;
+  lastTrainStep(): number;
   /**
    * Undoes every `settle` of steps after `trainStep`.
    * @throws BufferError if rows of such a step have been pruned

@@ -95,7 +95,7 @@ export function sqliteRows(
           dropped: ledger.dropped + stale.length,
         });
       }),
-    trainedUpTo: () =>
+    lastTrainStep: () =>
       Math.max(Number(sql.lastStep.get()?.['step']), readLedger(state).prunedUpTo ?? 0),
     unsettle: (trainStep) =>
       transact('roll back', () => {

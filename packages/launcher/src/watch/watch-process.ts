@@ -19,7 +19,7 @@ export function watchProcess(jobDirectory: string): ProcessWatch {
     watch: (inner) => ({
       ...inner,
       start: async (at) => {
-        progress.exploreStep = at.exploredUpTo ?? 0;
+        progress.exploreStep = at.storedUpTo ?? 0;
         progress.trainStep = at.trainStep;
         progress.version = at.explorerVersion;
         await inner.start(at);

@@ -21,7 +21,7 @@ export interface ExploreFacts {
    * Synchronization point at which the explorer last took weights, or learned that there were no
    * newer ones.
    */
-  readonly metAt: number;
+  readonly lastSyncPoint: number;
   /**
    * In the style `explorer_driven`: true if the trainer has been between two train steps since the
    * explorer asked, or has ended.
@@ -62,7 +62,7 @@ const takeIfNewer = (facts: ExploreFacts): Ready =>
 
 const turns: Readonly<Record<DrivenStyle, Turn>> = {
   explorer_driven: (rules, step, facts) => {
-    if (boundaryBefore(rules, step) <= facts.metAt) return keep(facts);
+    if (boundaryBefore(rules, step) <= facts.lastSyncPoint) return keep(facts);
     const turn = takeIfNewer(facts);
     return facts.answered || turn.kind === 'take'
       ? turn
@@ -72,7 +72,7 @@ const turns: Readonly<Record<DrivenStyle, Turn>> = {
         };
   },
   trainer_driven: (rules, step, facts) =>
-    boundaryBefore(rules, step) > facts.metAt ? takeIfNewer(facts) : keep(facts),
+    boundaryBefore(rules, step) > facts.lastSyncPoint ? takeIfNewer(facts) : keep(facts),
   fully_async: (_rules, _step, facts) => takeIfNewer(facts),
 };
 
@@ -84,7 +84,7 @@ function withinBound(
   turn: Ready,
 ): ExploreTurn {
   const needed = neededFor(rules, step);
-  const ready = [turn, takeIfNewer(facts)].find(({ weights }) => weights.exploredUpTo >= needed);
+  const ready = [turn, takeIfNewer(facts)].find(({ weights }) => weights.consumedUpTo >= needed);
   return (
     ready ?? {
       kind: 'wait',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { exploreTurn, type DrivenRules } from './explore.js';
 import { boundaryBefore, isBoundary, neededFor, type Weights } from './settings.js';
-import { publication, settledUpTo } from './train.js';
+import { consumedUpTo, publication } from './train.js';
 
 const rulesOf = (over: Partial<DrivenRules> = {}): DrivenRules => ({
   syncStyle: 'trainer_driven',
@@ -29,11 +29,11 @@ describe('meeting points', () => {
   });
 });
 
-const w = (version: number, exploredUpTo: number): Weights => ({ version, exploredUpTo });
+const w = (version: number, consumedUpTo: number): Weights => ({ version, consumedUpTo });
 
 /** Waits as in Trinity-RFT, less what stops its runs or drains them needlessly. */
 describe('an explorer at a meeting point', () => {
-  const facts = { inUse: w(0, 0), metAt: 0, answered: false };
+  const facts = { inUse: w(0, 0), lastSyncPoint: 0, answered: false };
   const turn = (syncStyle: DrivenRules['syncStyle'], over: object = {}) =>
     exploreTurn(rulesOf({ syncStyle }), 2, { ...facts, published: w(0, 0), ...over });
 
@@ -78,7 +78,7 @@ describe('an explorer at a meeting point', () => {
 });
 
 describe('a trainer between two steps', () => {
-  const facts = { trainStep: 3, published: w(2, 1), settledUpTo: 2, plannedUpTo: 4 };
+  const facts = { trainStep: 3, published: w(2, 1), consumedUpTo: 2, begunUpTo: 4 };
 
   it('publishes when asked, if the style is explorer_driven', () => {
     const rules = rulesOf({ syncStyle: 'explorer_driven' });
@@ -99,18 +99,18 @@ describe('a trainer between two steps', () => {
     const rules = rulesOf({ syncStyle: 'fully_async', trainerSyncInterval: 4, maxStaleness: 2 });
     expect(publication(rules, facts)).toEqual(w(3, 2));
     expect(publication(rules, { ...facts, trainStep: 2 })).toEqual(w(2, 2));
-    expect(publication(rules, { ...facts, plannedUpTo: 3 })).toBeUndefined();
+    expect(publication(rules, { ...facts, begunUpTo: 3 })).toBeUndefined();
   });
 });
 
 /** The rules at work: an explorer and a trainer that continue in any order until both are done. */
 interface World {
   readonly inUse: Weights;
-  readonly metAt: number;
+  readonly lastSyncPoint: number;
   readonly published: readonly Weights[];
   readonly trainStep: number;
   readonly begun: number;
-  readonly usedUpTo: number;
+  readonly consumedUpTo: number;
 }
 
 /** Weights that each explore step began with. @param trainStepsOf what an explore step makes */
@@ -122,26 +122,26 @@ function simulate(
   const begun: { step: number; weights: Weights }[] = [];
   let world: World = {
     inUse: w(0, 0),
-    metAt: 0,
+    lastSyncPoint: 0,
     published: [w(0, 0)],
     trainStep: 0,
     begun: 0,
-    usedUpTo: 0,
+    consumedUpTo: 0,
   };
   let asks = false;
   const newest = (): Weights => world.published.at(-1)!;
-  const starved = (): boolean => world.usedUpTo >= world.begun;
+  const starved = (): boolean => world.consumedUpTo >= world.begun;
   const publish = (): boolean => {
-    const settled = settledUpTo({
-      completeUpTo: world.begun,
-      usedUpTo: world.usedUpTo,
+    const settled = consumedUpTo({
+      storedUpTo: world.begun,
+      oldestUnusedStep: world.consumedUpTo + 1,
       starved: starved(),
     });
     const weights = publication(rules, {
       trainStep: world.trainStep,
       published: newest(),
-      settledUpTo: settled,
-      plannedUpTo: world.begun,
+      consumedUpTo: settled,
+      begunUpTo: world.begun,
       asksForNewerThan: asks ? world.inUse.version : undefined,
     });
     if (weights) world = { ...world, published: [...world.published, weights] };
@@ -149,8 +149,8 @@ function simulate(
   };
   const train = (): boolean => {
     if (starved()) return publish();
-    const used = world.usedUpTo + 1;
-    world = { ...world, usedUpTo: used, trainStep: world.trainStep + (makes[used - 1] ?? 0) };
+    const used = world.consumedUpTo + 1;
+    world = { ...world, consumedUpTo: used, trainStep: world.trainStep + (makes[used - 1] ?? 0) };
     publish();
     return true;
   };
@@ -159,20 +159,25 @@ function simulate(
     if (step > steps) return false;
     const boundary = boundaryBefore(rules, step);
     const published = newest();
-    const { inUse, metAt } = world;
-    const turn = exploreTurn(rules, step, { inUse, published, metAt, answered: asks && starved() });
-    asks = turn.kind === 'wait' || (asks && boundary > metAt);
+    const { inUse, lastSyncPoint } = world;
+    const turn = exploreTurn(rules, step, {
+      inUse,
+      published,
+      lastSyncPoint,
+      answered: asks && starved(),
+    });
+    asks = turn.kind === 'wait' || (asks && boundary > lastSyncPoint);
     if (turn.kind === 'wait') return false;
     const { weights } = turn;
     asks = false;
-    expect(published.exploredUpTo).toBeGreaterThanOrEqual(neededFor(rules, step));
+    expect(published.consumedUpTo).toBeGreaterThanOrEqual(neededFor(rules, step));
     begun.push({ step, weights });
-    world = { ...world, inUse: weights, metAt: boundary, begun: step };
+    world = { ...world, inUse: weights, lastSyncPoint: boundary, begun: step };
     return true;
   };
   let i = 0;
   let idle = 0;
-  while (world.begun < steps || world.usedUpTo < steps) {
+  while (world.begun < steps || world.consumedUpTo < steps) {
     const explores = order[i++ % order.length] ?? true;
     const moved = explores ? explore() : train();
     idle = moved ? 0 : idle + 1;
@@ -201,7 +206,7 @@ describe('explorer and trainer under the rules, in any order', () => {
         const begun = simulate(rules, run);
         expect(begun).toHaveLength(run.makes.length);
         for (const { step, weights } of begun)
-          expect(weights.exploredUpTo).toBeGreaterThanOrEqual(step - 1 - rules.maxStaleness);
+          expect(weights.consumedUpTo).toBeGreaterThanOrEqual(step - 1 - rules.maxStaleness);
       }),
       { numRuns: 300 },
     );

@@ -40,7 +40,7 @@ export interface Weights {
   /** The train step that made them; 0 = the initial model of the run. */
   readonly version: number;
   /** Last explore step of which everything that makes up train steps is used up in these weights. */
-  readonly exploredUpTo: number;
+  readonly consumedUpTo: number;
 }
 
 /**

@@ -8,10 +8,10 @@ export interface TrainFacts {
   readonly trainStep: number;
   /** The newest published weights. */
   readonly published: Weights;
-  /** Result of {@link settledUpTo}. */
-  readonly settledUpTo: number;
+  /** Result of {@link consumedUpTo}. */
+  readonly consumedUpTo: number;
   /** The last explore step that has begun; 0 if none has. */
-  readonly plannedUpTo: number;
+  readonly begunUpTo: number;
   /**
    * Version that waiting explorers want newer weights than; in the style `explorer_driven`, the
    * lowest of all explorers.
@@ -21,20 +21,20 @@ export interface TrainFacts {
 }
 
 export interface ProgressFacts {
-  /** The last explore step up to which all steps have all their results. */
-  readonly completeUpTo: number;
-  /** The last explore step up to which all experiences have been trained on or discarded. */
-  readonly usedUpTo: number;
+  /** The last explore step whose experiences are stored. */
+  readonly storedUpTo: number;
+  /** The oldest explore step with experiences that are not used up. @default all are used up */
+  readonly oldestUnusedStep?: number;
   /** True if the trainer waits, because the remaining experiences do not make a train step. */
-  readonly starved: boolean;
+  readonly starved?: boolean;
 }
 
-/**
- * The last explore step with which the trainer can do nothing more: it is used up, or its remaining
- * experiences need those of later explore steps to make a batch.
- */
-export const settledUpTo = ({ completeUpTo, usedUpTo, starved }: ProgressFacts): number =>
-  starved ? completeUpTo : usedUpTo;
+/** The last explore step that is used up, or whose rest waits for a later step to make a batch. */
+export const consumedUpTo = ({
+  storedUpTo,
+  oldestUnusedStep = Infinity,
+  starved = false,
+}: ProgressFacts): number => (starved ? storedUpTo : Math.min(storedUpTo, oldestUnusedStep - 1));
 
 /**
  * Weights to publish now; undefined if there are none. This may be a version that is already
@@ -42,9 +42,9 @@ export const settledUpTo = ({ completeUpTo, usedUpTo, starved }: ProgressFacts):
  * step.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
-  const { trainStep: version, settledUpTo: exploredUpTo } = facts;
+  const { trainStep: version, consumedUpTo } = facts;
   const isDue = isPublicationDue(rules, facts) || endsWait(rules, facts);
-  return isDue ? { version, exploredUpTo } : undefined;
+  return isDue ? { version, consumedUpTo } : undefined;
 }
 
 function isPublicationDue(
@@ -59,6 +59,6 @@ function isPublicationDue(
 
 /** True if the bound prevents the next explore step, and these weights would let it begin. */
 function endsWait(rules: DrivenRules, facts: TrainFacts): boolean {
-  const needed = neededFor(rules, facts.plannedUpTo + 1);
-  return facts.published.exploredUpTo < needed && facts.settledUpTo >= needed;
+  const needed = neededFor(rules, facts.begunUpTo + 1);
+  return facts.published.consumedUpTo < needed && facts.consumedUpTo >= needed;
 }

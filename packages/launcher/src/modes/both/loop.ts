@@ -41,7 +41,7 @@ export async function assembleLoop(
       settings: stage.synchronizer,
       transport,
       starved: () => store.starved(),
-      oldestUnused: () => store.oldestUnused(),
+      oldestUnusedStep: () => store.oldestUnusedStep(),
       releaseUpTo: (exploreStep) => store.releaseUpTo(exploreStep),
       clock: runtime.clock,
       logger: runtime.logger,
@@ -101,7 +101,7 @@ async function resume(
   if (explorer || checkpoint)
     logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${trainStep}.`);
   await sampling.source.rollback(trainStep);
-  await synchronizer.start({ ...point, exploredUpTo: explorer?.step ?? 0 });
+  await synchronizer.start({ ...point, storedUpTo: explorer?.step ?? 0 });
   await transport.adopt(trainStep);
   return { point, state };
 }

@@ -25,7 +25,7 @@ export async function readProgress(
 ): Promise<Progress> {
   const checkpoints = await listCheckpoints(jobDirectory);
   const explorer = (await store.explorerState()) as ExplorerState | undefined;
-  const trained = await store.trainedUpTo();
+  const trained = await store.lastTrainStep();
   const newest = checkpoints.at(-1)?.manifest.step ?? 0;
   if (!explorer || newest <= trained) return { checkpoints, explorer };
   logger.warn(
