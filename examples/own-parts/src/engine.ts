@@ -28,7 +28,7 @@ export const bigramEngine: EngineFactory = {
   capabilities: {
     entropyGradient: 'none',
     entropy: false,
-    temperature: true,
+    anyTemperature: true,
     samplingControls: false,
     necs: false,
     logprobConvention: 'processed',

@@ -171,7 +171,7 @@ describe('what is trained', () => {
 describe('explorers in processes of their own', () => {
   it.each(['explore', 'train'])('need an engine that scores text: mode %s', (mode) => {
     const rest = `${trainer('other')}\nmode: ${mode}`;
-    expect(problems(cwd, yaml({ rest }), withOther({ score: false }))).toEqual([
+    expect(problems(cwd, yaml({ rest }), withOther({ scoresText: false }))).toEqual([
       expect.objectContaining({
         key: 'trainer.trainer_type',
         message: expect.stringContaining('cannot prove that it samples with the trainer'),
@@ -351,12 +351,12 @@ describe('the engine of Tinker servers', () => {
     ...engines.onnx.capabilities,
     entropyGradient: 'none',
     entropy: false,
-    temperature: false,
+    anyTemperature: false,
     samplingControls: false,
     valueHead: false,
     fullParameter: false,
     lora: false,
-    ownSection: 'model.tinker',
+    modelSection: 'model.tinker',
   } as const;
   const names = { engines: { ...engines, tinker: { name: 'tinker', capabilities } } };
   const model = 'model:\n  model_path: ./tiny\n  tinker: { enable: true, rank: 4 }';

@@ -539,7 +539,7 @@ describe('a plan on a server that charges', () => {
     entropyGradient: 'none',
     entropy: false,
     valueHead: false,
-    ownSection: 'model.tinker',
+    modelSection: 'model.tinker',
   } as const;
   const names = { engines: { ...engines, tinker: { name: 'tinker', capabilities } } };
   const planned = (tinker: string, algorithm = 'grpo') => {

@@ -16,7 +16,7 @@ import {
 const everything: EngineCapabilities = {
   entropyGradient: 'exact',
   entropy: true,
-  temperature: true,
+  anyTemperature: true,
   samplingControls: true,
   necs: true,
   logprobConvention: 'processed',

@@ -111,13 +111,12 @@ export interface TrainEngine {
    */
   forwardBackward?(batch: TokenBatch, expected: ExpectedLoss): Promise<ForwardPass>;
   /**
-   * True if this engine's own sampler drew the response at the end of `tokens` (prompt and response
-   * of one choice) as `policyVersion`, and {@link forward} would compute exactly the
-   * log-probabilities that it reported: the weights have not changed since, and no sampling option
-   * but the temperature changed the distribution.
+   * True if {@link forward} would compute exactly the log-probabilities that this engine's sampler
+   * reported for the response at the end of `tokens`: drawn as `policyVersion`, with no option but
+   * the temperature, by weights that have not changed since.
    * @default always false
    */
-  drew?(tokens: Int32Array, policyVersion: number): boolean;
+  hasExactLogprobs?(tokens: Int32Array, policyVersion: number): boolean;
   /** Adds to the accumulated gradient. */
   backward(pass: ForwardPass, gradients: TokenGradients): Promise<void>;
   /** One AdamW update from the accumulated gradient, which is cleared. */
@@ -267,8 +266,8 @@ export interface EngineCapabilities {
   readonly entropyGradient: 'exact' | 'none';
   /** True if the engine computes `ForwardPass.entropy`. */
   readonly entropy: boolean;
-  /** True if the trainer scores at any temperature; otherwise only at 1. */
-  readonly temperature: boolean;
+  /** False if the trainer scores at temperature 1 only. */
+  readonly anyTemperature: boolean;
   /** True if `minTokens`, `topLogprobs` and `grammar` of `SamplingOptions` are supported. */
   readonly samplingControls: boolean;
   /** True if the engine computes `ForwardPass.necs`. */
@@ -283,11 +282,11 @@ export interface EngineCapabilities {
   readonly lora: boolean;
   /** {@link EngineOptions.quantization}. @default false */
   readonly quantization?: boolean;
-  /** Configuration section that replaces the usual model settings, such as `model.tinker`. */
-  readonly ownSection?: string;
+  /** Section of the configuration instead of the usual model settings, such as `model.tinker`. */
+  readonly modelSection?: string;
   readonly referenceModel: boolean;
-  /** True if `Sampler.score` exists. @default true */
-  readonly score?: boolean;
+  /** Has `Sampler.score`. @default true */
+  readonly scoresText?: boolean;
 }
 
 /** Result of {@link ValueEngine.forward} for a batch. */
@@ -471,7 +470,7 @@ export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelL
  * Key in `EngineError.details`: the engine's server was restarted and has lost all unsaved state.
  * The run opens the engine again and continues from its last checkpoint.
  */
-export const restarted = 'restarted';
+export const serverRestartedKey = 'restarted';
 
 /**
  * An engine that a configuration can choose by name. When an opened engine can no longer be used,

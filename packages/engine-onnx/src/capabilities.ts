@@ -5,7 +5,7 @@ import type { EngineCapabilities } from '@trinity-rft/core/engine';
 export const onnxCapabilities: EngineCapabilities = {
   entropyGradient: 'exact',
   entropy: true,
-  temperature: true,
+  anyTemperature: true,
   samplingControls: true,
   necs: true,
   logprobConvention: 'processed',

@@ -3,7 +3,11 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { EngineError } from '@trinity-rft/core';
-import { restarted, type EngineFactory, type EngineOptions } from '@trinity-rft/core/engine';
+import {
+  serverRestartedKey,
+  type EngineFactory,
+  type EngineOptions,
+} from '@trinity-rft/core/engine';
 import { onnxEngine } from '@trinity-rft/engine-onnx';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -84,7 +88,7 @@ function restartedEngine(times: number): EngineFactory {
         if (!fails || ++steps < 2) return engine.trainer.step(given);
         throw new EngineError('The server was restarted.', {
           code: 'ENGINE_WORKER_DIED',
-          details: { [restarted]: true },
+          details: { [serverRestartedKey]: true },
         });
       };
       return { ...engine, trainer: { ...engine.trainer, step } };

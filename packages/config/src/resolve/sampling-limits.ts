@@ -22,7 +22,7 @@ export function checkSamplingLimits(
 ): void {
   const capabilities = context.engines[engine]?.capabilities;
   if (capabilities === undefined || context.input.mode === 'bench') return;
-  if (!capabilities.temperature) checkTemperatures(context, { engine, buffer, rolloutModel });
+  if (!capabilities.anyTemperature) checkTemperatures(context, { engine, buffer, rolloutModel });
   if (sampler === undefined) checkControls(context, engine, { capabilities, rolloutModel });
 }
 

@@ -66,7 +66,9 @@ export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary
  */
 const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
   Object.fromEntries(
-    Object.entries(engines).filter(([, { capabilities }]) => capabilities.ownSection === undefined),
+    Object.entries(engines).filter(
+      ([, { capabilities }]) => capabilities.modelSection === undefined,
+    ),
   );
 
 /** Replaces every name that begins with `vllm` by `vllm`. */

@@ -33,7 +33,7 @@ export class DrawnTexts {
       if (policyVersion === this.#version) this.#digests.add(digest([...prompt, ...tokens]));
   }
 
-  /** See `TrainEngine.drew`. */
+  /** See `TrainEngine.hasExactLogprobs`. */
   has(tokens: Int32Array, version: number): boolean {
     return version === this.#version && this.#digests.has(digest(tokens));
   }

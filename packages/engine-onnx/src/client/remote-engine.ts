@@ -67,7 +67,7 @@ function remoteTrainer(
     return { batch, ...(await link.call('forward', call, { transfer: transferables(call) })) };
   };
   return {
-    drew: (tokens, version) => drawn.has(tokens, version),
+    hasExactLogprobs: (tokens, version) => drawn.has(tokens, version),
     forward,
     forwardBackward: async (batch, expected) => {
       const gradients = knownGradients(expected);

@@ -9,7 +9,7 @@ import {
   systemClock,
   type Clock,
 } from '@trinity-rft/core';
-import { restarted } from '@trinity-rft/core/engine';
+import { serverRestartedKey } from '@trinity-rft/core/engine';
 import { knowSecret, knowSecretsOf } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/monitor/telemetry';
@@ -383,6 +383,6 @@ async function resuming(
 
 function wasRestarted(error: unknown): boolean {
   for (let current = firstCause(error); current instanceof Error; current = current.cause)
-    if (current instanceof EngineError && current.details[restarted] === true) return true;
+    if (current instanceof EngineError && current.details[serverRestartedKey] === true) return true;
   return false;
 }

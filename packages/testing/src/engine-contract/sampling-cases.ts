@@ -33,7 +33,7 @@ export function samplingCases({ withEngine, prompt, tolerance, vocabSize }: Engi
 
     it('reports the log-probabilities that the trainer computes', () =>
       withEngine(async (engine) => {
-        for (const temperature of engine.capabilities.temperature ? [1, 0.7] : [1]) {
+        for (const temperature of engine.capabilities.anyTemperature ? [1, 0.7] : [1]) {
           const { tokens, logprobs } = await sampleOne(engine, prompt(5), {
             maxTokens: 20,
             seed: 5,

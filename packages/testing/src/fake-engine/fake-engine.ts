@@ -76,7 +76,7 @@ export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     capabilities: {
       entropyGradient: 'exact',
       entropy: true,
-      temperature: true,
+      anyTemperature: true,
       samplingControls: true,
       necs: true,
       logprobConvention: 'processed',

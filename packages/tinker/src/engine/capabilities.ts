@@ -4,13 +4,13 @@ import type { EngineCapabilities } from '@trinity-rft/core/engine';
 export const tinkerCapabilities: EngineCapabilities = {
   entropyGradient: 'none',
   entropy: false,
-  temperature: false,
+  anyTemperature: false,
   samplingControls: false,
   necs: false,
   logprobConvention: 'raw',
   valueHead: false,
   fullParameter: false,
   lora: false,
-  ownSection: 'model.tinker',
+  modelSection: 'model.tinker',
   referenceModel: true,
 };

@@ -32,7 +32,7 @@ function setUp(others: readonly Experience[] = []) {
   const computed: TokenBatch[] = [];
   const engine: TrainEngine = {
     ...trainer,
-    drew: (tokens, version) =>
+    hasExactLogprobs: (tokens, version) =>
       version === 7 && !others.some((other) => String(other.tokens) === String(tokens)),
     forward: (batch, options) => {
       computed.push(batch);

@@ -75,7 +75,7 @@ export function sampledEntropy(
   { entropy }: ForwardPass,
   { engine, needs, step }: RecordedOptions,
 ): Float32Array | undefined {
-  if (!entropy || !engine.drew || needs.entropy !== 'metric') return entropy;
+  if (!entropy || !engine.hasExactLogprobs || needs.entropy !== 'metric') return entropy;
   const rows = rowsOf(batch);
   const sample = sampleOf(rows, step);
   const found = sample.flatMap(({ start, end }) => [...entropy.subarray(start, end)]);
@@ -112,7 +112,7 @@ function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
     const { tokens, promptLength, actionMask } = experience;
     return (
       !actionMask.subarray(start, end).includes(1) ||
-      engine.drew?.(tokens.subarray(0, promptLength + end), policyVersion)
+      engine.hasExactLogprobs?.(tokens.subarray(0, promptLength + end), policyVersion)
     );
   });
 }

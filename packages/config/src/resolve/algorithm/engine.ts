@@ -83,14 +83,14 @@ export function checkEngine(
     context.engines[deriveCriticEngine(context, engine)]?.capabilities ?? facts.capabilities;
   const able = { ...facts, capabilities: { ...facts.capabilities, valueHead } };
   checkNeeds(context, algorithm, unmetNeeds(algorithm.needs, able));
-  const { ownSection, score = true } = facts.capabilities;
-  if (!score && context.part !== undefined && !sampler)
+  const { modelSection, scoresText = true } = facts.capabilities;
+  if (!scoresText && context.part !== undefined && !sampler)
     context.report(
       context.isSet(...trainerKey) ? trainerKey : samplerKey,
       `the engine "${engine}" cannot score text, so an explorer in a process of its own cannot prove that it samples with the trainer's weights. Use mode: both.`,
       [['mode']],
     );
-  if (context.isSet(...tinkerKey) && ownSection !== tinkerKey.join('.'))
+  if (context.isSet(...tinkerKey) && modelSection !== tinkerKey.join('.'))
     context.warn(
       tinkerKey,
       `ignored. The engine "${engine}" trains; set enable: true for the server.`,
@@ -103,12 +103,12 @@ function checkAdapters(
   context: StageContext,
   { engine, facts, model }: Pick<StageConfig, 'engine' | 'model'> & { readonly facts: EngineFacts },
 ): void {
-  const { lora, fullParameter, ownSection } = facts.capabilities;
+  const { lora, fullParameter, modelSection } = facts.capabilities;
   const trains =
-    ownSection === undefined ? 'trains no adapters' : `trains the adapter of ${ownSection}`;
+    modelSection === undefined ? 'trains no adapters' : `trains the adapter of ${modelSection}`;
   if (model.lora !== undefined && !lora)
     context.report(loraKey, `the engine "${engine}" ${trains}. Remove lora_configs.`);
-  if (model.lora === undefined && !fullParameter && ownSection === undefined)
+  if (model.lora === undefined && !fullParameter && modelSection === undefined)
     context.report(
       context.isSet(...trainerKey) ? trainerKey : samplerKey,
       `the engine "${engine}" trains adapters only. Set model.lora_configs.`,

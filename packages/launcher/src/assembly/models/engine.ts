@@ -8,7 +8,7 @@ import type { StageModel } from './chat-format.js';
 import { engineNamed } from './engines.js';
 import { engineSettings } from './engine-settings.js';
 import { explainFolderErrors, modelOfStage, startQuantization } from './model-folder.js';
-import { openWithSampler, samplesElsewhere } from './samplers.js';
+import { openWithSampler, usesSamplingServers } from './samplers.js';
 
 export interface StageEngine extends Engine {
   /**
@@ -52,7 +52,7 @@ export async function openEngine(
       }),
     );
   const { capabilities } = factory;
-  const engine = samplesElsewhere(stage)
+  const engine = usesSamplingServers(stage)
     ? await openWithSampler(stage, model, capabilities, openTrainer)
     : await openTrainer();
   const failure = new AbortController();

@@ -22,7 +22,7 @@ const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = {
 };
 
 /** True if the stage samples in another program. */
-export const samplesElsewhere = ({ sampler, mode, part }: StageConfig): boolean =>
+export const usesSamplingServers = ({ sampler, mode, part }: StageConfig): boolean =>
   sampler !== undefined && mode !== 'train' && part !== 'train';
 
 /** True if weights travel as adapters: the sampler already has the model that they belong to. */
@@ -74,7 +74,7 @@ function openSampler(
     lora: adapters,
     maxModelLen: model.maxModelLen,
     vocabulary: vocabularySample(format.tokenizer),
-    // Elsewhere nothing is in flight when weights move, or must end on those it began with.
+    // In the other styles nothing is in flight when weights move, or must end on those it began with.
     inFlight: synchronizer.syncStyle === 'fully_async' ? 'continue' : 'finish',
     tolerance: sampler.tolerance,
     timeoutMs: explorer.maxTimeoutMs,

@@ -1,6 +1,6 @@
 /** Errors for a server that refuses or is unreachable. They never contain the API key. */
 import { EngineError } from '@trinity-rft/core';
-import { restarted } from '@trinity-rft/core/engine';
+import { serverRestartedKey } from '@trinity-rft/core/engine';
 import { isDiskFull, type ErrorAction, type FailedResult } from '../../protocol/index.js';
 
 interface RefusedRequest {
@@ -42,7 +42,10 @@ export function answerError({
   const reason = detail === '' ? '' : `: ${detail.replace(/\.$/, '')}`;
   return new EngineError(
     `The Tinker server ${withoutSecrets(baseUrl)} answered ${status} when asked to ${what}${reason}. ${advice[action]}.`,
-    { code: codes[action], details: { status, ...(action === 'lost' && { [restarted]: true }) } },
+    {
+      code: codes[action],
+      details: { status, ...(action === 'lost' && { [serverRestartedKey]: true }) },
+    },
   );
 }
 
