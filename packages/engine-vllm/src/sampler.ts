@@ -22,7 +22,7 @@ import type {
 } from '@trinity-rft/core/engine';
 import { waitingFor } from '@trinity-rft/core/support';
 import { vllmServer, type SamplingServer } from './servers/calls.js';
-import { createMember, type Member } from './servers/member.js';
+import { createReplica, type Replica } from './servers/replica.js';
 import { readVocabSize } from './model-config.js';
 import { createPool, type Pool } from './servers/pool.js';
 import { startedRight } from './servers/start.js';
@@ -58,7 +58,7 @@ export async function openSampler(
   const length = Math.min(textLength, maxModelLen);
   const { tolerance, timeoutMs, clock, logger } = options;
   const pool = createPool({
-    members: opened.map(({ member }) => member),
+    replicas: opened.map(({ replica }) => replica),
     started,
     text: Int32Array.from({ length }, () => random.integer(vocabSize)),
     tolerance,
@@ -70,7 +70,7 @@ export async function openSampler(
 }
 
 interface OpenedServer {
-  readonly member: Member;
+  readonly replica: Replica;
   readonly maxModelLen: number;
 }
 
@@ -123,8 +123,8 @@ async function untilStarted(
         ...{ server, modelName, lora, started, onLeftover },
         inFlight: continues ? 'continue' : 'finish',
       });
-      const member = createMember({ server, weights, hasTokenizer, clock, logger });
-      return { member, maxModelLen: facts.maxModelLen - server.dialect.spareTokens };
+      const replica = createReplica({ server, weights, hasTokenizer, clock, logger });
+      return { replica, maxModelLen: facts.maxModelLen - server.dialect.spareTokens };
     } catch (error) {
       if (error instanceof ConfigError) throw error;
       signal?.throwIfAborted();
@@ -159,12 +159,12 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
       const room = assertPrompt(prompt, vocabSize, maxModelLen);
       const limited = { ...options, maxTokens: Math.min(maxTokens, room) };
       const reported: number[][] = [];
-      const work = async (member: Member, use: InUse, ended: AbortSignal) => {
-        assertStops(member, options);
+      const work = async (replica: Replica, use: InUse, ended: AbortSignal) => {
+        assertStops(replica, options);
         const { model } = use;
         const reportNew = onTokens && reportOnce(reported, onTokens);
         const request = { model, prompt, options: limited, vocabSize, onTokens: reportNew };
-        const choices = await generate(member, use, request, ended);
+        const choices = await generate(replica, use, request, ended);
         return choices.map((choice) => sequenceOf(choice, use, versions));
       };
       return pool.run(prompt, work, signal);
@@ -181,8 +181,8 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
     score: async (row, signal) => {
       throwIfAborted(signal);
       assertRow(row, vocabSize, maxModelLen);
-      const work = (member: Member, { model }: InUse, ended: AbortSignal) =>
-        member.server.score(model, row, ended);
+      const work = (replica: Replica, { model }: InUse, ended: AbortSignal) =>
+        replica.server.score(model, row, ended);
       return pool.run(row.tokens, work, signal);
     },
     close: () => {
@@ -216,7 +216,7 @@ function reportOnce(reported: number[][], onTokens: TokenListener): TokenListene
 }
 
 async function generate(
-  { server }: Member,
+  { server }: Replica,
   { weights }: InUse,
   request: Parameters<typeof server.generate>[0],
   signal: AbortSignal,
@@ -248,7 +248,7 @@ function sequenceOf(
   return { ...choice, policyVersion: oldest, ...versionsOf };
 }
 
-function assertStops({ hasTokenizer, server }: Member, { stop = [] }: SamplingOptions): void {
+function assertStops({ hasTokenizer, server }: Replica, { stop = [] }: SamplingOptions): void {
   if (stop.length === 0 || hasTokenizer) return;
   throw new ModelError(
     `The ${server.dialect.name} server ${server.url} finds no stop strings, because it was started with --skip-tokenizer-init. Start it without, or send no stop.`,

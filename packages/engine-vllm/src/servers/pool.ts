@@ -11,11 +11,11 @@ import {
 import { beginWait, waitingFor } from '@trinity-rft/core/support';
 import { ServerFault } from '../wire/fault.js';
 import { createAffinity } from './affinity.js';
-import type { Member } from './member.js';
+import type { Replica } from './replica.js';
 import type { InUse, Weights } from './weights.js';
 
 export interface PoolOptions {
-  readonly members: readonly Member[];
+  readonly replicas: readonly Replica[];
   readonly started: Weights;
   /** Text that all servers score to verify new weights that come without a probe. [at least 2] */
   readonly text: Int32Array;
@@ -26,7 +26,7 @@ export interface PoolOptions {
   readonly logger: Logger;
 }
 
-type Work<T> = (member: Member, use: InUse, signal: AbortSignal) => Promise<T>;
+type Work<T> = (replica: Replica, use: InUse, signal: AbortSignal) => Promise<T>;
 
 export interface Pool {
   readonly weights: Weights;
@@ -53,8 +53,8 @@ const deliveryPatienceMs = 30 * 60_000;
 const returnAfterMs = { first: 500, longest: 15_000 };
 
 export function createPool(options: PoolOptions): Pool {
-  const { members, text, tolerance, timeoutMs, clock, logger } = options;
-  const affinity = createAffinity<Member>();
+  const { replicas, text, tolerance, timeoutMs, clock, logger } = options;
+  const affinity = createAffinity<Replica>();
   const closing = new AbortController();
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
@@ -67,26 +67,26 @@ export function createPool(options: PoolOptions): Pool {
     changed.resolve();
     changed = Promise.withResolvers();
   };
-  const score = async (member: Member, signal: AbortSignal): Promise<Float32Array> => {
+  const score = async (replica: Replica, signal: AbortSignal): Promise<Float32Array> => {
     const { tokens, promptLength } = weights.probe ?? { tokens: text, promptLength: 1 };
     const row = { tokens: Int32Array.from(tokens), promptLength, temperature: 1 };
-    const use = member.weights.begin();
+    const use = replica.weights.begin();
     try {
-      return await member.server.score(use.model, row, signal);
+      return await replica.server.score(use.model, row, signal);
     } catch (error) {
       if (!isClosed(error)) throw error;
     } finally {
       use.end();
     }
-    return score(member, signal);
+    return score(replica, signal);
   };
   /** Delivers `weights` and verifies that the server uses them. */
-  const bring = async (member: Member, signal: AbortSignal): Promise<void> => {
-    await member.weights.deliver(weights, signal);
-    await compare(member, signal);
+  const bring = async (replica: Replica, signal: AbortSignal): Promise<void> => {
+    await replica.weights.deliver(weights, signal);
+    await compare(replica, signal);
   };
-  const compare = async (member: Member, signal: AbortSignal): Promise<void> => {
-    const found = await score(member, signal);
+  const compare = async (replica: Replica, signal: AbortSignal): Promise<void> => {
+    const found = await score(replica, signal);
     expected ??= found;
     const difference = meanDifference(found, expected);
     if (difference <= tolerance) return;
@@ -97,33 +97,33 @@ export function createPool(options: PoolOptions): Pool {
     );
   };
   /** After a closed connection: the server may have been restarted, with its initial weights. */
-  const checkAgain = async (member: Member, signal: AbortSignal): Promise<void> => {
+  const checkAgain = async (replica: Replica, signal: AbortSignal): Promise<void> => {
     if (weights === options.started) return;
     try {
-      await exclusively(() => compare(member, signal));
+      await exclusively(() => compare(replica, signal));
     } catch (error) {
-      if (!signal.aborted) leaveOut(member, error);
+      if (!signal.aborted) leaveOut(replica, error);
     }
   };
-  const leaveOut = (member: Member, error: unknown): void => {
-    if (member.problem !== undefined || closing.signal.aborted) return;
-    member.takeOut(describeError(error));
-    affinity.forget(member);
-    void bringBackLater(member);
+  const leaveOut = (replica: Replica, error: unknown): void => {
+    if (replica.problem !== undefined || closing.signal.aborted) return;
+    replica.takeOut(describeError(error));
+    affinity.forget(replica);
+    void bringBackLater(replica);
   };
-  const bringBackLater = async (member: Member): Promise<void> => {
+  const bringBackLater = async (replica: Replica): Promise<void> => {
     let delay = returnAfterMs.first;
     while (!closing.signal.aborted) {
       await clock.sleep(delay, closing.signal).catch(() => undefined);
       delay = Math.min(delay * 2, returnAfterMs.longest);
       try {
         const patience = AbortSignal.any([closing.signal, AbortSignal.timeout(deliveryPatienceMs)]);
-        await member.server.health(patience);
-        await exclusively(() => bring(member, patience));
-        member.bringBack();
+        await replica.server.health(patience);
+        await exclusively(() => bring(replica, patience));
+        replica.bringBack();
         return notify();
       } catch (error) {
-        logger.debug(`${member.server.url} cannot be used yet: ${describeError(error)}`);
+        logger.debug(`${replica.server.url} cannot be used yet: ${describeError(error)}`);
       }
     }
   };
@@ -133,9 +133,11 @@ export function createPool(options: PoolOptions): Pool {
     moving = result.catch(() => undefined);
     return result;
   };
-  const choose = (prompt: Int32Array, avoid: ReadonlySet<Member>): Member | undefined => {
-    const idle = members.filter((member) => member.problem === undefined && member.busyForMs === 0);
-    const others = idle.filter((member) => !avoid.has(member));
+  const choose = (prompt: Int32Array, avoid: ReadonlySet<Replica>): Replica | undefined => {
+    const idle = replicas.filter(
+      (replica) => replica.problem === undefined && replica.busyForMs === 0,
+    );
+    const others = idle.filter((replica) => !avoid.has(replica));
     const free = others.length > 0 ? others : idle;
     const [idlest] = free.toSorted((a, b) => a.load - b.load);
     const seen = affinity.find(prompt);
@@ -143,8 +145,8 @@ export function createPool(options: PoolOptions): Pool {
     return takes ? seen : idlest;
   };
   const whenOneIsFree = async (signal: AbortSignal): Promise<void> => {
-    endOutage ??= beginWait(options, `a ${nameOf(members)} server that works`, problems);
-    const busy = members.filter(({ problem }) => problem === undefined);
+    endOutage ??= beginWait(options, `a ${nameOf(replicas)} server that works`, problems);
+    const busy = replicas.filter(({ problem }) => problem === undefined);
     const soonest = Math.min(returnAfterMs.longest, ...busy.map(({ busyForMs }) => busyForMs));
     const woken = new AbortController();
     await Promise.race([
@@ -153,30 +155,30 @@ export function createPool(options: PoolOptions): Pool {
     ]).finally(() => woken.abort());
   };
   const problems = (): string =>
-    members.map(({ server, problem }) => `${server.url} ${problem ?? 'asks to wait'}`).join('; ');
+    replicas.map(({ server, problem }) => `${server.url} ${problem ?? 'asks to wait'}`).join('; ');
 
   const attempt = async <T>(prompt: Int32Array, work: Work<T>, signal: AbortSignal): Promise<T> => {
-    const broken = new Set<Member>();
+    const broken = new Set<Replica>();
     for (let failures = 0; ;) {
       signal.throwIfAborted();
-      const member = choose(prompt, broken);
-      if (!member) {
+      const replica = choose(prompt, broken);
+      if (!replica) {
         await whenOneIsFree(signal);
         continue;
       }
       endOutage?.();
       endOutage = undefined;
-      affinity.remember(prompt, member);
+      affinity.remember(prompt, replica);
       try {
-        return await member.run((use, ended) => work(member, use, ended), signal);
+        return await replica.run((use, ended) => work(replica, use, ended), signal);
       } catch (error) {
         if (signal.aborted || !(error instanceof ServerFault)) throw error;
         if (error.kind === 'refused') throw refusal(error);
-        if (error.kind === 'busy') member.pauseFor(error.retryAfterMs ?? busyMs);
-        if (error.kind === 'closed') await checkAgain(member, signal);
-        if (error.kind === 'lost' || error.kind === 'stale') leaveOut(member, error);
+        if (error.kind === 'busy') replica.pauseFor(error.retryAfterMs ?? busyMs);
+        if (error.kind === 'closed') await checkAgain(replica, signal);
+        if (error.kind === 'lost' || error.kind === 'stale') leaveOut(replica, error);
         if (error.kind !== 'broken') continue;
-        broken.add(member);
+        broken.add(replica);
         if (++failures >= mostBroken) throw unusable(error);
       }
     }
@@ -198,7 +200,7 @@ export function createPool(options: PoolOptions): Pool {
       } catch (error) {
         if (signal?.aborted) throw cancelled(signal);
         if (closing.signal.aborted) throw closed();
-        if (deadline.signal.aborted) throw late(timeoutMs, members, problems());
+        if (deadline.signal.aborted) throw late(timeoutMs, replicas, problems());
         throw error;
       } finally {
         stopDeadline();
@@ -210,10 +212,10 @@ export function createPool(options: PoolOptions): Pool {
         weights = next;
         expected = next.probe?.logprobs;
         const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(deliveryPatienceMs)]);
-        const serving = members.filter(({ problem }) => problem === undefined);
-        const what = `the ${nameOf(members)} servers to take the weights of version ${next.version}`;
+        const serving = replicas.filter(({ problem }) => problem === undefined);
+        const what = `the ${nameOf(replicas)} servers to take the weights of version ${next.version}`;
         const ends = await waitingFor(options, { what, cause: () => undefined }, () =>
-          Promise.allSettled(serving.map((member) => bring(member, signal))),
+          Promise.allSettled(serving.map((replica) => bring(replica, signal))),
         );
         if (ends.some(({ status }) => status === 'fulfilled')) {
           for (const [i, end] of ends.entries())
@@ -221,12 +223,12 @@ export function createPool(options: PoolOptions): Pool {
           return;
         }
         ({ weights, expected } = before);
-        throw undelivered(next, { members, ends, problems: problems() });
+        throw undelivered(next, { replicas, ends, problems: problems() });
       }),
     close: () => {
       closing.abort(closed());
       endOutage?.();
-      for (const member of members) member.close();
+      for (const replica of replicas) replica.close();
     },
   };
 }
@@ -255,31 +257,31 @@ const unusable = ({ message }: ServerFault): EngineError =>
     code: 'SAMPLER_ANSWER_UNUSABLE',
   });
 
-function late(timeoutMs: number, members: readonly Member[], problems: string): ModelError {
-  const serves = members.some(({ problem }) => problem === undefined);
+function late(timeoutMs: number, replicas: readonly Replica[], problems: string): ModelError {
+  const serves = replicas.some(({ problem }) => problem === undefined);
   return new ModelError(
-    `No ${nameOf(members)} server answered within ${timeoutMs / 1000} s${serves ? '' : `: ${problems}`}.`,
+    `No ${nameOf(replicas)} server answered within ${timeoutMs / 1000} s${serves ? '' : `: ${problems}`}.`,
     { code: 'SAMPLER_TIMEOUT', status: serves ? 504 : 503, retryable: true },
   );
 }
 
 interface Attempted {
-  readonly members: readonly Member[];
+  readonly replicas: readonly Replica[];
   readonly ends: readonly PromiseSettledResult<void>[];
   readonly problems: string;
 }
 
-const nameOf = ([first]: readonly Member[]): string => first?.server.dialect.name ?? 'known';
+const nameOf = ([first]: readonly Replica[]): string => first?.server.dialect.name ?? 'known';
 
 function undelivered(
   { version, folder }: Weights,
-  { members, ends, problems }: Attempted,
+  { replicas, ends, problems }: Attempted,
 ): SyncError {
-  const needs = members[0]?.server.dialect.takesWeights ?? 'take weights';
+  const needs = replicas[0]?.server.dialect.takesWeights ?? 'take weights';
   const causes = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
   const why = causes.length > 0 ? causes.map(describeError).join('; ') : problems;
   return new SyncError(
-    `No ${nameOf(members)} server took the weights of version ${version} from ${folder ?? 'its start'}: ${why}. Every server must have the model that is trained (start one anew that another run has changed), be able to read that folder under the same path, and ${needs}.`,
+    `No ${nameOf(replicas)} server took the weights of version ${version} from ${folder ?? 'its start'}: ${why}. Every server must have the model that is trained (start one anew that another run has changed), be able to read that folder under the same path, and ${needs}.`,
     { code: 'DELIVERY_REFUSED', cause: causes[0] },
   );
 }

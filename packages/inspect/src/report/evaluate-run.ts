@@ -15,7 +15,7 @@ import { run, type RunOptions } from '@trinity-rft/launcher';
 import { type EvaluatedCheckpoint } from '@trinity-rft/launcher/parts';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { reasonsOf } from './reasons.js';
-import { openElsewhere } from './elsewhere.js';
+import { createEvaluationFolder } from './evaluation-folder.js';
 import { samplingEngine, samplingEngineName } from './sampling-engine.js';
 
 interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'> {
@@ -105,18 +105,18 @@ export async function evaluateRun({
   const options = sampler
     ? { ...given, engines: [...(given.engines ?? []), samplingEngine(sampler)] }
     : given;
-  const elsewhere = other && {
+  const place = other && {
     checkpoint_root_dir: other.directory,
     ...(sampler && { trainer: { trainer_type: samplingEngineName } }),
   };
-  if (elsewhere && typeof options.configPath === 'string') {
+  if (place && typeof options.configPath === 'string') {
     const { configPath } = options;
-    await openElsewhere({ ...options, configPath }, { mode: 'bench', ...elsewhere });
+    await createEvaluationFolder({ ...options, configPath }, { mode: 'bench', ...place });
   }
   const evaluated: EvaluatedCheckpoint[] = [];
   const { jobDirectory, interrupted } = await run({
     ...options,
-    overrides: { mode: 'bench', ...elsewhere },
+    overrides: { mode: 'bench', ...place },
     evaluation: { checkpoints, model, onCheckpoint: (checkpoint) => evaluated.push(checkpoint) },
   });
   const sets = (evaluated[0]?.sets ?? []).map(({ set }) => setEvaluation(set, evaluated));

@@ -4,7 +4,7 @@ import { ServerFault } from '../wire/fault.js';
 import type { SamplingServer } from './calls.js';
 import type { InUse, WeightsOnServer } from './weights.js';
 
-export interface Member {
+export interface Replica {
   readonly server: SamplingServer;
   readonly weights: WeightsOnServer;
   readonly hasTokenizer: boolean;
@@ -26,7 +26,7 @@ export interface Member {
   close(): void;
 }
 
-export interface MemberOptions {
+export interface ReplicaOptions {
   readonly server: SamplingServer;
   readonly weights: WeightsOnServer;
   readonly hasTokenizer: boolean;
@@ -40,7 +40,7 @@ const silent = (): ServerFault =>
 /** Health checks, because a connection can stay open after the server is gone. */
 const heartbeat = { everyMs: 5000, patienceMs: 5000, misses: 3 };
 
-export function createMember(options: MemberOptions): Member {
+export function createReplica(options: ReplicaOptions): Replica {
   const { server, weights, hasTokenizer, clock, logger } = options;
   const calls = new Set<AbortController>();
   let problem: string | undefined;

@@ -10,7 +10,7 @@ const progressFile = 'stage_meta.json';
  * Creates the folder of the run below `overrides.checkpoint_root_dir`. All stages except the last
  * are links to those of the run itself.
  */
-export async function openElsewhere(
+export async function createEvaluationFolder(
   options: ConfigurationOptions,
   overrides: NonNullable<ConfigurationOptions['overrides']>,
 ): Promise<void> {
