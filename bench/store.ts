@@ -67,10 +67,10 @@ async function handOver(url: string, count = 300): Promise<void> {
   const answer = message<readonly number[]>(waiter);
   for (let step = 1; step <= count; step++) {
     await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 10));
-    const [task] = await store.lease(member, { count: 1, maxStep: count });
+    const [task] = await store.leaseTasks(member, { count: 1, maxStep: count });
     if (!task) break;
     const begun = clock();
-    await store.complete(member, task, rollout(task, 3));
+    await store.storeResult(member, task, rollout(task, 3));
     stored.push(clock());
     commits.push(clock() - begun);
   }
@@ -162,8 +162,8 @@ async function flatness(url: string): Promise<void> {
       await store.plan(member, planOf(step, 100));
     const begun = clock();
     for (let i = 0; i < count; i++) {
-      const [task] = await store.lease(member, { count: 1, maxStep: 1000 });
-      if (task) await store.complete(member, task, rollout(task, 3));
+      const [task] = await store.leaseTasks(member, { count: 1, maxStep: 1000 });
+      if (task) await store.storeResult(member, task, rollout(task, 3));
       // As many stay open as there were.
       if (i % 100 === 99) await store.plan(member, planOf(5 + Math.floor(i / 100), 1));
     }

@@ -12,7 +12,7 @@ export async function watchDeliveries(
   const used = new Map<string, number>();
   const delays: number[] = [];
   while (!signal.aborted) {
-    await store.changed(1000, signal).catch(() => undefined);
+    await store.waitForChange(1000, signal).catch(() => undefined);
     const view = await store.view();
     const now = performance.now();
     const newest = view.published?.version;

@@ -12,13 +12,13 @@ const leaseMs = 60_000;
 async function wait(batches: number): Promise<void> {
   const store = await openRunStore({ url, run: 'hand-over', leaseMs });
   const awake: number[] = [];
-  await store.completeBatches(0);
+  await store.batchesCompletedAfter(0);
   const echo = (): void => send(Number(process.hrtime.bigint()) / 1e6);
   process.on('message', echo);
   send('ready');
   while (awake.length < batches) {
-    await store.changed(60_000);
-    const complete = await store.completeBatches(awake.length);
+    await store.waitForChange(60_000);
+    const complete = await store.batchesCompletedAfter(awake.length);
     const now = Number(process.hrtime.bigint()) / 1e6;
     awake.push(...complete.map(() => now));
   }
@@ -38,7 +38,7 @@ async function explore(options: Extract<Role, { kind: 'explores' }>): Promise<vo
     const { promise: freed, resolve: free } = Promise.withResolvers<void>();
     wake = free;
     const count = hasMore ? runners - working : 0;
-    const tasks = count > 0 ? await store.lease(member, { count, maxStep: 1 }) : [];
+    const tasks = count > 0 ? await store.leaseTasks(member, { count, maxStep: 1 }) : [];
     if (count > 0) hasMore = tasks.length > 0;
     working += tasks.length;
     for (const task of tasks)
@@ -55,7 +55,7 @@ async function explore(options: Extract<Role, { kind: 'explores' }>): Promise<vo
   async function roll(task: LeasedTask): Promise<void> {
     const { turns, sleepsMs } = drawRollout(task.task, work);
     for (const ms of sleepsMs) await pause(ms);
-    await store.complete(member, task, rollout(task, turns));
+    await store.storeResult(member, task, rollout(task, turns));
   }
 }
 

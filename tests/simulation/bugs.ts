@@ -111,7 +111,7 @@ export const knownBugs: readonly KnownBug[] = [
     knownFrom: 'Agent Lightning 218: rollouts lost and repeated',
     seed: 1,
     ...ofStore((store, _parts, database) => ({
-      lease: async (...args) => {
+      leaseTasks: async (...args) => {
         await database.write('forget leases', (db) =>
           db
             .updateTable('task')
@@ -119,7 +119,7 @@ export const knownBugs: readonly KnownBug[] = [
             .where('state', '=', leased)
             .execute(),
         );
-        return store.lease(...args);
+        return store.leaseTasks(...args);
       },
     })),
   },
@@ -134,7 +134,7 @@ export const knownBugs: readonly KnownBug[] = [
     knownFrom: 'prime-rl 2360: results of rollouts that were given up',
     seed: 243,
     ...ofStore((store, _parts, database) => ({
-      complete: async (member, task, result) => {
+      storeResult: async (member, task, result) => {
         await database.write('give it back', (db) =>
           db
             .updateTable('task')
@@ -144,7 +144,7 @@ export const knownBugs: readonly KnownBug[] = [
             .where('state', '<>', done)
             .execute(),
         );
-        return store.complete(member, task, result);
+        return store.storeResult(member, task, result);
       },
     })),
   },
@@ -160,10 +160,11 @@ export const knownBugs: readonly KnownBug[] = [
         return { ...member, epoch: Math.abs(row?.epoch ?? member.epoch) };
       };
       return {
-        beat: async (member, ...args) => store.beat(await inPlace(member), ...args),
-        lease: async (member, ...args) => store.lease(await inPlace(member), ...args),
-        complete: async (member, ...args) => store.complete(await inPlace(member), ...args),
-        acknowledge: async (member, record) => store.acknowledge(await inPlace(member), record),
+        heartbeat: async (member, ...args) => store.heartbeat(await inPlace(member), ...args),
+        leaseTasks: async (member, ...args) => store.leaseTasks(await inPlace(member), ...args),
+        storeResult: async (member, ...args) => store.storeResult(await inPlace(member), ...args),
+        recordTrainStep: async (member, record) =>
+          store.recordTrainStep(await inPlace(member), record),
       };
     }),
   },
@@ -184,8 +185,8 @@ export const knownBugs: readonly KnownBug[] = [
     knownFrom: 'open-instruct 1523: consumed data not recorded',
     seed: 10,
     ...ofStore((store) => ({
-      acknowledge: async (...args) => {
-        store.acknowledge(...args).catch(() => undefined);
+      recordTrainStep: async (...args) => {
+        store.recordTrainStep(...args).catch(() => undefined);
       },
     })),
   },
@@ -232,8 +233,8 @@ export const knownBugs: readonly KnownBug[] = [
     knownFrom: 'Search-R1 88: groups mixed up',
     seed: 31,
     ...ofStore((store) => ({
-      read: async (batch) => {
-        const contents = await store.read(batch);
+      readBatch: async (batch) => {
+        const contents = await store.readBatch(batch);
         return { ...contents, results: contents.results.toReversed() };
       },
     })),
@@ -243,10 +244,10 @@ export const knownBugs: readonly KnownBug[] = [
     knownFrom: 'SkyRL 1173: the buffer stuck at 127 of 128',
     seed: 10,
     ...ofStore((store) => ({
-      completeBatches: async (order) => {
+      batchesCompletedAfter: async (order) => {
         const whole = [];
-        for (const batch of await store.completeBatches(order)) {
-          const { results } = await store.read(batch.batch);
+        for (const batch of await store.batchesCompletedAfter(order)) {
+          const { results } = await store.readBatch(batch.batch);
           if (!results.some(hasFailed)) whole.push(batch);
         }
         return whole;
@@ -258,8 +259,8 @@ export const knownBugs: readonly KnownBug[] = [
     knownFrom: 'marin 8955: groups discarded unnoticed',
     seed: 1,
     ...ofStore((store, { scenario }, database) => ({
-      completeBatches: async (order) => {
-        const complete = await store.completeBatches(order);
+      batchesCompletedAfter: async (order) => {
+        const complete = await store.batchesCompletedAfter(order);
         if (scenario.tasksPerStep === 1) return complete;
         const early = await database.read('find batches with one open task', (db) =>
           db.selectFrom('batch').selectAll().where('open', '=', 1).execute(),
@@ -268,8 +269,8 @@ export const knownBugs: readonly KnownBug[] = [
         const more = names.map((batch) => ({ ...batch, order: 0, isEval: false, isPruned: false }));
         return [...complete, ...more];
       },
-      read: async (batch) => {
-        const contents = await store.read(batch);
+      readBatch: async (batch) => {
+        const contents = await store.readBatch(batch);
         const nothing = { runs: [], retries: 0, timeouts: 0, seconds: 0 };
         const results = contents.results.map((result) => ({
           ...result,
@@ -283,7 +284,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: 'who is not notified does not look',
     knownFrom: 'NeMo-RL 3488: 64 nodes idle after a lost message',
     seed: 2,
-    ...ofStore((store) => ({ changed: (_timeoutMs, signal) => store.changed(1e12, signal) })),
+    ...ofStore((store) => ({
+      waitForChange: (_timeoutMs, signal) => store.waitForChange(1e12, signal),
+    })),
   },
   {
     name: 'the staleness bound is one too wide',
@@ -299,8 +302,8 @@ export const knownBugs: readonly KnownBug[] = [
     knownFrom: 'rLLM 710, NeMo Gym 2015: outages trained as zeros',
     seed: 18,
     ...ofStore((store) => ({
-      complete: (member, task, result) =>
-        store.complete(member, task, hasFailed(result) ? withoutReward(result) : result),
+      storeResult: (member, task, result) =>
+        store.storeResult(member, task, hasFailed(result) ? withoutReward(result) : result),
     })),
   },
   {
@@ -346,7 +349,7 @@ export const knownBugs: readonly KnownBug[] = [
     knownFrom: 'Trinity 182 and 236, verl 3873: runs that hang without a message',
     seed: 855,
     ...ofStore((store) => ({
-      beat: (member, state) => store.beat(member, { ...state, waits: [] }),
+      heartbeat: (member, state) => store.heartbeat(member, { ...state, waits: [] }),
     })),
   },
 ];

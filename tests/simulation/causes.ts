@@ -51,14 +51,14 @@ const moves: ReadonlySet<StoreVerb> = new Set([
   'join',
   'leave',
   'plan',
-  'lease',
-  'complete',
-  'giveBack',
-  'acknowledge',
-  'putFile',
-  'publish',
-  'delivered',
-  'finish',
+  'leaseTasks',
+  'storeResult',
+  'releaseTask',
+  'recordTrainStep',
+  'putWeightFile',
+  'publishWeights',
+  'reportDelivery',
+  'finishRun',
 ]);
 
 /** Others only look, or are repeated while their caller waits. */

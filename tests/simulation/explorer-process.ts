@@ -7,7 +7,7 @@ import {
 } from '../../packages/explorer/src/internal.ts';
 import { taskRunnerOptions } from '../../packages/launcher/src/assembly/explorer-options.ts';
 import { exploreLeased } from '../../packages/launcher/src/modes/apart/explore-leased.ts';
-import { takeSeat, type Seat } from '../../packages/launcher/src/modes/apart/seat.ts';
+import { joinRun, type JoinedRun } from '../../packages/launcher/src/modes/apart/join-run.ts';
 import { modelFactory, taskOf, type ProcessParts } from './parts.ts';
 import { contextOf, jobFolder } from './stage.ts';
 
@@ -16,18 +16,18 @@ export async function exploreAsProcess(parts: ProcessParts, name: string): Promi
   const { clock, logger } = runtime;
   const { signal } = new AbortController();
   const state = () => ({ version: engine.sampler.policyVersion, facts: {} });
-  const seat = await takeSeat({ store, role: 'explorer', name, clock, logger, state, signal });
+  const joined = await joinRun({ store, role: 'explorer', name, clock, logger, state, signal });
   try {
-    await explore(parts, seat, name);
+    await explore(parts, joined, name);
   } finally {
-    await seat.leave();
+    await joined.leave();
   }
 }
 
-async function explore(parts: ProcessParts, seat: Seat, name: string): Promise<void> {
+async function explore(parts: ProcessParts, joined: JoinedRun, name: string): Promise<void> {
   const { store, engine, scenario } = parts;
   const { sampler } = engine;
-  const { lost } = seat;
+  const { lost } = joined;
   const context = contextOf(parts, name, lost);
   const { stage, extensions } = context;
   const createModel = modelFactory(sampler, scenario.seed);
@@ -43,7 +43,7 @@ async function explore(parts: ProcessParts, seat: Seat, name: string): Promise<v
   });
   await exploreLeased(stage, context.runtime, {
     store,
-    seat,
+    joined,
     sampler,
     lost,
     signal: lost,

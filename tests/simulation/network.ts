@@ -33,7 +33,7 @@ export const noNetworkFaults: NetworkFaults = {
   longestDelayMs: 2,
 };
 
-export type StoreVerb = Exclude<keyof RunStore, 'changed' | 'close'>;
+export type StoreVerb = Exclude<keyof RunStore, 'waitForChange' | 'close'>;
 
 interface StoreCall {
   readonly verb: StoreVerb;
@@ -84,7 +84,7 @@ export function observed(store: RunStore): RunStore {
       if (typeof method !== 'function' || name === 'changed' || name === 'close') return method;
       const verb = name as StoreVerb;
       return (...args: unknown[]): unknown => {
-        if (verb === 'complete') waiting.push(args);
+        if (verb === 'storeResult') waiting.push(args);
         return calls.run(
           { verb, args, waiting },
           () => Reflect.apply(method, target, args) as unknown,
@@ -179,7 +179,7 @@ function commitsOf({ onCommit }: Shared, { name: caller }: Process): (result: un
   const call = calls.getStore();
   if (!call) return () => undefined;
   const { verb, args, waiting } = call;
-  if (verb !== 'complete') return (result) => onCommit({ verb, args, caller, result });
+  if (verb !== 'storeResult') return (result) => onCommit({ verb, args, caller, result });
   const all = waiting.splice(0);
   return (results) =>
     (results as readonly unknown[]).forEach((result, i) =>

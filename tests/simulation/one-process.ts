@@ -1,6 +1,6 @@
 /** Mode `both`, alone and undisturbed: how a run in the style `fixed` has to end. */
 import { createRuntime } from '../../packages/core/src/index.ts';
-import type { Elsewhere } from '../../packages/launcher/src/modes/both/open.ts';
+import type { RemoteExploration } from '../../packages/launcher/src/modes/both/open.ts';
 import { createTransport } from '../../packages/launcher/src/assembly/transport.ts';
 import { formatDisk } from './disk.ts';
 import { digestOf, openModel } from './engine.ts';
@@ -32,7 +32,7 @@ export async function inOneProcess(scenario: Scenario): Promise<RunResult> {
   let trainSteps: number | undefined;
   let failure: unknown;
   const context = contextOf(parts, 'both', new AbortController().signal);
-  const both: Elsewhere = {
+  const both: RemoteExploration = {
     share: (store) => store,
     openExploreSide: async () => ({
       runs: {

@@ -127,34 +127,34 @@ type Check = (parts: Parts, args: readonly unknown[], result: unknown) => void;
 /** By verb: what a call that succeeded may have done. */
 const checks: Readonly<Partial<Record<StoreVerb, Check>>> = {
   join: (parts, [info], result) => joined(parts, info as MemberInfo, result as Membership),
-  beat: (parts, [member]) => wrote(parts, 'beat', member as Membership),
+  heartbeat: (parts, [member]) => wrote(parts, 'heartbeat', member as Membership),
   leave: (parts, [member]) => left(parts, member as Membership),
   plan: (parts, [member, plan], result) => {
     if (result) planned(parts, member as Membership, plan as ExplorePlan);
   },
-  lease: (parts, [member, request], result) => {
-    wrote(parts, 'lease', member as Membership);
+  leaseTasks: (parts, [member, request], result) => {
+    wrote(parts, 'leaseTasks', member as Membership);
     for (const task of result as readonly LeasedTask[])
       leased(parts, member as Membership, task, (request as { maxStep: number }).maxStep);
   },
-  complete: (parts, [member, task, result], answer) =>
+  storeResult: (parts, [member, task, result], answer) =>
     completed(parts, member as Membership, {
       task: task as LeasedTask,
       result: result as TaskResult,
       answer: answer as string,
     }),
-  cutOff: (parts, [member, batch]) => cutOff(parts, member as Membership, batch as string),
-  giveBack: (parts, [member, task]) => {
+  cutOffBatch: (parts, [member, batch]) => cutOff(parts, member as Membership, batch as string),
+  releaseTask: (parts, [member, task]) => {
     const state = parts.facts.tasks.get(taskKey(task as LeasedTask));
     if (state && isHolder(state, member as Membership)) state.holder = undefined;
   },
-  acknowledge: (parts, [member, record]) =>
+  recordTrainStep: (parts, [member, record]) =>
     acknowledged(parts, member as Membership, record as TrainRecord),
-  publish: (parts, [member, weights]) =>
+  publishWeights: (parts, [member, weights]) =>
     published(parts, member as Membership, weights as PublishedWeights),
-  delivered: (parts, [member, delivery]) =>
+  reportDelivery: (parts, [member, delivery]) =>
     delivered(parts, member as Membership, delivery as Delivery),
-  finish: (parts, [member, end]) => finished(parts, member as Membership, end as RunEnd),
+  finishRun: (parts, [member, end]) => finished(parts, member as Membership, end as RunEnd),
 };
 
 /** A member is known to be alive as long as it has not been silent for the lease time. */
@@ -250,7 +250,7 @@ function workerOf(parts: Parts, { holder }: TaskState): MemberState | undefined 
 
 /** What nobody is at work on is done without a result. */
 function cutOff(parts: Parts, member: Membership, batch: string): void {
-  wrote(parts, 'cutOff', member);
+  wrote(parts, 'cutOffBatch', member);
   for (const [key, state] of parts.facts.tasks)
     if (key.startsWith(`${batch}/`) && !state.result && !workerOf(parts, state))
       Object.assign(state, { isCut: true, holder: undefined });
@@ -329,7 +329,7 @@ function usedUpTo({ tasks, experiences, plannedUpTo }: RunFacts, version: number
 
 function acknowledged(parts: Parts, member: Membership, record: TrainRecord): void {
   const { facts, report } = parts;
-  wrote(parts, 'acknowledge', member);
+  wrote(parts, 'recordTrainStep', member);
   const earlier = facts.records.get(record.trainStep);
   if (earlier) {
     if (!isDeepStrictEqual(earlier, record))
@@ -359,7 +359,7 @@ function used({ facts, report, uses }: Parts, { trainStep }: TrainRecord, uid: s
 
 function published(parts: Parts, member: Membership, weights: PublishedWeights): void {
   const { facts, report } = parts;
-  wrote(parts, 'publish', member);
+  wrote(parts, 'publishWeights', member);
   const { version, digest, boundary } = weights;
   if (version > facts.records.size)
     report(`version ${version} was published after train step ${facts.records.size}`);
@@ -385,7 +385,7 @@ function delivered({ facts, report }: Parts, member: Membership, delivery: Deliv
 }
 
 function finished(parts: Parts, member: Membership, end: RunEnd): void {
-  wrote(parts, 'finish', member);
+  wrote(parts, 'finishRun', member);
   const { facts, report } = parts;
   if (end.trainStep !== facts.records.size)
     report(`the run ended at train step ${end.trainStep}, recorded are ${facts.records.size}`);

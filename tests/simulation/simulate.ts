@@ -154,7 +154,7 @@ async function createWorld(scenario: Scenario, bug: Bug): Promise<World> {
     faults: () => (kernel.now() < scenario.faultsEndAt ? scenario.network : noNetworkFaults),
     onCommit: (committed) => {
       const { verb, args, caller } = committed;
-      if (verb === 'acknowledge') {
+      if (verb === 'recordTrainStep') {
         const wrong = truth.settle(caller, (args[1] as { readonly trainStep: number }).trainStep);
         if (wrong) oracle.report(wrong);
       }

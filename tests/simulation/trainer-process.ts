@@ -5,7 +5,7 @@ import { trainBeside } from '../../packages/launcher/src/modes/apart/train-besid
 import { loopOver } from '../../packages/launcher/src/modes/both.ts';
 import type {
   DataParts,
-  Elsewhere,
+  RemoteExploration,
   LoopParts,
 } from '../../packages/launcher/src/modes/both/open.ts';
 import { algorithm, feedOf, type ProcessParts } from './parts.ts';
@@ -14,24 +14,24 @@ import { contextOf, jobFolder } from './stage.ts';
 export async function trainAsProcess(parts: ProcessParts, name: string): Promise<void> {
   const context = contextOf(parts, name, new AbortController().signal);
   const { stage, runtime, signal } = context;
-  await trainBeside(stage, { store: parts.store, runtime, signal }, (elsewhere) =>
-    train(parts, context, elsewhere),
+  await trainBeside(stage, { store: parts.store, runtime, signal }, (remote) =>
+    train(parts, context, remote),
   );
 }
 
-/** @param elsewhere where runs are made */
+/** @param remote where runs are made */
 export async function train(
   parts: Omit<ProcessParts, 'store'>,
   context: StageContext,
-  elsewhere: Elsewhere,
+  remote: RemoteExploration,
 ): ReturnType<typeof loopOver> {
   const { engine, scenario } = parts;
   await mkdir(jobFolder, { recursive: true });
-  const store = elsewhere.share(parts.openExperiences());
+  const store = remote.share(parts.openExperiences());
   const format = { tokenizer: { encode: () => [1, 2, 3, 4, 5, 0, 1, 3] } } as never;
   const data: DataParts = { format, tasks: feedOf(scenario) as never, store };
   const result = await loopOver(context, data, async () => {
-    const side = await elsewhere.openExploreSide({ engine, format, store }, noStack);
+    const side = await remote.openExploreSide({ engine, format, store }, noStack);
     return loopParts(parts, data, side);
   });
   await store.close();
@@ -39,7 +39,7 @@ export async function train(
 }
 
 /** Nothing that has to be closed is opened. */
-const noStack: Parameters<Elsewhere['openExploreSide']>[1] = {
+const noStack: Parameters<RemoteExploration['openExploreSide']>[1] = {
   use: (resource) => resource,
   close: () => Promise.resolve(),
 };
@@ -47,7 +47,7 @@ const noStack: Parameters<Elsewhere['openExploreSide']>[1] = {
 function loopParts(
   { engine }: Pick<ProcessParts, 'engine'>,
   data: DataParts,
-  { runs, transport, failed }: Awaited<ReturnType<Elsewhere['openExploreSide']>>,
+  { runs, transport, failed }: Awaited<ReturnType<RemoteExploration['openExploreSide']>>,
 ): LoopParts {
   const filter = () => ({ unit: 'tasks', maxExploreSteps: 1 }) as const;
   const close = (): Promise<void> => Promise.resolve();

@@ -233,8 +233,8 @@ export interface RunStore {
    * `MEMBER_DIFFERS` naming a setting and a live member whose value differs
    */
   join(info: MemberInfo): Promise<Membership>;
-  /** Heartbeat. Call it several times per lease time, even while the member is busy. */
-  beat(member: Membership, state: MemberState): Promise<void>;
+  /** Call it several times per lease time, even while the member is busy. */
+  heartbeat(member: Membership, state: MemberState): Promise<void>;
   /** Releases the member's leases at once. */
   leave(member: Membership): Promise<void>;
 
@@ -251,7 +251,7 @@ export interface RunStore {
    * of members that have been silent for the lease time. A member makes one call at a time, and
    * only through the store with which it joined.
    */
-  lease(
+  leaseTasks(
     member: Membership,
     request: { readonly count: number; readonly maxStep: number },
   ): Promise<readonly LeasedTask[]>;
@@ -260,27 +260,22 @@ export interface RunStore {
    * or already has a result; then only the count of late results changes. Storing the same result
    * again returns `stored`.
    */
-  complete(member: Membership, task: LeasedTask, result: TaskResult): Promise<'stored' | 'late'>;
-  /** Returns a task unfinished. */
-  giveBack(member: Membership, task: LeasedTask): Promise<void>;
-  /** Number of tasks of a batch that have a result. */
-  doneTasks(batch: string): Promise<number>;
+  storeResult(member: Membership, task: LeasedTask, result: TaskResult): Promise<'stored' | 'late'>;
+  releaseTask(member: Membership, task: LeasedTask): Promise<void>;
+  countDoneTasks(batch: string): Promise<number>;
   /**
    * Stops a batch from waiting for its unfinished tasks: those that are not leased, or whose
    * explorer is silent, are closed without a result. May be repeated.
    */
-  cutOff(member: Membership, batch: string): Promise<void>;
-  /**
-   * The member's leased tasks in batches that were cut off: the member should store the results it
-   * has so far.
-   */
-  cutTasks(member: Membership): Promise<readonly LeasedTask[]>;
+  cutOffBatch(member: Membership, batch: string): Promise<void>;
+  /** The member's leased tasks in batches that were cut off: it should store the results it has. */
+  cutOffTasks(member: Membership): Promise<readonly LeasedTask[]>;
 
-  /** Batches that became complete after place `order`, in that order. */
-  completeBatches(order: number): Promise<readonly CompleteBatch[]>;
-  read(batch: string): Promise<BatchContents>;
-  /** Returns which of these experiences are stored and not used up. */
-  unusedOf(uids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** In the order in which they became complete. */
+  batchesCompletedAfter(order: number): Promise<readonly CompleteBatch[]>;
+  readBatch(batch: string): Promise<BatchContents>;
+  /** Those of these experiences that are stored and not used up, by uid. */
+  filterUnused(uids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Stores the reward of a run that awaits one. Callers need not be members. */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
   /**
@@ -296,29 +291,29 @@ export interface RunStore {
    * Records an optimizer step and the experiences that it used up, in one transaction. Repeating it
    * changes nothing.
    */
-  acknowledge(member: Membership, record: TrainRecord): Promise<void>;
+  recordTrainStep(member: Membership, record: TrainRecord): Promise<void>;
   /** Records of the steps after `trainStep`, which a trainer that resumes there repeats. */
-  recordsAfter(trainStep: number): Promise<readonly TrainRecord[]>;
+  trainRecordsAfter(trainStep: number): Promise<readonly TrainRecord[]>;
   /** Deletes the experiences of complete batches that were fully used up by steps up to `trainStep`. */
   prune(member: Membership, trainStep: number): Promise<void>;
 
-  /** Publishes weights. Publishing a version again is accepted if the digest is the same. */
-  publish(member: Membership, weights: PublishedWeights): Promise<void>;
+  /** Accepts a version again if the digest is the same. */
+  publishWeights(member: Membership, weights: PublishedWeights): Promise<void>;
   /** The newest weights; with `boundary`, those of that synchronization point. */
-  published(boundary?: number): Promise<PublishedWeights | undefined>;
-  putFile(member: Membership, file: WeightFile): Promise<void>;
-  getFile(version: number, path: string): Promise<Uint8Array | undefined>;
+  publishedWeights(boundary?: number): Promise<PublishedWeights | undefined>;
+  putWeightFile(member: Membership, file: WeightFile): Promise<void>;
+  getWeightFile(version: number, path: string): Promise<Uint8Array | undefined>;
   /** Deletes the weight files of versions before `version`, which no explore step needs any more. */
-  deleteFilesBefore(member: Membership, version: number): Promise<void>;
-  delivered(member: Membership, delivery: Delivery): Promise<void>;
+  deleteWeightFilesBefore(member: Membership, version: number): Promise<void>;
+  reportDelivery(member: Membership, delivery: Delivery): Promise<void>;
 
-  finish(member: Membership, end: RunEnd): Promise<void>;
+  finishRun(member: Membership, end: RunEnd): Promise<void>;
   view(): Promise<RunView>;
   /**
-   * Resolves once anything may have changed since the previous call, after `timeoutMs` at the
-   * latest. A hint: callers must re-check the state after it resolves.
+   * Resolves after `timeoutMs` at the latest. Changes since the previous call count. A hint: callers
+   * must re-check the state after it resolves.
    */
-  changed(timeoutMs: number, signal?: AbortSignal): Promise<void>;
+  waitForChange(timeoutMs: number, signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -27,14 +27,14 @@ async function play(proved: Promise<boolean>): Promise<readonly string[]> {
     mayBeNewer: true,
     room: async () => 1,
     store: {
-      lease: async () => (leases++ === 0 ? [leased] : []),
-      complete: async () => {
+      leaseTasks: async () => (leases++ === 0 ? [leased] : []),
+      storeResult: async () => {
         events.push('stored');
         return 'stored';
       },
-      giveBack: async () => void events.push('given back'),
-      cutTasks: async () => [],
-      changed: async () => undefined,
+      releaseTask: async () => void events.push('given back'),
+      cutOffTasks: async () => [],
+      waitForChange: async () => undefined,
     },
     weights: {
       version: 1,

@@ -20,7 +20,10 @@ export interface ExplorerWeights {
 }
 
 export interface ExploreTasksOptions {
-  readonly store: Pick<RunStore, 'lease' | 'complete' | 'giveBack' | 'cutTasks' | 'changed'>;
+  readonly store: Pick<
+    RunStore,
+    'leaseTasks' | 'storeResult' | 'releaseTask' | 'cutOffTasks' | 'waitForChange'
+  >;
   readonly member: Membership;
   readonly weights: ExplorerWeights;
   /** True if weights newer than those that a task was planned for may sample it. */
@@ -93,13 +96,13 @@ async function exploreOn(exploring: Exploring): Promise<boolean> {
   const looked = new AbortController();
   await Promise.race([
     woken,
-    store.changed(lookEveryMs, AbortSignal.any([signal, looked.signal])),
+    store.waitForChange(lookEveryMs, AbortSignal.any([signal, looked.signal])),
   ]).finally(() => looked.abort());
   return true;
 }
 
 async function cutOff({ store, member, inFlight }: Exploring): Promise<void> {
-  const cut = await store.cutTasks(member);
+  const cut = await store.cutOffTasks(member);
   for (const [own, end] of inFlight)
     if (cut.some(({ batch, task }) => batch === own.batch && task === own.task)) end();
 }
@@ -109,10 +112,10 @@ async function leaseTasks(exploring: Exploring): Promise<number> {
   const count = (await exploring.room()) - inFlight.size;
   if (count <= 0) return 0;
   let started = 0;
-  for (const leased of await store.lease(member, { count, maxStep: Infinity })) {
+  for (const leased of await store.leaseTasks(member, { count, maxStep: Infinity })) {
     // The trainer has planned it for weights that it has published in this moment.
     if (!maySample(exploring, leased)) {
-      await store.giveBack(member, leased);
+      await store.releaseTask(member, leased);
       continue;
     }
     inFlight.set(leased, () => undefined);
@@ -137,7 +140,7 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
     // The last calls may have used weights whose proof is under way.
     await exploring.following;
     if (!signal.aborted) {
-      const stored = await store.complete(member, leased, toTaskResult(outcome));
+      const stored = await store.storeResult(member, leased, toTaskResult(outcome));
       onResult?.(leased, stored);
       inFlight.delete(leased);
     }
@@ -150,5 +153,6 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
 
 /** Returns tasks to the store. Failures are ignored: the lease time ends these leases as well. */
 async function giveAllBack({ store, member, inFlight }: Exploring): Promise<void> {
-  for (const leased of inFlight.keys()) await store.giveBack(member, leased).catch(() => undefined);
+  for (const leased of inFlight.keys())
+    await store.releaseTask(member, leased).catch(() => undefined);
 }

@@ -20,11 +20,11 @@ async function offered(task: LeasedTask, mayBeNewer: boolean): Promise<string> {
   const open = [task];
   await exploreTasks({
     store: {
-      lease: async () => open.splice(0),
-      complete: async () => (events.push('explored'), 'stored'),
-      giveBack: async () => void events.push('given back'),
-      cutTasks: async () => [],
-      changed: async () => undefined,
+      leaseTasks: async () => open.splice(0),
+      storeResult: async () => (events.push('explored'), 'stored'),
+      releaseTask: async () => void events.push('given back'),
+      cutOffTasks: async () => [],
+      waitForChange: async () => undefined,
     },
     member,
     weights: { version: 4, follow: async () => true },

@@ -64,10 +64,10 @@ async function receive(sampler = engine.sampler): Promise<{ error?: Error; deliv
   const deliveries: Delivery[] = [];
   const weights = followWeights({
     store: {
-      published: async () => published,
-      getFile: async () => undefined,
+      publishedWeights: async () => published,
+      getWeightFile: async () => undefined,
       view: async () => ({ end: undefined }) as RunView,
-      delivered: async (_member, delivery) => void deliveries.push(delivery),
+      reportDelivery: async (_member, delivery) => void deliveries.push(delivery),
     },
     member: {} as Membership,
     sampler,

@@ -49,7 +49,7 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
     const store = await open(run, claim);
     const member = await joinAs(store, claim);
     await store.plan(member, { step: 1, batches: [], feed: {}, isLast: false });
-    await store.acknowledge(member, { trainStep: 1, trained: [], discarded: [] });
+    await store.recordTrainStep(member, { trainStep: 1, trained: [], discarded: [] });
     await store.leave(member);
   };
 
@@ -136,7 +136,7 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
     const earlier = await open(run);
     const member = await joinAs(earlier, claimOf());
     await earlier.plan(member, { step: 1, batches: [], feed: {}, isLast: false });
-    await earlier.acknowledge(member, { trainStep: 1, trained: [], discarded: [] });
+    await earlier.recordTrainStep(member, { trainStep: 1, trained: [], discarded: [] });
     await earlier.leave(member);
     await expect(open(run, stranger)).rejects.toThrow(/holds train steps of an earlier run/);
     await open(run, { ...stranger, role: 'explorer' });

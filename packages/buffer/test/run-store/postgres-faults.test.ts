@@ -186,7 +186,7 @@ const planOf = (step: number): ExplorePlan => ({
 async function explore(store: RunStore, name: string): Promise<void> {
   const member = await store.join({ role: 'explorer', name, host: 'h', pid: 1 });
   for (;;) {
-    const leased = await store.lease(member, { count: 2, maxStep: steps });
+    const leased = await store.leaseTasks(member, { count: 2, maxStep: steps });
     if (leased.length === 0) return;
     for (const each of leased) {
       await sleep(10);
@@ -194,7 +194,7 @@ async function explore(store: RunStore, name: string): Promise<void> {
       const eid = { batch, task, run: 0, step: 0, suffix: 'a' };
       const experience = createExperience({ eid, tokens: [1, 2], promptLength: 1 });
       const result = { experiences: [experience], outcome: {} };
-      expect(await store.complete(member, each, result)).toBe('stored');
+      expect(await store.storeResult(member, each, result)).toBe('stored');
     }
   }
 }
@@ -202,14 +202,14 @@ async function explore(store: RunStore, name: string): Promise<void> {
 /** One train step per batch, in the order of completion. */
 async function train(store: RunStore, trainer: Membership): Promise<void> {
   for (let trainStep = 1; trainStep <= steps;) {
-    const [next] = await store.completeBatches(trainStep - 1);
+    const [next] = await store.batchesCompletedAfter(trainStep - 1);
     if (!next) {
-      await store.changed(500);
+      await store.waitForChange(500);
       continue;
     }
-    const { results } = await store.read(next.batch);
+    const { results } = await store.readBatch(next.batch);
     const trained = results.flatMap(({ experiences }) => experiences).map(({ eid }) => uid(eid));
-    await store.acknowledge(trainer, { trainStep, trained, discarded: [] });
+    await store.recordTrainStep(trainer, { trainStep, trained, discarded: [] });
     trainStep += 1;
   }
 }

@@ -58,7 +58,7 @@ describe('a run store in SQLite', () => {
         tasks: { open: 0, leased: 0, done: 300 },
         experiences: { total: 300, waiting: 300 },
       });
-      expect(await store.completeBatches(0)).toHaveLength(1);
+      expect(await store.batchesCompletedAfter(0)).toHaveLength(1);
     },
   );
 
@@ -76,7 +76,9 @@ describe('a run store in SQLite', () => {
       expect(plannedUpTo).toBe(planned);
       const member = await store.join({ role: 'explorer', name: 'a', host: 'h', pid: 1 });
       const count = 100 * planned;
-      expect(await store.lease(member, { count: Infinity, maxStep: Infinity })).toHaveLength(count);
+      expect(await store.leaseTasks(member, { count: Infinity, maxStep: Infinity })).toHaveLength(
+        count,
+      );
       const next = { step: planned + 1, batches: [], feed: {}, isLast: true };
       expect(await store.plan(member, next)).toBe(true);
     },
@@ -86,7 +88,7 @@ describe('a run store in SQLite', () => {
     const store = await opened();
     const member = await planned(store, 1);
     const state = { waits: [], version: 0, facts: {} };
-    const beats = Array.from({ length: 20 }, () => store.beat(member, state));
+    const beats = Array.from({ length: 20 }, () => store.heartbeat(member, state));
     await store.close();
     await expect(Promise.all(beats)).resolves.toHaveLength(20);
   });
@@ -94,13 +96,13 @@ describe('a run store in SQLite', () => {
   it('refuses what was changed on the disk', async () => {
     const store = await opened();
     const trainer = await planned(store, 1);
-    const [task] = await store.lease(trainer, { count: 1, maxStep: 1 });
+    const [task] = await store.leaseTasks(trainer, { count: 1, maxStep: 1 });
     if (!task) throw new RangeError('There is a task.');
     const eid = { batch: '1', task: 0, run: 0, step: 0, suffix: 'a' };
     const experience = createExperience({ eid, tokens: [1, 2, 3], promptLength: 1 });
-    await store.complete(trainer, task, { experiences: [experience], outcome: { right: true } });
-    await store.acknowledge(trainer, { trainStep: 1, trained: ['1/0/0/0/a'], discarded: [] });
-    await store.putFile(trainer, { version: 1, path: 'w', bytes: new Uint8Array([1, 2, 3]) });
+    await store.storeResult(trainer, task, { experiences: [experience], outcome: { right: true } });
+    await store.recordTrainStep(trainer, { trainStep: 1, trained: ['1/0/0/0/a'], discarded: [] });
+    await store.putWeightFile(trainer, { version: 1, path: 'w', bytes: new Uint8Array([1, 2, 3]) });
     const damaged = { code: 'STORE_DAMAGED' };
     const database = new DatabaseSync(path);
     database.exec('PRAGMA busy_timeout = 5000');
@@ -115,15 +117,15 @@ describe('a run store in SQLite', () => {
       );
       await call();
     };
-    const read = () => store.read('1');
+    const read = () => store.readBatch('1');
     const flipped = "CAST(substr(bytes, 1, 2) || X'07' || substr(bytes, 4) AS BLOB)";
     await withChange('experience', `bytes = ${flipped}`, read);
     await withChange('experience', 'policy_version = 7', read);
     await withChange('task', `outcome = '{"right":null}'`, read);
     await withChange('run', `feed = '{"cursor":2}'`, () => store.lastPlan());
-    await withChange('use', `uid = '1/0/0/0/b'`, () => store.recordsAfter(0));
-    await withChange('use', `is_kept = 1`, () => store.recordsAfter(0));
-    await withChange('file', `bytes = X'010203FF'`, () => store.getFile(1, 'w'));
+    await withChange('use', `uid = '1/0/0/0/b'`, () => store.trainRecordsAfter(0));
+    await withChange('use', `is_kept = 1`, () => store.trainRecordsAfter(0));
+    await withChange('file', `bytes = X'010203FF'`, () => store.getWeightFile(1, 'w'));
     await withChange('task', 'row_number = 1', read);
     await withChange('batch', 'version = 3', read);
     await withChange('run', 'is_last = 0', () => store.lastPlan());

@@ -17,13 +17,13 @@ if (role === 'trainer') {
   const batch = { batch: '1', step: 1, isEval: false, version: undefined, tasks };
   await store.plan(member, { step: 1, batches: [batch], feed: {}, isLast: false });
 }
-if (leases !== '0') await store.lease(member, { count: Number(leases), maxStep: 1 });
+if (leases !== '0') await store.leaseTasks(member, { count: Number(leases), maxStep: 1 });
 const since = performance.now();
 const waits = (): { what: string; on: string; forMs: number }[] =>
   what === '' ? [] : [{ what, on, forMs: performance.now() - since }];
 let isReady = false;
 for (;;) {
-  await store.beat(member, { waits: waits(), version: 0, facts: {} });
+  await store.heartbeat(member, { waits: waits(), version: 0, facts: {} });
   if (!isReady) process.stdout.write('ready\n');
   isReady = true;
   await systemClock.sleep(1000);

@@ -12,7 +12,7 @@ import type { StageTransport } from '../assembly/transport.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 import { assembleLoop } from './both/loop.js';
-import { openParts, type DataParts, type Elsewhere, type LoopParts } from './both/open.js';
+import { openParts, type DataParts, type RemoteExploration, type LoopParts } from './both/open.js';
 import { assertResumable, earlierResult, readProgress } from './both/progress.js';
 import { superviseBoth } from './both/supervise.js';
 
@@ -20,15 +20,18 @@ export const runBoth = async (context: StageContext): Promise<StageResult> =>
   runLoop({ ...context, stage: await withMadeTasks(context, context.hasBegun) });
 
 /** Explores, here or in other processes, and trains; then evaluates the final weights. */
-export async function runLoop(context: StageContext, elsewhere?: Elsewhere): Promise<StageResult> {
+export async function runLoop(
+  context: StageContext,
+  remote?: RemoteExploration,
+): Promise<StageResult> {
   const { stage, startModel, extensions, hasBegun, runtime, signal } = context;
   const format = await openChatFormat(stage, startModel);
   await using tasks = await openTasks(stage, extensions, signal);
   const { openRows } = extensions;
   const own = await openExperienceStore(stage, runtime, { openRows, hasBegun });
-  await using store = disposable(elsewhere ? elsewhere.share(own) : own);
+  await using store = disposable(remote ? remote.share(own) : own);
   const data = { format, tasks, store };
-  return await loopOver(context, data, () => openParts(context, data, elsewhere?.openExploreSide));
+  return await loopOver(context, data, () => openParts(context, data, remote?.openExploreSide));
 }
 
 /** @param open opens the parts that are only needed if the stage has not ended */

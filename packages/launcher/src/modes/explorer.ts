@@ -27,7 +27,7 @@ import { exploreAlone, exploredAlone, needsTrainer } from './apart/explore-alone
 import { exploreLeased } from './apart/explore-leased.js';
 import { lookEveryMs, openStageStore } from './apart/open-store.js';
 import { explorerFolder } from './apart/explorer-folder.js';
-import { takeSeat, type Seat } from './apart/seat.js';
+import { joinRun, type JoinedRun } from './apart/join-run.js';
 
 export async function runExplorer(context: StageContext): Promise<StageResult> {
   const { stage, extensions, runtime, signal } = context;
@@ -46,22 +46,23 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
     version: counts.version,
     facts: { tasksDone: counts.done, resultsLate: counts.late },
   });
-  const seat = await takeSeat({ ...own, store, clock, logger, state, signal });
+  const joined = await joinRun({ ...own, store, clock, logger, state, signal });
   try {
     const made = await withFetchedTasks(stage, {
       store,
       folder: path.join(explorerFolder(stage), 'task_pipeline'),
       lookEveryMs,
-      wait: (work) => seat.waitFor({ what: 'the tasks of the task pipeline', on: 'trainer' }, work),
-      signal: AbortSignal.any([signal, seat.lost]),
+      wait: (work) =>
+        joined.waitFor({ what: 'the tasks of the task pipeline', on: 'trainer' }, work),
+      signal: AbortSignal.any([signal, joined.lost]),
     });
     await using tasks = await openTasks(made, extensions, signal);
     const now = { ...context, stage: made };
     await using side = disposable(await openSide(now, store));
-    const trainStep = await explore(now, { store, seat, tasks, side, counts, agreement });
+    const trainStep = await explore(now, { store, joined, tasks, side, counts, agreement });
     return { interrupted: false, doneBefore: false, trainStep, checkpoint: undefined };
   } finally {
-    await seat.leave();
+    await joined.leave();
   }
 }
 
@@ -108,7 +109,7 @@ function inBatches(limits: TimeLimits, batchSize: number): (outcome: TaskOutcome
 
 interface ExploreParts {
   readonly store: RunStore;
-  readonly seat: Seat;
+  readonly joined: JoinedRun;
   readonly tasks: StageTasks;
   readonly side: Side;
   readonly counts: { version: number; done: number; late: number };
@@ -118,7 +119,7 @@ interface ExploreParts {
 /** Resolves with the last train step of the run, once nothing is left to explore. */
 async function explore(
   context: StageContext,
-  { store, seat, tasks, side, counts, agreement }: ExploreParts,
+  { store, joined, tasks, side, counts, agreement }: ExploreParts,
 ): Promise<number> {
   const { stage, runtime } = context;
   const { sampler } = side.engine;
@@ -127,8 +128,8 @@ async function explore(
       `The engine "${stage.engine}" cannot score text, so it cannot prove that it samples with the trainer's weights. Use mode: both.`,
       { code: 'ENGINE_CANNOT_PROVE' },
     );
-  await using alone = disposable(exploreAlone({ ...context, store, seat, tasks, agreement }));
-  const lost = AbortSignal.any([side.failed, seat.lost, alone.failed]);
+  await using alone = disposable(exploreAlone({ ...context, store, joined, tasks, agreement }));
+  const lost = AbortSignal.any([side.failed, joined.lost, alone.failed]);
   const signal = AbortSignal.any([context.signal, lost]);
   const limits = createTimeLimits(stage.explorer);
   const learnTimes = inBatches(limits, stage.buffer.batchSize);
@@ -139,7 +140,7 @@ async function explore(
       settings: stage.explorer,
       onPause: (what) => {
         const { promise, resolve } = Promise.withResolvers<void>();
-        void seat.waitFor({ what, on: undefined }, () => promise);
+        void joined.waitFor({ what, on: undefined }, () => promise);
         return resolve;
       },
       ...runtime,
@@ -150,7 +151,7 @@ async function explore(
   });
   return await exploreLeased(stage, runtime, {
     store,
-    seat,
+    joined,
     sampler,
     lost,
     signal,

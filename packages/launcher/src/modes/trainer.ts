@@ -22,13 +22,13 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
   const explored = await exploredAlone(store, own);
   const stage = explored ? afterExplorer(context.stage, explored, runtime.logger) : context.stage;
   const beside = { store, agreement, runtime, signal };
-  return await trainBeside(stage, beside, async (elsewhere, seat) => {
+  return await trainBeside(stage, beside, async (remote, joined) => {
     const hasBegun = context.hasBegun || (await areShared(store));
-    const made = await seat.waitFor({ what: 'the task pipeline', on: undefined }, () =>
+    const made = await joined.waitFor({ what: 'the task pipeline', on: undefined }, () =>
       withMadeTasks({ ...context, stage }, hasBegun),
     );
-    await shareTasks(stage, { store, member: seat.member });
-    return runLoop({ ...context, stage: made, hasBegun }, elsewhere);
+    await shareTasks(stage, { store, member: joined.member });
+    return runLoop({ ...context, stage: made, hasBegun }, remote);
   });
 }
 

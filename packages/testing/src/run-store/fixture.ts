@@ -93,8 +93,8 @@ export function numbered(batch: string, task: number, run: number): Experience {
 
 /** Leases and completes all open tasks. */
 export async function exploreAll(store: RunStore, member: Membership): Promise<void> {
-  for (const task of await store.lease(member, { count: Infinity, maxStep: Infinity }))
-    await store.complete(member, task, resultOf(task));
+  for (const task of await store.leaseTasks(member, { count: Infinity, maxStep: Infinity }))
+    await store.storeResult(member, task, resultOf(task));
 }
 
 /** Uids of the experiences of a batch, in order. */

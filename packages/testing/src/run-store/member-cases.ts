@@ -51,17 +51,17 @@ export function memberCases(create: CreateRunStore): void {
       expect(fresh.epoch).toBeGreaterThan(stale.epoch);
       const fenced = { code: 'MEMBER_FENCED' };
       const record = { trainStep: 1, trained: [], discarded: [] };
-      await expect(one.beat(stale, idle)).rejects.toMatchObject(fenced);
+      await expect(one.heartbeat(stale, idle)).rejects.toMatchObject(fenced);
       await expect(one.plan(stale, planOf(1, 1))).rejects.toMatchObject(fenced);
-      await expect(one.acknowledge(stale, record)).rejects.toMatchObject(fenced);
+      await expect(one.recordTrainStep(stale, record)).rejects.toMatchObject(fenced);
       await expect(one.prune(stale, 0)).rejects.toMatchObject(fenced);
-      await expect(one.finish(stale, { trainStep: 1 })).rejects.toMatchObject(fenced);
-      await expect(one.cutOff(stale, '1')).rejects.toMatchObject(fenced);
+      await expect(one.finishRun(stale, { trainStep: 1 })).rejects.toMatchObject(fenced);
+      await expect(one.cutOffBatch(stale, '1')).rejects.toMatchObject(fenced);
       const file = { version: 1, path: 'a', bytes: new Uint8Array() };
-      await expect(one.putFile(stale, file)).rejects.toMatchObject(fenced);
-      await expect(one.deleteFilesBefore(stale, 9)).rejects.toMatchObject(fenced);
+      await expect(one.putWeightFile(stale, file)).rejects.toMatchObject(fenced);
+      await expect(one.deleteWeightFilesBefore(stale, 9)).rejects.toMatchObject(fenced);
       await one.leave(stale);
-      await two.acknowledge(fresh, record);
+      await two.recordTrainStep(fresh, record);
       expect((await two.view()).trainStep).toBe(1);
     });
 
@@ -71,7 +71,11 @@ export function memberCases(create: CreateRunStore): void {
       const [a, b] = [await joinExplorer(store, 'a'), await joinExplorer(store, 'b')];
       await joinExplorer(store, 'c');
       await test.pass(test.leaseMs * 0.7);
-      await store.beat(a, { ...idle, version: 3, waits: [{ what: 'tasks', on: 'c', forMs: 5 }] });
+      await store.heartbeat(a, {
+        ...idle,
+        version: 3,
+        waits: [{ what: 'tasks', on: 'c', forMs: 5 }],
+      });
       await store.leave(b);
       await test.pass(test.leaseMs * 0.7);
       const { members } = await store.view();
@@ -105,7 +109,7 @@ export function memberCases(create: CreateRunStore): void {
       const store = await opened(test);
       const member = await joinExplorer(store);
       await test.pass(test.leaseMs * 20);
-      await store.beat(member, idle);
+      await store.heartbeat(member, idle);
       expect(await store.plan(member, planOf(1, 1))).toBe(true);
     });
   });

@@ -32,24 +32,26 @@ export function taskCases(create: CreateRunStore): void {
       const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
       await one.plan(a, planOf(1, 3));
       await one.plan(a, planOf(2, 3));
-      const first = await one.lease(a, { count: 2, maxStep: 2 });
-      const second = await two.lease(b, { count: 9, maxStep: 1 });
+      const first = await one.leaseTasks(a, { count: 2, maxStep: 2 });
+      const second = await two.leaseTasks(b, { count: 9, maxStep: 1 });
       expect([...first, ...second].map(({ batch, task, row }) => [batch, task, row])).toEqual([
         ['1', 0, 10],
         ['1', 1, 11],
         ['1', 2, 12],
       ]);
-      expect(await two.lease(b, { count: 9, maxStep: 1 })).toEqual([]);
+      expect(await two.leaseTasks(b, { count: 9, maxStep: 1 })).toEqual([]);
       const { leases } = await one.view();
       expect(leases.map(({ task, explorer }) => [task, explorer])).toEqual([
         [0, 'a'],
         [1, 'a'],
         [2, 'b'],
       ]);
-      await two.giveBack(b, first[0]!);
-      expect(await two.lease(b, { count: 9, maxStep: 1 })).toEqual([]);
-      await one.giveBack(a, first[0]!);
-      expect(await two.lease(b, { count: 9, maxStep: 1 })).toMatchObject([{ batch: '1', task: 0 }]);
+      await two.releaseTask(b, first[0]!);
+      expect(await two.leaseTasks(b, { count: 9, maxStep: 1 })).toEqual([]);
+      await one.releaseTask(a, first[0]!);
+      expect(await two.leaseTasks(b, { count: 9, maxStep: 1 })).toMatchObject([
+        { batch: '1', task: 0 },
+      ]);
     });
 
     it('gives the tasks of a silent member to others, and counts its results as late', async () => {
@@ -57,20 +59,20 @@ export function taskCases(create: CreateRunStore): void {
       const [one, two] = [await opened(test), await opened(test)];
       const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
       await one.plan(a, planOf(1, 2));
-      const held = await one.lease(a, { count: 2, maxStep: 1 });
+      const held = await one.leaseTasks(a, { count: 2, maxStep: 1 });
       await test.pass(test.leaseMs * 0.7);
-      await two.beat(b, idle);
-      expect(await two.lease(b, { count: 2, maxStep: 1 })).toEqual([]);
+      await two.heartbeat(b, idle);
+      expect(await two.leaseTasks(b, { count: 2, maxStep: 1 })).toEqual([]);
       await test.pass(test.leaseMs * 0.7);
-      await two.beat(b, idle);
-      const [taken] = await two.lease(b, { count: 1, maxStep: 1 });
+      await two.heartbeat(b, idle);
+      const [taken] = await two.leaseTasks(b, { count: 1, maxStep: 1 });
       expect(taken).toEqual(held[0]);
       const answers = [];
       for (const task of [...held, held[0]!])
-        answers.push(await one.complete(a, task, resultOf(task)));
+        answers.push(await one.storeResult(a, task, resultOf(task)));
       // No worker has begun the second one since.
       expect(answers).toEqual(['late', 'stored', 'late']);
-      expect(await two.complete(b, taken!, resultOf(taken!))).toBe('stored');
+      expect(await two.storeResult(b, taken!, resultOf(taken!))).toBe('stored');
       expect(await two.view()).toMatchObject({ lateResults: 1, tasks: { done: 2 } });
     });
 
@@ -79,15 +81,15 @@ export function taskCases(create: CreateRunStore): void {
       const [one, two] = [await opened(test), await opened(test)];
       const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
       await one.plan(a, planOf(1, 1));
-      const held = await one.lease(a, { count: 1, maxStep: 1 });
+      const held = await one.leaseTasks(a, { count: 1, maxStep: 1 });
       await one.leave(a);
-      await expect(one.lease(a, { count: 1, maxStep: 1 })).rejects.toMatchObject({
+      await expect(one.leaseTasks(a, { count: 1, maxStep: 1 })).rejects.toMatchObject({
         code: 'MEMBER_FENCED',
       });
-      expect(await two.lease(b, { count: 1, maxStep: 1 })).toEqual(held);
+      expect(await two.leaseTasks(b, { count: 1, maxStep: 1 })).toEqual(held);
       await test.pass(test.leaseMs + 1);
       const again = await joinExplorer(one, 'b');
-      await expect(two.complete(b, held[0]!, resultOf(held[0]!))).rejects.toMatchObject({
+      await expect(two.storeResult(b, held[0]!, resultOf(held[0]!))).rejects.toMatchObject({
         code: 'MEMBER_FENCED',
       });
       await exploreAll(one, again);
@@ -99,13 +101,13 @@ export function taskCases(create: CreateRunStore): void {
       const [one, two] = [await opened(test), await opened(test)];
       const [a, b] = [await joinExplorer(one, 'a'), await joinExplorer(two, 'b')];
       await one.plan(a, planOf(1, 4));
-      const held = await one.lease(a, { count: 3, maxStep: 1 });
+      const held = await one.leaseTasks(a, { count: 3, maxStep: 1 });
       await test.pass(test.leaseMs + 1);
-      await two.beat(b, idle);
-      expect(await one.lease(a, { count: 1, maxStep: 1 })).toMatchObject([{ task: 3 }]);
-      expect(await two.lease(b, { count: 1, maxStep: 1 })).toEqual([held[0]]);
-      await one.beat(a, idle);
-      expect(await two.lease(b, { count: 9, maxStep: 1 })).toEqual([]);
+      await two.heartbeat(b, idle);
+      expect(await one.leaseTasks(a, { count: 1, maxStep: 1 })).toMatchObject([{ task: 3 }]);
+      expect(await two.leaseTasks(b, { count: 1, maxStep: 1 })).toEqual([held[0]]);
+      await one.heartbeat(a, idle);
+      expect(await two.leaseTasks(b, { count: 9, maxStep: 1 })).toEqual([]);
     });
 
     it('leases nothing for a late copy of a call that has leased tasks', async () => {
@@ -113,25 +115,25 @@ export function taskCases(create: CreateRunStore): void {
       const { store, newest } = await openedWithCopies(test);
       const member = await joinExplorer(store);
       await store.plan(member, planOf(1, 1));
-      const [task] = await store.lease(member, { count: 1, maxStep: 9 });
+      const [task] = await store.leaseTasks(member, { count: 1, maxStep: 9 });
       const copy = newest();
-      await store.complete(member, task!, resultOf(task!));
+      await store.storeResult(member, task!, resultOf(task!));
       await store.plan(member, planOf(2, 1));
       await copy();
       expect((await store.view()).tasks).toEqual({ open: 1, leased: 0, done: 1 });
-      expect(await store.lease(member, { count: 1, maxStep: 9 })).toMatchObject([{ step: 2 }]);
+      expect(await store.leaseTasks(member, { count: 1, maxStep: 9 })).toMatchObject([{ step: 2 }]);
     });
 
     it('hands what a late copy of an empty call has leased to the next one', async () => {
       const test = await create();
       const { store, newest } = await openedWithCopies(test);
       const member = await joinExplorer(store);
-      expect(await store.lease(member, { count: 1, maxStep: 9 })).toEqual([]);
+      expect(await store.leaseTasks(member, { count: 1, maxStep: 9 })).toEqual([]);
       const copy = newest();
       await store.plan(member, planOf(1, 2));
       await copy();
-      expect(await store.lease(member, { count: 1, maxStep: 9 })).toMatchObject([{ task: 0 }]);
-      expect(await store.lease(member, { count: 1, maxStep: 9 })).toMatchObject([{ task: 1 }]);
+      expect(await store.leaseTasks(member, { count: 1, maxStep: 9 })).toMatchObject([{ task: 0 }]);
+      expect(await store.leaseTasks(member, { count: 1, maxStep: 9 })).toMatchObject([{ task: 1 }]);
     });
 
     it('keeps the runs of one database apart', async () => {
@@ -143,7 +145,7 @@ export function taskCases(create: CreateRunStore): void {
       await other.plan(b, planOf(1, 1));
       await exploreAll(store, a);
       await exploreAll(other, b);
-      expect((await store.read('1')).results).toHaveLength(2);
+      expect((await store.readBatch('1')).results).toHaveLength(2);
       expect((await other.view()).experiences.total).toBe(2);
       await other.close();
     });

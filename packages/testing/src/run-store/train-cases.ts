@@ -31,33 +31,33 @@ export function trainCases(create: CreateRunStore): void {
         { trainStep: 2, trained: [...second], kept: [], discarded: [] },
       ];
       for (const record of [records[0]!, records[0]!, records[1]!])
-        await store.acknowledge(trainer, record);
-      expect(await store.recordsAfter(0)).toEqual(records);
-      expect(await store.recordsAfter(1)).toEqual(records.slice(1));
-      expect((await store.read('1')).used).toEqual(new Set([a, b, c]));
-      expect(await store.unusedOf([a, c, d, '9/9/9/0/a'])).toEqual(new Set([d]));
+        await store.recordTrainStep(trainer, record);
+      expect(await store.trainRecordsAfter(0)).toEqual(records);
+      expect(await store.trainRecordsAfter(1)).toEqual(records.slice(1));
+      expect((await store.readBatch('1')).used).toEqual(new Set([a, b, c]));
+      expect(await store.filterUnused([a, c, d, '9/9/9/0/a'])).toEqual(new Set([d]));
       expect(await store.view()).toMatchObject({
         trainStep: 2,
         experiences: { total: 8, waiting: 1, trained: 6, discarded: { stale: 1 } },
       });
       await expect(
-        store.acknowledge(trainer, { trainStep: 1, trained: [a], discarded: [] }),
+        store.recordTrainStep(trainer, { trainStep: 1, trained: [a], discarded: [] }),
       ).rejects.toMatchObject({ code: 'STORE_OTHER_RECORD' });
       await expect(
-        store.acknowledge(trainer, { trainStep: 4, trained: [d], discarded: [] }),
+        store.recordTrainStep(trainer, { trainStep: 4, trained: [d], discarded: [] }),
       ).rejects.toMatchObject({ code: 'STORE_TRAIN_STEP' });
     });
 
     it('lets nothing be used up twice, nor what is not stored', async () => {
       const store = await explored();
       const trainer = await joinTrainer(store);
-      await store.acknowledge(trainer, { trainStep: 1, trained: first, discarded: [] });
+      await store.recordTrainStep(trainer, { trainStep: 1, trained: first, discarded: [] });
       const twice = { trainStep: 2, trained: [second[0]!, first[0]!], discarded: [] };
-      await expect(store.acknowledge(trainer, twice)).rejects.toMatchObject({
+      await expect(store.recordTrainStep(trainer, twice)).rejects.toMatchObject({
         code: 'STORE_USED_TWICE',
       });
       const unknown = { trainStep: 2, trained: ['9/9/9/0/a'], discarded: [] };
-      await expect(store.acknowledge(trainer, unknown)).rejects.toMatchObject({
+      await expect(store.recordTrainStep(trainer, unknown)).rejects.toMatchObject({
         code: 'STORE_UNKNOWN_EXPERIENCE',
       });
       expect(await store.view()).toMatchObject({ trainStep: 1, experiences: { waiting: 4 } });
@@ -67,9 +67,19 @@ export function trainCases(create: CreateRunStore): void {
       const store = await explored();
       const trainer = await joinTrainer(store);
       const [a = '', b = ''] = first;
-      await store.acknowledge(trainer, { trainStep: 1, trained: [a, b], kept: [a], discarded: [] });
-      await store.acknowledge(trainer, { trainStep: 2, trained: [a], kept: [a], discarded: [] });
-      const before = await store.read('1');
+      await store.recordTrainStep(trainer, {
+        trainStep: 1,
+        trained: [a, b],
+        kept: [a],
+        discarded: [],
+      });
+      await store.recordTrainStep(trainer, {
+        trainStep: 2,
+        trained: [a],
+        kept: [a],
+        discarded: [],
+      });
+      const before = await store.readBatch('1');
       expect(before.used).toEqual(new Set([b]));
       expect(before.useCounts).toEqual(
         new Map([
@@ -77,36 +87,42 @@ export function trainCases(create: CreateRunStore): void {
           [b, 1],
         ]),
       );
-      await store.acknowledge(trainer, { trainStep: 3, trained: [a], discarded: [] });
-      expect((await store.read('1')).used).toEqual(new Set([a, b]));
-      expect(await store.recordsAfter(1)).toMatchObject([{ kept: [a] }, { kept: [] }]);
+      await store.recordTrainStep(trainer, { trainStep: 3, trained: [a], discarded: [] });
+      expect((await store.readBatch('1')).used).toEqual(new Set([a, b]));
+      expect(await store.trainRecordsAfter(1)).toMatchObject([{ kept: [a] }, { kept: [] }]);
     });
 
     it('deletes complete batches that are used up, and goes on counting them', async () => {
       const store = await explored();
       const trainer = await joinTrainer(store);
       const [a = '', ...rest] = first;
-      await store.acknowledge(trainer, {
+      await store.recordTrainStep(trainer, {
         trainStep: 1,
         trained: rest,
         discarded: [{ uid: a, reason: 'filtered' }],
       });
-      await store.acknowledge(trainer, { trainStep: 2, trained: second.slice(1), discarded: [] });
+      await store.recordTrainStep(trainer, {
+        trainStep: 2,
+        trained: second.slice(1),
+        discarded: [],
+      });
       await store.prune(trainer, 1);
       await store.prune(trainer, 1);
-      expect((await store.completeBatches(0)).map(({ isPruned }) => isPruned)).toEqual([
+      expect((await store.batchesCompletedAfter(0)).map(({ isPruned }) => isPruned)).toEqual([
         true,
         false,
       ]);
-      expect((await store.read('1')).results.flatMap(({ experiences }) => experiences)).toEqual([]);
+      expect(
+        (await store.readBatch('1')).results.flatMap(({ experiences }) => experiences),
+      ).toEqual([]);
       expect(await store.view()).toMatchObject({
         trainStep: 2,
         experiences: { total: 8, waiting: 1, trained: 6, discarded: { filtered: 1 } },
       });
-      expect(await store.recordsAfter(1)).toHaveLength(1);
-      await expect(store.recordsAfter(0)).rejects.toMatchObject({ code: 'BUFFER_PRUNED' });
+      expect(await store.trainRecordsAfter(1)).toHaveLength(1);
+      await expect(store.trainRecordsAfter(0)).rejects.toMatchObject({ code: 'BUFFER_PRUNED' });
       const again = { trainStep: 3, trained: [a], discarded: [] };
-      await expect(store.acknowledge(trainer, again)).rejects.toMatchObject({
+      await expect(store.recordTrainStep(trainer, again)).rejects.toMatchObject({
         code: 'STORE_UNKNOWN_EXPERIENCE',
       });
     });

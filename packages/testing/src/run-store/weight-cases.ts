@@ -7,7 +7,7 @@ export function weightCases(create: CreateRunStore): void {
       const test = await create();
       const store = await opened(test);
       const trainer = await joinTrainer(store);
-      expect(await store.published()).toBeUndefined();
+      expect(await store.publishedWeights()).toBeUndefined();
       const folder = { kind: 'folder', path: '/run/sync/version_2' } as const;
       const versions = [
         weightsOf(0),
@@ -15,12 +15,12 @@ export function weightCases(create: CreateRunStore): void {
         { ...weightsOf(2), boundary: 4, location: folder },
         weightsOf(0),
       ];
-      for (const weights of versions) await store.publish(trainer, weights);
+      for (const weights of versions) await store.publishWeights(trainer, weights);
       const other = await opened(test);
-      expect(await other.published()).toEqual(versions[2]);
-      expect(await other.published(2)).toEqual(versions[1]);
-      expect(await other.published(3)).toBeUndefined();
-      await expect(store.publish(trainer, weightsOf(2, 'other'))).rejects.toMatchObject({
+      expect(await other.publishedWeights()).toEqual(versions[2]);
+      expect(await other.publishedWeights(2)).toEqual(versions[1]);
+      expect(await other.publishedWeights(3)).toBeUndefined();
+      await expect(store.publishWeights(trainer, weightsOf(2, 'other'))).rejects.toMatchObject({
         code: 'STORE_OTHER_WEIGHTS',
       });
     });
@@ -31,23 +31,23 @@ export function weightCases(create: CreateRunStore): void {
       const trainer = await joinTrainer(one);
       const bytes = new Uint8Array(9 << 20).map((_, i) => i % 251);
       for (const version of [1, 2])
-        await one.putFile(trainer, { version, path: 'model/a.safetensors', bytes });
-      await one.putFile(trainer, { version: 2, path: 'empty', bytes: new Uint8Array() });
-      await one.deleteFilesBefore(trainer, 2);
-      expect(await two.getFile(1, 'model/a.safetensors')).toBeUndefined();
-      const found = await two.getFile(2, 'model/a.safetensors');
+        await one.putWeightFile(trainer, { version, path: 'model/a.safetensors', bytes });
+      await one.putWeightFile(trainer, { version: 2, path: 'empty', bytes: new Uint8Array() });
+      await one.deleteWeightFilesBefore(trainer, 2);
+      expect(await two.getWeightFile(1, 'model/a.safetensors')).toBeUndefined();
+      const found = await two.getWeightFile(2, 'model/a.safetensors');
       expect(found && Buffer.compare(found, bytes)).toBe(0);
-      expect(await two.getFile(2, 'empty')).toHaveLength(0);
+      expect(await two.getWeightFile(2, 'empty')).toHaveLength(0);
     });
 
     it('shows what came of a delivery, and the end', async () => {
       const store = await opened(await create());
       const [member, trainer] = [await joinExplorer(store), await joinTrainer(store)];
       const delivery = { version: 2, difference: 0.5, problem: 'swapped layers' };
-      await store.delivered(member, delivery);
+      await store.reportDelivery(member, delivery);
       expect((await store.view()).members[0]?.delivery).toEqual(delivery);
       expect((await store.view()).end).toBeUndefined();
-      await store.finish(trainer, { trainStep: 7 });
+      await store.finishRun(trainer, { trainStep: 7 });
       expect((await store.view()).end).toEqual({ trainStep: 7 });
     });
   });

@@ -13,10 +13,10 @@ import { chunksOf, type Connection, type RunContext } from './context.js';
 
 export function batches(
   context: RunContext,
-): Pick<RunStore, 'completeBatches' | 'read' | 'unusedOf'> {
+): Pick<RunStore, 'batchesCompletedAfter' | 'readBatch' | 'filterUnused'> {
   const { database, run } = context;
   return {
-    completeBatches: (order) =>
+    batchesCompletedAfter: (order) =>
       database.read('list complete batches', async (db) => {
         const rows = await db
           .selectFrom('batch')
@@ -33,7 +33,7 @@ export function batches(
           isPruned: row.is_pruned === 1,
         }));
       }),
-    read: (name) =>
+    readBatch: (name) =>
       database.read('read a batch', async (db) => {
         const batch = await db
           .selectFrom('batch')
@@ -44,7 +44,7 @@ export function batches(
         if (!batch) throw unknownBatch(name);
         return read(context, db, batch);
       }),
-    unusedOf: (uids) =>
+    filterUnused: (uids) =>
       database.read('read what is not used up', async (db) => {
         const unused = new Set<string>();
         for (const chunk of chunksOf(uids))

@@ -6,10 +6,12 @@ import { countDown } from './completion.js';
 import { assertMember, isAlive, locked, type Connection, type RunContext } from './context.js';
 import { describe, taskColumns, withoutRow } from './leases.js';
 
-export function cutOffs(context: RunContext): Pick<RunStore, 'doneTasks' | 'cutOff' | 'cutTasks'> {
+export function cutOffs(
+  context: RunContext,
+): Pick<RunStore, 'countDoneTasks' | 'cutOffBatch' | 'cutOffTasks'> {
   const { database, run } = context;
   return {
-    doneTasks: (name) =>
+    countDoneTasks: (name) =>
       database.read('count the tasks that are done', async (db) => {
         const { done } = await db
           .selectFrom('task')
@@ -23,12 +25,12 @@ export function cutOffs(context: RunContext): Pick<RunStore, 'doneTasks' | 'cutO
           .executeTakeFirstOrThrow();
         return done;
       }),
-    cutOff: (member, name) =>
+    cutOffBatch: (member, name) =>
       database.write('cut the tasks of a batch off', async (db) => {
         await assertMember(context, db, member);
         await cutOff(context, db, name);
       }),
-    cutTasks: (member) =>
+    cutOffTasks: (member) =>
       database.read('read which tasks are cut off', async (db) => {
         const rows = await db
           .selectFrom('task')

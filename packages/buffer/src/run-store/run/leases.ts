@@ -4,12 +4,12 @@ import { sql } from 'kysely';
 import { taskState, type TaskTableRow } from '../database/tables.js';
 import { assertMember, fencedError, isAlive, type Connection, type RunContext } from './context.js';
 
-export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'> {
+export function leases(context: RunContext): Pick<RunStore, 'leaseTasks' | 'releaseTask'> {
   const { database } = context;
   /** Number of calls of each membership that leased tasks. A call that gets none does not count. */
   const answered = new Map<number, number>();
   return {
-    lease: async (member, request) => {
+    leaseTasks: async (member, request) => {
       const call = answered.get(member.epoch) ?? 0;
       const tasks = await database.write(
         'lease tasks',
@@ -19,7 +19,7 @@ export function leases(context: RunContext): Pick<RunStore, 'lease' | 'giveBack'
       if (tasks.length > 0) answered.set(member.epoch, call + 1);
       return tasks;
     },
-    giveBack: (member, task) =>
+    releaseTask: (member, task) =>
       database.write('give a task back', async (db) => {
         await assertMember(context, db, member);
         await db

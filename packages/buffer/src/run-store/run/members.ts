@@ -13,14 +13,14 @@ import { assertConsistent } from './consistent.js';
 import { fencedError, isAlive, type Connection, type RunContext } from './context.js';
 import { confirm, differing, settingsOfRun } from './identity.js';
 
-export function members(context: RunContext): Pick<RunStore, 'join' | 'beat' | 'leave'> {
+export function members(context: RunContext): Pick<RunStore, 'join' | 'heartbeat' | 'leave'> {
   const { database, run } = context;
   return {
     join: (info) => {
       const token = randomUUID();
       return database.write('let a member join', (db) => join(context, db, { info, token }));
     },
-    beat: async (member, state) => {
+    heartbeat: async (member, state) => {
       await database.write(
         'record a heartbeat',
         async (db) => {

@@ -27,14 +27,14 @@ type Answer = 'stored' | 'late';
 /** Maximum number of results of one process that are stored in one transaction. */
 const most = 64;
 
-export function results(context: RunContext): Pick<RunStore, 'complete'> {
+export function results(context: RunContext): Pick<RunStore, 'storeResult'> {
   const store = together<Done, Answer>({
     most,
     work: (all) =>
       context.database.write('store the result of a task', (db) => storeAll(context, db, all)),
   });
   return {
-    complete: (member, task, { experiences, outcome, awaits = [] }) =>
+    storeResult: (member, task, { experiences, outcome, awaits = [] }) =>
       store({
         member,
         task,

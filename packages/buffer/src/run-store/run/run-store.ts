@@ -53,13 +53,13 @@ export async function runStore(
     ...batches(context),
     ...trainSteps(context),
     ...weights(context),
-    finish: (member, { trainStep }) =>
+    finishRun: (member, { trainStep }) =>
       database.write('record the end of the run', async (db) => {
         await assertMember(context, db, member);
         await db.updateTable('run').set({ end_step: trainStep }).where('id', '=', run).execute();
       }),
     view: () => database.read('read the state of the run', (db) => view(context, db)),
-    changed: waits.changed,
+    waitForChange: waits.waitForChange,
     close: async () => {
       waits.close();
       await close();

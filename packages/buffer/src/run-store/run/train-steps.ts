@@ -8,10 +8,10 @@ import { prune } from './prune.js';
 
 export function trainSteps(
   context: RunContext,
-): Pick<RunStore, 'acknowledge' | 'recordsAfter' | 'prune'> {
+): Pick<RunStore, 'recordTrainStep' | 'trainRecordsAfter' | 'prune'> {
   const { database, run } = context;
   return {
-    acknowledge: (member, record) =>
+    recordTrainStep: (member, record) =>
       database.write('record a train step', async (db) => {
         await assertMember(context, db, member);
         // The same step may arrive twice at once.
@@ -30,7 +30,7 @@ export function trainSteps(
           .execute();
         await insertUses(context, db, record);
       }),
-    recordsAfter: (trainStep) =>
+    trainRecordsAfter: (trainStep) =>
       database.read('read train steps', (db) => recordsAfter(context, db, trainStep)),
     prune: (member, trainStep) =>
       database.write(
@@ -63,7 +63,7 @@ async function isRecorded(
 
 const otherRecord = (trainStep: number): BufferError =>
   new BufferError(
-    `Train step ${trainStep} is recorded with other experiences; expected the same ones when it is made again. Nothing was changed. Resume from a checkpoint with the batches of recordsAfter.`,
+    `Train step ${trainStep} is recorded with other experiences; expected the same ones when it is made again. Nothing was changed. Resume from a checkpoint with the batches of trainRecordsAfter.`,
     { code: 'STORE_OTHER_RECORD' },
   );
 

@@ -1,9 +1,9 @@
-/** Implements {@link RunStore.changed}. */
+/** Implements {@link RunStore.waitForChange}. */
 import { type Clock, sleep } from '@trinity-rft/core';
 import type { RunStore } from '@trinity-rft/core/store';
 import type { RunDatabase } from '../database/run-database.js';
 
-export interface Waiting extends Pick<RunStore, 'changed'> {
+export interface Waiting extends Pick<RunStore, 'waitForChange'> {
   close(): void;
 }
 
@@ -19,7 +19,7 @@ export function waiting(database: RunDatabase, clock: Pick<Clock, 'after'>): Wai
     wakeAll();
   });
   return {
-    changed: async (timeoutMs, signal) => {
+    waitForChange: async (timeoutMs, signal) => {
       signal?.throwIfAborted();
       if (!isNews) await wait(timeoutMs, signal);
       isNews = false;

@@ -17,20 +17,25 @@ const noBoundary = -1;
 
 type Weights = Pick<
   RunStore,
-  'publish' | 'published' | 'putFile' | 'getFile' | 'deleteFilesBefore' | 'delivered'
+  | 'publishWeights'
+  | 'publishedWeights'
+  | 'putWeightFile'
+  | 'getWeightFile'
+  | 'deleteWeightFilesBefore'
+  | 'reportDelivery'
 >;
 
 export function weights(context: RunContext): Weights {
   const { database, run } = context;
   return {
-    publish: (member, published) =>
+    publishWeights: (member, published) =>
       database.write('publish weights', async (db) => {
         await assertMember(context, db, member);
         await publish(context, db, published);
       }),
-    published: (boundary) =>
+    publishedWeights: (boundary) =>
       database.read('read which weights are published', (db) => newest(context, db, boundary)),
-    putFile: (member, file) =>
+    putWeightFile: (member, file) =>
       database.write(
         'store a file of weights',
         async (db) => {
@@ -39,7 +44,7 @@ export function weights(context: RunContext): Weights {
         },
         { notifies: () => false },
       ),
-    getFile: (version, path) =>
+    getWeightFile: (version, path) =>
       database.read('read a file of weights', async (db) => {
         const chunks = await db
           .selectFrom('file')
@@ -53,12 +58,12 @@ export function weights(context: RunContext): Weights {
           assertChecksum(checksum, crc32(bytes), `Part ${chunk} of ${path} of version ${version}`);
         return chunks.length === 0 ? undefined : joined(chunks.map(({ bytes }) => bytes));
       }),
-    deleteFilesBefore: (member, version) =>
+    deleteWeightFilesBefore: (member, version) =>
       database.write('delete files of weights', async (db) => {
         await assertMember(context, db, member);
         await db.deleteFrom('file').where('run', '=', run).where('version', '<', version).execute();
       }),
-    delivered: (member, delivery) =>
+    reportDelivery: (member, delivery) =>
       database.write('record a delivery of weights', async (db) => {
         await assertMember(context, db, member);
         await db

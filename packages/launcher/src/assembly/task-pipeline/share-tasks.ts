@@ -32,18 +32,18 @@ export async function shareTasks(
   for (const { name } of stage.buffer.explorerInput.tasksets) {
     const bytes = await readFile(tasksFile(pipelineFolder(stage), name));
     digests[name] = digestOf(bytes.toString());
-    await store.putFile(member, { version: ofTheRun, path: pathOf(name), bytes });
+    await store.putWeightFile(member, { version: ofTheRun, path: pathOf(name), bytes });
   }
   const bytes = Buffer.from(JSON.stringify(digests satisfies SharedTasks));
-  await store.putFile(member, { version: ofTheRun, path: listPath, bytes });
+  await store.putWeightFile(member, { version: ofTheRun, path: listPath, bytes });
 }
 
 /** True if the tasks are in the store, where explorers may have read them. */
 export const areShared = async (store: RunStore): Promise<boolean> =>
-  (await store.getFile(ofTheRun, listPath)) !== undefined;
+  (await store.getWeightFile(ofTheRun, listPath)) !== undefined;
 
 export interface FetchOptions {
-  readonly store: Pick<RunStore, 'getFile' | 'changed'>;
+  readonly store: Pick<RunStore, 'getWeightFile' | 'waitForChange'>;
   /** A folder that only this explorer uses. */
   readonly folder: string;
   readonly lookEveryMs: number;
@@ -73,9 +73,9 @@ export async function withFetchedTasks(
 
 async function untilShared({ store, signal, lookEveryMs }: FetchOptions): Promise<SharedTasks> {
   for (;;) {
-    const list = await store.getFile(ofTheRun, listPath);
+    const list = await store.getWeightFile(ofTheRun, listPath);
     if (list) return JSON.parse(Buffer.from(list).toString()) as SharedTasks;
-    await store.changed(lookEveryMs, signal).catch(() => undefined);
+    await store.waitForChange(lookEveryMs, signal).catch(() => undefined);
     if (signal.aborted)
       throw new CancelledError('Stopped while waiting for the tasks of the task pipeline.', {
         reason: 'shutdown',
@@ -89,7 +89,7 @@ async function fetchTasks(
   shared: SharedTasks,
   { store, folder }: FetchOptions,
 ): Promise<string> {
-  const bytes = await store.getFile(ofTheRun, pathOf(name));
+  const bytes = await store.getWeightFile(ofTheRun, pathOf(name));
   const text = Buffer.from(bytes ?? []).toString();
   if (bytes === undefined || digestOf(text) !== shared[name])
     throw new BufferError(

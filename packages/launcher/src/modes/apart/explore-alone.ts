@@ -10,7 +10,7 @@ import type { StageTasks } from '../../assembly/data/tasks.js';
 import type { Closable } from '../../context/disposable.js';
 import { hasFailed, remoteTasks, type RemoteTasks } from './remote-tasks.js';
 import { lookEveryMs } from './open-store.js';
-import type { Seat } from './seat.js';
+import type { JoinedRun } from './join-run.js';
 
 /** Content of a plan's feed. */
 interface Alone extends JsonState {
@@ -64,7 +64,7 @@ export interface ExploreAloneOptions {
   readonly onProgress: (progress: ExploreProgress) => void;
   readonly signal: AbortSignal;
   readonly store: RunStore;
-  readonly seat: Pick<Seat, 'member'>;
+  readonly joined: Pick<JoinedRun, 'member'>;
   readonly tasks: Pick<StageTasks, 'feed' | 'exploreSteps'>;
   readonly agreement: Agreement;
 }
@@ -113,7 +113,7 @@ export function exploreAlone(options: ExploreAloneOptions): ExplorerAlone {
  * @throws WorkflowError when every run of a step failed
  */
 async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Promise<boolean> {
-  const { stage, store, seat, tasks, agreement, say, onProgress, signal } = options;
+  const { stage, store, joined, tasks, agreement, say, onProgress, signal } = options;
   const { clock, logger } = options.runtime;
   const last = await lastStepAlone(store);
   if (!(await isWithoutTrainer(options, last))) return false;
@@ -126,10 +126,10 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
   const plan = { before: feed.state(), isLast: false };
   const { overRollout } = stage.explorer;
   // The explorer itself says what it waits for.
-  const own = { member: seat.member, waitFor: <T>(_: unknown, work: () => Promise<T>) => work() };
+  const own = { member: joined.member, waitFor: <T>(_: unknown, work: () => Promise<T>) => work() };
   const open = (): Promise<RemoteTasks> =>
     remoteTasks({
-      ...{ store, clock, lookEveryMs, seat: own, overRollout, version: () => 0 },
+      ...{ store, clock, lookEveryMs, joined: own, overRollout, version: () => 0 },
       feed: () => ({ alone: true, ...plan, agreement }) satisfies Alone,
     });
   let remote = await open();
@@ -185,7 +185,7 @@ async function isWithoutTrainer(
   const { clock, logger } = runtime;
   const hasBegun = async (): Promise<boolean> =>
     (await hasTrainer(store)) ||
-    (await store.published()) !== undefined ||
+    (await store.publishedWeights()) !== undefined ||
     (last === undefined && (await store.lastPlan()) !== undefined);
   const start = clock.now();
   // A restart continues at once.

@@ -10,15 +10,15 @@ import { exploreTasks, type ExploreTasksOptions } from '@trinity-rft/explorer/in
 import { unlessEngineFails } from '../../assembly/models/engine.js';
 import { followWeights, type FollowOptions } from './follow-weights.js';
 import { lookEveryMs } from './open-store.js';
-import { createOutlook } from './outlook.js';
-import type { Seat } from './seat.js';
+import { createExplorerView } from './explorer-view.js';
+import type { JoinedRun } from './join-run.js';
 
 export interface ExploreLeasedOptions
   extends
     Pick<ExploreTasksOptions, 'taskOf' | 'startTask' | 'onResult' | 'signal'>,
     Pick<FollowOptions, 'scratch' | 'onTaken' | 'withoutTrainer'> {
   readonly store: RunStore;
-  readonly seat: Seat;
+  readonly joined: JoinedRun;
   readonly sampler: Sampler;
   /**
    * Aborts when this explorer cannot continue: its engine has failed, or another process has taken
@@ -39,7 +39,7 @@ export async function exploreLeased(
   { clock, logger }: Runtime,
   {
     store,
-    seat,
+    joined,
     sampler,
     lost,
     scratch,
@@ -49,9 +49,9 @@ export async function exploreLeased(
     ...work
   }: ExploreLeasedOptions,
 ): Promise<number> {
-  const { member } = seat;
+  const { member } = joined;
   const { syncStyle } = stage.synchronizer;
-  const outlook = createOutlook({ store, seat, stage, clock, isDone });
+  const view = createExplorerView({ store, joined, stage, clock, isDone });
   const weights = followWeights({
     store,
     member,
@@ -68,15 +68,15 @@ export async function exploreLeased(
   await unlessEngineFails(lost, () =>
     exploreTasks({
       ...work,
-      store: outlook.store,
+      store: view.store,
       member,
       weights,
       mayBeNewer: syncStyle !== 'fixed',
       mayCutOff: stage.explorer.overRollout.ratio > 0,
-      room: outlook.room,
-      ended: outlook.ended,
+      room: view.room,
+      ended: view.ended,
       lookEveryMs,
     }),
-  ).finally(outlook.close);
-  return outlook.trainStep();
+  ).finally(view.close);
+  return view.trainStep();
 }

@@ -16,7 +16,7 @@ import type { ExplorerWeights } from '@trinity-rft/explorer/internal';
 import { listName, problemOfWeights, type WeightList } from './weight-files.js';
 
 export interface FollowOptions {
-  readonly store: Pick<RunStore, 'published' | 'getFile' | 'delivered' | 'view'>;
+  readonly store: Pick<RunStore, 'publishedWeights' | 'getWeightFile' | 'reportDelivery' | 'view'>;
   readonly member: Membership;
   readonly sampler: Sampler;
   /** Name of the run, which is also stored with the weights. */
@@ -60,7 +60,7 @@ export function followWeights(options: FollowOptions): ExplorerWeights {
       return sampler.policyVersion;
     },
     follow: async (busy) => {
-      const newest = await store.published();
+      const newest = await store.publishedWeights();
       if (newest === undefined) return (await withoutTrainer?.()) ?? false;
       if (isProved && newest.version === sampler.policyVersion) return true;
       // Nothing new is begun on weights that are about to change.
@@ -77,14 +77,14 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
   const { version } = weights;
   const { difference, problem, error } = await tryTake(options, weights);
   if (problem === undefined && error === undefined) {
-    await store.delivered(member, { version, difference, problem });
+    await store.reportDelivery(member, { version, difference, problem });
     onTaken(version);
     logger.info(`Samples with the weights of train step ${version}.`);
     return true;
   }
   if (await isDeleted(options, weights)) return false;
   if (error) throw error;
-  await store.delivered(member, { version, difference, problem });
+  await store.reportDelivery(member, { version, difference, problem });
   throw new SyncError(
     `The weights of train step ${version} were refused: ${problem}. Nothing that was sampled with them was stored; check the disk and the network between trainer and explorer, and start this explorer again.`,
     { code: 'DELIVERY_REFUSED' },
@@ -96,7 +96,9 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
  * ends.
  */
 async function isDeleted({ store }: FollowOptions, { digest }: PublishedWeights): Promise<boolean> {
-  return (await store.published())?.digest !== digest || (await store.view()).end !== undefined;
+  return (
+    (await store.publishedWeights())?.digest !== digest || (await store.view()).end !== undefined
+  );
 }
 
 interface Attempt {
@@ -139,11 +141,11 @@ async function fetchFiles(
   const directory = path.join(scratch, `version_${version}`);
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
-  const list = await store.getFile(version, listName);
+  const list = await store.getWeightFile(version, listName);
   if (!list) return directory;
   await writeFile(path.join(directory, listName), list);
   for (const file of filesOf(list)) {
-    const bytes = await store.getFile(version, file);
+    const bytes = await store.getWeightFile(version, file);
     const target = path.join(directory, file);
     await mkdir(path.dirname(target), { recursive: true });
     if (bytes) await writeFile(target, bytes);

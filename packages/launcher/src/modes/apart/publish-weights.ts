@@ -61,14 +61,14 @@ async function publish(
   if (inStore) {
     for (const file of [...list.files.map((each) => each.path), listName]) {
       const bytes = await readFile(path.join(filling, file));
-      await store.putFile(member, { version, path: file, bytes });
+      await store.putWeightFile(member, { version, path: file, bytes });
     }
     await rm(filling, { recursive: true, force: true });
   } else {
     await rm(folderOf(stage, version), { recursive: true, force: true });
     await rename(filling, folderOf(stage, version));
   }
-  await store.publish(member, {
+  await store.publishWeights(member, {
     version,
     exploredUpTo,
     boundary: undefined,
@@ -83,9 +83,9 @@ async function publish(
 const keptVersions = 2;
 
 async function removeOld({ stage, store, member }: PublishOptions): Promise<void> {
-  const newest = (await store.published())?.version ?? 0;
+  const newest = (await store.publishedWeights())?.version ?? 0;
   if (stage.synchronizer.syncMethod === 'memory') {
-    await store.deleteFilesBefore(member, newest);
+    await store.deleteWeightFilesBefore(member, newest);
     return;
   }
   const root = weightsRoot(stage);

@@ -12,11 +12,11 @@ import {
   type OverRollout,
 } from '@trinity-rft/explorer/internal';
 import type { TaskOutcome } from '@trinity-rft/explorer';
-import type { Seat } from './seat.js';
+import type { JoinedRun } from './join-run.js';
 
 export interface RemoteTasksOptions {
   readonly store: RunStore;
-  readonly seat: Pick<Seat, 'member' | 'waitFor'>;
+  readonly joined: Pick<JoinedRun, 'member' | 'waitFor'>;
   /** Version of the weights for which tasks are planned now; see `PlannedBatch`. */
   readonly version: () => number;
   /** State that is stored with each plan. @default `{}` */
@@ -79,7 +79,7 @@ export async function remoteTasks(options: RemoteTasksOptions): Promise<RemoteTa
   await look(watch);
   for (const batch of watch.complete) watch.before.add(batch);
   return {
-    run: (tasks, signal) => runElsewhere(watch, tasks, { signal, attempt: 1 }),
+    run: (tasks, signal) => runRemotely(watch, tasks, { signal, attempt: 1 }),
     takeCollected: (step) => {
       const collected = watch.collected.get(step) ?? [];
       watch.collected.delete(step);
@@ -89,7 +89,7 @@ export async function remoteTasks(options: RemoteTasksOptions): Promise<RemoteTa
 }
 
 async function look(watch: Watch): Promise<void> {
-  for (const { batch, order } of await watch.store.completeBatches(watch.order)) {
+  for (const { batch, order } of await watch.store.batchesCompletedAfter(watch.order)) {
     watch.complete.add(batch);
     watch.order = Math.max(watch.order, order);
   }
@@ -101,7 +101,7 @@ interface Attempt {
   readonly attempt: number;
 }
 
-async function runElsewhere(
+async function runRemotely(
   watch: Watch,
   tasks: readonly Task[],
   { signal, attempt }: Attempt,
@@ -110,15 +110,15 @@ async function runElsewhere(
   if (!first) return [];
   const batch = plannedBatch(tasks, first, { attempt, version: watch.version() });
   const plan = { step: batch.step, batches: [batch], feed: watch.feed?.() ?? {}, isLast: false };
-  const planned = watch.planning.then(() => watch.store.plan(watch.seat.member, plan));
+  const planned = watch.planning.then(() => watch.store.plan(watch.joined.member, plan));
   watch.planning = planned.catch(() => undefined);
   await planned;
   await untilComplete(watch, batch, signal);
-  const contents = await watch.store.read(batch.batch);
+  const contents = await watch.store.readBatch(batch.batch);
   const outcomes = outcomesOf(tasks, contents);
   // The run was stopped because every run failed, and continues now that its cause is mended.
   if (watch.before.has(batch.batch) && outcomes.every(hasFailed))
-    return runElsewhere(watch, tasks, { signal, attempt: attempt + 1 });
+    return runRemotely(watch, tasks, { signal, attempt: attempt + 1 });
   if (!batch.isEval) {
     const before = watch.collected.get(batch.step) ?? [];
     watch.collected.set(batch.step, [
@@ -189,7 +189,7 @@ async function untilComplete(
   const { batch, step, isEval } = planned;
   if (watch.complete.has(batch)) return;
   const what = isEval ? `the evaluation ${batch}` : `the results of explore step ${step}`;
-  await watch.seat.waitFor({ what, on: 'explorer' }, async () => {
+  await watch.joined.waitFor({ what, on: 'explorer' }, async () => {
     const notAll = notWaitingForAll(watch, planned);
     while (!watch.complete.has(batch)) {
       await notAll();
@@ -212,7 +212,7 @@ async function untilComplete(
  * environment.
  */
 function notWaitingForAll(
-  { store, seat, clock, overRollout = waitsForAll }: Watch,
+  { store, joined, clock, overRollout = waitsForAll }: Watch,
   { batch, isEval, tasks }: PlannedBatch,
 ): () => Promise<void> {
   if (isEval || overRollout.ratio === 0) return async () => undefined;
@@ -220,12 +220,12 @@ function notWaitingForAll(
   let graceMs = 0;
   let lookedAt: number | undefined;
   return async () => {
-    if (lookedAt === undefined && (await store.doneTasks(batch)) < enough) return;
+    if (lookedAt === undefined && (await store.countDoneTasks(batch)) < enough) return;
     const before = lookedAt ?? clock.now();
     lookedAt = clock.now();
     if (await waitsForEnvironment(store)) return;
     graceMs += lookedAt - before;
-    if (graceMs >= overRollout.waitAfterMinMs) await store.cutOff(seat.member, batch);
+    if (graceMs >= overRollout.waitAfterMinMs) await store.cutOffBatch(joined.member, batch);
   };
 }
 
@@ -241,6 +241,6 @@ async function waitsForEnvironment(store: Pick<RunStore, 'view'>): Promise<boole
 }
 
 async function lookAgain(watch: Watch, signal: AbortSignal): Promise<void> {
-  await watch.store.changed(watch.lookEveryMs, signal).catch(() => undefined);
+  await watch.store.waitForChange(watch.lookEveryMs, signal).catch(() => undefined);
   await look(watch);
 }

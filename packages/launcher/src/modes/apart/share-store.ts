@@ -53,7 +53,7 @@ export function shareStore(inner: ExperienceStore, options: ShareOptions): Exper
     },
     rollback: async (trainStep) => {
       await inner.rollback(trainStep);
-      const records = await options.store.recordsAfter(trainStep);
+      const records = await options.store.trainRecordsAfter(trainStep);
       shared.records = new Map(records.map((record) => [record.trainStep, record]));
       await restore(shared);
     },
@@ -124,7 +124,7 @@ async function restore(shared: Shared): Promise<void> {
   if (!state) return;
   onStored(state.step);
   const { discarded, made } = state.pending ?? nothing;
-  const unused = await store.unusedOf(discarded.map((each) => each.uid));
+  const unused = await store.filterUnused(discarded.map((each) => each.uid));
   shared.pending = { discarded: discarded.filter((each) => unused.has(each.uid)), made };
 }
 
@@ -153,7 +153,7 @@ async function record(shared: Shared, lease: Lease, trainStep: number): Promise<
   const made = new Set(pending.made);
   const { stale = [], reusable = [] } = lease;
   const all = uidsOf(lease.experiences);
-  await store.acknowledge(member, {
+  await store.recordTrainStep(member, {
     trainStep,
     trained: without(all, made),
     kept: without(reusable, made),

@@ -5,12 +5,12 @@ import { InvariantError, type Runtime } from '@trinity-rft/core';
 import type { MemberInfo, RunStore } from '@trinity-rft/core/store';
 import type { RunSide } from '../../assembly/explorer-options.js';
 import type { StageResult } from '../../context/stage-context.js';
-import type { Elsewhere } from '../both/open.js';
+import type { RemoteExploration } from '../both/open.js';
 import { withForwardedRewards } from './forward-rewards.js';
 import { lookEveryMs } from './open-store.js';
 import { publishingTransport, weightsRoot } from './publish-weights.js';
 import { remoteTasks } from './remote-tasks.js';
-import { takeSeat, type Seat } from './seat.js';
+import { joinRun, type JoinedRun } from './join-run.js';
 import { shareStore } from './share-store.js';
 
 export interface TrainBesideOptions extends Pick<MemberInfo, 'agreement'> {
@@ -26,7 +26,7 @@ export interface TrainBesideOptions extends Pick<MemberInfo, 'agreement'> {
 export async function trainBeside(
   stage: StageConfig,
   { store, agreement, runtime, signal }: TrainBesideOptions,
-  train: (elsewhere: Elsewhere, seat: Seat) => Promise<StageResult>,
+  train: (remote: RemoteExploration, joined: JoinedRun) => Promise<StageResult>,
 ): Promise<StageResult> {
   const progress: Progress = { version: 0, exploreStep: 0 };
   const { clock, logger } = runtime;
@@ -35,17 +35,17 @@ export async function trainBeside(
     facts: { exploreStep: progress.exploreStep },
   });
   const own = { role: 'trainer', name: 'trainer', agreement } as const;
-  const seat = await takeSeat({ ...own, store, clock, logger, state, signal });
+  const joined = await joinRun({ ...own, store, clock, logger, state, signal });
   try {
-    const elsewhere = await exploredElsewhere(stage, { store, seat, progress, runtime });
-    const result = await train(elsewhere, seat);
+    const remote = await remoteExploration(stage, { store, joined, progress, runtime });
+    const result = await train(remote, joined);
     if (!result.interrupted) {
-      await store.finish(seat.member, { trainStep: result.trainStep });
+      await store.finishRun(joined.member, { trainStep: result.trainStep });
       await rm(weightsRoot(stage), { recursive: true, force: true });
     }
     return result;
   } finally {
-    await seat.leave();
+    await joined.leave();
   }
 }
 
@@ -58,20 +58,20 @@ interface Progress {
 
 interface RunParts {
   readonly store: RunStore;
-  readonly seat: Seat;
+  readonly joined: JoinedRun;
   readonly progress: Progress;
   readonly runtime: Runtime;
 }
 
-async function exploredElsewhere(
+async function remoteExploration(
   stage: StageConfig,
-  { store, seat, progress, runtime }: RunParts,
-): Promise<Elsewhere> {
-  const { member } = seat;
+  { store, joined, progress, runtime }: RunParts,
+): Promise<RemoteExploration> {
+  const { member } = joined;
   const { clock } = runtime;
   const version = () => progress.version;
   const { overRollout } = stage.explorer;
-  const remote = await remoteTasks({ store, seat, version, overRollout, clock, lookEveryMs });
+  const remote = await remoteTasks({ store, joined, version, overRollout, clock, lookEveryMs });
   const takeCollected = (step: number) => remote.takeCollected(step);
   const onStored = (step: number): void => {
     progress.exploreStep = step;
@@ -94,13 +94,13 @@ async function exploredElsewhere(
         exploreStep: () => progress.exploreStep,
         runtime,
         everyMs: lookEveryMs,
-        signal: seat.lost,
+        signal: joined.lost,
       }),
     openExploreSide: async ({ engine, format }) => {
       const { maxModelLen } = engine.sampler;
       const own = { maxModelLen, onAdopt };
       const transport = publishingTransport({ stage, store, member, engine, format, ...own });
-      return { runs, transport, failed: seat.lost };
+      return { runs, transport, failed: joined.lost };
     },
   };
 }

@@ -36,7 +36,7 @@ export type OpenExploreSide = (
 ) => Promise<ExploreSide>;
 
 /** Replacements for the parts of the loop if other processes explore. */
-export interface Elsewhere {
+export interface RemoteExploration {
   readonly openExploreSide: OpenExploreSide;
   /** The experience store, with acknowledgements that the other processes see. */
   readonly share: (store: ExperienceStore) => ExperienceStore;

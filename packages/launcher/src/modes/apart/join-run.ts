@@ -18,7 +18,7 @@ import type {
 } from '@trinity-rft/core/store';
 import { isProcessAlive, beginWait, waitingFor } from '@trinity-rft/core/support';
 
-export interface Seat {
+export interface JoinedRun {
   readonly member: Membership;
   /**
    * Reports with every heartbeat, and in the log, that this process waits.
@@ -33,7 +33,7 @@ export interface Seat {
   leave(): Promise<void>;
 }
 
-export interface SeatOptions {
+export interface JoinOptions {
   readonly store: RunStore;
   readonly role: MemberRole;
   readonly name: string;
@@ -52,7 +52,7 @@ const beatMs = 1000;
  * @throws BufferError `MEMBER_ALIVE` naming the process that already has the role, ConfigError when
  * the configuration of another process differs
  */
-export async function takeSeat(options: SeatOptions): Promise<Seat> {
+export async function joinRun(options: JoinOptions): Promise<JoinedRun> {
   const { store, role, name, agreement } = options;
   const info: MemberInfo = { role, name, host: hostname(), pid: process.pid, agreement };
   const member = await joinWhenFree(info, options);
@@ -64,7 +64,7 @@ export async function takeSeat(options: SeatOptions): Promise<Seat> {
   const lost = new AbortController();
   const left = new AbortController();
   const beating = beat({ ...options, member, waits, lost, left: left.signal });
-  const begin: Seat['beginWait'] = ({ what, on }) => {
+  const begin: JoinedRun['beginWait'] = ({ what, on }) => {
     const entry = { what, on, since: options.clock.now() };
     waits.add(entry);
     const end = beginWait(options, what, () => causeOf(on, store));
@@ -126,7 +126,7 @@ interface Rival {
   readonly patienceMs: number;
 }
 
-async function joinWhenFree(info: MemberInfo, options: SeatOptions): Promise<Membership> {
+async function joinWhenFree(info: MemberInfo, options: JoinOptions): Promise<Membership> {
   const { store, clock, signal } = options;
   const start = clock.now();
   let rejection = '';
@@ -181,7 +181,7 @@ async function isRunning(
   return isProcessAlive(holder.pid);
 }
 
-interface Beating extends SeatOptions {
+interface Beating extends JoinOptions {
   readonly member: Membership;
   readonly waits: ReadonlySet<{ what: string; on: string | undefined; since: number }>;
   readonly lost: AbortController;
@@ -194,7 +194,7 @@ async function beat({ store, member, waits, lost, left, clock, logger, state }: 
   while (!left.aborted) {
     try {
       const now = clock.now();
-      await store.beat(member, {
+      await store.heartbeat(member, {
         ...state(),
         waits: [...waits].map(({ what, on, since }) => ({ what, on, forMs: now - since })),
       });

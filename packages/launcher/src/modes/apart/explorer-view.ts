@@ -6,9 +6,9 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { Clock } from '@trinity-rft/core';
 import type { RunStore, RunView, Wait } from '@trinity-rft/core/store';
 import type { ExploreTasksOptions } from '@trinity-rft/explorer/internal';
-import type { Seat } from './seat.js';
+import type { JoinedRun } from './join-run.js';
 
-export interface Outlook {
+export interface ExplorerView {
   /** The store, which also reports what this explorer waits for while it waits. */
   readonly store: ExploreTasksOptions['store'];
   /**
@@ -23,9 +23,9 @@ export interface Outlook {
   readonly close: () => void;
 }
 
-interface OutlookOptions {
+interface ExplorerViewOptions {
   readonly store: RunStore;
-  readonly seat: Seat;
+  readonly joined: JoinedRun;
   readonly stage: Pick<StageConfig, 'explorer' | 'algorithm'>;
   readonly clock: Clock;
   /** True if every explore step was explored without a trainer. @default never true */
@@ -35,7 +35,13 @@ interface OutlookOptions {
 /** Maximum age of a view, in ms. */
 const viewAgeMs = 1000;
 
-export function createOutlook({ store, seat, stage, clock, isDone }: OutlookOptions): Outlook {
+export function createExplorerView({
+  store,
+  joined,
+  stage,
+  clock,
+  isDone,
+}: ExplorerViewOptions): ExplorerView {
   let seen: { readonly at: number; readonly view: RunView } | undefined;
   const look = async (): Promise<RunView> => {
     // The clock may be set back.
@@ -43,28 +49,28 @@ export function createOutlook({ store, seat, stage, clock, isDone }: OutlookOpti
       seen = { at: clock.now(), view: await store.view() };
     return seen.view;
   };
-  const { name } = seat.member;
+  const { name } = joined.member;
   let idle: { readonly what: string; readonly end: () => void } | undefined;
   /** Begins, continues or ends a wait. One wait may last for several reads of the store. */
   const waitFor = (wait: Pick<Wait, 'what' | 'on'> | undefined): void => {
     if (idle?.what === wait?.what) return;
     idle?.end();
-    idle = wait && { what: wait.what, end: seat.beginWait(wait) };
+    idle = wait && { what: wait.what, end: joined.beginWait(wait) };
   };
   const { concurrency } = stage.explorer;
   return {
     store: {
-      lease: async (...args) => {
-        const leased = await store.lease(...args);
+      leaseTasks: async (...args) => {
+        const leased = await store.leaseTasks(...args);
         if (leased.length > 0) waitFor(undefined);
         return leased;
       },
-      complete: (...args) => store.complete(...args),
-      giveBack: (...args) => store.giveBack(...args),
-      cutTasks: (...args) => store.cutTasks(...args),
-      changed: async (...args) => {
+      storeResult: (...args) => store.storeResult(...args),
+      releaseTask: (...args) => store.releaseTask(...args),
+      cutOffTasks: (...args) => store.cutOffTasks(...args),
+      waitForChange: async (...args) => {
         waitFor(waitOf(await look(), name));
-        await store.changed(...args);
+        await store.waitForChange(...args);
       },
     },
     room: async () => {
