@@ -20,6 +20,7 @@ export { returnedBy, type Returned } from './returned.js';
 export { isSecretName, knowSecret, knowSecretsOf, redactText, redacted } from './secrets.js';
 export { createStoppableClock, type StoppableClock } from './stoppable-clock.js';
 export { didYouMean, nearest } from './suggest.js';
+export { timestamp } from './timestamp.js';
 export { tryJson } from './try-json.js';
 export { beginWait, type WaitCause, waitingFor, type WaitLog } from './waits.js';
 export { pickRow, readArgs } from './args.js';

@@ -1,13 +1,13 @@
 /** What `trinity status` and `trinity why` say of real processes that are stopped, killed, or wait. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { findPostgres, startPostgres } from '@trinity-rft/test-support';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openStageStore } from '@trinity-rft/launcher/parts';
-import { interruptOf, openProcessFile, writeEnd, writeFailure } from '@trinity-rft/launcher/files';
+import { openRunStore } from '@trinity-rft/buffer/run-store';
+import { openProcessFile, writeEnd, writeFailure } from '@trinity-rft/launcher/files';
 import { EngineError } from '@trinity-rft/core';
 import { causesOf, type RunCauses } from '../src/status/causes.js';
 import { openStatus } from '../src/status/read-status.js';
@@ -129,18 +129,13 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
   it('is found by its folder, which keeps no password', { timeout: 120_000 }, async () => {
     const server = await startPostgres();
     try {
-      const runtime = { logger: { warn: () => undefined } };
-      const runStore = server.url();
-      const [project, group, name] = ['project', '', 'run'];
-      const stage = { runStore, jobDirectory: folder, project, group, name };
-      const trainer = { role: 'trainer', agreement: {} } as const;
-      const { signal } = new AbortController();
-      const store = await openStageStore(stage, trainer, { runtime, signal });
+      const run = 'project/run';
+      const store = await openRunStore({ url: server.url(), run });
       await store.join({ role: 'trainer', name: 't', host: hostname(), pid: process.pid });
       await store.close();
-      const kept = readFileSync(path.join(folder, 'store.json'), 'utf8');
-      expect(kept).toContain(`@127.0.0.1:${server.port}/postgres`);
-      expect(kept).not.toContain('secret');
+      const url = new URL(server.url());
+      url.password = '';
+      writeFileSync(path.join(folder, 'store.json'), JSON.stringify({ url, run }));
       vi.stubEnv('PGPASSWORD', undefined);
       const refused = await openStatus(folder).then(() => 'opened', String);
       expect(refused).toMatch(/asks for a password.*name the configuration of the run/);
@@ -150,13 +145,6 @@ describe.skipIf(findPostgres() === undefined)('a run whose processes meet in Pos
       const reader = await openStatus(folder);
       expect((await reader.look()).members).toMatchObject([{ name: 't', pid: process.pid }]);
       await reader.close();
-      await (
-        await openStageStore({ ...stage, runStore: path.join(folder, 'run.db') }, trainer, {
-          runtime,
-          signal,
-        })
-      ).close();
-      expect(existsSync(path.join(folder, 'store.json'))).toBe(false);
     } finally {
       vi.unstubAllEnvs();
       await server.stop();
@@ -199,15 +187,13 @@ describe('status', () => {
 
 describe('the status of a run that no process makes', () => {
   const at = Date.now();
-  const stop = new AbortController();
-  stop.abort(new Error('The process received SIGTERM.'));
   it.each([
     [
       { how: 'finished', trainStep: 12, at },
       /The last one finished after train step 12, on 2\S+ at \S+\.$/,
     ],
     [
-      { how: 'interrupted', by: interruptOf(stop.signal), trainStep: 3, at },
+      { how: 'interrupted', by: 'SIGTERM', trainStep: 3, at },
       /was stopped by SIGTERM after train step 3, on/,
     ],
     [{ how: 'interrupted', by: 'a page', at }, /was stopped by a page, on/],

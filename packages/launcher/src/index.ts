@@ -1,5 +1,5 @@
 export { createModel, type NewTokenizer } from './create-model.js';
-export type { ServeAddress, ServeOptions } from './context/stage-context.js';
+export type { EvaluatedCheckpoint, ServeAddress, ServeOptions } from './context/stage-context.js';
 export {
   readConfiguration,
   type Configuration,

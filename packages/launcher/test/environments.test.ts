@@ -19,7 +19,6 @@ import { createModel } from '../src/create-model.js';
 import { checkFiles } from '../src/run/check-files.js';
 import { readConfiguration } from '../src/run/configuration.js';
 import { run } from '../src/run/run.js';
-import { processFileName } from '../src/watch/process-file.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-environments-'));
 const runFolder = path.join(root, 'runs', 'Trinity-RFT', 'dice');
@@ -122,7 +121,7 @@ it('trains on generated tasks; all runs of a task begin alike; a broken environm
 });
 
 it('pauses while the environment is down, says so to trinity status, and goes on with every run', async () => {
-  const statusFile = path.join(runFolder, processFileName);
+  const statusFile = path.join(runFolder, 'status.json');
   let told: string | undefined;
   resetFails = () => {
     told ??= /environment \\"dice\\", which fails[^"]*/.exec(readFileSync(statusFile, 'utf8'))?.[0];

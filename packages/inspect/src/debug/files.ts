@@ -4,7 +4,7 @@ import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import { describeError, type Experience } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
-import { firstCause, stacksOf } from '@trinity-rft/launcher/files';
+import { redactedStacks } from '@trinity-rft/launcher/files';
 import { profilePage } from './profile-page.js';
 import type { WorkflowDebugReport } from './report.js';
 import { chromeTrace } from './spans.js';
@@ -79,11 +79,9 @@ function failureOf(
   { task, turns, forks, spans }: Omit<WorkflowDebugReport, 'files'>,
   error: Error,
 ): object {
-  const first = firstCause(error);
-  const hasStack = first instanceof Error && first.stack !== undefined;
   return {
     error: redactText(describeError(error)),
-    stack: hasStack ? redactText(stacksOf(error)).split('\n') : undefined,
+    stack: redactedStacks(error)?.split('\n'),
     task: { workflow: task.workflow, ...task.index, rawTask: task.rawTask },
     turns: turns.map(({ start, end, ...turn }, call) => ({
       call,

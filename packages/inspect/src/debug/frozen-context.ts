@@ -8,13 +8,13 @@ import {
   type Runtime,
   systemClock,
 } from '@trinity-rft/core';
-import type { Extensions } from '@trinity-rft/launcher/parts';
+import type { loadExtensions } from '@trinity-rft/launcher/parts';
 
 export interface FrozenContext {
   readonly stage: StageConfig;
   /** Folder of the weights. */
   readonly startModel: string;
-  readonly extensions: Extensions;
+  readonly extensions: Awaited<ReturnType<typeof loadExtensions>>;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
 }

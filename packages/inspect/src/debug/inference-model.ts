@@ -1,12 +1,7 @@
 /** The configured model, kept loaded and served: for clients and for repeated debug runs. */
 import { mkdir } from 'node:fs/promises';
 import { createRolloutModel, openEndpointServer, type RecordingModel } from '@trinity-rft/model';
-import {
-  modelSettings,
-  openChatFormat,
-  openFrozenEngine,
-  openTogether,
-} from '@trinity-rft/launcher/parts';
+import { openFrozenModel, openTogether } from '@trinity-rft/launcher/parts';
 import { openDebugContext, type DebugOptions } from './open.js';
 import { samplerHandler, writeServedModel } from './served-model.js';
 
@@ -36,16 +31,14 @@ interface ServedDebugModel {
  */
 export async function serveDebugModel(options: DebugModelOptions): Promise<ServedDebugModel> {
   const { context, outputDirectory } = await openDebugContext({ ...options, checkNames: false });
-  const { stage, runtime, startModel, extensions, signal } = context;
+  const { stage, runtime, startModel } = context;
   const { rolloutModel } = stage.explorer;
-  const format = await openChatFormat(stage, startModel);
   return openTogether(async (stack) => {
-    const frozen = { startModel, format, runtime, signal };
-    const { engines } = extensions;
-    const { sampler, failed } = stack.use(await openFrozenEngine(stage, frozen, engines));
+    const frozen = stack.use(await openFrozenModel(context));
+    const { sampler, format, failed } = frozen;
     const server = stack.use(await openEndpointServer({ runtime, port: options.port }));
     const mounted = server.mount({ rollout: 'debug', handler: (request) => model.answer(request) });
-    const { defaults, ...settings } = modelSettings(rolloutModel);
+    const { defaults, ...settings } = frozen.settings;
     const model: RecordingModel = createRolloutModel({
       ...settings,
       // Clients that ask for a short answer get one.

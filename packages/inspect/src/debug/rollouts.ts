@@ -12,13 +12,12 @@ import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import {
   loadExtensions,
   modelFactory,
-  openChatFormat,
+  openFrozenModels,
   readTasks,
   resolveModelFolder,
 } from '@trinity-rft/launcher/parts';
 import type { ExtensionOptions } from '@trinity-rft/launcher';
 import { exploringStage, frozenContext } from './frozen-context.js';
-import { openFrozenModels } from './models.js';
 import { runOnce } from './run-once.js';
 
 interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'> {
@@ -60,12 +59,11 @@ export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> 
     clock,
     signal,
   });
-  const { extensions, startModel, runtime } = context;
+  const { extensions, runtime } = context;
   const tasks = await readTasks(stage, 'trial', extensions, signal);
-  const format = await openChatFormat(stage, startModel);
-  const models = await openFrozenModels(context, format);
+  const models = await openFrozenModels(context);
   const shared = {
-    createModel: modelFactory(stage, runtime, { ...models, format }),
+    createModel: modelFactory(stage, runtime, models),
     settings: stage.explorer,
     pool: createInstancePool(),
     runtime,

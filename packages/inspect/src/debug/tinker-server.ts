@@ -1,14 +1,8 @@
 /** Serves the configured model over the Tinker protocol, for the official client and others. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { tokenByteTable } from '@trinity-rft/chat';
 import { openTinkerServer, type TinkerServer } from '@trinity-rft/tinker/server';
-import {
-  engineNamed,
-  explainFolderErrors,
-  modelOfStage,
-  openChatFormat,
-} from '@trinity-rft/launcher/parts';
+import { trainableModel } from '@trinity-rft/launcher/parts';
 import { openDebugContext, type DebugOptions } from './open.js';
 
 interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'checkNames'> {
@@ -39,22 +33,11 @@ export async function serveTinker(options: ServeTinkerOptions): Promise<ServedTi
     { ...options, ...overrides, checkNames: false },
     ({ stages }) => stages[0],
   );
-  const { stage, startModel, extensions, runtime } = context;
-  const { threads, memoryBudgetMb, maxModelLen, modelPath } = stage.model;
-  const { tokenizer } = await openChatFormat(stage, startModel);
-  const name = stage.explorer.rolloutModel.name ?? modelPath;
+  const { stage, runtime } = context;
+  const name = stage.explorer.rolloutModel.name ?? stage.model.modelPath;
   const directory = path.join(stage.jobDirectory, 'tinker');
-  const shared = { modelPath: startModel, threads, memoryBudgetMb, maxModelLen };
-  const tokenBytes = tokenByteTable(tokenizer);
   const server = await openTinkerServer({
-    model: {
-      name,
-      maxModelLen,
-      open: (chosen) =>
-        explainFolderErrors(modelOfStage(stage), () =>
-          engineNamed(extensions.engines, stage.engine).open({ ...shared, ...chosen, tokenBytes }),
-        ),
-    },
+    model: { name, ...(await trainableModel(context)) },
     directory,
     runtime,
     apiKey,

@@ -7,25 +7,23 @@ import {
   TaskError,
   withFields,
 } from '@trinity-rft/core';
-import type { ChatFormat } from '@trinity-rft/chat';
+import { timestamp } from '@trinity-rft/core/support';
 import type { RunOutcome } from '@trinity-rft/explorer';
 import {
   assertNeeds,
+  catchStrayErrors,
   modelFactory,
-  openChatFormat,
+  openFrozenModels,
   readTasks,
   rewardFnFinder,
   setEnvironment,
-  timestamp,
-  type RecordedAttempt,
 } from '@trinity-rft/launcher/parts';
-import { catchStrayErrors } from '@trinity-rft/launcher/parts';
 import type { FrozenContext } from './frozen-context.js';
 import { prepareFolder, writeReport } from './files.js';
-import { openFrozenModels, type FrozenModels } from './models.js';
 import { openDebugContext, type DebugOptions } from './open.js';
 import type { WorkflowDebugReport } from './report.js';
 import { runOnce } from './run-once.js';
+import { findServedModel } from './served-model.js';
 import { toSpans, type TimeRange } from './spans.js';
 import { recordTurns } from './turns.js';
 
@@ -61,13 +59,13 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
       'The first task set has no rows. Expected at least one task to debug with.',
       { code: 'TASKS_EMPTY' },
     );
-  const format = await openChatFormat(stage, startModel);
   const restoreEnvironment = setEnvironment(stage.explorer.envVars);
   try {
-    const models = await openFrozenModels(context, format, outputDirectory);
+    const served = await findServedModel(outputDirectory, startModel);
+    const models = await openFrozenModels(context, served?.sampler);
     try {
       const { result: attempt, strayErrors } = await withStrayErrors(() =>
-        recordAttempt(context, { ...task, repeatTimes: 1 }, format, models),
+        recordAttempt(context, { ...task, repeatTimes: 1 }, models),
       );
       const folder = await prepareFolder(outputDirectory, overwrite ? undefined : timestamp(clock));
       const report = {
@@ -75,7 +73,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
         strayErrors,
         notices,
         outputDirectory: folder,
-        servedAt: models.servedAt,
+        servedAt: served?.url,
       };
       const files = await writeReport(report, { model: startModel, profile });
       return { ...report, files };
@@ -103,6 +101,8 @@ async function withStrayErrors<T>(
   }
 }
 
+type FrozenModels = Awaited<ReturnType<typeof openFrozenModels>>;
+type RecordedAttempt = ReturnType<ReturnType<typeof modelFactory>>;
 type Attempt = Omit<
   WorkflowDebugReport,
   'outputDirectory' | 'files' | 'servedAt' | 'strayErrors' | 'notices'
@@ -111,15 +111,15 @@ type Attempt = Omit<
 async function recordAttempt(
   { stage, extensions, runtime, signal }: FrozenContext,
   task: Task,
-  format: ChatFormat,
   models: FrozenModels,
 ): Promise<Attempt> {
   const { clock } = runtime;
+  const { format } = models;
   const recorder = recordTurns(models.sampler, format, clock);
   const rewards: TimeRange[] = [];
   // Prompts are stored as text too, so that records can be read without the tokenizer.
   const readable = { ...stage, trainer: { ...stage.trainer, enablePreview: true } };
-  const parts = { ...models, sampler: recorder.sampler, format };
+  const parts = { ...models, sampler: recorder.sampler };
   const createModel = modelFactory(readable, runtime, parts);
   let attempt: RecordedAttempt | undefined;
   const start = clock.now();

@@ -11,8 +11,7 @@ import {
   type Interval,
   type PairedDifference,
 } from '@trinity-rft/explorer';
-import { run, type RunOptions } from '@trinity-rft/launcher';
-import { type EvaluatedCheckpoint } from '@trinity-rft/launcher/parts';
+import { type EvaluatedCheckpoint, run, type RunOptions } from '@trinity-rft/launcher';
 import type { Sampler } from '@trinity-rft/core/engine';
 import { reasonsOf } from './reasons.js';
 import { createEvaluationFolder } from './evaluation-folder.js';

@@ -15,7 +15,7 @@ import {
   type WhatIf,
 } from '../what-if/index.js';
 import { loadExtensions, readTaskset } from '@trinity-rft/launcher/parts';
-import { readRecord, type Settings } from '@trinity-rft/launcher/files';
+import { readRecord } from '@trinity-rft/launcher/files';
 import {
   readConfiguration,
   type Configuration,
@@ -86,7 +86,7 @@ function recordedSteps(database: string, steps: number): readonly Experience[] {
 }
 
 /** Settings of the stage in a folder when it was last started; empty if none are recorded. */
-function settingsIn(folder: string): Settings {
+function settingsIn(folder: string): Readonly<Record<string, unknown>> {
   const { stages = [] } = readRecord(folder) ?? readRecord(path.dirname(folder)) ?? {};
   const name = path.basename(folder);
   return stages.find((stage) => stage['stage_name'] === name) ?? stages.at(-1) ?? {};

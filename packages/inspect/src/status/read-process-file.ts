@@ -1,25 +1,16 @@
 /** Reads the status of a run of a single process from its `status.json`. */
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { MemberRole, MemberView } from '@trinity-rft/core/store';
-import {
-  describeEnd,
-  processFileName,
-  readEnd,
-  readFailure,
-  type ProcessBeat,
-} from '@trinity-rft/launcher/files';
+import { describeEnd, readEnd, readFailure, readProcessBeat } from '@trinity-rft/launcher/files';
 import { processState } from './process-state.js';
 import { membersOf, type RunStatus } from './run-status.js';
 
 /** @throws ConfigError when no process works on the run */
 export async function readProcessFile(jobDirectory: string): Promise<RunStatus> {
-  const file = path.join(jobDirectory, processFileName);
-  const text = await readFile(file, 'utf8').catch(() => undefined);
-  if (text === undefined) throw await notStarted(jobDirectory);
-  return beatStatus(JSON.parse(text) as ProcessBeat);
+  const beat = await readProcessBeat(jobDirectory);
+  if (beat === undefined) throw await notStarted(jobDirectory);
+  return beatStatus(beat);
 }
 
 async function notStarted(jobDirectory: string): Promise<ConfigError> {
@@ -32,6 +23,8 @@ async function notStarted(jobDirectory: string): Promise<ConfigError> {
     { code: 'RUN_NOT_STARTED' },
   );
 }
+
+type ProcessBeat = NonNullable<Awaited<ReturnType<typeof readProcessBeat>>>;
 
 /** The explorer and the trainer of the process as two workers of the run. */
 function beatStatus({ pid, host, at, waits, progress }: ProcessBeat): RunStatus {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
 import type { RunReader } from '@trinity-rft/buffer/run-store';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
-import { ownStoreName, readEnd, readStorePlace } from '@trinity-rft/launcher/files';
+import { readEnd, readStorePlace } from '@trinity-rft/launcher/files';
 import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
 
@@ -75,11 +75,9 @@ async function placeOf(
 }
 
 function placeOfFolder(folder: string): Place {
-  const kept = readStorePlace(folder);
-  if (!kept)
-    return { jobDirectory: folder, url: path.join(folder, ownStoreName), names: endings(folder) };
-  const there = { jobDirectory: folder, url: kept.url, names: [kept.run] };
-  return kept.url.includes('://') ? { ...there, advice: passwordAdvice } : there;
+  const { url, run } = readStorePlace(folder);
+  const there = { jobDirectory: folder, url, names: run === undefined ? endings(folder) : [run] };
+  return url.includes('://') ? { ...there, advice: passwordAdvice } : there;
 }
 
 /** Possible names `project/group/name` of a folder: the number of their parts is not known. */

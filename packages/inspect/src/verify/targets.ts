@@ -4,13 +4,7 @@ import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import {
-  builtInEngine,
-  engineNamed,
-  startModelOf,
-  startQuantization,
-  withCachedModels,
-} from '@trinity-rft/launcher/parts';
+import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 
 /** The store of one stage. */
@@ -66,16 +60,18 @@ async function targetsOfConfig(
     configPath,
     checkNames: false,
   });
-  const config = withCachedModels(loaded.config, options.env);
+  const { config } = loaded;
   const targets: VerifyTarget[] = [];
   for (const stage of config.stages) {
     const { experienceBuffer } = stage.buffer.trainerInput;
     const database = experienceBuffer.storageType === 'file' ? undefined : experienceBuffer.path;
     if (stage.mode !== 'both' || database === undefined || !(await exists(database))) continue;
-    const start = await startModelOf(config, stage);
-    const weights = new Map([[0, start], ...(await checkpointsOf(stage.jobDirectory))]);
-    const engine = engineNamed(engines, stage.engine);
-    const quantization = startQuantization(stage, start);
+    const { folder, quantization, engine } = await startWeights(
+      { config, engines },
+      stage.stageIndex,
+      options.env,
+    );
+    const weights = new Map([[0, folder], ...(await checkpointsOf(stage.jobDirectory))]);
     targets.push({ database, weights, adapter: stage.model.lora?.path, quantization, engine });
   }
   return targets;

@@ -10,6 +10,7 @@ import { loadConfig, type LoadConfigOptions, type LoadedConfig } from '@trinity-
 import { configError, readModuleNames } from '@trinity-rft/config/internal';
 import { ConfigError, type Clock, type Monitor, systemClock } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
+import { timestamp } from '@trinity-rft/core/support';
 import { type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { createRewardRegistry, createWorkflowRegistry } from '@trinity-rft/workflow/internal';
 import {
@@ -135,9 +136,4 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
     text,
   });
   return { ...extensions, loaded };
-}
-
-/** Current time in UTC, such as `20260701093000`. */
-export function timestamp(clock: Clock): string {
-  return new Date(clock.now()).toISOString().replaceAll(/\D/g, '').slice(0, 14);
 }

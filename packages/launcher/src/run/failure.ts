@@ -16,6 +16,14 @@ export function firstCause(error: unknown): unknown {
   return cause;
 }
 
+/** Stacks of an error and its causes without secrets; undefined if it has no stack. */
+export function redactedStacks(error: unknown): string | undefined {
+  const first = firstCause(error);
+  return first instanceof Error && first.stack !== undefined
+    ? redactText(stacksOf(error))
+    : undefined;
+}
+
 /** True for an error that only says that `signal` stopped the work. */
 export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
@@ -73,7 +81,7 @@ const longestStack = 20_000;
  * hold requests, with their API keys. Causes may be circular, so they are cut off at {@link
  * mostCauses}.
  */
-export function stacksOf(error: unknown, depth = 0): string {
+function stacksOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return describeError(error);
   const stack = boundedText(error.stack ?? error.message, longestStack);
   const { cause } = error;

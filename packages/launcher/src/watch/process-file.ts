@@ -3,13 +3,14 @@
  * written once a second. Processes that share a run use their store instead.
  */
 import { rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { MemberRole, Wait } from '@trinity-rft/core/store';
 import { replaceFileSync } from '@trinity-rft/core/support';
 
 /** Name of the file in the folder of the run. */
-export const processFileName = 'status.json';
+const processFileName = 'status.json';
 const beatMs = 1000;
 
 export interface ProcessFile {
@@ -27,13 +28,20 @@ export interface ProcessProgress {
 }
 
 /** Content of the file. */
-export interface ProcessBeat {
+interface ProcessBeat {
   readonly pid: number;
   readonly host: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly waits: Readonly<Record<MemberRole, readonly Wait[]>>;
   readonly progress: ProcessProgress;
+}
+
+/** Undefined if no process makes the run alone. */
+export async function readProcessBeat(jobDirectory: string): Promise<ProcessBeat | undefined> {
+  const file = path.join(jobDirectory, processFileName);
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as ProcessBeat);
 }
 
 interface Entry extends Pick<Wait, 'what' | 'on'> {

@@ -16,7 +16,7 @@ export interface StorePlace {
 /** Name of the file in the folder of the run. */
 const storeFileName = 'store.json';
 /** The database of a run whose processes are on one machine. */
-export const ownStoreName = 'run.db';
+const ownStoreName = 'run.db';
 
 /** Lets `trinity status` and `trinity why` find the store by the folder of the run. */
 export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace): void {
@@ -29,14 +29,17 @@ export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace):
   replaceFileSync(file, `${JSON.stringify(place)}\n`);
 }
 
-/** Undefined if the run has its store in its folder, or no store. */
-export function readStorePlace(jobDirectory: string): StorePlace | undefined {
+/** The store of the run; without a name if it is, or would be, the one in its folder. */
+export function readStorePlace(
+  jobDirectory: string,
+): Pick<StorePlace, 'url'> & Partial<StorePlace> {
+  const own = { url: path.join(jobDirectory, ownStoreName) };
   try {
     const text = readFileSync(path.join(jobDirectory, storeFileName), 'utf8');
     const { url, run } = JSON.parse(text) as Partial<StorePlace>;
-    return url === undefined || run === undefined ? undefined : { url, run };
+    return url === undefined || run === undefined ? own : { url, run };
   } catch {
-    return undefined;
+    return own;
   }
 }
 

@@ -58,12 +58,6 @@ export async function listEnvironments(
     .map((name) => environments.get(name));
 }
 
-/** @throws ConfigError for an unknown name or plugins that cannot be loaded */
-export async function findEnvironment(options: WorldOptions): Promise<EnvironmentDefinition> {
-  const { environments } = await loadExtensions(options);
-  return environments.get(options.name);
-}
-
 /** @throws ConfigError for an unknown name, wrong arguments or plugins; EnvironmentError */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const { name, args = {}, timeoutMs = 60_000, logger = silentLogger } = options;

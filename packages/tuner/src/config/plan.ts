@@ -6,8 +6,8 @@ import path from 'node:path';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { parseConfig, type LoadedConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Clock, systemClock } from '@trinity-rft/core';
-import { isTree, mergeTrees } from '@trinity-rft/core/support';
-import { engineTable, timestamp } from '@trinity-rft/launcher/parts';
+import { isTree, mergeTrees, timestamp } from '@trinity-rft/core/support';
+import { engineTable } from '@trinity-rft/launcher/parts';
 import { parse, stringify } from 'yaml';
 import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
 

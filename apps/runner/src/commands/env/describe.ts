@@ -35,9 +35,10 @@ export const addInfo: AddCommand = (env, { exitWith, write }) =>
     .description('what an environment takes, how it is played, and how its first task begins')
     .action(
       exitWith(async (name: string, given: WorldArguments) => {
-        const { findEnvironment, openWorld } = await import('@trinity-rft/launcher/parts');
+        const { loadExtensions, openWorld } = await import('@trinity-rft/launcher/parts');
         const options = worldOf(name, given);
-        const definition = await findEnvironment(options);
+        const { environments } = await loadExtensions(options);
+        const definition = environments.get(name);
         const missing = given.args === undefined ? definition.checkArgs({}) : [];
         const world = missing.length === 0 ? await openWorld(options) : undefined;
         try {

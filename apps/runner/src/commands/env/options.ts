@@ -2,7 +2,7 @@
 import type { SplitName } from '@trinity-rft/environment';
 import { ConfigError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
-import type { WorldOptions } from '@trinity-rft/launcher/parts';
+import type { openWorld } from '@trinity-rft/launcher/parts';
 import type { Command } from 'commander';
 import { pluginsOf, withPlugins, type PluginOptions } from '../../shared/options.js';
 
@@ -29,7 +29,7 @@ export const withTasks = (command: Command): Command =>
     .option('--seed <number>', 'another seed makes up other tasks', '0');
 
 /** @throws ConfigError */
-export const worldOf = (name: string, given: WorldArguments): WorldOptions => ({
+export const worldOf = (name: string, given: WorldArguments): Parameters<typeof openWorld>[0] => ({
   name,
   args: given.args === undefined ? {} : objectOf('--args', given.args),
   timeoutMs: 1000 * numberOf('--timeout', given.timeout),

@@ -1,6 +1,6 @@
 /** `trinity env play`: a person plays an environment in the terminal. */
 import { createInterface } from 'node:readline';
-import type { OpenWorld } from '@trinity-rft/launcher/parts';
+import type { openWorld } from '@trinity-rft/launcher/parts';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { playByHand } from './play-by-hand.js';
@@ -39,7 +39,9 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
     );
 
 /** Generated tasks show which keys an environment reads: others are a slip of the pen, or notes. */
-export function unknownKeys(row: Readonly<Record<string, unknown>>, world: OpenWorld): string {
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+export function unknownKeys(row: Readonly<Record<string, unknown>>, world: World): string {
   if (world.definition.tasks === undefined) return '';
   const known = Object.keys(world.tasks('train', 1, 0)[0] ?? {});
   const unknown = Object.keys(row).filter((key) => !known.includes(key));

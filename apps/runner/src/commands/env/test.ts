@@ -14,10 +14,11 @@ export const addTest: AddCommand = (env, { exitWith, write }) =>
     .option('--at-once <number>', 'episodes open at once; fewer where each is a process', '100')
     .action(
       exitWith(async (name: string, given: TestArguments) => {
-        const { findEnvironment } = await import('@trinity-rft/launcher/parts');
+        const { loadExtensions } = await import('@trinity-rft/launcher/parts');
         const { checkEnvironment } = await import('@trinity-rft/environment');
         const world = worldOf(name, given);
-        const definition = await findEnvironment(world);
+        const { environments } = await loadExtensions(world);
+        const definition = environments.get(name);
         const onCheck = (check: EnvironmentCheck): void => write(lineOf(check));
         const episodesAtOnce = countOf('--at-once', given.atOnce);
         const checks = await checkEnvironment(definition, { ...world, episodesAtOnce, onCheck });

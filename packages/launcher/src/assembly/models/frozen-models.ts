@@ -1,0 +1,146 @@
+/** Models of a stage outside of a run: for trying workflows, serving a model, scoring its answers. */
+import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
+import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
+import type { Runtime } from '@trinity-rft/core';
+import type {
+  Engine,
+  EngineFactory,
+  EngineOptions,
+  Quantization,
+  Sampler,
+} from '@trinity-rft/core/engine';
+import { openEndpointServer, type EndpointServer } from '@trinity-rft/model';
+import { openTogether } from '../../context/disposable.js';
+import type { EngineTable } from '../../context/stage-context.js';
+import { openAuxiliaryModels, type AuxiliaryModels } from './auxiliary-models.js';
+import { openChatFormat } from './chat-format.js';
+import { openFrozenEngine, type StageEngine } from './engine.js';
+import { engineNamed } from './engines.js';
+import { withCachedModels } from './hub-models.js';
+import {
+  explainFolderErrors,
+  modelOfStage,
+  startModelOf,
+  startQuantization,
+} from './model-folder.js';
+import { modelSettings } from './model-settings.js';
+
+interface FrozenStage {
+  readonly stage: StageConfig;
+  /** Folder of the weights. */
+  readonly startModel: string;
+  readonly extensions: { readonly engines: EngineTable };
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
+
+interface FrozenModel extends Pick<StageEngine, 'sampler' | 'failed' | 'close'> {
+  readonly format: ChatFormat;
+  /** Limits and sampling settings of the configuration. */
+  readonly settings: ReturnType<typeof modelSettings>;
+}
+
+/** @throws ConfigError when the model cannot be used */
+export async function openFrozenModel({
+  stage,
+  startModel,
+  extensions,
+  runtime,
+  signal,
+}: FrozenStage): Promise<FrozenModel> {
+  const format = await openChatFormat(stage, startModel);
+  const model = { startModel, format, runtime, signal };
+  const engine = await openFrozenEngine(stage, model, extensions.engines);
+  return {
+    sampler: engine.sampler,
+    failed: engine.failed,
+    format,
+    settings: modelSettings(stage.explorer.rolloutModel),
+    close: () => engine.close(),
+  };
+}
+
+interface FrozenModels {
+  readonly sampler: Sampler;
+  readonly format: ChatFormat;
+  readonly auxiliary: AuxiliaryModels;
+  readonly endpoint: EndpointServer;
+  /** Aborts with the engine's error once a model can no longer sample. */
+  readonly engineFailed: AbortSignal;
+  close(): Promise<void>;
+}
+
+/**
+ * The model and the auxiliary models, with the endpoint through which agents reach them.
+ * @param served sampler of a process that has loaded the model. @default the model is opened here
+ * @throws ConfigError when a model cannot be used
+ */
+export function openFrozenModels(context: FrozenStage, served?: Sampler): Promise<FrozenModels> {
+  const { stage, startModel, extensions, runtime } = context;
+  return openTogether(async (stack) => {
+    const { sampler, format, failed } =
+      served === undefined
+        ? stack.use(await openFrozenModel(context))
+        : { sampler: served, format: await openChatFormat(stage, startModel), failed: undefined };
+    const endpoint = stack.use(await openEndpointServer({ runtime }));
+    const { engines } = extensions;
+    const auxiliary = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
+    return {
+      sampler,
+      format,
+      auxiliary,
+      endpoint,
+      engineFailed: AbortSignal.any([auxiliary.failed, ...(failed ? [failed] : [])]),
+      close: () => stack.close(),
+    };
+  });
+}
+
+interface TrainableModel {
+  readonly maxModelLen: number;
+  /** @param chosen options that replace those of the configuration */
+  open(chosen: Partial<EngineOptions>): Promise<Engine>;
+}
+
+/** The model of a stage, which a server opens when a client asks for it. */
+export async function trainableModel({
+  stage,
+  startModel,
+  extensions,
+}: Pick<FrozenStage, 'stage' | 'startModel' | 'extensions'>): Promise<TrainableModel> {
+  const { threads, memoryBudgetMb, maxModelLen } = stage.model;
+  const { tokenizer } = await openChatFormat(stage, startModel);
+  const shared = { modelPath: startModel, threads, memoryBudgetMb, maxModelLen };
+  const tokenBytes = tokenByteTable(tokenizer);
+  return {
+    maxModelLen,
+    open: (chosen) =>
+      explainFolderErrors(modelOfStage(stage), () =>
+        engineNamed(extensions.engines, stage.engine).open({ ...shared, ...chosen, tokenBytes }),
+      ),
+  };
+}
+
+interface StartWeights {
+  readonly folder: string;
+  /** How they are quantised. @default they are not */
+  readonly quantization?: Quantization;
+  /** Opens them. */
+  readonly engine: EngineFactory;
+}
+
+/**
+ * Weights of version 0 of the stage with this index; downloads nothing.
+ * @throws ConfigError, CheckpointError if they do not exist
+ */
+export async function startWeights(
+  { config: given, engines }: { readonly config: ResolvedConfig; readonly engines: EngineTable },
+  stageIndex: number,
+  env?: Readonly<Record<string, string | undefined>>,
+): Promise<StartWeights> {
+  const config = withCachedModels(given, env);
+  const stage = config.stages[stageIndex] ?? config.stages[0];
+  const folder = await startModelOf(config, stage);
+  const quantization = startQuantization(stage, folder);
+  return { folder, quantization, engine: engineNamed(engines, stage.engine) };
+}
