@@ -7,6 +7,5 @@ export {
   noteFailure,
   type TraceContext,
 } from './telemetry/spans.js';
-export { wantsTelemetry } from './telemetry/start.js';
 export { inToolSpan } from './telemetry/tool-span.js';
 export { inWorkflowSpan } from './telemetry/workflow-span.js';

@@ -1,7 +1,8 @@
 /** A process without an SDK. */
 import { describe, expect, it } from 'vitest';
 import { startTelemetry } from '../../src/telemetry/index.js';
-import { activeContext, inModelSpan, wantsTelemetry } from '../../src/internal.js';
+import { activeContext, inModelSpan } from '../../src/internal.js';
+import { wantsTelemetry } from '../../src/telemetry/start.js';
 
 describe('without an SDK', () => {
   it('calls return what the work returns, and nothing of them is read for spans', async () => {

@@ -1,7 +1,7 @@
 /** Verdicts of BFCL's own checker over calls right and wrong. */
 import { readFileSync } from 'node:fs';
 import { silentLogger } from '@trinity-rft/core';
-import { toolCall } from '@trinity-rft/worlds';
+import { toolCall } from '../../src/worlds/tool-call/definition.js';
 import { expect, it } from 'vitest';
 import { areRightCalls, type Call } from '../../src/worlds/tool-call/check-calls.js';
 import { rowsOfLevel } from '../../src/worlds/tool-call/rows.js';

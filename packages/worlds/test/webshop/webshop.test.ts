@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@trinity-rft/core';
-import { createWebShop, webshop } from '@trinity-rft/worlds';
+import { createWebShop } from '@trinity-rft/worlds';
+import { webshop } from '../../src/worlds/webshop/definition.js';
 import { expect, it, onTestFinished } from 'vitest';
 
 const { signal } = new AbortController();
