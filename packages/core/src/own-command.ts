@@ -29,7 +29,7 @@ export function ownCommand(env: Readonly<Record<string, string | undefined>>): s
 }
 
 const commands =
-  'run|eval|serve|verify|debug|studio|view|reward|log|status|why|doctor|what-if|pairs|convert|env|algorithms|config|init|--help';
+  'run|eval|export|chat|serve|verify|debug|studio|view|reward|report|log|status|why|doctor|what-if|import|pairs|convert|env|algorithms|config|init|--help';
 const mentioned = new RegExp(`(^|["'\`(:] ?|\\n *|[.:] )trinity (?=(?:${commands})\\b)`, 'g');
 
 /** Replaces `trinity` by `command` (see {@link ownCommand}) in each command of a text for people. */
