@@ -13,6 +13,7 @@ import { addExport } from './commands/export.js';
 import { addImport } from './commands/import.js';
 import { addInit } from './commands/init.js';
 import { addLog } from './commands/log.js';
+import { addReport } from './commands/report.js';
 import { addReward } from './commands/reward.js';
 import { addPairs } from './commands/pairs.js';
 import { addRun } from './commands/run.js';
@@ -42,6 +43,7 @@ const commands: readonly AddCommand[] = [
   addStudio,
   addView,
   addReward,
+  addReport,
   addLog,
   addStatus,
   addWhy,

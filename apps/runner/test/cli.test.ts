@@ -353,13 +353,14 @@ describe('trinity run', { timeout: 240_000 }, () => {
       /^(?:[a-z ]+\(\d+s\)\n)*step 1\/6 .*\n(?:(?:step|explore step) \d.*\n)+Done after train step 6: .*global_step_6\n[^]*\n\nNext:\n/,
     );
     expect(nextCommands(ended.stdout)).toEqual([
+      ['report', 'runs/tests/trains'],
       ['log', 'runs/tests/trains'],
       ['doctor', 'runs/tests/trains'],
       ['studio', 'runs/tests/trains'],
       ['verify', 'trains.yaml', '--plugin-dir', 'plugins'],
       ['serve', 'trains.yaml', '--plugin-dir', 'plugins', '--no-train'],
     ]);
-    const [log = [], , , verify = [], serve = []] = nextCommands(ended.stdout);
+    const [report = [], log = [], , , verify = [], serve = []] = nextCommands(ended.stdout);
     const env = { TRINITY_PLUGIN_DIRS: 'more' };
     const verified = startTrinity(workspace.root, verify, { env }).ended;
     expect(await verified).toMatchObject({ exitCode: 0 });
@@ -367,6 +368,8 @@ describe('trinity run', { timeout: 240_000 }, () => {
     expect((await product.ask()).choices).toHaveLength(1);
     product.server.child.kill('SIGINT');
     expect(await product.server.ended).toMatchObject({ exitCode: 0 });
+    const told = await trinity(workspace.root, ...report, '--html', 'report.html');
+    expect(told.stdout).toMatch(/^[A-Z].*\. trains\n[^]*\nNext:\n[^]*\nWritten: report\.html\n$/);
     const { stdout } = await trinity(workspace.root, ...log);
     expect(stdout).toMatch(
       /^\/.*trains\n\n {2}train step {3}6\n {2}checkpoint {3}\/.*global_step_6 \(after step 6\)\n {2}reward {7}\d.* in 6 explore steps/,

@@ -197,7 +197,7 @@ describe('a run that is complete', () => {
         `This run is complete after train step 6: ${first.summary?.checkpoint}\nRaise total_steps or total_epochs to train on, or give another run another name.`,
       );
       expect(next).toMatch(
-        / trinity log runs\/tests\/complete .*\n(.*\n)* .* serve complete\.yaml /,
+        / trinity report runs\/tests\/complete .*\n(.*\n)* .* serve complete\.yaml /,
       );
       expect([weightsDigest(job('complete')), metricLines(job('complete'))]).toEqual(before);
 

@@ -1,5 +1,4 @@
 /** Next steps for a user after a run. */
-import path from 'node:path';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
 
@@ -9,18 +8,19 @@ export async function nextSteps(
   { jobDirectory, checkpoint, hasEvaluations }: RunSummary,
   { plugin, pluginDir }: PluginOptions,
 ): Promise<string> {
-  const { findRecords } = await import('@trinity-rft/inspect');
+  const { findRecords, shellPath, shellText } = await import('@trinity-rft/inspect');
   const recorded = await findRecords(jobDirectory).then(
     () => true,
     () => false,
   );
   const plugins = [
-    ...plugin.map((each) => ` --plugin ${quoted(each)}`),
-    ...pluginDir.map((each) => ` --plugin-dir ${quoted(each)}`),
+    ...plugin.map((each) => ` --plugin ${shellText(each)}`),
+    ...pluginDir.map((each) => ` --plugin-dir ${shellText(each)}`),
   ].join('');
-  const run = quoted(shortPath(jobDirectory));
-  const config = `${quoted(shortPath(configPath))}${plugins}`;
+  const run = shellPath(jobDirectory);
+  const config = `${shellPath(configPath)}${plugins}`;
   const steps = [
+    [`report ${run}`, 'did it learn, why, and what to do next'],
     [`log ${run}`, 'rewards, evaluations and warnings'],
     [`doctor ${run}`, 'what is wrong with it, if anything is'],
     ...(hasEvaluations ? [[`eval ${config}`, 'before and after training, task by task']] : []),
@@ -41,12 +41,3 @@ export async function nextSteps(
   );
   return `\nNext:\n${lines.join('')}`;
 }
-
-/** The shorter of the path from the working directory and the whole one. */
-function shortPath(place: string): string {
-  const relative = path.relative('.', place);
-  return relative !== '' && relative.length < place.length ? relative : place;
-}
-
-const quoted = (text: string): string =>
-  /^[\w./:@=+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

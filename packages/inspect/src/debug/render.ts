@@ -5,6 +5,7 @@ import { redactText } from '@trinity-rft/core/support';
 import type { RecordedFork } from '@trinity-rft/model';
 import type { WorkflowDebugReport } from './report.js';
 import type { Turn } from './turns.js';
+import { visible } from './visible.js';
 
 interface RenderOptions {
   /**
@@ -170,14 +171,3 @@ const listed = (facts: Metrics | Readonly<Record<string, string | number>>): str
   Object.entries(facts)
     .map(([name, value]) => `${name} ${typeof value === 'number' ? number(value) : value}`)
     .join(', ') || 'none';
-
-/** Escapes characters that a terminal would interpret (`\x1b`), except line breaks and tabs. */
-const visible = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- It matches control characters on purpose.
-  text.replaceAll(
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => {
-      const code = character.codePointAt(0) ?? 0;
-      return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
-    },
-  );

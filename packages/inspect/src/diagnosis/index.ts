@@ -3,6 +3,7 @@ export {
   metricsOf,
   newestRollouts,
   rolloutPages,
+  type MetricRole,
   type Point,
   type Role,
   type RolloutFacts,
@@ -10,6 +11,12 @@ export {
 } from './evidence/record.js';
 export { renderFindings } from './render.js';
 export type { Evidence, Finding, RolloutFilter, Rule } from './evidence/rule.js';
-export { verdictOf, type Verdict } from './verdict.js';
+export {
+  evaluationChanges,
+  verdictOf,
+  type EvaluationChange,
+  type PairedOf,
+  type Verdict,
+} from './verdict.js';
 export { rules } from './rules/table.js';
 export type { Measured } from './evidence/series.js';

@@ -1,63 +1,155 @@
 /** Verdict on a run: it has learned, or the root cause why it has not. */
+import type { Interval, PairedDifference } from '@trinity-rft/explorer';
 import { diagnose } from './diagnose.js';
 import { short } from './evidence/format.js';
-import type { RunRecord } from './evidence/record.js';
+import type { MetricRole, Point, RunRecord } from './evidence/record.js';
 import type { Finding } from './evidence/rule.js';
 import { evalName, flatRatio, lineThrough, rewardCourse, valuesOf } from './evidence/series.js';
 
 export interface Verdict {
   /** `unclear` means that the training reward rose, but evaluations show no more than chance. */
   readonly learned: 'yes' | 'no' | 'unclear';
+  /** The change that decides. */
+  readonly change: Change['change'];
   /** One sentence with the numbers. */
   readonly text: string;
+  /** The decisive evaluation; undefined if the training reward decides. */
+  readonly evaluation: EvaluationChange | undefined;
   /** The first finding of `diagnose`: the cause, if the run has not learned. */
   readonly cause: Finding | undefined;
 }
 
-/**
- * If there are two or more evaluations, they decide: the intervals of the first and the last must
- * not overlap. Otherwise the slope of the training reward decides. Undefined if there is neither.
- */
-export function verdictOf(run: RunRecord): Verdict | undefined {
-  const evaluated = evaluations(run);
-  const reward = trainingReward(run);
-  const seen = evaluated.find(({ change }) => change !== 'same') ?? evaluated[0] ?? reward;
-  if (!seen) return undefined;
-  const isUnclear = seen.change === 'same' && reward?.change === 'rose';
-  const learned = seen.change === 'rose' ? 'yes' : isUnclear ? 'unclear' : 'no';
-  const [cause] = diagnose(run);
-  return { learned, text: seen.text, cause };
-}
-
-interface Seen {
+interface Change {
   readonly change: 'rose' | 'fell' | 'same';
   readonly text: string;
 }
 
-function evaluations(run: RunRecord): readonly Seen[] {
-  return run
-    .names('explorer')
-    .filter((name) => evalName.test(name))
-    .flatMap((name) => {
-      const points = run.points('explorer', name).filter(({ value }) => Number.isFinite(value));
-      const [first, last] = [points.at(0), points.at(-1)];
-      if (!first || !last || first === last) return [];
-      const bound = (side: 'low' | 'high', step: number, value: number): number =>
-        run.points('explorer', `${name}/ci95_${side}`).find((each) => each.step === step)?.value ??
-        value;
-      const rose = bound('low', last.step, last.value) > bound('high', first.step, first.value);
-      const fell = bound('high', last.step, last.value) < bound('low', first.step, first.value);
-      const change = rose ? 'rose' : fell ? 'fell' : 'same';
-      const set = name.split('/').slice(1, -2).join('/');
-      const [from, to] = [short(first.value), short(last.value)];
-      const chance = change === 'same' ? ', which chance alone may do' : '';
-      const verb = change === 'same' ? 'went' : change;
-      const course = from === to ? `stayed at ${to}` : `${verb} from ${from} to ${to}${chance}`;
-      return [{ change, text: `The evaluation ${set} ${course}.` }];
-    });
+/** Change of an evaluation set from its first to its last evaluation. */
+export interface EvaluationChange extends Change {
+  readonly set: string;
+  readonly role: MetricRole;
+  /** Name of the compared metric, such as `eval/SET/reward/mean@1`. */
+  readonly metric: string;
+  readonly before: Scored;
+  readonly after: Scored;
+  readonly difference: number;
+  /** Interval of 95 % confidence of the difference. */
+  readonly interval: Interval | undefined;
+  /** Comparison task by task; undefined if only the two means are known. */
+  readonly paired: PairedDifference | undefined;
 }
 
-function trainingReward(run: RunRecord): Seen | undefined {
+interface Scored extends Point {
+  /** Policy version that was evaluated: the train step of its weights. */
+  readonly version: number;
+  readonly interval: Interval | undefined;
+}
+
+/** Compares the answers of two evaluations task by task; undefined if they are not recorded. */
+export type PairedOf = (evaluation: {
+  readonly set: string;
+  readonly metric: string;
+  readonly difference: number;
+  readonly taskCount: number | undefined;
+}) => PairedDifference | undefined;
+
+/**
+ * If there are two or more evaluations, they decide: the interval of the difference between the
+ * first and the last must exclude 0. Otherwise the slope of the training reward decides. Undefined
+ * if there is neither.
+ */
+export function verdictOf(run: RunRecord, pairedOf?: PairedOf): Verdict | undefined {
+  const evaluated = evaluationChanges(run, pairedOf);
+  const reward = trainingReward(run);
+  const evaluation = evaluated.find(({ change }) => change !== 'same') ?? evaluated[0];
+  const seen = evaluation ?? reward;
+  if (!seen) return undefined;
+  const { change, text } = seen;
+  const isUnclear = change === 'same' && reward?.change === 'rose';
+  const learned = change === 'rose' ? 'yes' : isUnclear ? 'unclear' : 'no';
+  const [cause] = diagnose(run);
+  return { learned, change, text, evaluation, cause };
+}
+
+/**
+ * Evaluation sets that were evaluated at least twice, in the run itself or else by `trinity eval`;
+ * each by its reward, or by its accuracy if it has no reward.
+ */
+export function evaluationChanges(
+  run: RunRecord,
+  pairedOf: PairedOf = () => undefined,
+): readonly EvaluationChange[] {
+  const found = new Map<string, EvaluationChange>();
+  for (const role of ['explorer', 'bench'] as const)
+    for (const key of ['reward', 'accuracy'])
+      for (const metric of run.names(role)) {
+        const [, set, measured] = evalName.exec(metric) ?? [];
+        if (set === undefined || measured !== key || found.has(set)) continue;
+        const changed = changeOf(run, { role, metric, set }, pairedOf);
+        if (changed) found.set(set, changed);
+      }
+  return [...found.values()];
+}
+
+interface Evaluated {
+  readonly role: MetricRole;
+  readonly metric: string;
+  readonly set: string;
+}
+
+function changeOf(
+  run: RunRecord,
+  { role, metric, set }: Evaluated,
+  pairedOf: PairedOf,
+): EvaluationChange | undefined {
+  const points = run
+    .points(role, metric)
+    .filter(({ value }) => Number.isFinite(value))
+    .toSorted((a, b) => a.step - b.step);
+  const [first, last] = [points.at(0), points.at(-1)];
+  if (!first || !last || first.step === last.step) return undefined;
+  const at = (name: string, step: number): number | undefined =>
+    run.points(role, name).findLast((each) => each.step === step)?.value;
+  const scored = (point: Point): Scored => {
+    const [low, high] = [
+      at(`${metric}/ci95_low`, point.step),
+      at(`${metric}/ci95_high`, point.step),
+    ];
+    return {
+      ...point,
+      version: at('eval/model_version', point.step) ?? point.step,
+      interval: low === undefined || high === undefined ? undefined : { low, high },
+    };
+  };
+  const [before, after] = [scored(first), scored(last)];
+  const difference = last.value - first.value;
+  const taskCount = at(`${metric.split('/', 1)[0]}/${set}/task_count`, last.step);
+  const paired = pairedOf({ set, metric, difference, taskCount });
+  const interval = paired?.interval ?? differenceInterval(before, after);
+  const { low, high } = interval ?? { low: difference, high: difference };
+  const change = low > 0 ? 'rose' : high < 0 ? 'fell' : 'same';
+  const [from, to] = [short(first.value), short(last.value)];
+  const chance = change === 'same' ? ', which chance alone may do' : '';
+  const verb = change === 'same' ? 'went' : change;
+  const course = from === to ? `stayed at ${to}` : `${verb} from ${from} to ${to}${chance}`;
+  const text = `The evaluation ${set} ${course}.`;
+  return { change, text, set, role, metric, before, after, difference, interval, paired };
+}
+
+/**
+ * Interval of the difference of two means from the intervals of both, as if they were independent,
+ * which makes it wider than that of paired tasks. Source: Newcombe 1998, method 10,
+ * doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
+ */
+function differenceInterval(before: Scored, after: Scored): Interval | undefined {
+  if (!before.interval || !after.interval) return undefined;
+  const difference = after.value - before.value;
+  const below = Math.hypot(after.value - after.interval.low, before.interval.high - before.value);
+  const above = Math.hypot(after.interval.high - after.value, before.value - before.interval.low);
+  return { low: difference - below, high: difference + above };
+}
+
+function trainingReward(run: RunRecord): Change | undefined {
   const course = rewardCourse(run);
   if (!course) return undefined;
   const values = valuesOf(course.points);

@@ -15,6 +15,7 @@ import {
 } from '../diagnosis/index.js';
 import { isExploreStep } from '@trinity-rft/monitor';
 import type { ConfigurationOptions } from '@trinity-rft/launcher';
+import { pairedRewards, readAnswers } from './answers.js';
 import { reportRun, type RunReport, type StageReport } from './run-report.js';
 
 interface StageDiagnosis {
@@ -48,7 +49,9 @@ export async function diagnoseRun(
 /** Verdict on the last stage of a run that has ended. */
 export async function verdictOfRun({ stages }: RunReport): Promise<Verdict | undefined> {
   const last = stages.at(-1);
-  return last && verdictOf(await recordOf(last));
+  if (!last) return undefined;
+  const answers = await readAnswers(last.directory);
+  return verdictOf(await recordOf(last), pairedRewards(answers));
 }
 
 async function recordOf({ directory, metrics, log, failure }: StageReport): Promise<RunRecord> {

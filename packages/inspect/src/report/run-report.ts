@@ -29,6 +29,26 @@ export interface RunReport {
 }
 
 /**
+ * Folder of a run.
+ * @param run a configuration, or the folder itself
+ * @throws ConfigError when there is no such file or folder
+ */
+export async function folderOfRun(
+  run: string,
+  options: Omit<ConfigurationOptions, 'configPath'> = {},
+): Promise<string> {
+  const place = path.resolve(options.cwd ?? '.', run);
+  const found = await stat(place).catch(() => undefined);
+  if (found === undefined)
+    throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
+      code: 'RUN_MISSING',
+    });
+  if (found.isDirectory()) return place;
+  const { loaded } = await readConfiguration({ ...options, configPath: place, checkNames: false });
+  return loaded.config.jobDirectory;
+}
+
+/**
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run
  */
@@ -36,24 +56,18 @@ export async function reportRun(
   run: string,
   options: Omit<ConfigurationOptions, 'configPath'> = {},
 ): Promise<RunReport> {
-  const place = path.resolve(options.cwd ?? '.', run);
-  const found = await stat(place).catch(() => undefined);
-  if (found === undefined)
-    throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
-      code: 'RUN_MISSING',
-    });
-  const jobDirectory = found.isDirectory()
-    ? place
-    : (await readConfiguration({ ...options, configPath: place, checkNames: false })).loaded.config
-        .jobDirectory;
+  const jobDirectory = await folderOfRun(run, options);
   const stages = await Promise.all((await stageFolders(jobDirectory)).map(reportStage));
   const seen = stages.filter(({ metrics, log }) => metrics.length + log.length > 0);
   if (seen.length > 0) return { jobDirectory, pid: await runningPid(jobDirectory), stages: seen };
-  throw new ConfigError(
+  throw nothingIn(jobDirectory);
+}
+
+export const nothingIn = (jobDirectory: string): ConfigError =>
+  new ConfigError(
     `${jobDirectory} has no log and no metrics. Expected the folder of a run that was started.`,
     { code: 'RUN_MISSING' },
   );
-}
 
 /** The folder itself and its subfolders, in the order in which their logs were started. */
 async function stageFolders(jobDirectory: string): Promise<readonly string[]> {

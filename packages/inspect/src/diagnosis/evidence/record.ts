@@ -13,8 +13,8 @@ export interface Point {
 /** A run, or one stage of it. */
 export interface RunRecord {
   /** Points of one metric in ascending order of steps; empty if there is no such metric. */
-  readonly points: (role: Role, name: string) => readonly Point[];
-  readonly names: (role: Role) => readonly string[];
+  readonly points: (role: MetricRole, name: string) => readonly Point[];
+  readonly names: (role: MetricRole) => readonly string[];
   /** The newest recorded rollouts, in any order. */
   readonly rollouts: readonly RolloutFacts[];
   /** Text of `failure.txt`, if the last attempt failed. */
@@ -24,6 +24,9 @@ export interface RunRecord {
 }
 
 export type Role = 'explorer' | 'trainer';
+
+/** Roles that write metrics; `bench` evaluates checkpoints, as `trinity eval` does. */
+export type MetricRole = Role | 'bench';
 
 /** Fields of a recorded experience that the rules use. */
 export interface RolloutFacts {

@@ -167,5 +167,5 @@ export function lineThrough(points: readonly Point[]): { slope: number; error: n
   return { slope, error: Math.sqrt(rest / Math.max(1, points.length - 2) / spread) };
 }
 
-/** Matches the metric of an evaluation's mean reward. */
-export const evalName = /^eval\/.+\/(?:reward|accuracy)\/mean(?:@\d+)?$/;
+/** Matches the metric of an evaluation's mean reward: its set, and what is measured. */
+export const evalName = /^(?:eval|bench)\/(.+)\/(reward|accuracy)\/mean(?:@\d+)?$/;

@@ -23,5 +23,7 @@ export type {
   RunNotes,
   RunSettings,
   RunSummary,
+  Story,
+  StoryChart,
   TokenDetail,
 } from './types.js';

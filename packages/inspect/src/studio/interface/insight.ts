@@ -14,7 +14,7 @@ const measured = z.object({
     .describe('The value is a share: the sum of the metric over that of these.'),
 });
 
-const finding = z.object({
+export const finding = z.object({
   name: z.string().describe('Of the rule.'),
   title: z.string(),
   when: z.string().describe('The condition, with its thresholds.'),

@@ -4,7 +4,14 @@ import { metricRoutes } from './metrics.js';
 import { rolloutRoutes } from './rollouts.js';
 import type { Actions, Routes } from './route.js';
 import { runActions, runRoutes } from './runs.js';
+import { storyRoutes } from './story.js';
 
-export const routes: Routes = { ...runRoutes, ...metricRoutes, ...rolloutRoutes, ...insightRoutes };
+export const routes: Routes = {
+  ...runRoutes,
+  ...metricRoutes,
+  ...rolloutRoutes,
+  ...insightRoutes,
+  ...storyRoutes,
+};
 
 export const actions: Actions = { ...runActions };

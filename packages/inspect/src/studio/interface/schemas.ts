@@ -3,3 +3,4 @@ export * from './insight.js';
 export * from './metrics.js';
 export * from './rollouts.js';
 export * from './runs.js';
+export * from './story.js';

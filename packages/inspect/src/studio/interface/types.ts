@@ -26,3 +26,5 @@ export type TaskHistory = z.infer<typeof schemas.taskHistory>;
 export type TaskPage = z.infer<typeof schemas.taskPage>;
 export type TokenDetail = z.infer<typeof schemas.tokenDetail>;
 export type RunEvent = z.infer<typeof schemas.runEvent>;
+export type Story = z.infer<typeof schemas.story>;
+export type StoryChart = Story['charts'][number];

@@ -1,9 +1,11 @@
-/** Diagnosis of a run, and other rewards or losses over its rollouts. */
+/** Story and diagnosis of a run, and other rewards or losses over its rollouts. */
 import { diagnosisOf } from '../insight/diagnosis.js';
 import { choicesOf, whatIfOf } from '../insight/what-if.js';
+import { storyOf } from '../story/story.js';
 import { notFound, type AddRoutes } from './api.js';
 
 export const addInsight: AddRoutes = (api) => {
+  api.ofRun('story', async (run, context) => context.json(await storyOf(run)));
   api.ofRun('diagnosis', async (run, context) => context.json(await diagnosisOf(run)));
   api.ofRun('what-if/choices', (run, context) => context.json(choicesOf(run)));
   api.ofRun('what-if', async (run, context) => {

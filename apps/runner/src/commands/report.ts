@@ -1,0 +1,31 @@
+/** `trinity report`: did a run learn, why, and what to do next. */
+import type { AddCommand } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+import { writeOutput } from '../shared/output-file.js';
+
+interface ReportArguments extends PluginOptions {
+  readonly html?: string;
+  readonly json?: boolean;
+}
+
+export const addReport: AddCommand = (program, { exitWith, write }) =>
+  void withPlugins(program.command('report <run>'))
+    .description('the story of a run: did it learn, why, what did it take, what to do next')
+    .option('--html <file>', 'write it as one HTML file, which needs no network and no script')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      '\n<run> is a configuration, or the folder of a run, which may go on. The file holds answers of\nevaluations and paths of this machine.',
+    )
+    .action(
+      exitWith(async (run: string, given: ReportArguments) => {
+        const { readStory, renderStory, renderStoryPage } = await import('@trinity-rft/inspect');
+        const story = await readStory(run, pluginsOf(given));
+        if (given.html !== undefined)
+          await writeOutput('--html', given.html, renderStoryPage(story));
+        write(given.json === true ? `${JSON.stringify(story, null, 2)}\n` : renderStory(story));
+        if (given.html !== undefined && given.json !== true) write(`\nWritten: ${given.html}\n`);
+        return exitCodes.done;
+      }),
+    );

@@ -1,0 +1,12 @@
+/** Texts of models and tools for a terminal. */
+
+/** Escapes characters that a terminal would interpret (`\x1b`), except line breaks and tabs. */
+export const visible = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- It matches control characters on purpose.
+  text.replaceAll(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => {
+      const code = character.codePointAt(0) ?? 0;
+      return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
+    },
+  );

@@ -1,0 +1,157 @@
+/** Recorded answers of evaluations: each task with its answers by the first and the last weights. */
+import { existsSync } from 'node:fs';
+import { readExperiences } from '@trinity-rft/buffer';
+import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
+import { mean, runKey, type Experience } from '@trinity-rft/core';
+import { pairedDifference } from '@trinity-rft/explorer';
+import { answersFile } from '@trinity-rft/launcher/files';
+import type { PairedOf } from '../diagnosis/index.js';
+import { reasonsOf } from './reasons.js';
+
+export interface AnsweredSet {
+  readonly set: string;
+  /** Policy versions that answered first and last; equal if there is only one evaluation. */
+  readonly first: number;
+  readonly last: number;
+  /** Tasks in the order of their rows. */
+  readonly tasks: readonly AnsweredTask[];
+}
+
+/** A task that at least one run of one of the two evaluations has answered. */
+export interface AnsweredTask {
+  readonly row: number;
+  /** Text of the first prompt. */
+  readonly question: string | undefined;
+  /** Undefined if every run failed. */
+  readonly before: Answered | undefined;
+  readonly after: Answered | undefined;
+}
+
+export interface Answered {
+  /** Mean over the runs that did not fail. */
+  readonly reward: number;
+  /** Number of these runs. */
+  readonly runs: number;
+  /** Answers of the calls of the first run. */
+  readonly answers: readonly string[];
+  /** Reasons that the reward function gave for the answer. */
+  readonly reasons: readonly string[];
+}
+
+/**
+ * Answers of the evaluations of a stage, set by set; empty if none are recorded.
+ * @param tokenizerFolder folder of a tokenizer, which also decodes tool calls. @default the
+ * recorded texts
+ */
+export async function readAnswers(
+  directory: string,
+  tokenizerFolder?: string,
+): Promise<readonly AnsweredSet[]> {
+  const file = answersFile(directory);
+  if (!existsSync(file)) return [];
+  const tokenizer =
+    tokenizerFolder === undefined ? undefined : await loadTokenizer(tokenizerFolder);
+  return [...Map.groupBy(firstAndLast(file), setOf)].map(([set, answers]) =>
+    answeredSet(set, answers, tokenizer),
+  );
+}
+
+/**
+ * Compares the rewards of the first and the last evaluation task by task. Failed runs count as 0.
+ * Undefined for other metrics, and if the recorded answers do not have the difference of the means,
+ * as those of other evaluations.
+ */
+export const pairedRewards =
+  (sets: readonly AnsweredSet[]): PairedOf =>
+  ({ set, metric, difference, taskCount = 0 }) => {
+    const repeatTimes = /\/reward\/mean@(\d+)$/.exec(metric)?.[1];
+    const { tasks } = sets.find((each) => each.set === set) ?? { tasks: [] };
+    if (repeatTimes === undefined || tasks.length === 0) return undefined;
+    const value = (answered: Answered | undefined): number =>
+      answered ? (answered.reward * answered.runs) / Number(repeatTimes) : 0;
+    const unanswered = Array.from({ length: Math.max(0, taskCount - tasks.length) }, () => 0);
+    const paired = pairedDifference(
+      [...tasks.map(({ before }) => value(before)), ...unanswered],
+      [...tasks.map(({ after }) => value(after)), ...unanswered],
+    );
+    return Math.abs(paired.mean - difference) < sameMean ? paired : undefined;
+  };
+
+/** Two means of the same rewards differ by less. */
+const sameMean = 1e-6;
+
+export const gainOf = ({ before, after }: AnsweredTask): number =>
+  (after?.reward ?? 0) - (before?.reward ?? 0);
+
+const setOf = ({ info }: Experience): string => String(info['taskset']);
+
+/** All answers if the first and the last version have not answered the same sets. */
+function firstAndLast(file: string): readonly Experience[] {
+  const reader = readExperiences(file);
+  try {
+    const versions = reader.versions();
+    const [first, last] = [versions.at(0)?.policyVersion, versions.at(-1)?.policyVersion];
+    const before = [...reader.experiences(first)];
+    if (first === last) return before;
+    const after = [...reader.experiences(last)];
+    const sets = [before, after].map((answers) => new Set(answers.map(setOf)));
+    const isSame = sets[0]?.symmetricDifference(sets[1] ?? new Set()).size === 0;
+    return isSame ? [...before, ...after] : [...reader.experiences()];
+  } finally {
+    reader.close();
+  }
+}
+
+function answeredSet(
+  set: string,
+  answers: readonly Experience[],
+  tokenizer: Tokenizer | undefined,
+): AnsweredSet {
+  const versions = answers.map(({ policyVersion }) => policyVersion);
+  const [first, last] = [Math.min(...new Set(versions)), Math.max(...new Set(versions))];
+  const of = (version: number): ReadonlyMap<number, readonly Experience[]> =>
+    Map.groupBy(
+      answers.filter(({ policyVersion }) => policyVersion === version),
+      ({ info }) => Number(info['row']),
+    );
+  const [before, after] = [of(first), of(last)];
+  const rows = [...new Set([...before.keys(), ...after.keys()])].toSorted((a, b) => a - b);
+  return {
+    set,
+    first,
+    last,
+    tasks: rows.map((row) => ({
+      row,
+      question: (after.get(row) ?? before.get(row))?.find(({ eid }) => eid.step === 0)?.promptText,
+      before: answeredBy(before.get(row), tokenizer),
+      after: answeredBy(after.get(row), tokenizer),
+    })),
+  };
+}
+
+function answeredBy(
+  calls: readonly Experience[] | undefined,
+  tokenizer: Tokenizer | undefined,
+): Answered | undefined {
+  if (!calls) return undefined;
+  const runs = [...Map.groupBy(calls, ({ eid }) => runKey(eid)).values()].map((run) =>
+    run.toSorted((a, b) => a.eid.step - b.eid.step),
+  );
+  const [run = []] = runs;
+  return {
+    reward: mean(runs.map((each) => each.at(-1)?.reward ?? 0)),
+    runs: runs.length,
+    answers: run.map((call) => responseOf(call, tokenizer)),
+    reasons: reasonsOf(run.at(-1)) ?? [],
+  };
+}
+
+function responseOf(
+  { tokens, promptLength, responseText = '' }: Experience,
+  tokenizer: Tokenizer | undefined,
+): string {
+  if (!tokenizer) return responseText;
+  const answered = tokens.subarray(promptLength);
+  const end = tokenizer.eosTokenIds.includes(answered.at(-1) ?? -1) ? -1 : undefined;
+  return tokenizer.decode(answered.slice(0, end));
+}

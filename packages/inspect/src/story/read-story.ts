@@ -1,0 +1,31 @@
+/** The story of a run, from its folder or its configuration. */
+import path from 'node:path';
+import type { ConfigurationOptions } from '@trinity-rft/launcher';
+import { evaluationsName } from '@trinity-rft/launcher/files';
+import { folderOfRun, nothingIn } from '../report/run-report.js';
+import type { Story } from '../studio/interface/types.js';
+import { findRuns } from '../studio/runs/place.js';
+import { createRun } from '../studio/runs/run.js';
+import { storyOf } from '../studio/story/story.js';
+
+/**
+ * Story of the stage that changed last. Reads only, even while the run continues.
+ * @param run a configuration, or the folder of a run
+ * @throws ConfigError when there is no such run
+ */
+export async function readStory(
+  run: string,
+  options: Omit<ConfigurationOptions, 'configPath'> = {},
+): Promise<Story> {
+  const folder = await folderOfRun(run, options);
+  const { places } = await findRuns(folder);
+  const place = places.find((each) => path.basename(each.folder) !== evaluationsName);
+  if (!place) throw nothingIn(folder);
+  const id = path.relative(path.dirname(folder), place.folder).split(path.sep).join('/');
+  const opened = createRun({ ...place, id });
+  try {
+    return await storyOf(opened);
+  } finally {
+    opened.close();
+  }
+}

@@ -1,0 +1,112 @@
+/** The record of a run that may be very long and may continue, as the rules and the verdict use it. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { readExperiences } from '@trinity-rft/buffer';
+import { failureFile } from '@trinity-rft/launcher/files';
+import {
+  rolloutPages,
+  type MetricRole,
+  type Point,
+  type RolloutFacts,
+  type RunRecord,
+} from '../../diagnosis/index.js';
+import type { MetricFile } from '../metrics/metric-file.js';
+import type { Run } from '../runs/run.js';
+
+/**
+ * Runs `work` again until every metric that it asks for has been read. Other metrics are not read.
+ */
+export async function withRecord<T>(
+  { place, metrics }: Run,
+  work: (record: RunRecord) => T,
+): Promise<T> {
+  await metrics.catchUp();
+  const rollouts = await newestOf(place.database);
+  const failure = await readFile(path.join(place.folder, failureFile), 'utf8').catch(
+    () => undefined,
+  );
+  return withMetrics(metrics, (asked) => work({ ...asked, rollouts, failure }));
+}
+
+async function newestOf(database: string | undefined): Promise<readonly RolloutFacts[]> {
+  if (database === undefined) return [];
+  const reader = readExperiences(database);
+  try {
+    const facts: RolloutFacts[] = [];
+    for (const page of rolloutPages(reader)) {
+      facts.push(...page);
+      // Other requests run in between.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return facts;
+  } finally {
+    reader.close();
+  }
+}
+
+const roles: readonly MetricRole[] = ['explorer', 'trainer', 'bench'];
+const wholeFileMs = 60_000;
+
+async function withMetrics<T>(
+  file: MetricFile,
+  work: (metrics: Pick<RunRecord, 'points' | 'names'>) => T,
+): Promise<T> {
+  const { metrics: seen } = await file.seen(wholeFileMs);
+  const known = new Map(roles.map((role) => [role, new Map<string, readonly Point[]>()]));
+  const names = (role: MetricRole): readonly string[] =>
+    [...seen.values()].filter((metric) => metric.role === role).map(({ name }) => name);
+  for (;;) {
+    const asked = new Map(roles.map((role) => [role, new Set<string>()]));
+    const points = (role: MetricRole, name: string): readonly Point[] => {
+      const found = known.get(role)?.get(name);
+      if (!found) asked.get(role)?.add(name);
+      return found ?? [];
+    };
+    const result = work({ points, names });
+    if ([...asked.values()].every((missing) => missing.size === 0)) return result;
+    for (const [role, missing] of asked)
+      for (const [name, found] of await read(file, role, [...missing]))
+        known.get(role)?.set(name, found);
+  }
+}
+
+/** Number of columns that one pass over the file reads. */
+const together = 16;
+
+async function read(
+  file: MetricFile,
+  role: MetricRole,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, readonly Point[]>> {
+  const found = new Map<string, readonly Point[]>();
+  const steps = file.roles.get(role)?.steps;
+  for (let i = 0; i < names.length; i += together) {
+    const some = names.slice(i, i + together);
+    const columns = await file.columns(role, some);
+    for (const [j, name] of some.entries()) {
+      const column = columns[j];
+      found.set(name, column && steps ? pointsOf(steps, column) : []);
+    }
+  }
+  return found;
+}
+
+type Values = Pick<Awaited<ReturnType<MetricFile['columns']>>[number], 'at' | 'length' | 'isSet'>;
+
+/**
+ * Points to use: all of the newest, and this many of those before, which is enough for trends and
+ * extremes.
+ */
+const [newest, before] = [1000, 3000];
+
+function pointsOf(steps: Pick<Values, 'at'>, values: Values): readonly Point[] {
+  if (!values.isSet()) return [];
+  const points: Point[] = [];
+  for (let line = 0; line < values.length(); line++) {
+    const value = values.at(line);
+    if (!Number.isNaN(value)) points.push({ step: steps.at(line), value });
+  }
+  const older = Math.max(0, points.length - newest);
+  const stride = Math.max(1, Math.ceil(older / before));
+  return points.filter((_, i) => i >= older || i % stride === 0);
+}

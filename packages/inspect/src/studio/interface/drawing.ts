@@ -1,0 +1,139 @@
+/** Geometry of a small line chart: paths and labels for SVG, without colours. */
+
+export interface Series {
+  /** Ascending. */
+  readonly x: readonly number[];
+  readonly values: readonly (number | null)[];
+  /** Ends of intervals. @default no intervals */
+  readonly low?: readonly (number | null)[];
+  readonly high?: readonly (number | null)[];
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Drawing extends Size {
+  /** One for each series, in order. */
+  readonly series: readonly DrawnSeries[];
+  readonly xTicks: readonly Tick[];
+  readonly yTicks: readonly Tick[];
+  /** Ends of the plotted area. */
+  readonly area: { readonly left: number; readonly right: number; readonly bottom: number };
+}
+
+interface DrawnSeries {
+  /** `d` of a path, interrupted where a value is missing. */
+  readonly line: string;
+  readonly points: readonly DrawnPoint[];
+}
+
+interface DrawnPoint {
+  readonly x: number;
+  readonly y: number;
+  readonly value: number;
+  /** Ends of its interval. */
+  readonly low?: number;
+  readonly high?: number;
+}
+
+interface Tick {
+  readonly at: number;
+  readonly text: string;
+}
+
+const margin = { top: 10, right: 12, bottom: 22 };
+/** Width of a digit of a label, and the space beside it. */
+const [digitWidth, labelGap] = [6.5, 8];
+/** Pixels between two ticks, at least. */
+const [xTickRoom, yTickRoom] = [70, 38];
+
+/** Draws series over the same axes. Without any value there is no line and no tick. */
+export function drawChart(series: readonly Series[], { width, height }: Size): Drawing {
+  const bottom = height - margin.bottom;
+  const yTicksWanted = Math.max(2, Math.floor((bottom - margin.top) / yTickRoom));
+  const ys = ticksOf(
+    rangeOf(series.flatMap(({ values, low = [], high = [] }) => [...values, ...low, ...high])),
+    yTicksWanted,
+  );
+  const widest = Math.max(0, ...ys.ticks.map((tick) => tickText(tick, ys.step).length));
+  const [left, right] = [widest * digitWidth + labelGap, width - margin.right];
+  const range = rangeOf(series.flatMap(({ x }) => x));
+  const xs = ticksOf(range, Math.max(2, Math.floor((right - left) / xTickRoom)), 1);
+  const x = scale(range, [left, right]);
+  const y = scale(ys.range, [bottom, margin.top]);
+  return {
+    width,
+    height,
+    series: series.map((each) => drawn(each, x, y)),
+    xTicks: xs.ticks
+      .filter((tick) => tick >= range[0] && tick <= range[1])
+      .map((tick) => ({ at: x(tick), text: tickText(tick, xs.step) })),
+    yTicks: ys.ticks.map((tick) => ({ at: y(tick), text: tickText(tick, ys.step) })),
+    area: { left, right, bottom },
+  };
+}
+
+type Range = readonly [low: number, high: number];
+type Scale = (value: number) => number;
+
+function drawn({ x: xs, values, low = [], high = [] }: Series, x: Scale, y: Scale): DrawnSeries {
+  let line = '';
+  let isDown = false;
+  const points = values.flatMap((value, i): readonly DrawnPoint[] => {
+    const step = xs[i];
+    if (value === null || step === undefined) {
+      isDown = false;
+      return [];
+    }
+    const point = { x: rounded(x(step)), y: rounded(y(value)), value };
+    line += `${isDown ? 'L' : 'M'}${point.x} ${point.y}`;
+    isDown = true;
+    const [below, above] = [low[i], high[i]];
+    if (typeof below !== 'number' || typeof above !== 'number') return [point];
+    return [{ ...point, low: rounded(y(below)), high: rounded(y(above)) }];
+  });
+  return { line, points };
+}
+
+/** Range of the numbers; from 0 to 1 without any. */
+function rangeOf(values: readonly (number | null)[]): Range {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (value === null) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return low <= high ? [low, high] : [0, 1];
+}
+
+const scale =
+  ([from, to]: Range, [start, end]: Range): Scale =>
+  (value) =>
+    to === from ? (start + end) / 2 : start + ((value - from) / (to - from)) * (end - start);
+
+/** Round numbers around a range, at most about `wanted` of them. */
+function ticksOf(
+  [low, high]: Range,
+  wanted: number,
+  leastStep = 0,
+): { readonly ticks: readonly number[]; readonly step: number; readonly range: Range } {
+  const spread = high - low || Math.abs(high) || 1;
+  const rough = spread / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const nice = [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10;
+  const step = Math.max(leastStep, nice * power);
+  const [first, last] = [Math.floor(low / step + 1e-9), Math.ceil(high / step - 1e-9)];
+  const ticks = Array.from({ length: Math.max(1, last - first) + 1 }, (_, i) => (first + i) * step);
+  return { ticks, step, range: [ticks[0] ?? low, ticks.at(-1) ?? high] };
+}
+
+/** Tick with the decimals of the step. */
+function tickText(value: number, step: number): string {
+  if (Math.abs(value) >= 1e6 || (step < 1e-4 && value !== 0)) return value.toExponential(1);
+  if (Math.abs(value) >= 1e4) return `${Number((value / 1000).toFixed(1))}k`;
+  return value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+}
+
+const rounded = (value: number): number => Math.round(value * 10) / 10;

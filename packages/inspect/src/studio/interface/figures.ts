@@ -1,0 +1,48 @@
+/** Numbers of a story as text. */
+import type { Story } from './types.js';
+
+/** Three decimals, so that numbers below each other align. */
+export const fixed = (value: number): string => value.toFixed(3);
+
+export const signed = (value: number): string =>
+  `${value < 0 ? '\u2212' : '+'}${fixed(Math.abs(value))}`;
+
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+/** `42 s`, `3 min 20 s`, `2 h 5 min`. */
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  const minutes = Math.round(whole / 60);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `248 k`, `1.25 M`. */
+function large(count: number): string {
+  if (count >= 1e9) return `${Number((count / 1e9).toPrecision(3))} B`;
+  if (count >= 1e6) return `${Number((count / 1e6).toPrecision(3))} M`;
+  if (count >= 1e4) return `${Number((count / 1e3).toPrecision(3))} k`;
+  return String(Math.round(count));
+}
+
+/** Figures of the cost that are known, by their labels. */
+export function costFigures({
+  seconds,
+  processorSeconds,
+  sampledTokens,
+  trainedTokens,
+  dollars,
+}: Story['cost']): readonly (readonly [label: string, value: string])[] {
+  const figures = [
+    ['wall time', seconds === undefined ? undefined : duration(seconds)],
+    ['processor time', processorSeconds === undefined ? undefined : duration(processorSeconds)],
+    ['tokens sampled', sampledTokens === undefined ? undefined : large(sampledTokens)],
+    ['tokens trained', trainedTokens === undefined ? undefined : large(trainedTokens)],
+    ['money', dollars === undefined ? undefined : `$${dollars.toFixed(2)}`],
+  ] as const;
+  return figures.flatMap(([label, value]) =>
+    value === undefined ? [] : [[label, value] as const],
+  );
+}

@@ -1,0 +1,126 @@
+/** The story of a run: did it learn, why, and what to do next. */
+import { z } from 'zod';
+import { finding } from './insight.js';
+import { count, numberOrNull, type Routes } from './route.js';
+import { runSummary } from './runs.js';
+
+const interval = z.object({ low: z.number(), high: z.number() });
+
+const scored = z.object({
+  step: count.describe('Train step of the weights.'),
+  value: z.number(),
+  interval: interval.optional().describe('Of 95 % confidence.'),
+});
+
+const evaluation = z.object({
+  set: z.string(),
+  metric: z.string(),
+  before: scored,
+  after: scored,
+  difference: z.number(),
+  interval: interval.optional().describe('Of the difference, of 95 % confidence.'),
+  tasks: z
+    .object({ better: count, worse: count, same: count })
+    .optional()
+    .describe('Compared task by task; absent if the answers are not recorded.'),
+});
+
+const verdict = z.object({
+  kind: z
+    .enum([
+      'learned',
+      'worse',
+      'same',
+      'unclear',
+      'notEvaluated',
+      'notMeasured',
+      'running',
+      'stopped',
+      'failed',
+    ])
+    .describe('`notEvaluated`: only the training reward is known; `notMeasured`: not even that.'),
+  headline: z.string(),
+  text: z.string().describe('The evidence in one or two sentences.'),
+  evaluation: evaluation.optional().describe('The decisive evaluation.'),
+});
+
+const chart = z.object({
+  name: z.string().describe('Of the kind of chart.'),
+  title: z.string(),
+  about: z.string(),
+  role: z.string(),
+  metric: z.string(),
+  x: z.array(z.number()).describe('Steps of the role; train steps for evaluations.'),
+  values: z.array(numberOrNull),
+  low: z.array(numberOrNull).optional().describe('Lower ends of 95 % intervals.'),
+  high: z.array(numberOrNull).optional(),
+});
+
+const said = z.object({
+  reward: z.number(),
+  answer: z.string(),
+  reasons: z.array(z.string()),
+});
+
+const answerPair = z.object({
+  kind: z.enum(['gain', 'loss', 'typical']),
+  set: z.string(),
+  row: count,
+  question: z.string(),
+  before: said,
+  after: said,
+});
+
+const time = z.object({
+  role: z.enum(['explorer', 'trainer']),
+  seconds: z.number(),
+  parts: z.array(
+    z.object({
+      name: z.enum(['sampling', 'training', 'evaluating', 'saving', 'waiting', 'other']),
+      title: z.string(),
+      seconds: z.number(),
+    }),
+  ),
+});
+
+const cost = z.object({
+  seconds: z.number().optional().describe('Of the steps and evaluations, without pauses.'),
+  processorSeconds: z.number().optional().describe('Of the process that trains.'),
+  sampledTokens: z.number().optional(),
+  trainedTokens: z.number().optional().describe('Prompts included.'),
+  dollars: z.number().optional().describe('By model.tinker.prices.'),
+});
+
+const action = z.object({
+  name: z.enum(['watch', 'resume', 'doctor', 'whatIf', 'evaluate', 'chat', 'export', 'serve']),
+  title: z.string(),
+  why: z.string(),
+  command: z.string().describe('To copy into a terminal, from the folder in which the run began.'),
+});
+
+export const story = z.object({
+  name: z.string(),
+  folder: z.string(),
+  state: runSummary.shape.state,
+  steps: runSummary.shape.steps,
+  changedAt: runSummary.shape.changedAt,
+  setup: z.array(z.object({ name: z.string(), value: z.string() })),
+  verdict,
+  evaluations: z.array(evaluation),
+  reward: chart.optional(),
+  charts: z.array(chart).describe('At most six, of the metrics that the run has.'),
+  answers: z.array(answerPair),
+  noAnswers: z.string().optional().describe('Why there are none.'),
+  findings: z.array(finding),
+  cost,
+  time: z.array(time),
+  actions: z.array(action),
+});
+
+export const storyRoutes = {
+  '/api/runs/{run}/story': {
+    summary: 'Whether a run has learned, why, and what to do next.',
+    query: {},
+    answer: story,
+  },
+} satisfies Routes;

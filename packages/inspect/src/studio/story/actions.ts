@@ -1,0 +1,115 @@
+/** Next actions after a run, each with the command to copy. */
+import path from 'node:path';
+import { asTyped, ownCommand } from '@trinity-rft/core/support';
+import type { Story } from '../interface/types.js';
+
+type Action = Story['actions'][number];
+type ActionName = Action['name'];
+
+interface Situation {
+  readonly verdict: Story['verdict']['kind'];
+  /** Folder of the run. */
+  readonly folder: string;
+  /** File that the run was started from; undefined for runs of programs. */
+  readonly configPath: string | undefined;
+  readonly algorithm: string | undefined;
+  readonly hasCheckpoint: boolean;
+  readonly hasEvaluationSets: boolean;
+  /** Title and advice of the first finding. */
+  readonly finding: { readonly title: string; readonly advice: string } | undefined;
+}
+
+/** Actions in order: the first one is the recommended one. */
+const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
+  learned: ['chat', 'export', 'serve'],
+  notEvaluated: ['evaluate', 'chat', 'export'],
+  notMeasured: ['evaluate', 'chat', 'export'],
+  unclear: ['evaluate', 'doctor', 'whatIf'],
+  same: ['doctor', 'whatIf', 'chat'],
+  worse: ['doctor', 'whatIf', 'chat'],
+  running: ['watch', 'doctor'],
+  stopped: ['resume', 'doctor', 'chat'],
+  failed: ['resume', 'doctor'],
+};
+
+/** Actions that need a checkpoint, or the file of the run, are left out without one. */
+export function actionsOf(situation: Situation): readonly Action[] {
+  return plans[situation.verdict].flatMap((name) => {
+    const action = makers[name](situation);
+    return action
+      ? [{ name, ...action, command: asTyped(action.command, ownCommand(process.env)) }]
+      : [];
+  });
+}
+
+type Maker = (situation: Situation) => Omit<Action, 'name'> | undefined;
+
+const ofCheckpoint =
+  (make: (model: string) => Omit<Action, 'name'>): Maker =>
+  ({ hasCheckpoint, folder }) =>
+    hasCheckpoint ? make(shellPath(folder)) : undefined;
+
+const ofConfiguration =
+  (make: (file: string, situation: Situation) => Omit<Action, 'name'>): Maker =>
+  (situation) =>
+    situation.configPath === undefined
+      ? undefined
+      : make(shellPath(situation.configPath), situation);
+
+const makers: Readonly<Record<ActionName, Maker>> = {
+  chat: ofCheckpoint((model) => ({
+    title: 'Talk to it',
+    why: 'The trained model beside the one that training began with.',
+    command: `trinity chat ${model} --compare base`,
+  })),
+  export: ofCheckpoint((model) => ({
+    title: 'Take it with you',
+    why: 'A model for Ollama, checked against the checkpoint; others are gguf, transformersjs and hf.',
+    command: `trinity export ${model} --to ollama --output exported --check`,
+  })),
+  serve: ofConfiguration((file) => ({
+    title: 'Serve it',
+    why: 'An OpenAI API for your agent, without further training.',
+    command: `trinity serve ${file} --no-train`,
+  })),
+  evaluate: ofConfiguration((file, { hasEvaluationSets }) => ({
+    title: 'Evaluate it',
+    why: hasEvaluationSets
+      ? 'Before and after training, task by task.'
+      : 'Add eval_tasksets to the file first: tasks that are not trained on.',
+    command: `trinity eval ${file}`,
+  })),
+  resume: ofConfiguration((file, { verdict, finding }) => ({
+    title: verdict === 'failed' ? 'Fix it and resume' : 'Resume it',
+    why:
+      verdict === 'failed'
+        ? (finding?.advice ?? 'It continues from its last checkpoint, and repeats nothing.')
+        : 'It continues where it stopped, to the same weights.',
+    command: `trinity run ${file}`,
+  })),
+  doctor: ({ folder, finding }) => ({
+    title: finding ? `Fix: ${finding.title}` : 'Look for causes',
+    why: finding?.advice ?? 'Rules over its metrics and rollouts.',
+    command: `trinity doctor ${shellPath(folder)}`,
+  }),
+  whatIf: ({ folder, algorithm }) => ({
+    title: 'Try another advantage',
+    why: 'On the rollouts that are recorded, without training.',
+    command: `trinity what-if ${shellPath(folder)} --advantage ${algorithm === 'rloo' ? 'grpo' : 'rloo'}`,
+  }),
+  watch: ({ folder }) => ({
+    title: 'Watch it',
+    why: 'What its processes do now, and what they wait for.',
+    command: `trinity status ${shellPath(folder)}`,
+  }),
+};
+
+/** A path for a command: the shorter of the absolute one and that from the working directory. */
+export function shellPath(place: string): string {
+  const relative = path.relative('.', place);
+  return shellText(relative !== '' && relative.length < place.length ? relative : place);
+}
+
+/** A text as one word of a command. */
+export const shellText = (text: string): string =>
+  /^[\w./:@=+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,0 +1,57 @@
+/** Up to three tasks of evaluations with their answers before and after training. */
+import { gainOf, type Answered, type AnsweredSet } from '../../report/answers.js';
+import { lastAsked } from '../interface/text-blocks.js';
+import type { Story } from '../interface/types.js';
+
+type Pair = Story['answers'][number];
+
+/** Maximum number of characters of a question, an answer and a reason. */
+const mostText = 2000;
+
+/**
+ * The best gain, the worst loss, and a task whose gain is the median of the others, of the tasks
+ * with both answers: answers beyond the limit of the store are missing like failed ones.
+ */
+export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
+  const compared = sets
+    .filter(({ first, last }) => first !== last)
+    .flatMap(({ set, tasks }) =>
+      tasks.flatMap((task) => {
+        const { row, question = '', before, after } = task;
+        return before && after ? [{ set, row, question, before, after, gain: gainOf(task) }] : [];
+      }),
+    )
+    .toSorted((a, b) => b.gain - a.gain);
+  const [best, worst] = [compared.at(0), compared.at(-1)];
+  const gain = best && best.gain > 0 ? best : undefined;
+  const loss = worst && worst.gain < 0 ? worst : undefined;
+  const others = compared.filter((each) => each !== gain && each !== loss);
+  const typical = others[Math.floor(others.length / 2)];
+  return (
+    [
+      ['gain', gain],
+      ['typical', typical],
+      ['loss', loss],
+    ] as const
+  ).flatMap(([kind, found]) => {
+    if (!found) return [];
+    const { set, row, question, before, after } = found;
+    const asked = lastAsked(question).slice(-mostText);
+    return [{ kind, set, row, question: asked, before: saidOf(before), after: saidOf(after) }];
+  });
+}
+
+/** Why no answers can be compared; undefined if some can. */
+export function noAnswersText(sets: readonly AnsweredSet[]): string | undefined {
+  if (sets.length === 0)
+    return 'No answers of evaluations are recorded. They are once the run has eval_tasksets, or after "trinity eval".';
+  if (sets.every(({ first, last }) => first === last))
+    return `Answers are recorded of one evaluation only, after step ${sets[0]?.last}. A second one makes a comparison.`;
+  return undefined;
+}
+
+const saidOf = ({ reward, answers, reasons }: Answered): Pair['before'] => ({
+  reward,
+  answer: answers.join('\n').trim().slice(0, mostText),
+  reasons: reasons.map((reason) => reason.slice(0, mostText)),
+});

@@ -1,0 +1,177 @@
+/** Charts of a run's story, of the metrics that the run has. */
+import { evaluatedAfter } from '@trinity-rft/monitor';
+import type { EvaluationChange } from '../../diagnosis/index.js';
+import type { StoryChart } from '../interface/types.js';
+import { curveOf } from '../metrics/curve.js';
+import type { MetricFile } from '../metrics/metric-file.js';
+
+interface ChartKind {
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  /** The first one that the run has, and that moves, is shown. */
+  readonly metrics: readonly (readonly [role: string, name: string])[];
+}
+
+const rewardKind: ChartKind = {
+  name: 'reward',
+  title: 'Mean reward in training',
+  about: 'Of the answers that were sampled to learn from, step by step.',
+  metrics: [
+    ['explorer', 'rollout/reward/mean'],
+    ['trainer', 'critic/score/mean'],
+  ],
+};
+
+/** In the order in which they are shown, after the evaluation. */
+const kinds: readonly ChartKind[] = [
+  {
+    name: 'length',
+    title: 'Answer length',
+    about: 'Tokens of a call. A sudden rise or fall often comes before a collapse.',
+    metrics: [
+      ['explorer', 'rollout/response_tokens/mean'],
+      ['trainer', 'response_length/mean'],
+    ],
+  },
+  {
+    name: 'divergence',
+    title: 'Distance from the sampling policy',
+    about: 'Divergence in nats per token. It should stay small.',
+    metrics: [
+      ['trainer', 'actor/ppo_kl'],
+      ['trainer', 'actor/approx_kl'],
+      ['trainer', 'actor/ppo_kl_seq'],
+      ['trainer', 'actor/kl_loss'],
+    ],
+  },
+  {
+    name: 'clipping',
+    title: 'Clipped tokens',
+    about: 'Share of tokens whose update the loss has limited.',
+    metrics: [
+      ['trainer', 'actor/pg_clipfrac'],
+      ['trainer', 'actor/is_truncated_frac'],
+      ['trainer', 'actor/masked_fraction'],
+    ],
+  },
+  {
+    name: 'entropy',
+    title: 'Entropy',
+    about: 'Nats per token. Near 0 the model samples the same answers again.',
+    metrics: [
+      ['trainer', 'actor/entropy'],
+      ['trainer', 'actor/entropy_loss'],
+    ],
+  },
+  {
+    name: 'gradient',
+    title: 'Gradient norm',
+    about: 'Before clipping. Spikes are single batches that pull hard.',
+    metrics: [['trainer', 'actor/grad_norm']],
+  },
+  {
+    name: 'noSignal',
+    title: 'Groups without a signal',
+    about: 'Share of tasks whose attempts all got the same reward: nothing to learn from.',
+    metrics: [
+      ['explorer', 'experience_pipeline/group_advantages/zero_variance_ratio'],
+      ['trainer', 'sample/zero_advantage_ratio'],
+    ],
+  },
+  {
+    name: 'loss',
+    title: 'Loss',
+    about: 'Of the policy, with its KL and entropy terms.',
+    metrics: [['trainer', 'actor/final_loss']],
+  },
+  {
+    name: 'staleness',
+    title: 'Staleness',
+    about: 'Train steps between the weights that sampled and those that learn.',
+    metrics: [['trainer', 'sample/staleness/mean']],
+  },
+  {
+    name: 'throughput',
+    title: 'Tokens per second',
+    about: 'Of a train step, prompts included.',
+    metrics: [['trainer', 'perf/throughput']],
+  },
+];
+
+const mostCharts = 6;
+/** Points of a chart, which is at most so many pixels wide. */
+const mostPoints = 300;
+
+export interface StoryCharts {
+  readonly reward: StoryChart | undefined;
+  readonly charts: StoryChart[];
+}
+
+/** @param evaluation the one whose course is shown */
+export async function chartsOf(
+  file: MetricFile,
+  evaluation: EvaluationChange | undefined,
+): Promise<StoryCharts> {
+  const charts: StoryChart[] = evaluation ? [await evaluationChart(file, evaluation)] : [];
+  for (const kind of kinds) {
+    const chart = charts.length < mostCharts ? await movingChart(file, kind) : undefined;
+    if (chart) charts.push(chart);
+  }
+  return { reward: (await chartsOfKind(file, rewardKind)).at(0), charts };
+}
+
+async function movingChart(file: MetricFile, kind: ChartKind): Promise<StoryChart | undefined> {
+  const found = await chartsOfKind(file, kind);
+  return found.find(({ values }) => new Set(values).size > 1);
+}
+
+async function chartsOfKind(
+  file: MetricFile,
+  { metrics, ...kind }: ChartKind,
+): Promise<readonly StoryChart[]> {
+  const found = await Promise.all(metrics.map(([role, name]) => chartOf(file, role, name)));
+  return found.flatMap((chart) => (chart ? [{ ...kind, ...chart }] : []));
+}
+
+type Drawn = Omit<StoryChart, 'name' | 'title' | 'about'>;
+
+async function chartOf(file: MetricFile, role: string, metric: string): Promise<Drawn | undefined> {
+  const lines = file.roles.get(role);
+  const names = [metric, `${metric}/ci95_low`, `${metric}/ci95_high`];
+  const [values, low, high] = await file.columns(role, names);
+  if (!lines || values?.isSet() !== true) return undefined;
+  const position = lines.steps.at;
+  const curve = curveOf(
+    { lines, name: metric, values, low, high, axis: 'step', position },
+    { points: mostPoints, smooth: 0 },
+  );
+  return { role, metric, x: curve.x, values: curve.values, low: curve.low, high: curve.high };
+}
+
+/** Evaluations lie on the axis of the explore steps after which they were made. */
+async function evaluationChart(
+  file: MetricFile,
+  { role, metric, set }: EvaluationChange,
+): Promise<StoryChart> {
+  const drawn = await chartOf(file, role, metric);
+  const [explored] = await file.columns('explorer', [rewardKind.metrics[0]?.[1] ?? '']);
+  const steps = file.roles.get('explorer')?.steps;
+  const isExplored = (step: number): boolean => {
+    for (let line = (steps?.length() ?? 0) - 1; line >= 0; line--)
+      if (steps?.at(line) === step && !Number.isNaN(explored?.at(line) ?? Number.NaN)) return true;
+    return false;
+  };
+  const after = (step: number): number =>
+    evaluatedAfter({ role: role === 'bench' ? 'bench' : 'explorer', step }, isExplored);
+  return {
+    name: 'evaluation',
+    title: `Evaluation ${set}`,
+    about: 'On tasks that are not trained on, with 95 % intervals.',
+    role,
+    metric,
+    values: [],
+    ...drawn,
+    x: (drawn?.x ?? []).map(after),
+  };
+}

@@ -1,0 +1,85 @@
+/** The story of a run: did it learn, why, and what to do next. */
+import { readdir } from 'node:fs/promises';
+import { readSource } from '@trinity-rft/launcher/files';
+import { diagnose, evaluationChanges, verdictOf } from '../../diagnosis/index.js';
+import { pairedRewards, readAnswers } from '../../report/answers.js';
+import { toFinding } from '../insight/diagnosis.js';
+import { withRecord } from '../insight/record.js';
+import type { RunSettings, Story } from '../interface/types.js';
+import { tokenizerFolder } from '../runs/place.js';
+import type { Run } from '../runs/run.js';
+import { settingsOf } from '../runs/settings.js';
+import { jobFolder } from '../runs/state.js';
+import { actionsOf } from './actions.js';
+import { answerPairs, noAnswersText } from './answers.js';
+import { chartsOf } from './charts.js';
+import { costOf, timeOf } from './cost.js';
+import { evaluationsOf, storyVerdict } from './verdict.js';
+
+/** Reads the files of the run; it may continue meanwhile. */
+export async function storyOf(run: Run): Promise<Story> {
+  const { place, metrics } = run;
+  const settings = await settingsOf(place.folder);
+  const answered = await readAnswers(place.folder, await tokenizerFolder(place));
+  const pairedOf = pairedRewards(answered);
+  const { findings, changes, seen } = await withRecord(run, (record) => ({
+    findings: diagnose(record).map(toFinding),
+    changes: evaluationChanges(record, pairedOf),
+    seen: verdictOf(record, pairedOf),
+  }));
+  const summary = await run.summary();
+  const verdict = storyVerdict(summary, seen);
+  const time = await timeOf(metrics);
+  const folder = await jobFolder(place.folder);
+  return {
+    name: place.id,
+    folder: place.folder,
+    state: summary.state,
+    steps: summary.steps,
+    changedAt: summary.changedAt,
+    setup: setupOf(settings),
+    verdict,
+    evaluations: evaluationsOf(changes),
+    ...(await chartsOf(metrics, seen?.evaluation)),
+    answers: [...answerPairs(answered)],
+    noAnswers: noAnswersText(answered),
+    findings,
+    cost: await costOf(metrics, settings, time),
+    time: [...time],
+    actions: [
+      ...actionsOf({
+        verdict: verdict.kind,
+        folder,
+        configPath: await readSource(folder),
+        algorithm: textOf(settings['algorithm.algorithm_type']),
+        hasCheckpoint: await hasCheckpoint(place.folder),
+        hasEvaluationSets: 'buffer.explorer_input.eval_tasksets[0].name' in settings,
+        finding: findings[0],
+      }),
+    ],
+  };
+}
+
+/** Settings that say what was trained, and how. */
+const setup: readonly (readonly [name: string, key: string])[] = [
+  ['model', 'model.model_path'],
+  ['algorithm', 'algorithm.algorithm_type'],
+  ['learning rate', 'algorithm.optimizer.lr'],
+  ['tasks per step', 'buffer.batch_size'],
+  ['attempts per task', 'algorithm.repeat_times'],
+  ['seed', 'seed'],
+];
+
+const setupOf = (settings: RunSettings): Story['setup'] =>
+  setup.flatMap(([name, key]) => {
+    const value = textOf(settings[key]);
+    return value === undefined ? [] : [{ name, value }];
+  });
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+
+async function hasCheckpoint(folder: string): Promise<boolean> {
+  const names = await readdir(folder).catch(() => []);
+  return names.some((name) => /^global_step_\d+$/.test(name));
+}

@@ -1,0 +1,111 @@
+/** The verdict of a story: a headline, and the sentence with its evidence. */
+import type { EvaluationChange, Verdict } from '../../diagnosis/index.js';
+import type { RunSummary, Story } from '../interface/types.js';
+
+type StoryVerdict = Story['verdict'];
+type Kind = StoryVerdict['kind'];
+
+const headlines: Readonly<Record<Exclude<Kind, 'running' | 'stopped' | 'failed'>, string>> = {
+  learned: 'It learned.',
+  worse: 'It got worse.',
+  same: 'It did not learn.',
+  unclear: 'Not clear yet.',
+  notEvaluated: 'The training reward rose.',
+  notMeasured: 'Nothing says whether it learned.',
+};
+
+const noEvaluation =
+  'Nothing was evaluated twice, so what it does on tasks that it has not trained on is not known.';
+const noMeasure = 'There is neither a second evaluation nor a reward over steps.';
+
+export function storyVerdict(summary: RunSummary, verdict: Verdict | undefined): StoryVerdict {
+  const { state } = summary;
+  const evaluation = verdict?.evaluation && evaluationOf(verdict.evaluation);
+  const seen = evidenceOf(verdict);
+  if (state === 'failed' || state === 'running' || state === 'stopped')
+    return {
+      kind: state,
+      headline: unfinishedHeadline(state, summary),
+      text: sentences(causeOf(summary), verdict && `So far: ${seen}`),
+      evaluation,
+    };
+  const kind = kindOf(verdict);
+  return { kind, headline: headlines[kind], text: seen, evaluation };
+}
+
+function kindOf(verdict: Verdict | undefined): keyof typeof headlines {
+  if (!verdict) return 'notMeasured';
+  const { learned, change, evaluation } = verdict;
+  if (learned === 'unclear') return 'unclear';
+  if (change === 'fell') return 'worse';
+  if (change === 'same') return 'same';
+  return evaluation ? 'learned' : 'notEvaluated';
+}
+
+function evidenceOf(verdict: Verdict | undefined): string {
+  if (!verdict) return noMeasure;
+  const { text, evaluation } = verdict;
+  return sentences(text, evaluation ? differenceText(evaluation) : noEvaluation);
+}
+
+/** `The difference is +0.092 (95 % interval +0.061 to +0.123), more than chance: 58 tasks better, ...`. */
+function differenceText({ difference, interval, change, paired }: EvaluationChange): string {
+  const range =
+    interval === undefined
+      ? 'of an unknown interval'
+      : `95 % interval ${signed(interval.low)} to ${signed(interval.high)}`;
+  const chance = change === 'same' ? 'which includes 0' : 'which excludes 0';
+  const tasks =
+    paired === undefined
+      ? ''
+      : ` Of the tasks, ${paired.better} got better, ${paired.worse} worse, ${paired.same} stayed.`;
+  return `The difference is ${signed(difference)} (${range}${interval ? `, ${chance}` : ''}).${tasks}`;
+}
+
+function unfinishedHeadline(
+  state: 'failed' | 'running' | 'stopped',
+  { steps, trainStep, exploreStep }: RunSummary,
+): string {
+  const done = steps?.done ?? trainStep ?? exploreStep;
+  const place =
+    done === undefined ? '' : ` step ${done}${steps === undefined ? '' : ` of ${steps.total}`}`;
+  if (state === 'running') return `Running${place === '' ? '' : `:${place}`}.`;
+  const verb = state === 'failed' ? 'It failed' : 'It was stopped';
+  return place === '' ? `${verb} before its first step.` : `${verb} after${place}.`;
+}
+
+/** The first sentences of the failure. */
+const causeOf = ({ failure }: RunSummary): string | undefined => failure?.trim().slice(0, 600);
+
+function evaluationOf({
+  set,
+  metric,
+  before,
+  after,
+  difference,
+  interval,
+  paired,
+}: EvaluationChange): Story['evaluations'][number] {
+  const scored = ({ version, value, interval: own }: EvaluationChange['before']) => ({
+    step: version,
+    value,
+    interval: own && { ...own },
+  });
+  return {
+    set,
+    metric,
+    before: scored(before),
+    after: scored(after),
+    difference,
+    interval: interval && { ...interval },
+    tasks: paired && { better: paired.better, worse: paired.worse, same: paired.same },
+  };
+}
+
+export const evaluationsOf = (changes: readonly EvaluationChange[]): Story['evaluations'] =>
+  changes.map(evaluationOf);
+
+const sentences = (...parts: readonly (string | undefined)[]): string =>
+  parts.filter((part) => part !== undefined && part !== '').join(' ');
+
+const signed = (value: number): string => `${value < 0 ? '' : '+'}${value.toFixed(3)}`;
