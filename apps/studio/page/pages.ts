@@ -5,6 +5,7 @@ import {
   CirclePlus,
   Cpu,
   GitCompareArrows,
+  LayoutDashboard,
   ListChecks,
   MessagesSquare,
   Rows3,
@@ -19,6 +20,7 @@ import { Compare } from './pages/compare.js';
 import { Configuration } from './pages/configuration.js';
 import { Diagnosis } from './pages/diagnosis.js';
 import { Metrics } from './pages/metrics.js';
+import { Overview } from './pages/overview.js';
 import { Playground } from './pages/playground.js';
 import { Rollouts } from './pages/rollouts.js';
 import { Runs } from './pages/runs.js';
@@ -44,6 +46,7 @@ export const mainPages: readonly [Page, ...Page[]] = [
 
 /** The tabs of one run. */
 export const runPages: readonly Page[] = [
+  { name: 'overview', icon: LayoutDashboard, Page: Overview },
   { name: 'metrics', icon: ChartLine, Page: Metrics },
   { name: 'rollouts', icon: Bot, Page: Rollouts },
   { name: 'tasks', icon: ListChecks, Page: Tasks },

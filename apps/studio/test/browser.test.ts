@@ -99,6 +99,9 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       await says(page, 'tbody th', name);
       expect(await seriousViolations(page)).toEqual([]);
       await page.locator('tbody th a').click();
+      await says(page, '.verdict h1', 'Nothing says');
+      expect(await seriousViolations(page)).toEqual([]);
+      await to(page, 'metrics');
       await page.waitForSelector('.metric-card canvas');
       await page.locator('main input[type=search]').fill('steal');
       await says(page, '.metric-card', attack);

@@ -104,6 +104,8 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
       const stage = `tbody th a[href*="${example}"][href*="grpo"]`;
       await look.page.waitForSelector(stage);
       await look.page.locator(stage).click();
+      await look.page.waitForSelector('.overview .verdict');
+      await look.page.locator('.tabs a[href^="#page=metrics"]').click();
       await look.says('.metric-card', 'rollout/reward/mean');
       await look.page.locator('.metric-card h3 a').click();
       await look.says('h2', 'rollout/reward/mean');

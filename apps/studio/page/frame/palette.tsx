@@ -114,7 +114,11 @@ function useEntries(runs: readonly RunSummary[], run: string | undefined): reado
         text: words.pages[name],
         href: addressOf(name, of),
       })),
-      ...runs.map(({ id }): Entry => ({ kind: 'run', text: id, href: addressOf('metrics', [id]) })),
+      ...runs.map(({ id }): Entry => ({
+        kind: 'run',
+        text: id,
+        href: addressOf('overview', [id]),
+      })),
       ...metrics.map((metric): Entry => ({
         kind: 'metric',
         text: metric.name,

@@ -1,45 +1,16 @@
 /** Problems of a run, in words, with the curves and rollouts that show it. */
 import type { Diagnosis as Answer } from '@trinity-rft/inspect/studio/interface';
-import { useEffect, useState } from 'preact/hooks';
-import { ask, runPath } from '../api.js';
 import { numberText } from '../numbers.js';
+import { useRunAnswer } from '../parts/use-run-answer.js';
 import { addressOf, type PageProps } from '../place.js';
 import { words } from '../words/diagnosis.js';
 import { words as frame } from '../words/frame.js';
 
 type Finding = Answer['findings'][number];
 
-/** While the run continues; each look reads the newest rollouts. */
-const againMs = 30_000;
-
-function useDiagnosis(run: string | undefined, isRunning: boolean) {
-  const [answer, setAnswer] = useState<Answer>();
-  const [problem, setProblem] = useState<string>();
-  useEffect(() => {
-    if (run === undefined) return undefined;
-    const gone = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = async (): Promise<void> => {
-      try {
-        if (!document.hidden) setAnswer(await ask(runPath(run, 'diagnosis'), gone.signal));
-        setProblem(undefined);
-      } catch (error) {
-        if (!gone.signal.aborted) setProblem(String(error));
-      }
-      if (isRunning && !gone.signal.aborted) timer = setTimeout(() => void look(), againMs);
-    };
-    void look();
-    return () => {
-      gone.abort();
-      clearTimeout(timer);
-    };
-  }, [run, isRunning]);
-  return { answer, problem };
-}
-
 export function Diagnosis({ place, run }: PageProps) {
   const [id] = place.runs;
-  const { answer, problem } = useDiagnosis(id, run?.state === 'running');
+  const { answer, problem } = useRunAnswer<Answer>(id, run, 'diagnosis');
   if (id === undefined) return <p>{words.choose}</p>;
   return (
     <section aria-label={frame.pages.diagnosis}>

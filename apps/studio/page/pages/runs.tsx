@@ -153,7 +153,7 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
         />
       </td>
       <th scope="row" class={folder === '' ? 'name' : 'name inner'}>
-        <a href={addressOf('metrics', [id])}>
+        <a href={addressOf('overview', [id])}>
           {folder !== '' && <span class="hidden">{folder}</span>}
           <Name id={id.slice(folder.length)} />
         </a>

@@ -38,6 +38,7 @@ export const words = {
     compare: 'Compare',
     playground: 'Playground',
     builder: 'New run',
+    overview: 'Overview',
     metrics: 'Metrics',
     rollouts: 'Rollouts',
     tasks: 'Tasks',

@@ -1,7 +1,7 @@
 /** Charts of a report as SVG. */
 import { drawChart, type Drawing, type Size } from '../studio/interface/drawing.js';
 import type { Story, StoryChart } from '../studio/interface/types.js';
-import { html, type Markup } from './markup.js';
+import { markup, type Markup } from './markup.js';
 
 /** A chart of one curve; evaluations are points with their intervals. */
 export const chartSvg = (chart: StoryChart, size: Size): Markup =>
@@ -16,7 +16,7 @@ export function rewardSvg(reward: StoryChart, evaluation: StoryChart | undefined
 
 function svgOf(drawing: Drawing, title: string, arePoints: readonly boolean[]): Markup {
   const { width, height, xTicks, yTicks, area, series } = drawing;
-  return html`<svg
+  return markup`<svg
     viewBox="0 0 ${width} ${height}"
     width="${width}"
     height="${height}"
@@ -25,23 +25,23 @@ function svgOf(drawing: Drawing, title: string, arePoints: readonly boolean[]): 
   >
     ${yTicks.map(
       ({ at, text }) =>
-        html`<line class="grid" x1="${area.left}" x2="${area.right}" y1="${at}" y2="${at}" /><text
+        markup`<line class="grid" x1="${area.left}" x2="${area.right}" y1="${at}" y2="${at}" /><text
             x="${area.left - 8}"
             y="${at + 4}"
             text-anchor="end"
             >${text}</text
           >`,
-    )}${xTicks.map(({ at, text }) => html`<text x="${at}" y="${height - 4}" text-anchor="middle">${text}</text>`)}
+    )}${xTicks.map(({ at, text }) => markup`<text x="${at}" y="${height - 4}" text-anchor="middle">${text}</text>`)}
     ${series.map(({ line, points }, i) =>
       arePoints[i] === true
-        ? html`<g class="dots"><path class="curve" d="${line}" />${points.map(pointSvg)}</g>`
-        : html`<path class="curve" d="${line}" />`,
+        ? markup`<g class="dots"><path class="curve" d="${line}" />${points.map(pointSvg)}</g>`
+        : markup`<path class="curve" d="${line}" />`,
     )}
   </svg>`;
 }
 
 const pointSvg = ({ x, y, low, high }: Drawing['series'][number]['points'][number]): Markup =>
-  html`${low === undefined || high === undefined ? undefined : html`<line class="whisker" x1="${x}" x2="${x}" y1="${low}" y2="${high}" />`}<circle
+  markup`${low === undefined || high === undefined ? undefined : markup`<line class="whisker" x1="${x}" x2="${x}" y1="${low}" y2="${high}" />`}<circle
       class="dot"
       cx="${x}"
       cy="${y}"
@@ -55,7 +55,7 @@ export function timeSvg({ seconds, parts }: Story['time'][number]): Markup {
   let left = 0;
   const rects = parts.map((part) => {
     const width = (part.seconds / seconds) * bar.width;
-    const rect = html`<rect
+    const rect = markup`<rect
       class="${colourOf(part.name)}"
       x="${left.toFixed(1)}"
       y="0"
@@ -65,7 +65,7 @@ export function timeSvg({ seconds, parts }: Story['time'][number]): Markup {
     left += width;
     return rect;
   });
-  return html`<svg
+  return markup`<svg
     viewBox="0 0 ${bar.width} ${bar.height}"
     preserveAspectRatio="none"
     width="${bar.width}"

@@ -10,7 +10,7 @@ export interface Markup {
 type Part = Markup | string | number | undefined | readonly Part[];
 
 /** Values are escaped; lists are joined; undefined is nothing. */
-export const html = (strings: TemplateStringsArray, ...values: readonly Part[]): Markup => ({
+export const markup = (strings: TemplateStringsArray, ...values: readonly Part[]): Markup => ({
   [kind]: true,
   text: strings.map((text, i) => `${text}${i < values.length ? textOf(values[i]) : ''}`).join(''),
 });

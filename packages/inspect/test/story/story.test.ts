@@ -174,7 +174,7 @@ describe('the story of a run', () => {
     const { story } = await told(name, run);
     expect([story.verdict.kind, story.verdict.headline]).toEqual([kind, headline]);
     expect(story.actions[0]?.name).toBe(first);
-    expect(renderStory(story)).toContain(story.verdict.text);
+    for (const line of story.verdict.text.split('\n')) expect(renderStory(story)).toContain(line);
     expect(renderStoryPage(story)).toContain(headline);
   });
 

@@ -26,7 +26,7 @@ export function storyVerdict(summary: RunSummary, verdict: Verdict | undefined):
     return {
       kind: state,
       headline: unfinishedHeadline(state, summary),
-      text: sentences(causeOf(summary), verdict && `So far: ${seen}`),
+      text: [causeOf(summary) ?? [], verdict ? `So far: ${seen}` : []].flat().join('\n'),
       evaluation,
     };
   const kind = kindOf(verdict);

@@ -1,0 +1,25 @@
+/** Words of the overview of a run. */
+export const words = {
+  choose: 'Choose a run on the Runs page first.',
+  noRewardTitle: 'No reward yet',
+  noReward: 'The curve appears with the first step that records a reward.',
+  rewardByStep: 'mean reward by step',
+  evaluation: (title: string) => `${title}, 95 % interval`,
+  change: (set: string, change: string, from: number, to: number) =>
+    `${set}: ${change} from step ${from} to ${to}`,
+  to: 'to',
+  next: 'What to do next',
+  answers: 'Before and after',
+  kinds: { gain: 'Largest gain', loss: 'Largest loss', typical: 'Typical' },
+  before: 'Before',
+  after: 'After',
+  reward: (value: string) => `reward ${value}`,
+  findings: 'What the doctor found',
+  noFindings: 'No rule of the doctor holds for this run.',
+  evidence: 'Show the evidence',
+  charts: 'How it went',
+  allMetrics: 'All metrics',
+  took: 'What it took',
+  roles: { explorer: 'The explorer', trainer: 'The trainer' },
+  part: (title: string, share: string, time: string) => `${title} ${share}, ${time}`,
+} as const;
