@@ -22,20 +22,20 @@ const evaluated = (step: number, mean: number, half: number): MetricLine => ({
 
 const verdict = (...lines: readonly MetricLine[]): unknown => {
   const found = verdictOf({ ...metricsOf(lines), rollouts: [] });
-  return found && [found.learned, found.text, found.cause?.name];
+  return found && [found.kind, found.text, found.cause?.name];
 };
 
 const rising = explored([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
 const zeros = explored([0, 0, 0, 0, 0, 0]);
 
-it('follows the evaluations, where their intervals do not overlap', () => {
+it('follows the evaluations, where the interval of their difference excludes 0', () => {
   expect(verdict(evaluated(0, 0.1, 0.05), ...rising, evaluated(7, 0.5, 0.1))).toEqual([
-    'yes',
+    'learned',
     'The evaluation held_out rose from 0.1 to 0.5.',
     undefined,
   ]);
   expect(verdict(evaluated(0, 0.5, 0.05), ...rising, evaluated(7, 0.1, 0.1))).toEqual([
-    'no',
+    'worse',
     'The evaluation held_out fell from 0.5 to 0.1.',
     'eval-falls',
   ]);
@@ -51,7 +51,7 @@ it('leaves open what only the training reward shows', () => {
 
 it('names the first cause where nothing was learned', () => {
   expect(verdict(evaluated(0, 0, 0), ...zeros, evaluated(7, 0, 0))).toEqual([
-    'no',
+    'same',
     'The evaluation held_out stayed at 0.',
     'reward-floor',
   ]);
@@ -59,10 +59,10 @@ it('names the first cause where nothing was learned', () => {
 
 it('takes the training reward where nothing was evaluated, and says nothing without one', () => {
   expect(verdict(...rising)).toEqual([
-    'yes',
+    'notEvaluated',
     'The training reward rose from 0.1 to 0.6.',
     undefined,
   ]);
-  expect(verdict(...zeros)).toEqual(['no', 'The training reward stayed at 0.', 'reward-floor']);
+  expect(verdict(...zeros)).toEqual(['same', 'The training reward stayed at 0.', 'reward-floor']);
   expect(verdict()).toBeUndefined();
 });

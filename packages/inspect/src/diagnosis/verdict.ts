@@ -7,10 +7,8 @@ import type { Finding } from './evidence/rule.js';
 import { evalName, flatRatio, lineThrough, rewardCourse, valuesOf } from './evidence/series.js';
 
 export interface Verdict {
-  /** `unclear` means that the training reward rose, but evaluations show no more than chance. */
-  readonly learned: 'yes' | 'no' | 'unclear';
-  /** The change that decides. */
-  readonly change: Change['change'];
+  readonly kind: keyof typeof headlines;
+  readonly headline: string;
   /** One sentence with the numbers. */
   readonly text: string;
   /** The decisive evaluation; undefined if the training reward decides. */
@@ -18,6 +16,17 @@ export interface Verdict {
   /** The first finding of `diagnose`: the cause, if the run has not learned. */
   readonly cause: Finding | undefined;
 }
+
+/** The verdict in a few words, by its kind. */
+const headlines = {
+  learned: 'It learned.',
+  worse: 'It got worse.',
+  same: 'It did not learn.',
+  /** The training reward rose, but evaluations show no more than chance. */
+  unclear: 'Not clear yet.',
+  /** The training reward rose, and there are no two evaluations. */
+  notEvaluated: 'The training reward rose.',
+} as const;
 
 interface Change {
   readonly change: 'rose' | 'fell' | 'same';
@@ -64,11 +73,18 @@ export function verdictOf(run: RunRecord, pairedOf?: PairedOf): Verdict | undefi
   const evaluation = evaluated.find(({ change }) => change !== 'same') ?? evaluated[0];
   const seen = evaluation ?? reward;
   if (!seen) return undefined;
-  const { change, text } = seen;
-  const isUnclear = change === 'same' && reward?.change === 'rose';
-  const learned = change === 'rose' ? 'yes' : isUnclear ? 'unclear' : 'no';
+  const kind = kindOf(seen.change, { isEvaluated: evaluation !== undefined, reward });
   const [cause] = diagnose(run);
-  return { learned, change, text, evaluation, cause };
+  return { kind, headline: headlines[kind], text: seen.text, evaluation, cause };
+}
+
+function kindOf(
+  change: Change['change'],
+  { isEvaluated, reward }: { readonly isEvaluated: boolean; readonly reward: Change | undefined },
+): Verdict['kind'] {
+  if (change === 'fell') return 'worse';
+  if (change === 'rose') return isEvaluated ? 'learned' : 'notEvaluated';
+  return reward?.change === 'rose' ? 'unclear' : 'same';
 }
 
 /**

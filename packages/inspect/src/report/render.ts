@@ -90,11 +90,8 @@ function countText(log: readonly string[]): string | undefined {
 }
 
 const endPlot = { width: 60, height: 6 };
-const headings = {
-  yes: 'It has learned.',
-  no: 'It has not learned.',
-  unclear: 'Whether it has learned is not clear.',
-} as const;
+/** Verdicts that need no cause. */
+const good: ReadonlySet<unknown> = new Set(['learned', 'notEvaluated']);
 
 /**
  * Summary of a run that has ended: its curve, evaluations before and after, and the verdict. Empty
@@ -110,10 +107,10 @@ export async function renderEnd(report: RunReport): Promise<string> {
     .filter(([name]) => name.startsWith('eval/'))
     .map(([name, text]) => `${name}  ${text}`);
   const verdict = await verdictOfRun(report);
-  const { learned, text = '', cause } = verdict ?? {};
+  const { kind, cause } = verdict ?? {};
   const why =
-    cause === undefined || learned === 'yes' ? [] : [`${cause.title}: ${cause.text}`, cause.advice];
-  const said = learned === undefined ? [] : [`${headings[learned]} ${text}`, ...why];
+    cause === undefined || good.has(kind) ? [] : [`${cause.title}: ${cause.text}`, cause.advice];
+  const said = verdict === undefined ? [] : [`${verdict.headline} ${verdict.text}`, ...why];
   return [...curve, ...scores, ...said].map((line) => `${line}\n`).join('');
 }
 

@@ -3,17 +3,8 @@ import type { EvaluationChange, Verdict } from '../../diagnosis/index.js';
 import type { RunSummary, Story } from '../interface/types.js';
 
 type StoryVerdict = Story['verdict'];
-type Kind = StoryVerdict['kind'];
 
-const headlines: Readonly<Record<Exclude<Kind, 'running' | 'stopped' | 'failed'>, string>> = {
-  learned: 'It learned.',
-  worse: 'It got worse.',
-  same: 'It did not learn.',
-  unclear: 'Not clear yet.',
-  notEvaluated: 'The training reward rose.',
-  notMeasured: 'Nothing says whether it learned.',
-};
-
+const notMeasured = { kind: 'notMeasured', headline: 'Nothing says whether it learned.' } as const;
 const noEvaluation =
   'Nothing was evaluated twice, so what it does on tasks that it has not trained on is not known.';
 const noMeasure = 'There is neither a second evaluation nor a reward over steps.';
@@ -29,17 +20,8 @@ export function storyVerdict(summary: RunSummary, verdict: Verdict | undefined):
       text: [causeOf(summary) ?? [], verdict ? `So far: ${seen}` : []].flat().join('\n'),
       evaluation,
     };
-  const kind = kindOf(verdict);
-  return { kind, headline: headlines[kind], text: seen, evaluation };
-}
-
-function kindOf(verdict: Verdict | undefined): keyof typeof headlines {
-  if (!verdict) return 'notMeasured';
-  const { learned, change, evaluation } = verdict;
-  if (learned === 'unclear') return 'unclear';
-  if (change === 'fell') return 'worse';
-  if (change === 'same') return 'same';
-  return evaluation ? 'learned' : 'notEvaluated';
+  const { kind, headline } = verdict ?? notMeasured;
+  return { kind, headline, text: seen, evaluation };
 }
 
 function evidenceOf(verdict: Verdict | undefined): string {
