@@ -38,6 +38,8 @@ export class EngineCore {
   readonly #sampling: SamplingCalls;
   /** Calls of the trainer run one at a time, in their order. */
   readonly #train = pLimit(1);
+  /** Processor time of the process at the last statistics. */
+  #processorAt = process.cpuUsage();
 
   private constructor(
     options: WorkerOptions,
@@ -180,7 +182,15 @@ export class EngineCore {
       ...this.#trainer.takeStats(),
       'perf/sampled_tokens': this.#sampling.takeSampledTokens(),
       'perf/engine_memory_gb': process.memoryUsage.rss() / 2 ** 30,
+      'perf/processor_seconds': this.#takeProcessorSeconds(),
     };
+  }
+
+  /** Processor time of the whole process since the last call. */
+  #takeProcessorSeconds(): number {
+    const used = process.cpuUsage(this.#processorAt);
+    this.#processorAt = process.cpuUsage();
+    return (used.user + used.system) / 1e6;
   }
 }
 
