@@ -232,7 +232,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     expect(await look.violations()).toEqual([]);
     await page.keyboard.press('Enter');
     await look.says('h2', 'rollout/reward/mean');
-    await page.keyboard.press('2');
+    await page.keyboard.press('3');
     await page.waitForFunction(`location.hash.includes('page=rollouts')`);
     await page.keyboard.press('?');
     await look.says('dialog', 'Page of the run');
