@@ -13,6 +13,8 @@ export interface PlotOptions {
   readonly yMin?: number;
   /** Upper end of the axis. @default the largest value */
   readonly yMax?: number;
+  /** Steps of the first and the last value. @default 1 and the number of values */
+  readonly steps?: readonly [first: number, last: number];
 }
 
 /**
@@ -52,7 +54,7 @@ export function plotCurve(values: readonly number[], options: PlotOptions = {}):
     return `${label.padStart(margin)} ┤${line}`.trimEnd();
   });
   const axis = `${' '.repeat(margin)} └${'─'.repeat(columns)}`;
-  const ends = `${' '.repeat(margin + 2)}${endLabels(values, columns)}`;
+  const ends = `${' '.repeat(margin + 2)}${endLabels(values, columns, options.steps)}`;
   return [...heading, ...curve, axis, ends].join('\n');
 }
 
@@ -66,9 +68,13 @@ function dotRow(
 }
 
 /** Labels with the first value at the left end of the axis and the last one at the right end. */
-function endLabels(values: readonly number[], columns: number): string {
-  const first = `1: ${shortNumber(values.at(0) ?? Number.NaN)}`;
-  const last = `${values.length}: ${shortNumber(values.at(-1) ?? Number.NaN)}`;
+function endLabels(
+  values: readonly number[],
+  columns: number,
+  [from, to]: readonly [number, number] = [1, values.length],
+): string {
+  const first = `${from}: ${shortNumber(values.at(0) ?? Number.NaN)}`;
+  const last = `${to}: ${shortNumber(values.at(-1) ?? Number.NaN)}`;
   return `${first.padEnd(Math.max(first.length + 1, columns - last.length))}${last}`;
 }
 

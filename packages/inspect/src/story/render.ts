@@ -29,7 +29,8 @@ export function renderStory(story: Story): string {
 function curveLines({ reward }: Story): readonly string[] {
   const values = (reward?.values ?? []).filter((value) => value !== null);
   if (!reward || new Set(values).size < 2) return [];
-  return [plotCurve(values, { ...plot, title: reward.title })];
+  const steps = [reward.x.at(0) ?? 1, reward.x.at(-1) ?? values.length] as const;
+  return [plotCurve(values, { ...plot, steps, title: reward.title })];
 }
 
 const answerKinds = { gain: 'largest gain', loss: 'largest loss', typical: 'typical' } as const;

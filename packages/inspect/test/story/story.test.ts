@@ -141,36 +141,34 @@ describe('the story of a run', () => {
     expect([story.answers, story.noAnswers]).toEqual([[], expect.stringContaining('trinity eval')]);
   });
 
-  it.each<readonly [string, WrittenRun, kind: string, headline: string, first: string | undefined]>(
+  it.each<readonly [string, WrittenRun, kind: string, headline: string, first: string]>([
+    ['unevaluated', {}, 'notEvaluated', 'The training reward rose.', 'doctor'],
     [
-      ['unevaluated', {}, 'notEvaluated', 'The training reward rose.', undefined],
-      [
-        'flat',
-        {
-          explorer: () => ({
-            ...{ 'rollout/reward/mean': 0, 'rollout/reward/max': 0, 'rollout/reward/min': 0 },
-          }),
-        },
-        'same',
-        'It did not learn.',
-        'doctor',
-      ],
-      [
-        'broken',
-        { failure: 'EngineError: The worker ended.\n    at somewhere' },
-        'failed',
-        'It failed after step 12.',
-        'doctor',
-      ],
-      [
-        'empty',
-        { steps: 0, rollouts: [] },
-        'notMeasured',
-        'Nothing says whether it learned.',
-        undefined,
-      ],
+      'flat',
+      {
+        explorer: () => ({
+          ...{ 'rollout/reward/mean': 0, 'rollout/reward/max': 0, 'rollout/reward/min': 0 },
+        }),
+      },
+      'same',
+      'It did not learn.',
+      'doctor',
     ],
-  )('has a verdict for a run that is %s', async (name, run, kind, headline, first) => {
+    [
+      'broken',
+      { failure: 'EngineError: The worker ended.\n    at somewhere' },
+      'failed',
+      'It failed after step 12.',
+      'doctor',
+    ],
+    [
+      'empty',
+      { steps: 0, rollouts: [] },
+      'notMeasured',
+      'Nothing says whether it learned.',
+      'doctor',
+    ],
+  ])('has a verdict for a run that is %s', async (name, run, kind, headline, first) => {
     const { story } = await told(name, run);
     expect([story.verdict.kind, story.verdict.headline]).toEqual([kind, headline]);
     expect(story.actions[0]?.name).toBe(first);

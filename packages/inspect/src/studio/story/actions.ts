@@ -21,9 +21,9 @@ interface Situation {
 
 /** Actions in order: the first one is the recommended one. */
 const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
-  learned: ['chat', 'export', 'serve'],
-  notEvaluated: ['evaluate', 'chat', 'export'],
-  notMeasured: ['evaluate', 'chat', 'export'],
+  learned: ['chat', 'export', 'serve', 'doctor'],
+  notEvaluated: ['evaluate', 'chat', 'export', 'doctor'],
+  notMeasured: ['evaluate', 'chat', 'export', 'doctor'],
   unclear: ['evaluate', 'doctor', 'whatIf'],
   same: ['doctor', 'whatIf', 'chat'],
   worse: ['doctor', 'whatIf', 'chat'],
@@ -32,14 +32,17 @@ const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
   failed: ['resume', 'doctor'],
 };
 
+const mostActions = 3;
+
 /** Actions that need a checkpoint, or the file of the run, are left out without one. */
 export function actionsOf(situation: Situation): readonly Action[] {
-  return plans[situation.verdict].flatMap((name) => {
+  const possible = plans[situation.verdict].flatMap((name) => {
     const action = makers[name](situation);
     return action
       ? [{ name, ...action, command: asTyped(action.command, ownCommand(process.env)) }]
       : [];
   });
+  return possible.slice(0, mostActions);
 }
 
 type Maker = (situation: Situation) => Omit<Action, 'name'> | undefined;
