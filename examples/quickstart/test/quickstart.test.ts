@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { diagnoseRun } from '@trinity-rft/inspect';
+import { diagnoseRun, readStory, renderStoryPage } from '@trinity-rft/inspect';
 import { run } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { describe, expect, it } from 'vitest';
@@ -56,6 +56,13 @@ describe('the quickstart', () => {
           const { stages } = await diagnoseRun(path.join(folder, 'runs', 'Trinity-RFT', name));
           expect(stages.flatMap(({ findings }) => findings)).toEqual([]);
         }
+        const story = await readStory(path.join(folder, 'runs', 'Trinity-RFT', 'quickstart'));
+        expect(story.verdict).toMatchObject({ kind: 'learned', evaluation: { set: 'fresh' } });
+        expect(story.answers.map(({ kind }) => kind)).toEqual(['gain', 'typical', 'loss']);
+        expect(story.charts).toHaveLength(6);
+        const page = renderStoryPage(story);
+        expect(page.length).toBeLessThan(100_000);
+        expect(page).not.toMatch(/<script|https?:/);
       } finally {
         await rm(folder, { recursive: true });
       }
