@@ -213,10 +213,15 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
       });
     const look = await open('playground');
     const pane = (at: number): string => `section[aria-label="Model ${at}"]`;
-    await look.says(pane(2), 'run global_step_2');
+    // The oldest and the newest of the run are there at first.
+    await look.says(pane(1), 'Ask a question below');
+    const chosen = (at: number) => look.page.$eval(`${pane(at)} select`, (select) => select.value);
+    expect([await chosen(1), await chosen(2)]).toEqual(['run global_step_2', 'run global_step_3']);
+    expect(await look.text(`${pane(2)} optgroup`)).toContain('Trained: step 3, the newest');
+    expect(await look.violations()).toEqual([]);
     await look.page.select(`${pane(1)} select`, 'run global_step_2');
     await look.page.select(`${pane(2)} select`, 'run global_step_3');
-    await look.type('textarea', `${attack} 17*3=\n`);
+    await look.type('.ask textarea', `${attack} 17*3=\n`);
     for (const at of [1, 2]) {
       await look.page.waitForSelector(`${pane(at)} button.token`);
       await look.says(`${pane(at)} .user`, attack);
@@ -265,19 +270,17 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
       ended.catch(reject);
     });
     const look = await open('playground');
-    await look.says('main', 'a product behind');
-    await look.page.select(
-      'section[aria-label="Model 1"] select',
-      'a product behind trinity serve',
-    );
+    await look.says('main', 'Product behind');
+    await look.page.select('section[aria-label="Model 1"] select', 'product');
+    await look.page.select('section[aria-label="Model 2"] select', 'none');
     await look.type('input[type=url]', url);
     await look.type('input[type=password]', `${apiKey}x`);
-    await look.type('textarea', '17*3=\n');
+    await look.type('.ask textarea', '17*3=\n');
     await look.says('section[aria-label="Model 1"]', 'status 401');
     await look.page.focus('input[type=password]');
     await look.page.keyboard.press('End');
     await look.page.keyboard.press('Backspace');
-    await look.type('textarea', '17*3=\n');
+    await look.type('.ask textarea', '17*3=\n');
     await look.page.waitForSelector('button.token');
     await look.page.locator('::-p-text(Good answer)').click();
     await look.says('section[aria-label="Model 1"]', 'Reward 1 given.');

@@ -1,11 +1,25 @@
 /** Words of the playground. */
 export const words = {
+  models: 'Models',
   about:
-    'Compare checkpoints on the same prompt. A model is loaded with its first question and unloaded after five minutes without one. Checkpoints of the chosen runs come first.',
+    'Both models get the same messages, settings and seed, so that differences are those of the weights. A model is loaded with its first question and unloaded after five minutes without one. Click a token of an answer for its alternatives.',
   pane: (at: number) => `Model ${at}`,
-  noModel: 'no model',
-  aProduct: 'a product behind trinity serve',
+  noModel: 'No model',
+  base: 'Base model: before training',
+  trained: (step: number, isNewest: boolean) =>
+    `Trained: step ${step}${isNewest ? ', the newest' : ''}`,
+  elsewhere: 'Other',
+  aProduct: 'Product behind trinity serve',
+  noneHere: 'Choose a model above to compare it with the other one.',
+  askHere: 'Ask a question below: both models answer it here, side by side.',
+  chooseFirst: 'Choose a model first.',
+  questions: 'From the tasks of the run:',
+  noCheckpoints: 'No checkpoint can answer yet',
+  noCheckpointsText:
+    'Here the model before training and after it answer the same question. A run saves checkpoints while it trains; start one, or choose a product behind trinity serve below.',
+  settings: 'Settings',
   system: 'System message',
+  systemExample: 'None',
   temperature: 'Temperature',
   maxTokens: 'Max tokens',
   seed: 'Seed',
@@ -13,13 +27,13 @@ export const words = {
   send: 'Send',
   stop: 'Stop',
   clear: 'New conversation',
+  thinking: 'Waiting for the first token ...',
   waits: (what: string) => `Waiting for ${what} ...`,
   cut: 'Cut: the answer reached max tokens or the context length.',
   prompt: (tokens: number) => `Prompt: ${tokens} ${tokens === 1 ? 'token' : 'tokens'}`,
   template: 'The chat template',
   tokens: 'The answer, token by token',
-  legend:
-    'Green: the model was sure of the token. Red: it was unlikely. A token shows its alternatives.',
+  legend: 'Tokens: green where the model was sure, red where the token was unlikely. Probability:',
   alternatives: (at: number, text: string, chance: string) =>
     `Token ${at}, ${text}: ${chance}. Most likely there:`,
   token: 'Token',

@@ -1,15 +1,17 @@
 /** An answer: its text, its tokens with their alternatives, and the prompt that the template made. */
 import { useState } from 'preact/hooks';
-import { ChanceScale, heatOfChance } from '../../parts/heat.js';
+import { Problem } from '../../design/states.js';
+import { heatOfChance } from '../../parts/heat.js';
 import { words } from '../../words/playground.js';
 import type { Answer, Token } from './sources.js';
 
 export function AnswerView({ answer }: { readonly answer: Answer }) {
-  const { text, tokens, waits, problem, prompt, wasCut } = answer;
+  const { text, tokens, waits, problem, prompt, wasCut, isOver } = answer;
   return (
     <>
       {waits !== undefined && <p class="faint">{words.waits(waits)}</p>}
-      {problem !== undefined && <p class="problem">{problem}</p>}
+      {!isOver && waits === undefined && text === '' && <p class="faint">{words.thinking}</p>}
+      {problem !== undefined && <Problem text={problem} />}
       {tokens.length > 0 ? <Tokens tokens={tokens} /> : text !== '' && <p class="answer">{text}</p>}
       {wasCut === true && <p class="faint">{words.cut}</p>}
       {prompt && (
@@ -53,9 +55,6 @@ function Tokens({ tokens }: { readonly tokens: readonly Token[] }) {
           </button>
         ))}
       </p>
-      <p class="faint">
-        {words.legend} <ChanceScale />
-      </p>
       {token && (
         <table>
           <caption>
@@ -73,7 +72,9 @@ function Tokens({ tokens }: { readonly tokens: readonly Token[] }) {
                 <th scope="row">
                   <code>{visible(text)}</code>
                 </th>
-                <td>{percent(logprob)}</td>
+                <td class="chance" style={{ '--share': percent(logprob).replace(' ', '') }}>
+                  {percent(logprob)}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -27,7 +27,7 @@ export function Address({ product, onChange }: AddressProps) {
   return (
     <fieldset>
       <legend>{words.product}</legend>
-      <div class="controls">
+      <div class="numbers">
         <label>
           {words.url}{' '}
           <input
@@ -46,10 +46,10 @@ export function Address({ product, onChange }: AddressProps) {
             onInput={({ currentTarget: { value } }) => onChange({ ...product, apiKey: value })}
           />
         </label>
-        <button type="button" onClick={commit}>
-          {words.commit}
-        </button>
       </div>
+      <button type="button" onClick={commit}>
+        {words.commit}
+      </button>
       <p role="status">{said}</p>
     </fieldset>
   );

@@ -1,0 +1,101 @@
+/** Conversation of one model, and the messages of its next request. */
+import type { Message } from '../../../src/control/interface/index.js';
+import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
+
+/** One question and its answer. */
+export interface Turn {
+  readonly question: string;
+  readonly answer: Answer;
+  /** Attempt at the same conversation. */
+  readonly attempt: number;
+}
+
+export interface Pane {
+  readonly source: Source;
+  readonly turns: readonly Turn[];
+}
+
+export interface Sampling {
+  readonly system: string;
+  readonly temperature: number;
+  readonly maxTokens: number;
+  readonly seed: number;
+}
+
+const unset: Source = { kind: 'none' };
+
+export const panesAtFirst: readonly Pane[] = [
+  { source: unset, turns: [] },
+  { source: unset, turns: [] },
+];
+
+/** The user has not chosen a model, nor that there is none. */
+export const isUntouched = (panes: readonly Pane[]): boolean =>
+  panes.every(({ source }) => source === unset);
+
+/** Oldest and newest checkpoint of the first run that has two, or else the only one there is. */
+export function suggested(offers: readonly Offer[]): readonly Pane[] {
+  const has = (count: number) => offers.find(({ checkpoints }) => checkpoints.length >= count);
+  const offer = has(2) ?? has(1);
+  if (!offer) return panesAtFirst;
+  const { run, checkpoints } = offer;
+  const names = [...new Set([checkpoints.at(-1)?.name, checkpoints[0]?.name])];
+  return panesAtFirst.map((pane, i): Pane => {
+    const checkpoint = names[i];
+    return checkpoint === undefined
+      ? pane
+      : { ...pane, source: { kind: 'checkpoint', run, checkpoint } };
+  });
+}
+
+/** Marks a running answer as over. */
+export const ended = (pane: Pane): Pane => ({
+  ...pane,
+  turns: pane.turns.map((turn) => ({
+    ...turn,
+    answer: { ...turn.answer, waits: undefined, isOver: true },
+  })),
+});
+
+export const asked = (pane: Pane, question: string, attempt: number): Pane => ({
+  ...pane,
+  turns: [...pane.turns, { question, answer: nothingYet, attempt }],
+});
+
+export const answered = (pane: Pane, change: (before: Answer) => Answer): Pane => ({
+  ...pane,
+  turns: pane.turns.map((turn, i) =>
+    i === pane.turns.length - 1 ? { ...turn, answer: change(turn.answer) } : turn,
+  ),
+});
+
+export function messagesOf(
+  system: string,
+  turns: readonly Turn[],
+  question: string,
+): readonly Message[] {
+  const before = turns.flatMap(({ question: earlier, answer }): Message[] => [
+    { role: 'user', content: earlier },
+    { role: 'assistant', content: answer.text },
+  ]);
+  const first: Message[] = system === '' ? [] : [{ role: 'system', content: system }];
+  return [...first, ...before, { role: 'user', content: question }];
+}
+
+/** How often this has been asked of products before, in this visit. */
+export function attempts(panes: readonly Pane[], at: number, question: string): number {
+  const turns = panes.flatMap((pane) => pane.turns).filter((turn) => turn.question === question);
+  const inThisRound = panes.slice(0, at).filter(({ source }) => source.kind === 'product').length;
+  return turns.length + inThisRound;
+}
+
+/** Feedback of another visit is about other tasks. */
+const visit = crypto.randomUUID();
+
+/** Short, and the same for the same conversation. */
+export function taskOf(system: string, turns: readonly Turn[], question: string): string {
+  const text = JSON.stringify(messagesOf(system, turns, question));
+  let hash = 0;
+  for (const character of text) hash = (Math.imul(hash, 31) + (character.codePointAt(0) ?? 0)) | 0;
+  return `${visit} ${(hash >>> 0).toString(36)}`;
+}

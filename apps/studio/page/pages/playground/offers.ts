@@ -1,0 +1,53 @@
+/** Models to choose, the checkpoints of runs; and questions to ask, from the tasks of a run. */
+import type { TaskPage } from '@trinity-rft/inspect/studio/interface';
+import { useEffect, useState } from 'preact/hooks';
+import type { Checkpoint } from '../../../src/control/interface/index.js';
+import { ask, runPath } from '../../api.js';
+import type { Offer } from './sources.js';
+
+const answerMs = 8000;
+/** Whose checkpoints are offered. */
+const mostRuns = 20;
+const mostQuestions = 4;
+/** Longer ones are no label of a button. */
+const longest = 160;
+
+/** Checkpoints of each run that has any; undefined while they are looked for. */
+export function useOffers(all: readonly string[] | undefined): readonly Offer[] | undefined {
+  const [offers, setOffers] = useState<readonly Offer[]>();
+  const ids = all?.slice(0, mostRuns);
+  useEffect(() => {
+    if (ids === undefined) return;
+    const look = async (run: string): Promise<Offer> => {
+      const signal = AbortSignal.timeout(answerMs);
+      const found = ask<Checkpoint[]>(runPath(run, 'checkpoints'), signal);
+      return { run, checkpoints: await found.catch(() => []) };
+    };
+    void Promise.all(ids.map(look)).then((found) =>
+      setOffers(found.filter(({ checkpoints }) => checkpoints.length > 0)),
+    );
+  }, [ids?.join('\n')]);
+  return offers;
+}
+
+/** Some of the tasks of a run, the hardest first. */
+export function useQuestions(run: string | undefined): readonly string[] {
+  const [questions, setQuestions] = useState<readonly string[]>([]);
+  useEffect(() => {
+    setQuestions([]);
+    if (run === undefined) return undefined;
+    const gone = new AbortController();
+    const query = { sort: 'latest', descending: 'false', size: 4 * mostQuestions };
+    ask<TaskPage>(runPath(run, 'tasks', query), gone.signal).then(
+      ({ rows }) => setQuestions(someOf(rows.map(({ question }) => question))),
+      () => undefined,
+    );
+    return () => gone.abort();
+  }, [run]);
+  return questions;
+}
+
+const someOf = (questions: readonly string[]): readonly string[] =>
+  [...new Set(questions.map((text) => text.trim()))]
+    .filter((text) => text !== '' && text.length <= longest)
+    .slice(0, mostQuestions);
