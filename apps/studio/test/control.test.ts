@@ -119,9 +119,11 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
 
   it('checks, saves, starts, stops and resumes what is edited', { timeout }, async () => {
     const look = await open('builder');
-    await look.says('main select', 'job.yaml');
+    await look.says('.files', 'job.yaml');
+    expect(await look.text('.begin')).toContain('Needs: a model, pairs of answers.');
     expect(await look.text('main')).not.toContain(bench.root);
-    await look.page.select('main select', 'job.yaml');
+    expect(await look.violations()).toEqual([]);
+    await look.page.locator('.files ::-p-text(job.yaml)').click();
     await look.says('.verdict', 'No errors, 0 warnings.');
     await look.says('pre.output', 'Run: mode both, grpo');
     const started = 'section[aria-label="Started here"] summary';
@@ -180,8 +182,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
 
   it('shows hostile configurations as text', { timeout }, async () => {
     const look = await open('builder');
-    await look.page.waitForSelector('option[value="grpo"]');
-    await look.page.select('label:nth-of-type(2) select', 'grpo');
+    await look.page.locator('.begin .card').click();
     await look.page.waitForSelector('textarea');
     const text = `name: ${JSON.stringify(attack)}\n${JSON.stringify(attack)}: 1\nmodel: { model_path: ${JSON.stringify(attack)} }\n`;
     await look.page.$eval(

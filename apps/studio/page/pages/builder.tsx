@@ -6,12 +6,18 @@ import type {
   OpenedFile,
   SavedFile,
 } from '../../src/control/interface/index.js';
+import { ArrowLeft, Play } from 'lucide';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, ask } from '../api.js';
+import { Command } from '../design/command.js';
+import { Help } from '../design/help.js';
+import { Icon } from '../design/icon.js';
+import { Problem, Skeleton } from '../design/states.js';
 import { useKept } from '../kept.js';
 import type { PageProps } from '../place.js';
 import { words } from '../words/builder.js';
 import { words as frame } from '../words/frame.js';
+import { Begin } from './builder/begin.js';
 import type { Schema } from './builder/fields.js';
 import { Form } from './builder/form.js';
 import { RunControls, Started, useStarted } from './builder/processes-of-runs.js';
@@ -79,14 +85,36 @@ export function Builder({ runs }: PageProps) {
       await act('builder/start', { file: draft.file });
       setSaid(words.startedNow);
     });
-  if (offer === undefined) return <p class="problem">{said}</p>;
+  if (offer === undefined) return said === '' ? <Skeleton lines={8} /> : <Problem text={said} />;
   return (
     <section aria-label={frame.pages.builder}>
-      <p class="about">{words.about}</p>
-      <Choice offer={offer} draft={draft} onOpen={open} onDraft={setDraft} />
-      {draft.text !== '' && (
+      {draft.text === '' ? (
         <>
-          <div class="controls">
+          {said !== '' && <Problem text={said} />}
+          <Begin
+            files={offer.found.files}
+            templates={offer.templates}
+            onOpen={open}
+            onTemplate={({ name, text }) =>
+              setDraft({ file: `${name}.yaml`, text, kept: undefined })
+            }
+          />
+        </>
+      ) : (
+        <>
+          <div class="controls builder-bar">
+            <button type="button" class="quiet" onClick={() => setDraft(noDraft)}>
+              <Icon of={ArrowLeft} /> {words.back}
+            </button>
+            <label>
+              {words.file}{' '}
+              <input
+                value={draft.file}
+                onChange={({ currentTarget: { value } }) =>
+                  setDraft({ ...draft, file: value, kept: undefined })
+                }
+              />
+            </label>
             <button
               type="button"
               disabled={draft.kept?.text === draft.text}
@@ -99,14 +127,16 @@ export function Builder({ runs }: PageProps) {
             </button>
             <button
               type="button"
+              class="primary"
               disabled={isChecking || checked === undefined || checked.problems.length > 0}
               onClick={start}
             >
-              {words.start}
+              <Icon of={Play} /> {words.start}
             </button>
-            {draft.kept && <code>{draft.kept.command}</code>}
+            <Help of={frame.pages.builder}>{words.about}</Help>
+            {draft.kept && <Command text={draft.kept.command} />}
           </div>
-          <p role="status" class="verdict">
+          <p role="status" class={`callout verdict ${kindOf(checked, isChecking)}`}>
             {said === '' ? verdict(checked, isChecking) : said}
           </p>
           <Editor schema={offer.schema} {...{ draft, checked, setDraft }} />
@@ -123,58 +153,13 @@ function verdict(checked: Checked | undefined, isChecking: boolean): string {
   return words.counted(checked.problems.length, checked.warnings.length);
 }
 
-interface ChoiceProps {
-  readonly offer: Offer;
-  readonly draft: Draft;
-  readonly onOpen: (file: string) => void;
-  readonly onDraft: (draft: Draft) => void;
-}
-
-function Choice({ offer: { found, templates }, draft, onOpen, onDraft }: ChoiceProps) {
-  const begin = (name: string): void => {
-    const template = templates.find((each) => each.name === name);
-    if (template) onDraft({ file: `${name}.yaml`, text: template.text, kept: undefined });
-  };
-  return (
-    <div class="controls">
-      <label>
-        {words.open}{' '}
-        <select
-          value={draft.kept ? draft.file : ''}
-          onChange={({ currentTarget: { value } }) => value !== '' && onOpen(value)}
-        >
-          <option value="">{words.choose}</option>
-          {found.files.map((file) => (
-            <option key={file} value={file}>
-              {file}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        {words.template}{' '}
-        <select value="" onChange={({ currentTarget: { value } }) => begin(value)}>
-          <option value="">{words.choose}</option>
-          {templates.map(({ name, title, about }) => (
-            <option key={name} value={name}>
-              {title}: {about}
-            </option>
-          ))}
-        </select>
-      </label>
-      {draft.text !== '' && (
-        <label>
-          {words.file}{' '}
-          <input
-            value={draft.file}
-            onChange={({ currentTarget: { value } }) =>
-              onDraft({ ...draft, file: value, kept: undefined })
-            }
-          />
-        </label>
-      )}
-    </div>
-  );
+function kindOf(checked: Checked | undefined, isChecking: boolean): string {
+  if (isChecking || checked === undefined) return '';
+  return checked.problems.length > 0
+    ? 'danger'
+    : checked.warnings.length > 0
+      ? 'warning'
+      : 'success';
 }
 
 interface EditorProps {
@@ -192,14 +177,14 @@ function Editor({ schema, draft, checked, setDraft }: EditorProps) {
     setDraft((before) => ({ ...before, text: change(before.text) }));
   return (
     <div class="columns wide builder">
-      <div>
+      <div class="card">
         {problem === undefined ? (
           <Form
             {...{ schema, tree, problems }}
             onChange={(path, value) => edit((text) => setInYaml(text, path, value))}
           />
         ) : (
-          <p class="problem">{words.noTree(problem)}</p>
+          <Problem text={words.noTree(problem)} />
         )}
       </div>
       <div>
@@ -253,7 +238,7 @@ function Findings({ checked, onLine }: FindingsProps) {
       {checked.plan !== undefined && (
         <>
           <h2>{words.plan}</h2>
-          <pre class="output" tabIndex={0}>
+          <pre class="output" tabIndex={0} aria-label={words.plan}>
             {checked.plan}
           </pre>
         </>

@@ -1,10 +1,15 @@
 /** Words of the page of the builder. */
 export const words = {
   about:
-    'Configurations of the folder where the studio was started: as a form and as text, checked as you type. A check loads the plugins that the text names.',
-  open: 'Open',
-  template: 'New from',
-  choose: 'choose ...',
+    'A configuration is edited as a form and as text, and checked as you type. A check loads the plugins that the text names. Start saves it and runs it in the folder of its project.',
+  templates: 'Start from a template',
+  needs: (what: string) => `Needs: ${what}`,
+  files: 'Continue with a configuration',
+  noFiles:
+    'There is none below the folder where the studio was started. A template becomes the first one.',
+  searchFiles: 'Find a configuration',
+  first: (shown: number, all: number) => `The first ${shown} of ${all}`,
+  back: 'Templates and configurations',
   file: 'File',
   save: 'Save',
   check: 'Check again',

@@ -61,7 +61,7 @@ export function RunControls({ runs }: { readonly runs: readonly RunSummary[] }) 
       <h2>{words.runs}</h2>
       <ul class="runs">
         {can.map((run) => (
-          <li key={run.id}>
+          <li key={run.id} class="card">
             <a href={addressOf('workers', [run.id])}>{run.id}</a>{' '}
             <span class={`state ${run.state}`}>{runsWords.states[run.state]}</span>{' '}
             <RunControl run={run} />

@@ -55,12 +55,14 @@ export const templates: ConfigTemplate[] = [
     name: 'grpo',
     title: 'Learn from rewards (GRPO)',
     about: 'Several answers to each task, graded by a rule and compared.',
+    needs: 'a model, tasks with their right answers.',
     text: names('grpo') + model + learning('1.0e-6', 'of all weights; a tiny model takes 1e-3'),
   },
   {
     name: 'lora',
     title: 'Learn from rewards, an adapter only (LoRA)',
     about: 'The same with an adapter of rank 16, which takes less memory.',
+    needs: 'a model, tasks with their right answers.',
     text:
       names('lora') +
       `${model}  lora_configs:
@@ -72,6 +74,8 @@ export const templates: ConfigTemplate[] = [
     name: 'sft',
     title: 'Imitate worked examples (SFT)',
     about: 'Questions with good answers: a first step before rewards.',
+    needs:
+      'A model, questions with answers. Each row is read once per epoch, so it is the fastest.',
     text: `mode: train
 ${names('sft')}${model}
 algorithm:
@@ -89,6 +93,7 @@ trainer: { save_interval: 50 }
     name: 'dpo',
     title: 'Learn from preferences (DPO)',
     about: 'Pairs of a better and a worse answer.',
+    needs: 'a model, pairs of answers. Nothing is sampled.',
     text: `mode: train
 ${names('dpo')}${model}
 algorithm:
@@ -106,6 +111,7 @@ trainer: { save_interval: 50 }
     name: 'serve',
     title: 'Train behind a product (serve)',
     about: 'An OpenAI server that learns from feedback on its answers.',
+    needs: 'a model, a product that sends it requests. It runs until you stop it.',
     text: `mode: serve
 ${names('serve')}${model}
 algorithm:
@@ -121,6 +127,7 @@ trainer: { save_interval: 1 }
     name: 'bench',
     title: 'Measure a model (bench)',
     about: 'The reward on held-out tasks, without training.',
+    needs: 'a model, tasks with their right answers. It ends after one pass over them.',
     text: `mode: bench
 ${names('bench')}${model}
 algorithm: { algorithm_type: grpo }

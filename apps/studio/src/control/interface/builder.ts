@@ -22,6 +22,7 @@ export const template = z.object({
   name: z.string(),
   title: z.string(),
   about: z.string(),
+  needs: z.string().describe('Files and programs that it takes.'),
   text: z.string(),
 });
 

@@ -1,0 +1,74 @@
+/** Start of a configuration: a template, or one that is there. */
+import { FileText } from 'lucide';
+import { useState } from 'preact/hooks';
+import type { ConfigTemplate } from '../../../src/control/interface/index.js';
+import { Help } from '../../design/help.js';
+import { Icon } from '../../design/icon.js';
+import { words } from '../../words/builder.js';
+
+interface BeginProps {
+  readonly files: readonly string[];
+  readonly templates: readonly ConfigTemplate[];
+  readonly onOpen: (file: string) => void;
+  readonly onTemplate: (template: ConfigTemplate) => void;
+}
+
+export const Begin = ({ files, templates, onOpen, onTemplate }: BeginProps) => (
+  <>
+    <section aria-label={words.templates}>
+      <h2>
+        {words.templates} <Help of={words.templates}>{words.about}</Help>
+      </h2>
+      <div class="cards begin">
+        {templates.map((template) => (
+          <button
+            key={template.name}
+            type="button"
+            class="card"
+            onClick={() => onTemplate(template)}
+          >
+            <strong>{template.title}</strong>
+            <span>{template.about}</span>
+            <small class="faint">{words.needs(template.needs)}</small>
+          </button>
+        ))}
+      </div>
+    </section>
+    <Files files={files} onOpen={onOpen} />
+  </>
+);
+
+/** More are found by a search. */
+const most = 30;
+
+function Files({ files, onOpen }: Pick<BeginProps, 'files' | 'onOpen'>) {
+  const [search, setSearch] = useState('');
+  const found = files.filter((file) => file.toLowerCase().includes(search.toLowerCase()));
+  return (
+    <section aria-label={words.files}>
+      <h2>{words.files}</h2>
+      {files.length === 0 && <p class="faint">{words.noFiles}</p>}
+      {files.length > 8 && (
+        <div class="controls">
+          <input
+            type="search"
+            aria-label={words.searchFiles}
+            placeholder={words.searchFiles}
+            value={search}
+            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+          />
+          {found.length > most && <small class="faint">{words.first(most, found.length)}</small>}
+        </div>
+      )}
+      <ul class="files">
+        {found.slice(0, most).map((file) => (
+          <li key={file}>
+            <button type="button" onClick={() => onOpen(file)}>
+              <Icon of={FileText} /> {file}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
