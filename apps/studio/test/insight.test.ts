@@ -26,10 +26,12 @@ const metrics = Array.from({ length: 12 }, (_, i) => {
 describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browser${reason}`, () => {
   let browser: Awaited<ReturnType<typeof launch>>;
   let bench: Workbench;
+  let page: string;
 
   beforeAll(async () => {
     browser = await launch(chromium ?? '');
-    bench = await openWorkbench(await buildPage(), 'run', rows, metrics);
+    page = await buildPage();
+    bench = await openWorkbench(page, 'run', rows, metrics);
   }, timeout);
   afterAll(() => browser?.close());
 
@@ -44,8 +46,8 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
     );
     expect(await look.text('main')).toContain(`${evaluation} was 0.95 at step 1 and is 0.4`);
     expect(await look.violations()).toEqual([]);
-    expect(await look.text('[aria-labelledby=reward-follows-length] li:last-child')).toBe(
-      'Rollouts to look at: in the list',
+    expect(await look.text('[aria-labelledby=reward-follows-length] .shown')).toBe(
+      'Rollouts that show it: all in the list',
     );
     await look.page
       .locator('[aria-labelledby=reward-follows-length] a[href*="page=rollouts"]')
@@ -60,13 +62,31 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
     await look.page.close();
   });
 
+  it('says that all is well, and what is not there yet', { timeout }, async () => {
+    const fine = await openWorkbench(page, 'run', [], metrics.slice(0, metrics.indexOf('\n') + 1));
+    const look = await browser.open(`${fine.studio.url}&run=run&page=diagnosis`);
+    await look.says('main .success', 'No problem found.');
+    expect(await look.violations()).toEqual([]);
+    await look.page.locator('nav a[href^="#page=tasks"]').click();
+    await look.says('main .empty', 'Tasks appear with the first rollouts');
+    expect(await look.violations()).toEqual([]);
+    await look.page.locator('nav a[href^="#page=whatIf"]').click();
+    await look.says('main .empty', 'Change a setting');
+    expect(await look.violations()).toEqual([]);
+    await look.page.locator('nav a[href^="#page=compare"]').click();
+    await look.says('main .empty', 'No runs to compare yet');
+    expect(await look.violations()).toEqual([]);
+    expect(look.problems).toEqual([]);
+    await look.page.close();
+  });
+
   it('ranks attempts by another reward, and says what cannot be tried', { timeout }, async () => {
     const look = await open('page=whatIf');
     await look.says('main', 'Try');
     await look.page.select('select[name=number]', 'accuracy');
     await look.page.select('select[name=advantage]', 'rloo');
     await look.page.locator('form button').click();
-    await look.says('main', 'The newest 1 explore steps with 8 groups.');
+    await look.says('main', 'The newest explore step with 8 groups.');
     expect(await look.text('main table')).toContain('Mean reward0.43750.125');
     expect(await look.text('main')).toContain('agreement -0.5');
     expect(await look.text('main')).toContain(`Explore step 1, task ${attack}`);

@@ -1,7 +1,10 @@
 /** Two to five runs beside each other: curves, settings, latest numbers. */
 import type { MetricInfo, RunSettings } from '@trinity-rft/inspect/studio/interface';
+import { GitCompareArrows } from 'lucide';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
+import { Help } from '../design/help.js';
+import { Empty, Skeleton } from '../design/states.js';
 import { helpOf } from '../metric-help.js';
 import { allMetrics, axisOf, keyOf, shownRuns, useMetrics, type RunMetrics } from '../metrics.js';
 import { intervalText, type Interval } from '../numbers.js';
@@ -18,22 +21,31 @@ import { words as frame } from '../words/frame.js';
 export function Compare({ runs, place }: PageProps) {
   const { ids, version } = shownRuns({ runs, place });
   const { runs: lists } = useMetrics(ids, version);
-  const choice = <RunBoxes page="compare" runs={runs ?? []} place={place} />;
-  if (ids.length < 2)
+  if (runs === undefined) return <Skeleton lines={6} />;
+  if (runs.length < 2 && ids.length < 2)
     return (
-      <section aria-label={frame.pages.compare}>
-        <p class="about">{words.about}</p>
-        {choice}
-      </section>
+      <Empty
+        icon={GitCompareArrows}
+        title={words.noRuns}
+        text={words.noRunsText}
+        command="npx trinity run train.yaml"
+      />
     );
   return (
     <section aria-label={frame.pages.compare}>
-      <p class="about">{words.about}</p>
-      {choice}
-      <ChosenRuns page="compare" ids={ids} place={place} />
-      <CurvesOfAll lists={lists} ids={ids} place={place} version={version} />
-      <Settings ids={ids} />
-      <Numbers lists={lists} place={place} />
+      <RunBoxes page="compare" runs={runs} place={place} />
+      {ids.length > 1 && (
+        <>
+          <ChosenRuns page="compare" ids={ids} place={place} />
+          {lists.length === 0 ? (
+            <Skeleton lines={8} />
+          ) : (
+            <CurvesOfAll lists={lists} ids={ids} place={place} version={version} />
+          )}
+          <Settings ids={ids} />
+          <Numbers lists={lists} place={place} />
+        </>
+      )}
     </section>
   );
 }
@@ -50,6 +62,9 @@ function CurvesOfAll({ lists, ids, place, version }: CurvesOfAllProps) {
   const shown = tellingOf(metrics);
   return (
     <>
+      <h2>
+        {words.curves} <Help of={frame.pages.compare}>{words.about}</Help>
+      </h2>
       <div class="controls">
         <AxisChoice page="compare" place={place} />
         <a href={addressOf('metrics', place.runs, place.query)}>{words.allCurves}</a>
@@ -139,16 +154,18 @@ function Numbers({ lists, place }: NumbersProps) {
   const found = metrics.filter(({ name }) => isShown(name, search));
   return (
     <>
-      <h2>{words.numbers}</h2>
-      <p class="about">{words.aboutNumbers}</p>
-      <label>
-        {curvesWords.search}{' '}
+      <h2>
+        {words.numbers} <Help of={words.numbers}>{words.aboutNumbers}</Help>
+      </h2>
+      <div class="controls">
         <input
           type="search"
+          aria-label={curvesWords.search}
+          placeholder={curvesWords.search}
           value={search}
           onInput={({ currentTarget }) => setSearch(currentTarget.value)}
         />
-      </label>
+      </div>
       <RunTable
         label={words.numbers}
         first={words.metric}

@@ -1,5 +1,9 @@
 /** Problems of a run, in words, with the curves and rollouts that show it. */
 import type { Diagnosis as Answer } from '@trinity-rft/inspect/studio/interface';
+import { CircleCheck, Stethoscope, TriangleAlert, Wrench } from 'lucide';
+import { Help } from '../design/help.js';
+import { Icon } from '../design/icon.js';
+import { Empty, Problem, Skeleton } from '../design/states.js';
 import { numberText } from '../numbers.js';
 import { useRunAnswer } from '../parts/use-run-answer.js';
 import { addressOf, type PageProps } from '../place.js';
@@ -11,23 +15,32 @@ type Finding = Answer['findings'][number];
 export function Diagnosis({ place, run }: PageProps) {
   const [id] = place.runs;
   const { answer, problem } = useRunAnswer<Answer>(id, run, 'diagnosis');
-  if (id === undefined) return <p>{words.choose}</p>;
+  if (id === undefined) return <Empty icon={Stethoscope} title={words.choose} />;
   return (
     <section aria-label={frame.pages.diagnosis}>
-      <p class="about">{words.about}</p>
-      {problem !== undefined && <p role="alert">{problem}</p>}
-      <p role="status">{verdictOf(answer, problem)}</p>
-      {answer?.findings.map((finding) => (
-        <Found key={finding.name} run={id} finding={finding} />
-      ))}
+      {problem !== undefined && <Problem text={problem} />}
+      {!answer && problem === undefined && <Skeleton lines={8} />}
+      {answer && <Verdict answer={answer} />}
+      <div class="found">
+        {answer?.findings.map((finding) => (
+          <Found key={finding.name} run={id} finding={finding} />
+        ))}
+      </div>
     </section>
   );
 }
 
-function verdictOf(answer: Answer | undefined, problem: string | undefined): string {
-  if (!answer) return problem === undefined ? words.looking : '';
-  const { findings, rules, rollouts } = answer;
-  return `${words.found(findings.length)} ${words.looked(rules, rollouts)}`;
+function Verdict({ answer: { findings, rules, rollouts } }: { readonly answer: Answer }) {
+  const isGood = findings.length === 0;
+  return (
+    <div class={`callout ${isGood ? 'success' : 'warning'}`}>
+      <Icon of={isGood ? CircleCheck : TriangleAlert} />
+      <div role="status">
+        <strong>{words.found(findings.length)}</strong> {words.looked(rules, rollouts)}
+      </div>
+      <Help of={frame.pages.diagnosis}>{words.about}</Help>
+    </div>
+  );
 }
 
 interface FoundProps {
@@ -37,56 +50,64 @@ interface FoundProps {
 
 function Found({ run, finding }: FoundProps) {
   const { name, title, text, when, advice, numbers, rollouts } = finding;
+  const metrics = numbers.flatMap(({ outOf = [], ...number }) =>
+    [number.metric, ...outOf].map((metric) => ({ ...number, metric })),
+  );
   return (
-    <article class="finding" aria-labelledby={name}>
+    <article class="card finding" aria-labelledby={name}>
       <h2 id={name}>{title}</h2>
       <p>{text}</p>
-      <p>
-        <strong>{words.change}</strong> {advice}
-      </p>
-      <p class="faint">{words.rule(name, when)}</p>
-      <ul>
-        {numbers.map(({ role, metric, value, from, to, outOf = [] }) => (
-          <li key={metric}>
-            {[metric, ...outOf].map((name, i) => (
-              <>
-                {i > 0 && ' / '}
-                <a href={addressOf('metrics', [run], { metric: `${role} ${name}` })}>{name}</a>
-              </>
-            ))}{' '}
-            {numberText(value)} {words.steps(from, to)}
-          </li>
-        ))}
-        {rollouts && (isFilter(rollouts) || rollouts.ids?.length !== 0) && (
-          <li>
-            {words.rollouts}
-            {isFilter(rollouts) && (
-              <>
-                {' '}
-                <a href={addressOf('rollouts', [run], filterOf(rollouts))}>{words.list}</a>
-              </>
-            )}
-            {rollouts.ids?.map((row) => (
-              <>
-                {' '}
-                <a key={row} href={addressOf('rollouts', [run], { rollout: String(row) })}>
-                  {words.rollout(row)}
-                </a>
-              </>
-            ))}
-          </li>
-        )}
-      </ul>
+      <div class="advice">
+        <Icon of={Wrench} />
+        <p>
+          <strong>{words.change}</strong> {advice}
+        </p>
+      </div>
+      {metrics.length > 0 && (
+        <ul class="evidence" aria-label={words.metrics}>
+          {metrics.map(({ role, metric, value, from, to }, i) => (
+            <li key={`${metric} ${i}`}>
+              <a href={addressOf('metrics', [run], { metric: `${role} ${metric}` })}>{metric}</a>{' '}
+              {numberText(value)} <span class="faint">{words.steps(from, to)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {rollouts && <Shown run={run} rollouts={rollouts} />}
+      <small class="faint">{words.rule(name, when)}</small>
     </article>
   );
 }
 
+type Filter = NonNullable<Finding['rollouts']>;
+
+/** Rollouts that show a finding; renders nothing where the rule names none. */
+function Shown({ run, rollouts }: { readonly run: string; readonly rollouts: Filter }) {
+  const { ids = [] } = rollouts;
+  if (!isFilter(rollouts) && ids.length === 0) return null;
+  return (
+    <p class="shown">
+      {words.rollouts}{' '}
+      {isFilter(rollouts) && (
+        <a class="chip" href={addressOf('rollouts', [run], filterOf(rollouts))}>
+          {words.list}
+        </a>
+      )}
+      {ids.map((row) => (
+        <a key={row} class="chip" href={addressOf('rollouts', [run], { rollout: String(row) })}>
+          {words.rollout(row)}
+        </a>
+      ))}
+    </p>
+  );
+}
+
 /** It says more than which rows. */
-const isFilter = (filter: NonNullable<Finding['rollouts']>): boolean =>
+const isFilter = (filter: Filter): boolean =>
   filter.ids === undefined || Object.keys(filter).length > 1;
 
 /** Filter in the form that the page of rollouts keeps in its address. */
-const filterOf = (filter: NonNullable<Finding['rollouts']>) =>
+const filterOf = (filter: Filter) =>
   Object.fromEntries(
     Object.entries(filter)
       .filter(([name]) => name !== 'ids')

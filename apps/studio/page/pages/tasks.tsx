@@ -1,7 +1,10 @@
 /** Tasks of the task sets: which the run has got better at, and which not. */
 import type { TaskPage } from '@trinity-rft/inspect/studio/interface';
+import { ListChecks } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
+import { Help } from '../design/help.js';
+import { Empty, Problem, Skeleton } from '../design/states.js';
 import { numberText } from '../numbers.js';
 import { EvaluationsLink } from '../parts/evaluations-link.js';
 import { addressOf, type PageProps, type Place } from '../place.js';
@@ -60,16 +63,22 @@ export function Tasks(props: PageProps) {
   const { pages, problem, more, ...order } = useTasks(id, place.query, run?.state === 'running');
   const [newest] = pages;
   const rows = pages.flatMap((page) => page.rows);
-  if (id === undefined) return <p>{words.choose}</p>;
+  if (id === undefined) return <Empty icon={ListChecks} title={words.choose} />;
   return (
     <section aria-label={frame.pages.tasks}>
-      <p class="about">{words.about}</p>
-      <EvaluationsLink {...props} />
-      {problem !== undefined && <p role="alert">{problem}</p>}
-      <p role="status">{statusOf(newest, problem)}</p>
+      {problem !== undefined && <Problem text={problem} />}
+      {!newest && problem === undefined && <Skeleton lines={8} />}
+      <div class="controls">
+        <span role="status">{statusOf(newest)}</span>
+        {newest && <Help of={frame.pages.tasks}>{words.about}</Help>}
+        <EvaluationsLink {...props} />
+      </div>
+      {newest?.tasks === 0 && !newest.progress && (
+        <Empty icon={ListChecks} title={words.none} text={words.noneText} />
+      )}
       {rows.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label={frame.pages.tasks}>
-          <table class="history">
+          <table class="tasks">
             <Head place={place} {...order} />
             <tbody>
               {rows.map((task) => (
@@ -90,11 +99,11 @@ export function Tasks(props: PageProps) {
   );
 }
 
-function statusOf(page: TaskPage | undefined, problem: string | undefined): string {
-  if (!page) return problem === undefined ? words.looking : '';
+function statusOf(page: TaskPage | undefined): string {
+  if (!page) return '';
   const { tasks, better, worse, same, progress } = page;
-  const read = progress ? ` ${words.reading(progress.done, progress.of)}` : '';
-  return `${tasks === 0 ? words.none : words.counts({ tasks, better, worse, same })}${read}`;
+  const counted = tasks === 0 ? '' : words.counts({ tasks, better, worse, same });
+  return `${counted} ${progress ? words.reading(progress.done, progress.of) : ''}`.trim();
 }
 
 interface HeadProps {
@@ -147,7 +156,12 @@ function Row({ run, task }: { readonly run: string; readonly task: Task }) {
       <td>{times}</td>
       <td>{numberText(first)}</td>
       <td>{numberText(latest)}</td>
-      <td>{change !== undefined && change > 0 ? `+${numberText(change)}` : numberText(change)}</td>
+      <td class={signOf(change)}>
+        {change !== undefined && change > 0 ? `+${numberText(change)}` : numberText(change)}
+      </td>
     </tr>
   );
 }
+
+const signOf = (change = 0): string | undefined =>
+  change > 0 ? 'better' : change < 0 ? 'worse' : undefined;

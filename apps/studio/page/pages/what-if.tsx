@@ -1,8 +1,11 @@
 /** Another reward, advantage or loss over the newest recorded rollouts. */
 import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/inspect/studio/interface';
+import { Sparkles } from 'lucide';
 import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
+import { Help } from '../design/help.js';
+import { Empty, Problem, Skeleton } from '../design/states.js';
 import { numberText } from '../numbers.js';
 import { addressOf, type PageProps } from '../place.js';
 import { words as frame } from '../words/frame.js';
@@ -13,10 +16,9 @@ type Compared = WhatIfAnswer['groups'][number];
 
 export function WhatIf({ place }: PageProps) {
   const [id] = place.runs;
-  if (id === undefined) return <p>{words.choose}</p>;
+  if (id === undefined) return <Empty icon={Sparkles} title={words.choose} />;
   return (
     <section aria-label={frame.pages.whatIf}>
-      <p class="about">{words.about}</p>
       <Choice
         key={JSON.stringify(place.query)}
         run={id}
@@ -26,7 +28,7 @@ export function WhatIf({ place }: PageProps) {
       {Object.keys(place.query).length > 0 ? (
         <Outcome run={id} query={place.query} />
       ) : (
-        <p>{words.nothing}</p>
+        <Empty icon={Sparkles} title={words.nothing} text={words.about} />
       )}
     </section>
   );
@@ -46,34 +48,40 @@ function Choice({ run, query, onTry }: ChoiceProps) {
     const texted = given.map(([name, value]) => [name, typeof value === 'string' ? value : '']);
     onTry(Object.fromEntries(texted) as Query);
   };
-  if (problem !== undefined) return <p role="alert">{problem}</p>;
-  if (!choices) return <p role="status">{words.looking}</p>;
+  if (problem !== undefined) return <Problem text={problem} />;
+  if (!choices) return <Skeleton lines={3} />;
   const { algorithms, advantages, losses, numbers } = choices;
   return (
-    <form class="controls" autocomplete="off" onSubmit={submit}>
+    <form class="card variant" autocomplete="off" onSubmit={submit}>
       <Options name="algorithm" of={algorithms} query={query} />
       <Options name="advantage" of={advantages} query={query} />
       <Options name="loss" of={losses} query={query} />
       <Options name="number" of={numbers} query={query} />
-      <Field name="contains" size={12} query={query} />
-      <Field name="lengthCost" size={5} query={query} />
-      <Field name="drift" size={4} query={query} />
-      <Field name="steps" size={3} query={query} />
-      <button type="submit">{words.try}</button>
-      <details class="fold">
-        <summary>{words.help}</summary>
-        <dl>
-          {Object.entries(words.fieldHelp).map(([name, help]) => (
-            <Fragment key={name}>
-              <dt>{words.fields[name as ControlProps['name']]}</dt>
-              <dd>{help}</dd>
-            </Fragment>
-          ))}
-        </dl>
-      </details>
+      <Field name="contains" query={query} />
+      <Field name="lengthCost" query={query} />
+      <Field name="drift" query={query} />
+      <Field name="steps" query={query} />
+      <div class="controls">
+        <button type="submit" class="primary">
+          {words.try}
+        </button>
+        <Help of={frame.pages.whatIf}>
+          <p>{words.about}</p>
+          <dl>
+            {Object.entries(words.fieldHelp).map(([name, help]) => (
+              <Fragment key={name}>
+                <dt>{words.fields[name as ControlProps['name']]}</dt>
+                <dd>{help}</dd>
+              </Fragment>
+            ))}
+          </dl>
+        </Help>
+      </div>
     </form>
   );
 }
+
+type Example = keyof typeof words.examples;
 
 interface ControlProps {
   readonly name: keyof typeof words.fields;
@@ -83,7 +91,7 @@ interface ControlProps {
 function Options({ name, of, query }: ControlProps & { readonly of: readonly string[] }) {
   return (
     <label>
-      {words.fields[name]}{' '}
+      {words.fields[name]}
       <select name={name}>
         <option value="">{words.asItIs}</option>
         {of.map((each) => (
@@ -96,9 +104,14 @@ function Options({ name, of, query }: ControlProps & { readonly of: readonly str
   );
 }
 
-const Field = ({ name, size, query }: ControlProps & { readonly size: number }) => (
+const Field = ({ name, query }: ControlProps) => (
   <label>
-    {words.fields[name]} <input name={name} size={size} defaultValue={query[name] ?? ''} />
+    {words.fields[name]}
+    <input
+      name={name}
+      placeholder={name in words.examples ? words.examples[name as Example] : words.asItIs}
+      defaultValue={query[name] ?? ''}
+    />
   </label>
 );
 
@@ -123,18 +136,22 @@ function useAnswer<T>(path: string) {
 
 function Outcome({ run, query }: { readonly run: string; readonly query: Query }) {
   const { answer, problem } = useAnswer<WhatIfAnswer>(runPath(run, 'what-if', query));
-  if (problem !== undefined) return <p role="alert">{problem}</p>;
-  if (!answer) return <p role="status">{words.looking}</p>;
+  if (problem !== undefined) return <Problem text={problem} />;
+  if (!answer) return <Skeleton lines={8} />;
   const { agreement, signChanges, gradientCosine, exploreSteps, groupCount, groups } = answer;
   return (
     <>
-      <Summary answer={answer} />
-      <ul>
-        <li>{words.looked(exploreSteps, groupCount)}</li>
-        <li>{words.agreement(numberText(agreement))}</li>
-        <li>{words.signChanges(numberText(signChanges * 100))}</li>
-        <li>{words.cosine(numberText(gradientCosine))}</li>
-      </ul>
+      <div class="cards outcome">
+        <div class="scroll">
+          <Summary answer={answer} />
+        </div>
+        <ul class="card">
+          <li>{words.looked(exploreSteps, groupCount)}</li>
+          <li>{words.agreement(numberText(agreement))}</li>
+          <li>{words.signChanges(numberText(signChanges * 100))}</li>
+          <li>{words.cosine(numberText(gradientCosine))}</li>
+        </ul>
+      </div>
       <h2>{words.groups}</h2>
       {groups.map((group) => (
         <Group key={`${group.batch} ${group.task}`} run={run} group={group} />

@@ -1,9 +1,12 @@
 /** Waits between the processes of a run: as a picture, as chains of causes, as a table. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { Processes as Status } from '../../src/control/interface/index.js';
+import { CircleCheck, Cpu } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
-import type { PageProps } from '../place.js';
+import { Help } from '../design/help.js';
+import { Empty, Problem, Skeleton } from '../design/states.js';
+import { addressOf, type PageProps } from '../place.js';
 import { words as frame } from '../words/frame.js';
 import { words } from '../words/workers.js';
 import { words as runsWords } from '../words/runs.js';
@@ -47,15 +50,19 @@ const problemOf = (error: unknown): Status => ({
 
 /** Status of a run that no process makes any more. */
 function Ended({ run }: { readonly run: RunSummary }) {
-  const { state, steps, failure } = run;
+  const { id, state, steps, failure } = run;
   return (
     <>
-      <p role="status" class="verdict">
-        {runsWords.states[state]}
-        {steps && `: ${runsWords.progress(steps.done, steps.total)}`}
-      </p>
-      {failure !== undefined && <p class="problem">{failure}</p>}
-      <p>{words.over}</p>
+      {failure !== undefined && <Problem text={failure} />}
+      <Empty icon={CircleCheck} title={words.noProcess} text={words.over}>
+        <p role="status" class="verdict">
+          {runsWords.states[state]}
+          {steps && `: ${runsWords.progress(steps.done, steps.total)}`}
+        </p>
+        <a class="button" href={addressOf('metrics', [id], { metric: words.duration })}>
+          {words.durations}
+        </a>
+      </Empty>
     </>
   );
 }
@@ -65,12 +72,16 @@ const isOver = ({ state }: RunSummary): boolean => state !== 'running' && state 
 export function Workers({ place, run }: PageProps) {
   const [id] = place.runs;
   const status = useProcesses(id);
-  if (id === undefined) return <p>{words.choose}</p>;
+  if (id === undefined) return <Empty icon={Cpu} title={words.choose} />;
   return (
     <section aria-label={frame.pages.workers}>
-      <p class="about">{words.about}</p>
+      {status === undefined && <Skeleton lines={6} />}
       {status?.problem !== undefined &&
-        (run && isOver(run) ? <Ended run={run} /> : <p class="problem">{status.problem}</p>)}
+        (run && isOver(run) ? (
+          <Ended run={run} />
+        ) : (
+          <Empty icon={Cpu} title={words.noProcess} text={status.problem} />
+        ))}
       {status !== undefined && status.problem === undefined && <Live status={status} />}
     </section>
   );
@@ -84,8 +95,11 @@ function Live({ status }: { readonly status: Status }) {
   ].filter((text) => text !== false);
   return (
     <>
-      <p>{steps.join(' · ')}</p>
-      <p role="status" class="verdict">
+      <div class="controls">
+        {steps.join(' · ')}
+        <Help of={frame.pages.workers}>{words.about}</Help>
+      </div>
+      <p role="status" class="callout verdict">
         {verdict(status)}
       </p>
       <Drawing status={status} />

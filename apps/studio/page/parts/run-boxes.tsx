@@ -1,8 +1,11 @@
-/** A box for each run, of which those of the page are ticked. */
+/** Runs to choose from, of which those of the page are ticked. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
+import { useState } from 'preact/hooks';
 import { mostRuns } from '../metrics.js';
+import { agoText, intervalText, numberText } from '../numbers.js';
 import { addressOf, type Place } from '../place.js';
 import { words as compare } from '../words/compare.js';
+import { words as runsWords } from '../words/runs.js';
 
 interface RunBoxesProps {
   readonly page: string;
@@ -10,9 +13,13 @@ interface RunBoxesProps {
   readonly place: Place;
 }
 
+/** More are found by a search. */
+const most = 50;
+
 /** Open until there is something to compare. */
 export function RunBoxes({ page, runs, place }: RunBoxesProps) {
   const { runs: ticked, query } = place;
+  const [search, setSearch] = useState('');
   const toggle = (id: string): void => {
     const others = ticked.filter((each) => each !== id);
     location.hash = addressOf(
@@ -21,20 +28,53 @@ export function RunBoxes({ page, runs, place }: RunBoxesProps) {
       query,
     );
   };
+  const found = runs.filter(({ id, notes: { tags } }) =>
+    [id, ...tags].some((text) => text.toLowerCase().includes(search.toLowerCase())),
+  );
   return (
     <details class="boxes" open={ticked.length < 2}>
-      <summary>{compare.choose}</summary>
-      {runs.map(({ id }) => (
-        <label key={id}>
+      <summary>
+        <span>
+          {compare.choose} <small class="faint">{compare.chosen(ticked.length, mostRuns)}</small>
+        </span>
+      </summary>
+      <input
+        type="search"
+        aria-label={runsWords.search}
+        placeholder={runsWords.search}
+        value={search}
+        onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+      />
+      {found.slice(0, most).map((run) => (
+        <label key={run.id} class="pick">
           <input
             type="checkbox"
-            checked={ticked.includes(id)}
-            disabled={ticked.length >= mostRuns && !ticked.includes(id)}
-            onChange={() => toggle(id)}
-          />{' '}
-          {id}
+            checked={ticked.includes(run.id)}
+            disabled={!canToggle(run.id, ticked)}
+            onChange={() => toggle(run.id)}
+          />
+          <span>{run.id}</span>
+          <Facts run={run} />
         </label>
       ))}
+      {found.length > most && <p class="faint">{compare.more(most, found.length)}</p>}
     </details>
   );
 }
+
+/** There is always one: without a choice, a page shows the newest run. */
+const canToggle = (id: string, ticked: readonly string[]): boolean =>
+  ticked.includes(id) ? ticked.length > 1 : ticked.length < mostRuns;
+
+const Facts = ({ run: { state, evaluation, reward, changedAt } }: { readonly run: RunSummary }) => (
+  <small class="faint">
+    {[
+      runsWords.states[state],
+      reward !== undefined && `${runsWords.columns.reward} ${numberText(reward)}`,
+      evaluation && `${runsWords.columns.evaluation} ${intervalText(evaluation)}`,
+      agoText(changedAt),
+    ]
+      .filter(Boolean)
+      .join(' · ')}
+  </small>
+);

@@ -1,7 +1,13 @@
 /** Words of the page that compares runs. */
 export const words = {
-  about: 'Two to five runs beside each other.',
-  choose: 'Choose the runs',
+  about:
+    'Two to five runs side by side: their key metrics as curves, the settings that differ, and the latest value of every metric with its interval.',
+  choose: 'Choose two to five runs',
+  chosen: (count: number, most: number) => `${count} of at most ${most} chosen`,
+  more: (shown: number, all: number) => `The first ${shown} of ${all}. Search for the others.`,
+  noRuns: 'No runs to compare yet',
+  noRunsText: 'Start two runs that differ in one setting, such as the learning rate.',
+  curves: 'Key metrics',
   allCurves: 'All curves of these runs',
   settings: 'Settings',
   setting: 'Setting',

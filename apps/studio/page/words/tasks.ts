@@ -3,8 +3,9 @@ export const words = {
   about:
     'Mean reward per task: first vs. latest visit, and the change for tasks with more than one. Select a task for its history. Evaluations have a list of their own.',
   choose: 'Choose a run on the Runs page first.',
-  looking: 'Looking ...',
-  none: 'No rollout records the row of its task set.',
+  none: 'No tasks yet',
+  noneText:
+    'Tasks appear with the first rollouts of a run that explores task sets. Runs that train on files, and rollouts of a product, have none.',
   counts: (of: Readonly<Record<'tasks' | 'better' | 'worse' | 'same', number>>) =>
     of.better + of.worse + of.same === 0
       ? `${of.tasks} tasks, each visited once so far, so there is no change yet. Those with the lowest reward are first.`

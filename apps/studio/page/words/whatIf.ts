@@ -3,8 +3,8 @@ export const words = {
   about:
     'Other settings over the newest recorded rollouts, without a model: the ranks of the attempts at each task, and how strong the gradient would be. An empty field keeps the setting of the run.',
   choose: 'Choose a run on the Runs page first.',
-  looking: 'Looking ...',
-  asItIs: 'as it is',
+  asItIs: 'unchanged',
+  examples: { lengthCost: '0.001', drift: '0', steps: '3' },
   fields: {
     algorithm: 'Algorithm',
     advantage: 'Advantage',
@@ -15,7 +15,6 @@ export const words = {
     drift: 'Weights have moved by (nats)',
     steps: 'Explore steps',
   },
-  help: 'What the fields mean',
   fieldHelp: {
     algorithm: 'Its advantage and loss, where they are not chosen here themselves.',
     advantage: 'How rewards become advantages.',
@@ -29,9 +28,9 @@ export const words = {
     steps: 'How many of the newest explore steps are looked at: 1 to 20, 3 if empty.',
   },
   try: 'Try',
-  nothing: 'Change a field, and press Try.',
+  nothing: 'Change a setting, then press Try',
   looked: (steps: number, groups: number) =>
-    `The newest ${steps} explore steps with ${groups} groups.`,
+    `The newest ${steps === 1 ? 'explore step' : `${steps} explore steps`} with ${groups} ${groups === 1 ? 'group' : 'groups'}.`,
   agreement: (value: string) =>
     value === ''
       ? 'Order of the attempts: not comparable, because one side has none.'
@@ -43,7 +42,7 @@ export const words = {
       : `Direction of the gradient by the log-probabilities: cosine ${value}.`,
   summary: 'Side by side',
   quantity: 'Quantity',
-  before: 'As it is',
+  before: 'Recorded',
   after: 'Changed',
   of: (count: string, all: number) => `${count} of ${all}`,
   rows: {
