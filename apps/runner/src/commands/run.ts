@@ -1,6 +1,6 @@
 /** `trinity run`: a whole run, from the YAML to an exit code. */
 import { ConfigError } from '@trinity-rft/core';
-import type { RunSummary } from '@trinity-rft/launcher';
+import type { RunSummary, Terminal } from '@trinity-rft/launcher';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
@@ -15,6 +15,7 @@ import {
 } from '../shared/options.js';
 import { superviseRun } from '../supervise/supervise-run.js';
 import { serveAccess } from '../shared/serve-access.js';
+import { withStudio } from '../shared/studio-beside.js';
 
 interface RunArguments extends FileOptions, PluginOptions {
   readonly mode?: string;
@@ -23,12 +24,14 @@ interface RunArguments extends FileOptions, PluginOptions {
   readonly alone?: boolean;
   readonly newRun?: boolean;
   readonly acceptChangedFiles?: boolean;
+  readonly studio?: boolean;
 }
 
 export const addRun: AddCommand = (program, { exitWith }) =>
   void withPlugins(withFile(program.command('run')))
     .description('run, or resume, what a configuration describes')
     .option('--explorers <number>', 'one trainer and so many explorers, each a process of its own')
+    .option('--studio', 'the studio beside it, until the run ends; opens the browser of a terminal')
     .option('--mode <mode>', 'instead of the mode in the file, such as explore or train')
     .option('--explorer-name <name>', 'instead of explorer.name in the file')
     .option('--alone', 'explore without a trainer, for one that comes later (mode explore)')
@@ -38,9 +41,21 @@ export const addRun: AddCommand = (program, { exitWith }) =>
 
 async function runCommand(file: string | undefined, given: RunArguments): Promise<number> {
   const configPath = fileOf('run', file, given);
-  const { renderEnd, reportRun } = await import('@trinity-rft/inspect');
-  const { run, standardTerminal } = await import('@trinity-rft/launcher');
+  const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
+  const work = () => runFile(configPath, given, terminal);
+  if (given.studio !== true) return work();
+  const { checkpointRootDir } = await resolved(configPath, given);
+  return withStudio(checkpointRootDir, terminal, work);
+}
+
+async function runFile(
+  configPath: string,
+  given: RunArguments,
+  terminal: Terminal,
+): Promise<number> {
+  const { renderEnd, reportRun } = await import('@trinity-rft/inspect');
+  const { run } = await import('@trinity-rft/launcher');
   const explorers = await explorersOf(configPath, given);
   if (explorers > 0) return superviseRun({ ...given, configPath, explorers }, terminal);
   const overrides = overridesOf(given);
@@ -86,10 +101,14 @@ async function explorersOf(configPath: string, given: RunArguments): Promise<num
       code: 'ARGUMENT_INVALID',
     });
   }
+  const [stage] = (await resolved(configPath, given)).stages;
+  return stage.mode === 'both' && stage.part === undefined ? stage.cluster.explorers : 0;
+}
+
+async function resolved(configPath: string, given: PluginOptions) {
   const { readConfiguration } = await import('@trinity-rft/launcher');
   const { loaded } = await readConfiguration({ configPath, ...pluginsOf(given) });
-  const [stage] = loaded.config.stages;
-  return stage.mode === 'both' && stage.part === undefined ? stage.cluster.explorers : 0;
+  return loaded.config;
 }
 
 function closingText(summary: RunSummary): string {

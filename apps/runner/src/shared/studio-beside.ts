@@ -1,0 +1,68 @@
+/** `trinity run --studio`: the studio over the folder of the runs, until the run ends. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type { Terminal } from '@trinity-rft/launcher';
+
+/**
+ * A process of its own, so that reading for the page takes no time from the training loop. The run continues
+ * where the studio cannot start; the reason is on standard error then.
+ * @param folder created if it is missing
+ */
+export async function withStudio<T>(
+  folder: string,
+  terminal: Terminal,
+  work: () => Promise<T>,
+): Promise<T> {
+  await mkdir(folder, { recursive: true });
+  // In a process group of its own: the first Ctrl-C is the run's, which saves a checkpoint. It ends
+  // with its channel when this process is killed.
+  const args = [...process.execArgv, process.argv[1] ?? '', 'studio', folder];
+  const studio = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    detached: true,
+  });
+  const url = await addressOf(studio);
+  terminal.write(
+    url === undefined
+      ? 'The studio did not start; the run continues without it.\n\n'
+      : `Studio, until the run ends: ${url}\n\n`,
+  );
+  if (url !== undefined && terminal.isTTY) openBrowser(url);
+  try {
+    return await work();
+  } finally {
+    const gone = studio.exitCode === null ? once(studio, 'exit') : undefined;
+    studio.kill('SIGTERM');
+    await gone;
+  }
+}
+
+/** Undefined: it ended without one. */
+async function addressOf({ stdout }: ChildProcess): Promise<string | undefined> {
+  if (!stdout) return undefined;
+  const lines = createInterface(stdout);
+  for await (const line of lines) {
+    const url = /^Open (\S+)$/.exec(line)?.[1];
+    if (url !== undefined) return url;
+  }
+  return undefined;
+}
+
+/** Programs that open an address, by platform; the others have `xdg-open` where they have a desktop. */
+const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+/** Does nothing where there is no browser to open: the address is on the terminal. */
+function openBrowser(url: string): void {
+  const { DISPLAY, WAYLAND_DISPLAY } = process.env;
+  const opener = openers[process.platform] ?? ((DISPLAY ?? WAYLAND_DISPLAY) ? ['xdg-open'] : []);
+  const [program, ...args] = opener;
+  if (program === undefined) return;
+  const browser = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+  browser.on('error', () => undefined);
+  browser.unref();
+}
