@@ -68,6 +68,21 @@ describe('mergeCalls', () => {
     ]);
   });
 
+  it('keeps when each call began and ended, if all calls have it', () => {
+    const timed = (of: Experience, start: number): Experience =>
+      withFields(of, { info: { times: [{ start, end: start + 5 }] } });
+    const [sequence] = mergeCalls([
+      timed(first, 0),
+      timed(second, 7),
+      timed(third, 20),
+    ]).experiences;
+    expect(sequence?.info['times']).toEqual([
+      { start: 0, end: 5 },
+      { start: 7, end: 12 },
+      { start: 20, end: 25 },
+    ]);
+  });
+
   it('keeps advantages and masks of the calls', () => {
     const scored = [first, second].map((each, i) =>
       withFields(each, {

@@ -125,6 +125,12 @@ function versionsOf(
   return { versions };
 }
 
+/** `info.times` for the merged sequence: start and end of each of its calls, if all have them. */
+function timesOf(chain: Chain): { readonly times?: readonly unknown[] } {
+  const times = chain.map(({ info }) => info['times']);
+  return times.every(Array.isArray) ? { times: times.flat() } : {};
+}
+
 function join(chain: Chain): Experience {
   const [first, last] = [chain[0]!, chain.at(-1)!];
   if (chain.length === 1) return first;
@@ -151,7 +157,7 @@ function join(chain: Chain): Experience {
       })),
     ),
     promptText: first.promptText ?? last.promptText,
-    info: { ...last.info, ...versionsOf(chain, offset) },
+    info: { ...last.info, ...versionsOf(chain, offset), ...timesOf(chain) },
   };
   const arrays = optionalArrays.filter((field) => last[field] !== undefined);
   const merged = Object.fromEntries(

@@ -197,7 +197,10 @@ describe('the history', () => {
       promptText: promptOf('hi'),
       temperature: 0.5,
       policyVersion: -1,
-      info: { finishReason: 'stop' },
+      info: {
+        finishReason: 'stop',
+        times: [{ start: expect.any(Number) as number, end: expect.any(Number) as number }],
+      },
     });
     expect([...experiences[2]!.tokens]).toEqual([...last!.tokens]);
     expect([...experiences[2]!.actionMask]).toEqual([1, 1, 1]);

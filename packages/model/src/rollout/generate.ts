@@ -15,6 +15,7 @@ import {
   ModelError,
   TrinityError,
   type ChatResponse,
+  type Clock,
   type ToolDefinition,
   CancelledError,
 } from '@trinity-rft/core';
@@ -62,6 +63,7 @@ export interface GenerateOptions {
   readonly constrainedDecoding?: boolean;
   /** True if experiences include the prompt as text. @default false */
   readonly includePromptText?: boolean;
+  readonly runtime: { readonly clock: Pick<Clock, 'now'> };
   /**
    * Encodes long texts in another thread, so that other calls can continue.
    * @default all texts are encoded in this thread
@@ -133,7 +135,10 @@ interface Rollout {
 }
 
 export function createCalls(options: GenerateOptions, history: History, counters: Counters): Calls {
-  const { format } = options;
+  const {
+    format,
+    runtime: { clock },
+  } = options;
   const texts = createLongTexts(options);
   const ledger = createLedger(texts.format, { reasoning: options.reasoning ?? 'as-sent' });
   const rollout = { options, ledger, texts, history, counters };
@@ -156,7 +161,9 @@ export function createCalls(options: GenerateOptions, history: History, counters
     const settings = settingsFor(rollout, request, tools, prompt.ids, calls);
     const callIndex = calls++;
     const asked = { request, conversation, prompt: prompt.ids, settings, callIndex };
+    const start = clock.now();
     const answers = await answersOf(rollout, asked);
+    const time = { start, end: clock.now() };
     throwIfAborted(signal);
     const choices = answers.map(({ sequence, turn }, choice): Choice => {
       const response = toChatResponse({
@@ -171,7 +178,7 @@ export function createCalls(options: GenerateOptions, history: History, counters
       });
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
     });
-    const recorded = record(rollout, prompt, choices, callIndex);
+    const recorded = record(rollout, prompt, choices, { callIndex, time });
     return { callIndex, promptIds: prompt.ids, choices, recorded };
   };
   return { generate, countPrompt };
@@ -319,7 +326,7 @@ function record(
   { options, ledger, history, counters }: Rollout,
   prompt: LedgerPrompt,
   choices: readonly Choice[],
-  callIndex: number,
+  { callIndex, time }: Pick<RecordedChoice, 'callIndex' | 'time'>,
 ): readonly RecordedChoice[] {
   for (const { response, sequence } of choices) {
     ledger.record(prompt, {
@@ -337,6 +344,7 @@ function record(
     callIndex,
     choice,
     response,
+    time,
     promptText,
     fork,
   }));

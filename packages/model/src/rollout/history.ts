@@ -8,6 +8,8 @@ export interface RecordedChoice {
   readonly callIndex: number;
   readonly choice: number;
   readonly response: ChatResponse;
+  /** Start and end of the call, in milliseconds since the epoch. */
+  readonly time: { readonly start: number; readonly end: number };
   readonly promptText?: string;
   /** Why and where its conversation deviated from the recorded tokens. */
   readonly fork?: Fork;
@@ -91,7 +93,7 @@ const historyOff = (): WorkflowError =>
 
 /** A copy, so that changes of it do not affect the recorded data. `step` becomes `eid.step`. */
 export function toExperience(
-  { choice, response, promptText, fork }: RecordedChoice,
+  { choice, response, time, promptText, fork }: RecordedChoice,
   step: number,
 ): Experience {
   const { tokens, promptLength, logprobs, policyVersion, versions } = response;
@@ -109,6 +111,7 @@ export function toExperience(
     // No undefined values: stores keep them as keys.
     info: {
       finishReason,
+      times: [{ ...time }],
       ...(fork && { fork: fork.reason }),
       ...(versions && { versions: versions.map((span) => ({ ...span })) }),
     },
