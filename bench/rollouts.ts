@@ -39,9 +39,9 @@ async function measure(): Promise<void> {
   memory('Server, first rows');
   for (const what of Object.keys(scrolls) as (keyof typeof scrolls)[]) await frames(page, what);
   await page.waitForFunction(hasRows, patience);
-  await order(page, 'by reward, the first time', 4);
+  await order(page, 'by reward, the first time', 'reward');
   memory('Server, all rows indexed');
-  await order(page, 'by advantage', 5);
+  await order(page, 'by advantage', 'advantage');
   for (const what of ['from end to end', 'to an end and back'] as const)
     await frames(page, what, 'sorted, ');
   await search(page, 'what is 4242 +');
@@ -65,7 +65,8 @@ async function frames(page: Page, what: keyof typeof scrolls, how = ''): Promise
 }
 
 const hasRows = "document.querySelector('#row-0, .body .row')?.children[1]?.textContent !== ''";
-const isComplete = "/^\\d+ of \\d+ /.test(document.querySelector('.count')?.textContent ?? '')";
+const isComplete =
+  "/^\\d+ (of \\d+ )?rollouts/.test(document.querySelector('.count')?.textContent ?? '')";
 
 /** Position of each frame: `at` goes from 0 to 1. */
 const scrolls = {
@@ -91,13 +92,11 @@ const scrolling = (script: string): string => `new Promise((resolve) => {
   requestAnimationFrame(next);
 })`;
 
-async function order(page: Page, what: string, column: number): Promise<void> {
+async function order(page: Page, what: string, column: string): Promise<void> {
   const begun = performance.now();
-  await page.evaluate(
-    `document.querySelector('.head [role=columnheader]:nth-child(${column}) button').click()`,
-  );
+  await page.evaluate(`document.querySelector('.head [data-column=${column}] button').click()`);
   await page.waitForFunction(
-    `document.querySelector('[aria-sort]')?.matches(':nth-child(${column})') && document.querySelector('#row-0')?.children[1]?.textContent`,
+    `document.querySelector('[aria-sort]')?.matches('[data-column=${column}]') && document.querySelector('#row-0')?.children[1]?.textContent`,
     patience,
   );
   const first = performance.now() - begun;
@@ -108,7 +107,7 @@ async function order(page: Page, what: string, column: number): Promise<void> {
 async function search(page: Page, text: string): Promise<void> {
   const begun = performance.now();
   await page.evaluate(
-    `document.querySelector('input[name=text]').value = ${JSON.stringify(text)}; document.querySelector('.filter').requestSubmit()`,
+    `document.querySelector('input[name=text]').value = ${JSON.stringify(text)}; document.querySelector('[role=search]').requestSubmit()`,
   );
   await page.waitForFunction(
     `document.querySelector('#row-0')?.children[1]?.textContent.includes('4242 +')`,

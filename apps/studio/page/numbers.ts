@@ -41,4 +41,11 @@ export function durationText(seconds: number): string {
   return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(count);
 }
 
+/** `0.4 s`, `12 s`, `2 min 5 s`. */
+export function secondsText(seconds: number): string {
+  if (seconds < 60) return `${numberText(Number(seconds.toPrecision(2)))} s`;
+  const minutes = Math.floor(seconds / 60);
+  return `${minutes} min ${Math.round(seconds - 60 * minutes)} s`;
+}
+
 const unitOf = (seconds: number) => units.find(([, each]) => seconds >= each) ?? units[3];

@@ -117,6 +117,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
       await page.locator('.body .row').click();
       await says(page, '.conversation', attack);
       expect(await seriousViolations(page)).toEqual([]);
+      await page.keyboard.press('Escape');
       await page.setViewport({ width: 500, height: 900 });
     }
     expect(await page.evaluate('globalThis.stolen')).toBe(0);

@@ -52,7 +52,7 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
     await look.page
       .locator('[aria-labelledby=reward-follows-length] a[href*="page=rollouts"]')
       .click();
-    await look.says('main', 'of 64 rollouts');
+    await look.says('.count', '64 rollouts');
     await look.page.goBack();
     await look.says('main [role=status]', '2 findings.');
     await look.page.locator('[aria-labelledby=eval-falls] a[href*="page=metrics"]').click();

@@ -29,9 +29,15 @@ const sums = Array.from({ length: 800 }, (_, i) => {
 /** Three calls of one attempt: the second continues from the first, the third leaves its tokens. */
 function talk(): readonly Experience[] {
   const eid = { batch: 20, task: 0, run: 0, step: 0 };
-  const info = { taskset: 'talks', row: 3 };
-  const answer = '<think>maybe 42</think><tool_call>{"name": 1}</tool_call>';
-  const first = saying('what is 2*21?\n', answer, { eid, reward: 1, info, responseText: '' });
+  const info = { taskset: 'talks', row: 3, truth: '42' };
+  const at = (start: number, end: number) => ({ times: [{ start, end }] });
+  const answer = '<think>maybe 42</think><tool_call>{"name": "calculator"}</tool_call>';
+  const first = saying('what is 2*21?\n', answer, {
+    eid,
+    reward: 1,
+    info: { ...info, ...at(1000, 2000) },
+    responseText: '',
+  });
   const before = [...first.tokens, ...tokenizer.encode('<tool_response>42</tool_response>\n')];
   const second = createExperience({
     eid: { ...eid, step: 1 },
@@ -42,13 +48,18 @@ function talk(): readonly Experience[] {
     temperature: 1,
     reward: 1,
     responseText: '42!',
-    info,
+    info: { ...info, ...at(2500, 3000) },
   });
   const third = saying('what is 2*21?\nnow shorter ', '42', {
     eid: { ...eid, step: 2 },
     policyVersion: 2,
     reward: 1,
-    info: { ...info, fork: 'history_edited' },
+    info: {
+      ...info,
+      ...at(3000, 5000),
+      fork: 'history_edited',
+      reasons: { right: 'the expected number' },
+    },
   });
   return [first, second, third];
 }
@@ -120,36 +131,36 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     await page.close();
   });
 
-  it(
-    'shows expected answers, whole titles, and leads to the evaluations',
-    { timeout },
-    async () => {
-      const own = await openWorkbench(built, 'first', sums.slice(0, 8), '');
-      const folder = path.join(own.root, 'first', 'evaluations');
-      mkdirSync(folder);
-      const answers = sqliteExperienceStore({ path: path.join(folder, 'experiences.db') });
-      await answers.put([saying('9+1=', 'ten')]);
-      await answers.close();
-      const look = await open({ sort: 'reward' }, own);
-      const { page } = look;
-      await page.setViewport({ width: 1280, height: 900 });
-      await look.says('.body .row', '8!');
-      const clipped = await page.$$eval('.row.head > span', (titles) =>
-        titles
-          .filter((title) => title.scrollWidth > title.clientWidth)
-          .map((title) => title.textContent),
-      );
-      expect(clipped).toEqual([]);
-      await page.locator('::-p-text(Show those of its evaluations)').click();
-      await look.says('.body .row', 'ten');
-      expect(await look.violations()).toEqual([]);
-      expect(look.problems).toEqual([]);
-      await page.close();
-    },
-  );
+  it('shows rollouts of training or of evaluations, with whole titles', { timeout }, async () => {
+    const own = await openWorkbench(built, 'first', sums.slice(0, 8), '');
+    const folder = path.join(own.root, 'first', 'evaluations');
+    mkdirSync(folder);
+    const answers = sqliteExperienceStore({ path: path.join(folder, 'experiences.db') });
+    await answers.put([saying('9+1=', 'ten', { eid: { batch: '4/held_out', task: 0, run: 0 } })]);
+    await answers.close();
+    const look = await open({ sort: 'reward' }, own);
+    const { page } = look;
+    await page.setViewport({ width: 1280, height: 900 });
+    await look.says('.body .row', '8!');
+    const clipped = await page.$$eval('.row.head > span', (titles) =>
+      titles
+        .filter((title) => title.scrollWidth > title.clientWidth)
+        .map((title) => title.textContent),
+    );
+    expect(clipped).toEqual([]);
+    await page.locator('::-p-text(Evaluations)').click();
+    await look.says('.body .row', 'ten');
+    expect(await look.text('#row-0 [data-column=step]')).toBe('4');
+    await page.locator('#row-0').click();
+    await look.says('.summary', '4/held_out/0/0');
+    await look.says('.conversation', 'ten');
+    expect(await look.violations()).toEqual([]);
+    expect(look.problems).toEqual([]);
+    await page.close();
+  });
 
   it('shows every text as text, in each view', { timeout }, async () => {
-    const look = await open({ batch: '21', rollout: String(sums.length + 5) });
+    const look = await open({ batch: '21', rollout: String(sums.length + 4) });
     const { page } = look;
     await look.says('.body .row', attack);
     await look.says('.conversation', attack);
@@ -174,41 +185,122 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
     await page.close();
   });
 
-  it('is moved through by keys, sorted by its titles and cut by a form', { timeout }, async () => {
+  it('is moved through by keys, sorted by its titles and filtered', { timeout }, async () => {
     const look = await open();
     const { page } = look;
-    await look.says('.body .row', '21/');
+    const sorted = page.locator('.head [data-column=reward] button');
+    await look.says('.body .row', attack);
     await page.focus('.rows');
     await press(look, 'End');
-    await look.says('#row-804', '1/0/0/0/');
-    expect(await active(look)).toContain('1/0/0/0/');
-    await press(look, 'Home', 'ArrowDown', 'ArrowDown', 'ArrowDown');
-    expect(await active(look)).toContain('20/0/0/1/');
+    await look.says('#row-801', '0+1=');
+    expect(await active(look)).toContain('0+1=');
+    await press(look, 'Home', 'ArrowDown');
+    expect(await active(look)).toContain('what is 2*21?');
     await press(look, 'Enter');
     await look.says('.conversation', '42!');
-    await page.locator('.head [role=columnheader]:nth-child(5) button').click();
-    await look.says('#row-0', '21/');
-    await page.locator('.head [role=columnheader]:nth-child(5) button').click();
-    await look.says('#row-0', '1/0/0/0/');
+    await press(look, 'Escape');
+    await page.waitForSelector('dialog', { hidden: true });
+    await sorted.click();
+    await look.says('#row-0', attack);
+    await sorted.click();
+    await look.says('#row-0', '0+1=');
     expect(await page.$eval('[aria-sort]', (title) => title.textContent)).toContain('Reward');
-    await look.type('input[name=text]', '421 IS');
+    await look.type('input[name=text]', '421 IS\n');
+    await look.says('.count', '1 of 802 rollouts');
+    await look.says('#row-0', '420+1=');
+    // The field keeps the focus.
+    await look.type('input[name=text]', '');
     await press(look, 'Enter');
-    await look.says('.count', '1 of 805 rollouts');
-    await look.says('#row-0', '6/2/4/0/');
-    await page.locator('.filter details summary').click();
-    await page.evaluate("document.querySelector('input[name=text]').value = ''");
+    await look.says('#row-0', '0+1=');
+    await page.locator('::-p-text(Filter)').click();
     await look.type('input[name=minVersion]', '9');
-    await look.type('input[name=minReward]', '0.85');
-    await press(look, 'Enter');
-    await look.says('.count', '10 of 805 rollouts');
+    await look.type('input[name=minReward]', '0.85\n');
+    await look.says('.count', '10 of 802 rollouts');
+    await look.says('.toolbar', 'Version ≥ 9');
+    expect(await look.violations()).toEqual([]);
     expect(look.problems).toEqual([]);
     // All of it is in the address.
     const again = await browser.open(`${page.url()}&key=${bench.studio.key}`);
-    await again.says('.count', '10 of 805 rollouts');
-    await again.says('.conversation', '42!');
+    await again.says('.count', '10 of 802 rollouts');
+    await again.page.locator('button[aria-label="Remove filter Version ≥ 9"]').click();
+    await again.says('.toolbar', 'Reward ≥ 0.85');
+    await again.page.waitForFunction(
+      "!document.querySelector('.toolbar').textContent.includes('Version')",
+    );
     await again.page.close();
     await page.close();
   });
+
+  it('keeps views and columns in the browser', { timeout }, async () => {
+    const look = await open({ tool: 'calculator' });
+    const { page } = look;
+    await look.says('.count', '1 of 802 rollouts');
+    await page.locator('::-p-text(Columns)').click();
+    await page.locator('.choices label:last-child input').click();
+    await page.waitForFunction("!document.querySelector('.head [data-column=problem]')");
+    await press(look, 'Escape');
+    await page.locator('::-p-text(Views)').click();
+    await look.type('input[name=name]', 'with tools\n');
+    await look.says('.views', 'with tools');
+    expect(await look.violations()).toEqual([]);
+    const again = await browser.open(`${bench.studio.url}&page=rollouts&run=first`);
+    await again.says('.count', '802 rollouts');
+    expect(await again.page.$('.head [data-column=problem]')).toBeNull();
+    await again.page.locator('::-p-text(Views)').click();
+    await again.page.locator('.views ::-p-text(with tools)').click();
+    await again.says('.count', '1 of 802 rollouts');
+    await again.page.locator('::-p-text(Views)').click();
+    await again.page.locator('button[aria-label="Remove view with tools"]').click();
+    await again.page.waitForFunction("document.querySelectorAll('.views li').length === 5");
+    expect([...look.problems, ...again.problems]).toEqual([]);
+    await again.page.evaluate('localStorage.clear()');
+    await again.page.close();
+    await page.close();
+  });
+
+  it(
+    'shows what was asked and expected, why the reward is what it is, and a timeline',
+    { timeout },
+    async () => {
+      const look = await open({ task: '0', batch: '20' });
+      const { page } = look;
+      await page.setViewport({ width: 1280, height: 900 });
+      await look.says('#row-0 [data-column=question]', 'what is 2*21?');
+      expect(await look.text('#row-0 [data-column=truth]')).toBe('42');
+      expect(await look.text('#row-0 [data-column=toolCalls]')).toBe('calculator');
+      expect(await look.text('#row-0 [data-column=turns]')).toBe('3');
+      expect(await look.text('#row-0 [data-column=seconds]')).toBe('4 s');
+      await page.locator('#row-0').click();
+      await look.says('.summary', 'Expected answer42');
+      expect(await look.text('.summary .quoted')).toBe('Questionwhat is 2*21?');
+      expect(await look.text('.parts')).toContain('the expected number');
+      const entries = await page.$$eval('.timeline li', (all) =>
+        all.map((entry) => [
+          entry.querySelector('.label')?.textContent,
+          entry.querySelector('.number')?.textContent,
+        ]),
+      );
+      expect(entries).toEqual([
+        ['Turn 1', '1 s'],
+        ['Tool call', '0.5 s'],
+        ['Turn 2', '0.5 s'],
+        ['Turn 3', '2 s'],
+      ]);
+      const widths = await page.$$eval('.timeline span.bar', (bars) =>
+        bars.map((bar) => bar.style.width),
+      );
+      expect(widths).toEqual(['25%', '12.5%', '12.5%', '50%']);
+      await look.says('.conversation', '42!');
+      await page.locator('.timeline li:last-child button').click();
+      await page.waitForFunction(
+        `document.querySelector('#call-${sums.length + 3}').getBoundingClientRect().top < 800`,
+      );
+      await page.locator('button[aria-label="Next rollout"]').click();
+      expect(await look.violations()).toEqual([]);
+      expect(look.problems).toEqual([]);
+      await page.close();
+    },
+  );
 
   it(
     'shows where a conversation was spliced or forked, and what each token had',
@@ -217,7 +309,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       const look = await open({ rollout: String(sums.length + 2) });
       const { page } = look;
       await look.says('.conversation', '42!');
-      expect(await look.text('.call-view:nth-child(2) .spliced')).toContain('continues call 0');
+      expect(await look.text('.call-view:nth-child(2) .spliced')).toContain('continues turn 1');
       await look.says('.call-view:nth-child(3) .forked', 'history_edited');
       await look.says('.call-view:nth-child(3) .forked', 'Messages before an earlier answer');
       // Reasoning is folded, a tool call is not.
@@ -272,9 +364,9 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       );
       const look = await open({ rollout: '1', sort: 'id', descending: 'false' }, own);
       const { page } = look;
-      await look.says('#row-0', '1/0/0/0/');
-      expect(await page.$$eval('#row-0 span', (cells) => cells[7]?.textContent)).toBe('2');
-      await look.says('.faint', 'as the trainer computed them');
+      await look.says('#row-0', '0+1=');
+      await look.says('.facts-grid', 'Staleness2');
+      await look.says('#rollout-view .faint', 'as the trainer computed them');
       await page.select('#rollout-view select', 'advantage');
       expect(
         await page.$$eval('.token.sampled', (all) =>
@@ -301,12 +393,18 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       await press(look, 'ArrowRight');
       await look.says('.history tbody tr:last-child', '9');
       expect(await page.$$('.history tbody tr')).toHaveLength(10);
+      // The answer of the first step, changed into that of the last.
+      await page.select('.diff select', 'best 10');
+      await look.says('.diff del', '728');
+      expect(await look.text('.diff ins')).toBe('1');
+      expect(await look.violations()).toEqual([]);
       await page.locator('.history tbody tr:last-child td:nth-child(5) button').click();
       await look.says('.conversation', '728');
+      await press(look, 'Escape');
       await own.store.put([saying('new', 'one', { eid: { batch: 99 } })]);
       await look.says('.count', 'There are newer rollouts');
       await page.locator('.count button').click();
-      await look.says('.count', '801 of 801');
+      await look.says('.count', '801 rollouts');
       expect(look.problems).toEqual([]);
       await page.close();
     },

@@ -1,65 +1,183 @@
-/** The form that cuts the list of rollouts. */
+/** Search and filters of the list of rollouts: a form, and a chip for each filter that is set. */
+import { ListFilter, X } from 'lucide';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { RolloutPage } from '@trinity-rft/inspect/studio/interface';
+import { ask, runPath } from '../api.js';
+import { Icon } from '../design/icon.js';
+import { Menu } from '../parts/menu.js';
 import type { Place } from '../place.js';
 import { words } from '../words/rollouts.js';
 
 interface RolloutFilterProps {
+  readonly run: string;
   readonly filter: Place['query'];
   readonly onFilter: (filter: Place['query']) => void;
 }
 
-const more = ['task', 'attempt', 'taskset', 'row'] as const;
+const fields = ['taskset', 'row', 'batch', 'task', 'attempt'] as const;
 const ranges = Object.keys(words.ranges) as (keyof typeof words.ranges)[];
+/** Parameters of the address that are no filters. */
+const order = new Set(['sort', 'descending']);
 
-export function RolloutFilter({ filter, onFilter }: RolloutFilterProps) {
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    const given = [...new FormData(event.currentTarget as HTMLFormElement)];
-    const { sort = '', descending = '' } = filter;
-    const text = given.map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value.trim() : '',
-    ]);
-    onFilter({ sort, descending, ...(Object.fromEntries(text) as Place['query']) });
-  };
-  const usesMore = [...more, ...ranges.flatMap((name) => [`min${name}`, `max${name}`])].some(
-    (name) => (filter[name] ?? '') !== '',
-  );
+export function RolloutFilter({ run, filter, onFilter }: RolloutFilterProps) {
+  const change = (changed: Place['query']): void => onFilter({ ...filter, ...changed });
+  const chips = chipsOf(filter);
+  const search = useRef<HTMLInputElement>(null);
+  const { text = '' } = filter;
+  useEffect(() => {
+    if (search.current) search.current.value = text;
+  }, [text]);
   return (
-    <form class="filter" autocomplete="off" onSubmit={submit}>
-      <div class="controls">
-        <Field name="text" label={words.filters.text} size={24} filter={filter} />
-        <Field name="batch" label={words.filters.batch} size={5} filter={filter} />
-        <label>
-          <input
-            name="problem"
-            type="checkbox"
-            value="true"
-            defaultChecked={filter['problem'] === 'true'}
-          />{' '}
-          {words.filters.problem}
-        </label>
-        <button type="submit">{words.apply}</button>
-        <button type="button" onClick={() => onFilter({})}>
+    <>
+      <form
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          change(readForm(event));
+        }}
+      >
+        <input
+          ref={search}
+          name="text"
+          type="search"
+          autocomplete="off"
+          aria-label={words.filters.text}
+          placeholder={words.filters.text}
+        />
+      </form>
+      <Menu icon={ListFilter} label={words.filter}>
+        {(close) => (
+          <FilterForm
+            run={run}
+            filter={filter}
+            onFilter={(given) => {
+              close();
+              change(given);
+            }}
+          />
+        )}
+      </Menu>
+      <button
+        type="button"
+        class="chip"
+        aria-pressed={filter['problem'] === 'any'}
+        onClick={() => change({ problem: filter['problem'] === 'any' ? '' : 'any' })}
+      >
+        {words.filters.problem}
+      </button>
+      {chips.map(({ text, without }) => (
+        <button
+          key={text}
+          type="button"
+          class="chip"
+          aria-pressed="true"
+          aria-label={words.without(text)}
+          onClick={() => change(without)}
+        >
+          {text}
+          <Icon of={X} />
+        </button>
+      ))}
+      {chips.length > 1 && (
+        <button
+          type="button"
+          class="quiet"
+          onClick={() =>
+            onFilter(Object.fromEntries(Object.entries(filter).filter(([name]) => order.has(name))))
+          }
+        >
           {words.clear}
         </button>
+      )}
+    </>
+  );
+}
+
+interface Chip {
+  readonly text: string;
+  /** Change of the filter that removes it. */
+  readonly without: Place['query'];
+}
+
+function chipsOf(filter: Place['query']): readonly Chip[] {
+  const given = (name: string): string => filter[name] ?? '';
+  const named = [...fields, 'tool'] as const;
+  const problem = given('problem');
+  return [
+    ...ranges.flatMap((name): Chip[] => {
+      const [least, most] = [given(`min${name}`), given(`max${name}`)];
+      if (least === '' && most === '') return [];
+      const text = words.range(words.ranges[name], least, most);
+      return [{ text, without: { [`min${name}`]: '', [`max${name}`]: '' } }];
+    }),
+    ...named
+      .filter((name) => given(name) !== '')
+      .map((name) => ({
+        text: `${words.filters[name]}: ${given(name)}`,
+        without: { [name]: '' },
+      })),
+    ...(problem === '' || problem === 'any'
+      ? []
+      : [{ text: problemText(problem), without: { problem: '' } }]),
+  ];
+}
+
+const problems: Readonly<Record<string, string>> = words.problems;
+const problemText = (kind: string): string => problems[kind] ?? kind;
+
+/** Text of each field; empty for none. */
+function readForm(event: SubmitEvent): Place['query'] {
+  const given = [...new FormData(event.currentTarget as HTMLFormElement)];
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, typeof value === 'string' ? value.trim() : '']),
+  );
+}
+
+function FilterForm({ run, filter, onFilter }: RolloutFilterProps) {
+  const tools = useTools(run);
+  return (
+    <form
+      class="filter"
+      autocomplete="off"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onFilter(readForm(event));
+      }}
+    >
+      <div class="ranges">
+        {ranges.map((name) => (
+          <fieldset key={name}>
+            <legend>{words.ranges[name]}</legend>
+            <Field name={`min${name}`} label={words.from} filter={filter} />
+            <Field name={`max${name}`} label={words.to} filter={filter} />
+          </fieldset>
+        ))}
       </div>
-      <details open={usesMore}>
-        <summary>{words.more}</summary>
-        <div class="controls">
-          {more.map((name) => (
-            <Field key={name} name={name} label={words.filters[name]} size={6} filter={filter} />
-          ))}
-        </div>
-        <div class="ranges">
-          {ranges.map((name) => (
-            <fieldset key={name}>
-              <legend>{words.ranges[name]}</legend>
-              <Field name={`min${name}`} label={words.from} size={5} filter={filter} />
-              <Field name={`max${name}`} label={words.to} size={5} filter={filter} />
-            </fieldset>
-          ))}
-        </div>
-      </details>
+      <div class="fields">
+        <Choice
+          name="problem"
+          label={words.filters.problemKind}
+          filter={filter}
+          options={[['any', words.filters.problem], ...Object.entries(words.problems)]}
+        />
+        <Choice
+          name="tool"
+          label={words.filters.tool}
+          filter={filter}
+          options={[...new Set([...tools, filter['tool'] ?? ''])]
+            .filter((name) => name !== '')
+            .map((name) => [name, name])}
+        />
+        {fields.map((name) => (
+          <label key={name}>
+            {words.filters[name]}
+            <input name={name} defaultValue={filter[name] ?? ''} />
+          </label>
+        ))}
+      </div>
+      <button type="submit" class="primary">
+        {words.apply}
+      </button>
     </form>
   );
 }
@@ -67,12 +185,47 @@ export function RolloutFilter({ filter, onFilter }: RolloutFilterProps) {
 interface FieldProps {
   readonly name: string;
   readonly label: string;
-  readonly size: number;
   readonly filter: Place['query'];
 }
 
-const Field = ({ name, label, size, filter }: FieldProps) => (
+const Field = ({ name, label, filter }: FieldProps) => (
+  <input
+    name={name}
+    inputMode="decimal"
+    aria-label={label}
+    placeholder={label}
+    defaultValue={filter[name] ?? ''}
+  />
+);
+
+interface ChoiceProps extends FieldProps {
+  readonly options: readonly (readonly [value: string, text: string])[];
+}
+
+const Choice = ({ name, label, filter, options }: ChoiceProps) => (
   <label>
-    {label} <input name={name} size={size} defaultValue={filter[name] ?? ''} />
+    {label}
+    <select name={name} defaultValue={filter[name] ?? ''}>
+      <option value="">{words.all}</option>
+      {options.map(([value, text]) => (
+        <option key={value} value={value} selected={value === filter[name]}>
+          {text}
+        </option>
+      ))}
+    </select>
   </label>
 );
+
+/** Names of tools that the rollouts called; the server reads all of them for the first request. */
+function useTools(run: string): readonly string[] {
+  const [tools, setTools] = useState<readonly string[]>([]);
+  useEffect(() => {
+    const gone = new AbortController();
+    ask<RolloutPage>(runPath(run, 'rollouts', { minToolCalls: 1, size: 1 }), gone.signal).then(
+      (page) => setTools(page.tools),
+      () => undefined,
+    );
+    return () => gone.abort();
+  }, [run]);
+  return tools;
+}

@@ -1,30 +1,35 @@
 /** The list of rollouts: a table of which only the rows in view are there. */
-import type { ListedRollout, RolloutPage } from '@trinity-rft/inspect/studio/interface';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Rollout, RolloutPage } from '@trinity-rft/inspect/studio/interface';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
-import { numberText } from '../numbers.js';
+import { Empty, Problem } from '../design/states.js';
 import { useVirtualRows } from '../parts/virtual-rows.js';
 import type { Place } from '../place.js';
 import { words as frame } from '../words/frame.js';
 import { words } from '../words/rollouts.js';
+import { columns as specs, type ColumnName } from './rollouts-columns.js';
+
+/** Opens the rollout that is so many rows further down. */
+export type Step = (by: number) => void;
 
 interface RolloutTableProps {
   readonly run: string;
   /** Rows that the store has by now. */
   readonly recorded: number | undefined;
+  readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];
   readonly chosen: number | undefined;
+  /** Set by the table. */
+  readonly step: { current: Step };
   readonly onChoose: (id: number) => void;
   readonly onFilter: (changed: Place['query']) => void;
 }
 
-const pageSize = 100;
-const rowHeight = 28;
-const columns = Object.keys(words.columns) as (keyof typeof words.columns)[];
-const unsorted = new Set<string>(['question', 'answer', 'truth', 'problem']);
+const pageSize = 50;
+const rowHeight = 36;
 
 export function RolloutTable(props: RolloutTableProps) {
-  const { run, recorded, filter, chosen, onChoose, onFilter } = props;
+  const { run, recorded, columns, filter, chosen, step, onChoose, onFilter } = props;
   const { pages, list, problem, want, refresh } = usePages(run, filter);
   const { matching = 0, total, progress } = list ?? {};
   const { items, height, scroller, show, fitting } = useVirtualRows(matching, rowHeight);
@@ -35,8 +40,10 @@ export function RolloutTable(props: RolloutTableProps) {
     const timer = setTimeout(() => want([...pagesOf(from, to)]), 50);
     return () => clearTimeout(timer);
   }, [from, to, list?.upTo, matching]);
-  if (problem !== undefined) return <p role="alert">{problem}</p>;
-  const rowAt = (index: number): ListedRollout | undefined =>
+  const widths = columns.map((name) => specs[name].width).join(' ');
+  useLayoutEffect(() => scroller.current?.style.setProperty('--columns', widths), [widths]);
+  if (problem !== undefined) return <Problem text={problem} />;
+  const rowAt = (index: number): Rollout | undefined =>
     pages.get(Math.floor(index / pageSize))?.[index % pageSize];
   const move = (index: number): void => {
     const next = Math.min(matching - 1, Math.max(0, index));
@@ -47,6 +54,14 @@ export function RolloutTable(props: RolloutTableProps) {
     setActive(index);
     const row = rowAt(index);
     if (row) onChoose(row.id);
+  };
+  step.current = (by) => {
+    const open = [...pages]
+      .flatMap(([page, rows]) => rows.map((row, i) => ({ row, index: page * pageSize + i })))
+      .find(({ row }) => chosen !== undefined && row.rows.includes(chosen));
+    const next = Math.min(matching - 1, Math.max(0, (open?.index ?? active) + by));
+    show(next);
+    choose(next);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.target !== event.currentTarget) return;
@@ -66,19 +81,18 @@ export function RolloutTable(props: RolloutTableProps) {
           (progress
             ? words.soFar(matching, progress.done, progress.of)
             : words.of(matching, total))}{' '}
-        {recorded !== undefined && total !== undefined && recorded > total && (
+        {recorded !== undefined && list !== undefined && recorded > list.recorded && (
           <>
             {words.newer}{' '}
-            <button type="button" onClick={refresh}>
+            <button type="button" class="quiet" onClick={refresh}>
               {words.refresh}
             </button>
           </>
         )}
       </p>
-      {total !== undefined && matching === 0 && !progress && <p>{words.none}</p>}
       <div
         ref={scroller}
-        class="rows"
+        class="rows card"
         role="grid"
         tabIndex={0}
         aria-label={frame.pages.rollouts}
@@ -86,7 +100,7 @@ export function RolloutTable(props: RolloutTableProps) {
         aria-activedescendant={isInView && matching > 0 ? `row-${active}` : undefined}
         onKeyDown={onKeyDown}
       >
-        <Titles filter={filter} onFilter={onFilter} />
+        <Titles columns={columns} filter={filter} onFilter={onFilter} />
         <div
           role="rowgroup"
           class="body"
@@ -98,13 +112,17 @@ export function RolloutTable(props: RolloutTableProps) {
               key={index % items.length}
               index={index}
               start={start}
+              columns={columns}
               row={rowAt(index)}
-              isChosen={chosen !== undefined && rowAt(index)?.id === chosen}
+              isChosen={chosen !== undefined && rowAt(index)?.rows.includes(chosen) === true}
               isActive={index === active}
               onChoose={choose}
             />
           ))}
         </div>
+        {total !== undefined && matching === 0 && !progress && (
+          <Empty title={words.none} text={words.noneHelp} />
+        )}
       </div>
     </>
   );
@@ -116,17 +134,33 @@ function* pagesOf(from: number, to: number): Generator<number> {
   for (let page = Math.floor(from / pageSize); page * pageSize <= to; page++) yield page;
 }
 
-type Pages = ReadonlyMap<number, readonly ListedRollout[]>;
+type Pages = ReadonlyMap<number, readonly Rollout[]>;
 
 const keptPages = 40;
 const againMs = 400;
+
+interface ListState {
+  readonly asked: Set<number>;
+  /** Pages in view. */
+  wanted: readonly number[];
+  /** Increased when the list begins anew: answers of an earlier round are ignored. */
+  round: number;
+  /** Newest row of the first answer; 0 before it. */
+  upTo: number;
+  timer?: ReturnType<typeof setTimeout>;
+}
 
 /** Pages of rows, as they come into view. */
 function usePages(run: string, filter: Place['query']) {
   const [pages, setPages] = useState<Pages>(new Map());
   const [list, setList] = useState<Omit<RolloutPage, 'rows'>>();
   const [problem, setProblem] = useState<string>();
-  const { current: state } = useRef({ asked: new Set<number>(), round: 0, upTo: 0 });
+  const { current: state } = useRef<ListState>({
+    asked: new Set(),
+    wanted: [0],
+    round: 0,
+    upTo: 0,
+  });
   const load = (page: number): void => {
     state.asked.add(page);
     const { round } = state;
@@ -140,14 +174,29 @@ function usePages(run: string, filter: Place['query']) {
         setList(answered);
         setPages((before) => keep(before, page, rows));
         // Not complete yet: the next answer has more.
-        if (answered.progress) setTimeout(() => round === state.round && load(page), againMs);
+        if (answered.progress) again();
       })
       .catch((error: unknown) =>
         setProblem(error instanceof Error ? error.message : String(error)),
       );
   };
+  /** Asks for the pages in view again; others when they come into view. */
+  const again = (): void => {
+    const { round } = state;
+    state.timer ??= setTimeout(() => {
+      delete state.timer;
+      if (round !== state.round) return;
+      state.asked.clear();
+      for (const page of state.wanted) load(page);
+    }, againMs);
+  };
   const begin = (): void => {
-    Object.assign(state, { asked: new Set<number>(), round: state.round + 1, upTo: 0 });
+    Object.assign(state, {
+      asked: new Set<number>(),
+      wanted: [0],
+      round: state.round + 1,
+      upTo: 0,
+    });
     load(0);
   };
   useEffect(() => {
@@ -156,6 +205,7 @@ function usePages(run: string, filter: Place['query']) {
   }, []);
   const want = (wanted: readonly number[]): void => {
     if (state.upTo === 0) return;
+    state.wanted = wanted;
     for (const page of wanted) if (!state.asked.has(page)) load(page);
     for (const page of state.asked)
       if (state.asked.size > keptPages && !wanted.includes(page)) state.asked.delete(page);
@@ -163,7 +213,7 @@ function usePages(run: string, filter: Place['query']) {
   return { pages, list, problem, want, refresh: begin };
 }
 
-function keep(pages: Pages, page: number, rows: readonly ListedRollout[]): Pages {
+function keep(pages: Pages, page: number, rows: readonly Rollout[]): Pages {
   const next = new Map(pages);
   next.delete(page);
   next.set(page, rows);
@@ -172,56 +222,58 @@ function keep(pages: Pages, page: number, rows: readonly ListedRollout[]): Pages
 }
 
 interface TitlesProps {
+  readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];
   readonly onFilter: (changed: Place['query']) => void;
 }
 
-function Titles({ filter, onFilter }: TitlesProps) {
-  const { sort = 'id', descending = 'true' } = filter;
-  const help: Readonly<Record<string, string>> = words.columnHelp;
-  return (
-    <div role="row" class="row head" aria-rowindex={1}>
-      {columns.map((name) => {
-        if (unsorted.has(name))
-          return (
-            <span key={name} role="columnheader" title={help[name]}>
-              {words.columns[name]}
-            </span>
-          );
-        const isSorted = name === sort;
-        const isDescending = descending === 'true';
-        const next = isSorted ? !isDescending : true;
-        return (
-          <span
-            key={name}
-            role="columnheader"
-            title={help[name]}
-            aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}
-          >
+const help: Readonly<Partial<Record<ColumnName, string>>> = words.columnHelp;
+
+const Titles = ({ columns, filter, onFilter }: TitlesProps) => (
+  <div role="row" class="row head" aria-rowindex={1}>
+    {columns.map((name) => {
+      const { sort, isNumber } = specs[name];
+      const isSorted = sort !== undefined && sort === (filter['sort'] ?? 'id');
+      const isDescending = (filter['descending'] ?? 'true') === 'true';
+      return (
+        <span
+          key={name}
+          role="columnheader"
+          class={isNumber ? 'number' : undefined}
+          data-column={name}
+          title={help[name]}
+          aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}
+        >
+          {sort === undefined ? (
+            words.columns[name]
+          ) : (
             <button
               type="button"
-              onClick={() => onFilter({ sort: name, descending: String(next) })}
+              onClick={() =>
+                onFilter({ sort, descending: String(isSorted ? !isDescending : true) })
+              }
             >
               {words.columns[name]}
               <span aria-hidden="true">{isSorted ? (isDescending ? ' ↓' : ' ↑') : ''}</span>
             </button>
-          </span>
-        );
-      })}
-    </div>
-  );
-}
+          )}
+        </span>
+      );
+    })}
+  </div>
+);
 
 interface RowProps {
   readonly index: number;
   readonly start: number;
-  readonly row: ListedRollout | undefined;
+  readonly columns: readonly ColumnName[];
+  readonly row: Rollout | undefined;
   readonly isChosen: boolean;
   readonly isActive: boolean;
   readonly onChoose: (index: number) => void;
 }
 
-function Row({ index, start, row, isChosen, isActive, onChoose }: RowProps) {
+function Row({ index, start, columns, row, isChosen, isActive, onChoose }: RowProps) {
   return (
     <div
       id={`row-${index}`}
@@ -232,39 +284,22 @@ function Row({ index, start, row, isChosen, isActive, onChoose }: RowProps) {
       ref={(element) => element?.style.setProperty('transform', `translateY(${start}px)`)}
       onClick={() => onChoose(index)}
     >
-      {cellsOf(row).map((cell, i) => (
-        <span key={i} role="gridcell" title={cell}>
-          {cell}
-        </span>
-      ))}
+      {columns.map((name, i) => {
+        const { cell, title, isNumber } = specs[name];
+        const shown = row ? cell(row) : i === 0 && words.loading;
+        const text = typeof shown === 'string' ? shown : undefined;
+        return (
+          <span
+            key={name}
+            role="gridcell"
+            data-column={name}
+            class={isNumber ? 'number' : undefined}
+            title={row && title ? title(row) : text}
+          >
+            {shown}
+          </span>
+        );
+      })}
     </div>
   );
-}
-
-function cellsOf(row: ListedRollout | undefined): readonly string[] {
-  if (!row) return columns.map((_, i) => (i === 0 ? words.loading : ''));
-  const {
-    uid,
-    question,
-    answer,
-    truth = '',
-    reward,
-    advantage,
-    policyVersion,
-    staleness,
-    problem,
-  } = row;
-  return [
-    uid,
-    question,
-    answer,
-    truth,
-    numberText(reward),
-    numberText(advantage),
-    String(policyVersion),
-    numberText(staleness),
-    `${row.promptTokens} + ${row.responseTokens}`,
-    row.toolCalls === 0 ? '' : String(row.toolCalls),
-    problem ?? '',
-  ];
 }

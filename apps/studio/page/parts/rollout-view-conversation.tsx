@@ -2,6 +2,7 @@
 import type { Conversation } from '@trinity-rft/inspect/studio/interface';
 import { Fragment } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Help } from '../design/help.js';
 import { numberText } from '../numbers.js';
 import { words } from '../words/rollouts.js';
 import { ChanceScale } from './heat.js';
@@ -31,15 +32,20 @@ interface ConversationViewProps {
   readonly of: string;
   readonly row: number;
   readonly conversation: Conversation;
+  /** Row of the call to scroll to. @default none */
+  readonly turn: number | undefined;
 }
 
-export function ConversationView({ of, row, conversation }: ConversationViewProps) {
-  const { batch, task, run, calls: recorded, advantagesOf, failure } = conversation;
+export function ConversationView({ of, row, conversation, turn }: ConversationViewProps) {
+  const { calls: recorded, advantagesOf, failure } = conversation;
   const [scores, setScores] = useState<ReadonlyMap<number, CallScore>>(new Map());
   const calls = useMemo(() => withScores(recorded, scores), [recorded, scores]);
   const [colour, setColour] = useState<Colour>('logprob');
   const tokens = useMemo(() => sampledTokens(calls), [calls]);
   const { region, inspected, onKeyDown, onClick } = useInspector(tokens);
+  useLayoutEffect(() => {
+    if (turn !== undefined) document.querySelector(`#call-${turn}`)?.scrollIntoView();
+  }, [turn]);
   const possible = useMemo(() => possibleColours(calls), [calls]);
   const shown = useMemo(() => {
     const numbered = new Map(tokens.map(({ segment, i }, place) => [keyOf(segment, i), place]));
@@ -55,13 +61,12 @@ export function ConversationView({ of, row, conversation }: ConversationViewProp
   }, [calls, colour, tokens]);
   return (
     <>
-      <h2>{`${batch}/${task}/${run}`}</h2>
       {failure !== undefined && (
         <p class="failure">
           {words.failed} {failure}
         </p>
       )}
-      <p class="controls">
+      <div class="controls">
         <label>
           {words.colour}{' '}
           <select
@@ -77,22 +82,21 @@ export function ConversationView({ of, row, conversation }: ConversationViewProp
         </label>
         <small>{words.legend[colour]}</small>
         {chanceColours.has(colour) && <ChanceScale />}
-      </p>
+        <Help of={words.missing}>
+          <p>{words.whyNot}</p>
+          <p>{words.restored}</p>
+        </Help>
+      </div>
       <Scoring run={of} row={row} onScores={setScores} />
       <p class="faint">
         {advantagesOf === undefined ? words.noAdvantage : words.advantagesOf[advantagesOf]}
       </p>
-      <details class="fold">
-        <summary>{words.missing}</summary>
-        <p>{words.whyNot}</p>
-        <p>{words.restored}</p>
-      </details>
       <div
         ref={region}
         class="conversation"
         role="group"
         tabIndex={0}
-        aria-label={`${words.views.conversation}. ${words.inspect}`}
+        aria-label={`${words.tabs.conversation}. ${words.inspect}`}
         onKeyDown={onKeyDown}
         onClick={onClick}
       >
@@ -208,7 +212,7 @@ function CallView({ call, earlier, paint }: CallViewProps) {
   const { step, policyVersion, reward, finishReason, problem, toolCalls } = call;
   const pieces = piecesOf(call);
   return (
-    <article class="call-view">
+    <article class="call-view" id={`call-${call.id}`}>
       <h3>
         {words.call(step)} <small class="faint">{words.version(policyVersion)}</small>
       </h3>

@@ -1,23 +1,23 @@
 /** The attempts at one task side by side: the best, beside it the worst, then the others. */
 import type { Attempt, Group } from '@trinity-rft/inspect/studio/interface';
-import { numberText } from '../numbers.js';
+import { numberText, secondsText } from '../numbers.js';
 import { words } from '../words/rollouts.js';
+import { problemText } from './problem-text.js';
 import { FactList } from './rollout-view-facts.js';
 
 interface GroupViewProps extends Group {
   readonly onOpen: (row: number) => void;
 }
 
-export function GroupView({ question, attempts, missing, onOpen }: GroupViewProps) {
+export function GroupView({ attempts, missing, onOpen }: GroupViewProps) {
   const rewards = attempts.map(({ reward }) => reward);
   const [best, worst] = [rewards.at(0), rewards.at(-1)];
   const [first, last] = [attempts.slice(0, 1), attempts.slice(1).slice(-1)];
   const shown = best === worst ? attempts : [...first, ...last, ...attempts.slice(1, -1)];
   return (
     <>
-      <h2>{question}</h2>
       {attempts.length > 1 && best === worst && <p>{words.group.equal}</p>}
-      <div class="side-by-side" role="group" aria-label={words.views.group}>
+      <div class="side-by-side" role="group" aria-label={words.tabs.group}>
         {shown.map((attempt, i) => (
           <AttemptView
             key={attempt.run}
@@ -61,7 +61,9 @@ interface AttemptViewProps {
 }
 
 function AttemptView({ attempt, badge, same, onOpen }: AttemptViewProps) {
-  const { run, reward, advantage, policyVersion, responseTokens, toolCalls, problem } = attempt;
+  const { run, reward, advantage, policyVersion, responseTokens, turns, toolCalls, seconds } =
+    attempt;
+  const parts = Object.entries(attempt.parts).map(([name, value]) => [name, numberText(value)]);
   const [first] = attempt.calls;
   return (
     <article>
@@ -72,11 +74,14 @@ function AttemptView({ attempt, badge, same, onOpen }: AttemptViewProps) {
       <FactList
         facts={{
           [words.facts.reward]: numberText(reward),
+          ...(parts.length > 1 ? (Object.fromEntries(parts) as Record<string, string>) : {}),
           [words.facts.advantage]: numberText(advantage),
           [words.facts.version]: policyVersion,
           [words.facts.tokens]: responseTokens,
+          [words.facts.turns]: turns === 1 ? undefined : turns,
           [words.facts.toolCalls]: toolCalls === 0 ? undefined : toolCalls,
-          [words.facts.problem]: problem,
+          [words.facts.seconds]: seconds === undefined ? undefined : secondsText(seconds),
+          [words.facts.problem]: attempt.problem && problemText(attempt.problem),
         }}
       />
       {first && (

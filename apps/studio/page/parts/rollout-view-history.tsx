@@ -1,5 +1,8 @@
-/** The same task in the course of a run. */
-import type { TaskHistory } from '@trinity-rft/inspect/studio/interface';
+/** The same task under the checkpoints of a run: its rewards, and the difference between two answers. */
+import type { TaskHistory, Trace } from '@trinity-rft/inspect/studio/interface';
+import { diffWordsWithSpace } from 'diff';
+import { useMemo, useState } from 'preact/hooks';
+import { Empty } from '../design/states.js';
 import { numberText } from '../numbers.js';
 import { words as rollouts } from '../words/rollouts.js';
 import { Sparkline } from './sparkline.js';
@@ -7,25 +10,27 @@ import { Sparkline } from './sparkline.js';
 const { history: words } = rollouts;
 
 interface HistoryViewProps extends TaskHistory {
+  /** The rollout whose task this is. */
+  readonly trace: Trace;
   readonly onOpen: (row: number) => void;
 }
 
-export function HistoryView({ question, row, times, left, progress, onOpen }: HistoryViewProps) {
+export function HistoryView({ row, times, left, progress, trace, onOpen }: HistoryViewProps) {
+  if (row === undefined) return <Empty title={words.none} />;
   return (
     <>
-      <h2>{question}</h2>
-      {row === undefined && <p>{words.none}</p>}
       {progress && <p role="status">{words.reading(progress.done, progress.of)}</p>}
-      {progress === undefined && times.length === 1 && <p>{words.once}</p>}
+      <DiffView times={times} trace={trace} />
+      {times.length === 1 && <p>{words.once}</p>}
       {times.length > 1 && <p>{courseOf(times)}</p>}
       <Sparkline values={times.map(({ meanReward }) => meanReward ?? null)} />
       {times.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label={rollouts.views.history}>
+        <div class="scroll" tabIndex={0} role="region" aria-label={rollouts.tabs.history}>
           <table class="history">
             <thead>
               <tr>
-                {Object.values(words.columns).map((label) => (
-                  <th key={label} scope="col">
+                {Object.entries(words.columns).map(([name, label]) => (
+                  <th key={name} scope="col">
                     {label}
                   </th>
                 ))}
@@ -51,6 +56,88 @@ export function HistoryView({ question, row, times, left, progress, onOpen }: Hi
   );
 }
 
+interface Answer {
+  readonly key: string;
+  readonly label: string;
+  readonly text: string;
+}
+
+/** This rollout, then the best and the worst answer of each explore step. */
+function answersOf(times: TaskHistory['times'], { answer, reward }: Trace): readonly Answer[] {
+  const own = { key: 'own', label: words.own(numberText(reward)), text: answer };
+  const others = times.flatMap(({ batch, policyVersion, best, worst }) => {
+    const one = (which: 'best' | 'worst', of: typeof best): Answer => ({
+      key: `${which} ${batch}`,
+      label: words.answerOf[which](policyVersion, numberText(of.reward)),
+      text: of.text,
+    });
+    return best.id === worst.id ? [one('best', best)] : [one('best', best), one('worst', worst)];
+  });
+  return [own, ...others];
+}
+
+function DiffView({ times, trace }: Pick<HistoryViewProps, 'times' | 'trace'>) {
+  const answers = answersOf(times, trace);
+  const [chosen, setChosen] = useState<readonly [string, string]>();
+  const other = answers.find(({ text }) => text !== trace.answer);
+  const [from, to] = chosen ?? [other?.key ?? 'own', 'own'];
+  const textOf = (key: string): string => answers.find((answer) => answer.key === key)?.text ?? '';
+  const [before, after] = [textOf(from), textOf(to)];
+  const changes = useMemo(() => diffWordsWithSpace(before, after), [before, after]);
+  if (answers.length < 2) return null;
+  return (
+    <section class="card diff" aria-label={words.diff}>
+      <h3>{words.diff}</h3>
+      <p class="controls">
+        <Choice
+          label={words.from}
+          answers={answers}
+          value={from}
+          onChoose={(key) => setChosen([key, to])}
+        />
+        <Choice
+          label={words.to}
+          answers={answers}
+          value={to}
+          onChoose={(key) => setChosen([from, key])}
+        />
+      </p>
+      <div class="said" tabIndex={0} role="group" aria-label={words.diff}>
+        {changes.map(({ value, added, removed }, i) =>
+          added ? (
+            <ins key={i}>{value}</ins>
+          ) : removed ? (
+            <del key={i}>{value}</del>
+          ) : (
+            <span key={i}>{value}</span>
+          ),
+        )}
+      </div>
+      {before === after && <p class="faint">{words.same}</p>}
+    </section>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly answers: readonly Answer[];
+  readonly value: string;
+  readonly onChoose: (key: string) => void;
+}
+
+const Choice = ({ label, answers, value, onChoose }: ChoiceProps) => (
+  <label>
+    {label}{' '}
+    <select value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+      {answers.map((answer) => (
+        <option key={answer.key} value={answer.key}>
+          {answer.label}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
 function courseOf(times: TaskHistory['times']): string {
   const [first, latest] = [times.at(0), times.at(-1)];
   if (first?.meanReward === undefined || latest?.meanReward === undefined) return '';
@@ -72,7 +159,7 @@ function AnswerCell({ answer: { id, reward, text }, onOpen }: AnswerCellProps) {
     <td>
       <span title={text}>{text.length > shown ? `${text.slice(0, shown)} ...` : text}</span>{' '}
       <small class="faint">{numberText(reward)}</small>{' '}
-      <button type="button" onClick={() => onOpen(id)}>
+      <button type="button" class="quiet" onClick={() => onOpen(id)}>
         {words.open}
         <span class="hidden"> {id}</span>
       </button>

@@ -7,6 +7,7 @@ import { FactList } from './rollout-view-facts.js';
 export function RecordView(detail: RolloutDetail) {
   const { uid, reward, policyVersion, temperature, problem, taskset, row, truth, uses } = detail;
   const facts = {
+    [words.facts.uid]: uid,
     [words.facts.reward]: numberText(reward),
     [words.facts.truth]: truth,
     [words.facts.version]: policyVersion,
@@ -15,10 +16,9 @@ export function RecordView(detail: RolloutDetail) {
     [words.facts.taskset]: taskset,
     [words.facts.row]: row,
   };
-  const { reasons, truth: _, ...info } = detail.info;
+  const { reasons, truth: _, times: __, ...info } = detail.info;
   return (
     <>
-      <h2>{uid}</h2>
       <FactList facts={facts} />
       <h3>{words.uses}</h3>
       {uses.length === 0 && <p>{words.unused}</p>}

@@ -1,20 +1,29 @@
-/** One rollout: its conversation, the other attempts at its task, the task over time, the record. */
+/**
+ * One rollout: its reward and its turns, then its conversation, the other attempts at its task, the task under
+ * other checkpoints, and the record.
+ */
 import type {
   Conversation,
   Group,
   RolloutDetail,
   TaskHistory,
+  Trace,
 } from '@trinity-rft/inspect/studio/interface';
+import { ChevronDown, ChevronUp } from 'lucide';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
+import { Icon } from '../design/icon.js';
+import { Problem, Skeleton } from '../design/states.js';
 import { words } from '../words/rollouts.js';
 import { ConversationView } from './rollout-view-conversation.js';
 import { GroupView } from './rollout-view-group.js';
 import { HistoryView } from './rollout-view-history.js';
 import { RecordView } from './rollout-view-record.js';
+import { SummaryView } from './rollout-view-summary.js';
+import { TimelineView } from './rollout-view-timeline.js';
 
-const views = Object.keys(words.views) as (keyof typeof words.views)[];
+const tabs = Object.keys(words.tabs) as (keyof typeof words.tabs)[];
 
 interface RolloutViewProps {
   readonly run: string;
@@ -22,14 +31,62 @@ interface RolloutViewProps {
   readonly view: string;
   readonly onView: (view: string) => void;
   readonly onOpen: (row: number) => void;
+  /** Opens the rollout that is so many rows further down in the list. */
+  readonly onStep: (by: number) => void;
 }
 
-export function RolloutView({ run, row, view, onView, onOpen }: RolloutViewProps) {
-  const shown = views.find((name) => name === view) ?? 'conversation';
+export function RolloutView({ run, row, view, onView, onOpen, onStep }: RolloutViewProps) {
+  return (
+    <div class="rollout-view">
+      <div class="neighbours">
+        <button
+          type="button"
+          class="quiet icon-only"
+          aria-label={words.previous}
+          title={words.previous}
+          onClick={() => onStep(-1)}
+        >
+          <Icon of={ChevronUp} />
+        </button>
+        <button
+          type="button"
+          class="quiet icon-only"
+          aria-label={words.next}
+          title={words.next}
+          onClick={() => onStep(1)}
+        >
+          <Icon of={ChevronDown} />
+        </button>
+      </div>
+      <Asked
+        key={`${run} ${row}`}
+        path={runPath(run, `rollouts/${row}/trace`)}
+        view={(trace: Trace) => (
+          <TraceView
+            run={run}
+            row={row}
+            trace={trace}
+            view={view}
+            onView={onView}
+            onOpen={onOpen}
+          />
+        )}
+      />
+    </div>
+  );
+}
+
+interface TraceViewProps extends Omit<RolloutViewProps, 'onStep'> {
+  readonly trace: Trace;
+}
+
+function TraceView({ run, row, trace, view, onView, onOpen }: TraceViewProps) {
+  const shown = tabs.find((name) => name === view) ?? 'conversation';
+  const [turn, setTurn] = useState<number>();
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
-    const next = views[(views.indexOf(shown) + step + views.length) % views.length];
+    const next = tabs[(tabs.indexOf(shown) + step + tabs.length) % tabs.length];
     if (next) onView(next);
     (event.currentTarget as HTMLElement)
       .querySelector<HTMLElement>(`[data-view=${next ?? shown}]`)
@@ -38,8 +95,16 @@ export function RolloutView({ run, row, view, onView, onOpen }: RolloutViewProps
   };
   return (
     <>
+      <SummaryView {...trace} />
+      <TimelineView
+        {...trace}
+        onTurn={(id) => {
+          setTurn(id);
+          onView('conversation');
+        }}
+      />
       <div role="tablist" aria-label={words.rollout} onKeyDown={onKeyDown}>
-        {views.map((name) => (
+        {tabs.map((name) => (
           <button
             key={name}
             type="button"
@@ -51,12 +116,12 @@ export function RolloutView({ run, row, view, onView, onOpen }: RolloutViewProps
             tabIndex={name === shown ? 0 : -1}
             onClick={() => onView(name)}
           >
-            {words.views[name]}
+            {words.tabs[name]}
           </button>
         ))}
       </div>
       <div role="tabpanel" id="rollout-view" aria-labelledby={`tab-${shown}`} tabIndex={0}>
-        <Panel key={`${run} ${row} ${shown}`} run={run} row={row} shown={shown} onOpen={onOpen} />
+        <Panel key={shown} {...{ run, row, shown, trace, turn, onOpen }} />
       </div>
     </>
   );
@@ -65,18 +130,21 @@ export function RolloutView({ run, row, view, onView, onOpen }: RolloutViewProps
 interface PanelProps {
   readonly run: string;
   readonly row: number;
-  readonly shown: (typeof views)[number];
+  readonly shown: (typeof tabs)[number];
+  readonly trace: Trace;
+  /** Row of the turn to scroll to. */
+  readonly turn: number | undefined;
   readonly onOpen: (row: number) => void;
 }
 
-function Panel({ run, row, shown, onOpen }: PanelProps) {
+function Panel({ run, row, shown, trace, turn, onOpen }: PanelProps) {
   const path = runPath(run, `rollouts/${row}${shown === 'record' ? '' : `/${shown}`}`);
   if (shown === 'conversation')
     return (
       <Asked
         path={path}
         view={(answer: Conversation) => (
-          <ConversationView of={run} row={row} conversation={answer} />
+          <ConversationView of={run} row={row} conversation={answer} turn={turn} />
         )}
       />
     );
@@ -88,7 +156,7 @@ function Panel({ run, row, shown, onOpen }: PanelProps) {
     return (
       <Asked
         path={path}
-        view={(answer: TaskHistory) => <HistoryView {...answer} onOpen={onOpen} />}
+        view={(answer: TaskHistory) => <HistoryView {...answer} trace={trace} onOpen={onOpen} />}
       />
     );
   return <Asked path={path} view={(answer: RolloutDetail) => <RecordView {...answer} />} />;
@@ -122,6 +190,6 @@ function Asked<T>({ path, view }: AskedProps<T>) {
     load();
     return () => left.abort();
   }, [path]);
-  if (problem !== undefined) return <p role="alert">{problem}</p>;
-  return answer === undefined ? <p>{words.loading}</p> : view(answer);
+  if (problem !== undefined) return <Problem text={problem} />;
+  return answer === undefined ? <Skeleton /> : view(answer);
 }

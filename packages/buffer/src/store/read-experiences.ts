@@ -76,6 +76,7 @@ export function readExperiences(path: string): ExperienceReader {
     count: () => naming(path, () => heads.count()),
     newestId: () => naming(path, () => heads.newestId()),
     idsFrom: (...args) => naming(path, () => heads.idsFrom(...args)),
+    namesAfter: (id, limit) => naming(path, () => heads.namesAfter(id, limit)),
     idsOf: (prefix) => naming(path, () => heads.idsOf(prefix)),
     headsAfter: (id, limit) => naming(path, () => heads.headsAfter(id, limit)),
     bytesOf: (id) => naming(path, () => heads.bytesOf(id)),

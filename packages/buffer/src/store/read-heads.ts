@@ -18,6 +18,11 @@ export interface ExperienceHead extends Pick<
   readonly advantage?: number;
 }
 
+interface RowName {
+  readonly id: number;
+  readonly uid: string;
+}
+
 interface IdOrder {
   readonly newestFirst: boolean;
   /** Ignores rows with a larger id. @default all rows count */
@@ -31,6 +36,8 @@ export interface HeadReader {
   newestId(): number;
   /** Ids of up to `limit` rows, skipping the first `offset`. */
   idsFrom(offset: number, limit: number, order: IdOrder): readonly number[];
+  /** Names of rows after the one with this id, in the order in which they were stored. */
+  namesAfter(id: number, limit: number): readonly RowName[];
   /** Ids of experiences whose uid has this prefix, in the order in which they were stored. */
   idsOf(uidPrefix: string): readonly number[];
   /**
@@ -58,6 +65,7 @@ export function headReader(database: DatabaseSync): HeadReader {
   const after = database.prepare(
     'SELECT id, bytes FROM experience WHERE id > ? ORDER BY id LIMIT ?',
   );
+  const names = database.prepare('SELECT id, uid FROM experience WHERE id > ? ORDER BY id LIMIT ?');
   const one = database.prepare('SELECT bytes FROM experience WHERE id = ?');
   const ledger = hasChecksums(database) ? stateTable(database) : undefined;
   const count = (): number =>
@@ -75,6 +83,8 @@ export function headReader(database: DatabaseSync): HeadReader {
       const rows = (newestFirst ? newest : oldest).all(end, limit, offset);
       return rows.map((row) => Number(row['id']));
     },
+    namesAfter: (id, limit) =>
+      names.all(id, limit).map((row) => ({ id: Number(row['id']), uid: String(row['uid']) })),
     idsOf: (prefix) => prefixed.all(prefix, `${prefix}\u{10ffff}`).map((row) => Number(row['id'])),
     headsAfter: (id, limit) => after.all(id, limit).map(toHead),
     bytesOf: (id) => one.get(id)?.['bytes'] as Uint8Array | undefined,

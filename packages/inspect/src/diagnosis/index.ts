@@ -2,6 +2,7 @@ export { diagnose } from './diagnose.js';
 export {
   metricsOf,
   newestRollouts,
+  reasonsIn,
   rolloutPages,
   type MetricRole,
   type Point,
@@ -9,6 +10,8 @@ export {
   type RolloutFacts,
   type RunRecord,
 } from './evidence/record.js';
+export { runsOf } from './evidence/groups.js';
+export { partNames } from './evidence/parts.js';
 export { renderFindings } from './render.js';
 export type { Evidence, Finding, RolloutFilter, Rule } from './evidence/rule.js';
 export {

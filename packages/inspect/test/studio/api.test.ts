@@ -35,9 +35,7 @@ beforeAll(async () => {
 interface Page {
   readonly rows: readonly {
     readonly id: number;
-    readonly uid: string;
     readonly reward: number;
-    readonly trainStep?: number;
   }[];
   readonly matching: number;
   readonly total: number;
@@ -120,17 +118,18 @@ describe('the JSON interface', () => {
   });
 
   it('follows a run that continues', async () => {
-    const { api, store } = await openWorkbench([saying('a', 'b', { eid: { step: 0 } })]);
+    const { api, store } = await openWorkbench([saying('a', 'b', { eid: { run: 0 } })]);
     expect((await api(`${run}/rollouts`)).body).toMatchObject({ total: 1 });
     await store.put([
-      saying('c', 'd', { eid: { step: 1 } }),
-      saying('e', 'f', { eid: { step: 2 } }),
+      saying('c', 'd', { eid: { run: 0, step: 1 } }),
+      saying('e', 'f', { eid: { run: 1 } }),
     ]);
     const lease = await store.take(1);
     await lease!.acknowledge(4);
     expect((await api(`${run}/rollouts`)).body).toMatchObject({
-      total: 3,
-      rows: [{ trainStep: 4, dropped: false }, {}, {}],
+      total: 2,
+      recorded: 3,
+      rows: [{ trainStep: 4, turns: 2, answer: 'd' }, { turns: 1 }],
     });
   });
 });

@@ -4,7 +4,7 @@ import { createExperience, type Experience } from '@trinity-rft/core';
 import { mergeCalls } from '@trinity-rft/core/internal';
 import { describe, expect, it } from 'vitest';
 import * as schemas from '../../src/studio/interface/rollouts.js';
-import { lastAsked, textBlocks } from '../../src/studio/interface/text-blocks.js';
+import { askedText, textBlocks } from '../../src/studio/interface/text-blocks.js';
 import { openWorkbench, runId, saying, tokenizer, type Workbench } from './support.js';
 
 const run = `runs/${encodeURIComponent(runId)}`;
@@ -98,7 +98,9 @@ describe('a conversation', () => {
       [false, undefined],
       [true, 3],
     ]);
-    expect(await list(bench, '')).toMatchObject({ rows: [{ calls: 2, toolCalls: 1 }] });
+    expect(await list(bench, '')).toMatchObject({
+      rows: [{ turns: 2, toolCalls: 1, rows: [1] }],
+    });
   });
 
   it('has the advantages that the trainer used, else the stored ones, else none', async () => {
@@ -207,12 +209,14 @@ describe('a group', () => {
       question: '2*21',
       attempts: [
         { run: 0, reward: 1, toolCalls: 1, calls: [{ id: 1 }, { id: 2, text: '42' }, { id: 3 }] },
-        { run: 1, reward: 0, problem: 'response_truncated', calls: [{ text: '40' }] },
+        { run: 1, reward: 0, problem: 'It said nothing.', calls: [{ text: '40' }] },
       ],
       missing: [{ run: 2, failure: 'The tool <script> is not there.' }],
     });
-    // Rows whose run got the failure reward are problems as well.
-    expect(await ids(bench, 'problem=true')).toEqual([4]);
+    // An attempt that got the failure reward has failed, whatever else it has.
+    expect(await ids(bench, 'problem=any')).toEqual([4]);
+    expect(await ids(bench, 'problem=failed')).toEqual([4]);
+    expect(await ids(bench, 'problem=truncated')).toEqual([]);
   });
 });
 
@@ -236,6 +240,100 @@ describe('a task over time', () => {
         { batch: '41', policyVersion: 40, best: { text: '410' }, worst: { text: '411' } },
       ],
     });
+  });
+});
+
+describe('a rollout', () => {
+  const named = '<tool_call>{"name": "sum"}</tool_call>';
+
+  /** Three calls of one attempt, stored in another order, of which the first was cut off. */
+  function calls(): readonly Experience[] {
+    const eid = { batch: 3, task: 0, run: 0 };
+    const at = (start: number) => ({ times: [{ start, end: start + 500 }] });
+    const made = (step: number, prompt: string, response: string, more: object): Experience =>
+      saying(prompt, response, {
+        eid: { ...eid, step },
+        reward: step,
+        policyVersion: 2,
+        metrics: { right: step - 1, brief: 1 },
+        info: { taskset: 'sums', row: 7, truth: '42', ...at(10_000 + 1500 * step), ...more },
+      });
+    return [
+      made(1, '<tool_response>42</tool_response>', `${named}${named}`, {}),
+      made(0, '2*21', `say ${named}`, { finishReason: 'length' }),
+      made(2, '<tool_response>42</tool_response>', '42!', { reasons: { right: 'as expected' } }),
+    ];
+  }
+
+  it('is one row: its question, answer, expected answer, reward with parts, tools and times', async () => {
+    const bench = await openWorkbench([...calls(), saying('9*9', 'x', { reward: 0 })]);
+    const [row, ...others] = (await list(bench, '')).rows;
+    expect(others).toHaveLength(1);
+    expect(row).toMatchObject({
+      id: 2,
+      rows: [2, 1, 3],
+      step: 3,
+      question: '2*21',
+      answer: '42!',
+      truth: '42',
+      reward: 2,
+      reasons: { right: 'as expected' },
+      turns: 3,
+      toolCalls: 3,
+      tools: ['sum'],
+      startedAt: 10_000,
+      seconds: 3.5,
+      problem: 'response_truncated',
+      problemKind: 'truncated',
+    });
+    const { body } = await bench.api(`${run}/rollouts/3/trace`);
+    expect(schemas.trace.parse(body)).toMatchObject({
+      id: 2,
+      turnList: [
+        { id: 2, step: 0, start: 0, seconds: 0.5, tools: ['sum'], problem: 'response_truncated' },
+        { id: 1, step: 1, start: 1.5, tools: ['sum', 'sum'], text: '' },
+        { id: 3, step: 2, start: 3, text: '42!' },
+      ],
+    });
+  });
+
+  it('has the parts of its reward where the metrics of the run add up to it', async () => {
+    const rated = (attempt: number, parts: Readonly<Record<string, number>>): Experience =>
+      saying('2*21', 'x', {
+        eid: { batch: 1, run: attempt },
+        reward: Object.values(parts).reduce((sum, part) => sum + part, 0),
+        metrics: parts,
+      });
+    const bench = await openWorkbench([
+      rated(0, { right: 1, brief: 0.5 }),
+      rated(1, { right: 0, brief: 0.5 }),
+    ]);
+    const { rows } = await list(bench, '');
+    expect(rows.map(({ parts }) => parts)).toEqual([
+      { right: 1, brief: 0.5 },
+      { right: 0, brief: 0.5 },
+    ]);
+  });
+
+  it('is asked for by its first call, even if that is not in the store any more', async () => {
+    const said = (role: string, text: string): string => `<|im_start|>${role}\n${text}<|im_end|>\n`;
+    const promptText = said('user', '2*21') + said('assistant', '8') + said('user', '7');
+    const bench = await openWorkbench([saying('x', '42', { eid: { step: 1 }, promptText })]);
+    expect(await list(bench, '')).toMatchObject({ rows: [{ question: '2*21' }] });
+  });
+
+  it('is found by what its calls come to together', async () => {
+    const bench = await openWorkbench([...calls(), saying('9*9', 'x', { eid: { batch: 8 } })]);
+    expect(await ids(bench, 'minTurns=3')).toEqual([2]);
+    expect(await ids(bench, 'minToolCalls=3&maxStep=3')).toEqual([2]);
+    expect(await ids(bench, 'minStep=4')).toEqual([4]);
+    expect(await ids(bench, 'minSeconds=3')).toEqual([2]);
+    expect(await ids(bench, 'tool=sum')).toEqual([2]);
+    expect(await ids(bench, 'tool=su')).toEqual([]);
+    expect(await ids(bench, 'text=say')).toEqual([2]);
+    expect(await ids(bench, 'problem=truncated')).toEqual([2]);
+    expect(await ids(bench, 'sort=turns&descending=true')).toEqual([2, 4]);
+    expect(await list(bench, '')).toMatchObject({ tools: ['sum'], total: 2, recorded: 4 });
   });
 });
 
@@ -305,11 +403,11 @@ describe('parts of a text', () => {
   ])('give the question of the user, and not the result of a tool: %s', (_, result) => {
     const text =
       '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhat is 2*21?<|im_end|>\n<|im_start|>assistant\n<tool_call>{}</tool_call><|im_end|>\n';
-    expect(lastAsked(text + result)).toBe('What is 2*21?');
+    expect(askedText(text + result, 'last')).toBe('What is 2*21?');
   });
 
   it('give the question where a template names no roles, and all of a text without marks', () => {
-    expect(lastAsked('2*21\n<tool_call>{}</tool_call><|im_end|>42\n')).toBe('2*21');
-    expect(lastAsked('no marks at all')).toBe('no marks at all');
+    expect(askedText('2*21\n<tool_call>{}</tool_call><|im_end|>42\n', 'last')).toBe('2*21');
+    expect(askedText('no marks at all', 'last')).toBe('no marks at all');
   });
 });

@@ -108,13 +108,14 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
     hasAnswer:
       responseText === undefined || responseText.trim() !== '' || trainedTokens > endTokens,
     metrics,
-    reasons: textsIn(experience.info['reasons']),
+    reasons: reasonsIn(experience.info),
   };
 }
 
-function textsIn(value: unknown): Readonly<Record<string, string>> {
-  if (typeof value !== 'object' || value === null) return {};
-  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, String(text)]));
+/** Reasons that a reward function gave, by the names of the parts of the reward. */
+export function reasonsIn({ reasons }: Experience['info']): Readonly<Record<string, string>> {
+  if (typeof reasons !== 'object' || reasons === null) return {};
+  return Object.fromEntries(Object.entries(reasons).map(([name, text]) => [name, String(text)]));
 }
 
 /** Tokens of an empty answer: the end, and a line break before it. */

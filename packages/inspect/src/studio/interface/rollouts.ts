@@ -1,4 +1,4 @@
-/** Recorded experiences. */
+/** Recorded rollouts. */
 import { z } from 'zod';
 import { count, number, text, type Routes } from './route.js';
 
@@ -15,34 +15,74 @@ const head = z.object({
   truth: z.string().optional().describe('The expected answer, if the task has one.'),
 });
 
-export const rolloutRow = head.extend({
-  step: z.int().describe('Model call of the attempt; of several, the last.'),
-  calls: count.describe('Model calls that it holds.'),
+/** Kinds of problems, the worst first. */
+export const problemKinds = ['failed', 'fault', 'truncated', 'dropped'] as const;
+
+export const rollout = z.object({
+  id: z.int().describe('Row of the store with its first model call.'),
+  rows: z.array(z.int()).describe('All its rows, in the order of the calls.'),
+  batch: head.shape.batch,
+  task: head.shape.task,
+  run: head.shape.run,
+  step: z
+    .int()
+    .optional()
+    .describe('Explore step, or for evaluations the train step of the evaluated weights.'),
+  taskset: head.shape.taskset,
+  row: head.shape.row,
+  truth: head.shape.truth,
+  question: z.string().describe('Text with which the user asked; in lists its end.'),
+  answer: z.string().describe('Text of the last call; in lists its beginning.'),
+  reward: z.number().optional().describe('Of the last call.'),
+  parts: z.record(z.string(), z.number()).describe('Parts of the reward, by their names.'),
+  reasons: z.record(z.string(), z.string()).describe('Reasons of the parts, where there are any.'),
   advantage: z
     .number()
     .optional()
     .describe(
-      'Mean over its trained tokens: of the last train step that computed one, else stored.',
+      'Mean over the trained tokens, then the calls: of the last train step that computed one, else stored.',
     ),
-  staleness: z.int().optional().describe('Train steps from its version to the step that used it.'),
-  promptTokens: count,
-  responseTokens: count,
-  trainedTokens: count,
-  toolCalls: count,
-  finishReason: z.string().optional(),
-  truncated: z.string().optional(),
-  fork: z.string().optional().describe('Why its conversation left the recorded tokens.'),
-  problem: z
-    .string()
+  policyVersion: z.int().describe('Version of the weights that wrote the last call.'),
+  staleness: z
+    .int()
     .optional()
-    .describe('A fault of the model, a failure, or that it was cut off.'),
+    .describe('Most train steps from the version of a call to the step that used it.'),
   trainStep: z.int().optional().describe('The last train step that used it.'),
-  dropped: z.boolean().optional().describe('That step dropped it, as too old or one too many.'),
+  turns: count.describe('Model calls.'),
+  toolCalls: count,
+  tools: z.array(z.string()).describe('Names of the called tools, as far as they are known.'),
+  promptTokens: count.describe('Sum over the calls.'),
+  responseTokens: count.describe('Sum over the calls.'),
+  startedAt: z.number().optional().describe('Milliseconds since the epoch.'),
+  seconds: z
+    .number()
+    .optional()
+    .describe('From the start of the first call to the end of the last one.'),
+  problem: z.string().optional(),
+  problemKind: z
+    .enum(problemKinds)
+    .optional()
+    .describe(
+      '`failed`: got the failure reward. `fault`: of the model. `truncated`: cut off. `dropped`: not trained on, as too old or surplus.',
+    ),
 });
 
-export const listedRollout = rolloutRow.extend({
-  question: z.string().describe('What the user asked last.'),
-  answer: z.string().describe('The beginning of what it wrote.'),
+const turn = z.object({
+  id: z.int().describe('Row of the store.'),
+  step: z.int(),
+  policyVersion: z.int(),
+  start: z.number().optional().describe('Seconds from the start of the rollout.'),
+  seconds: z.number().optional(),
+  promptTokens: count,
+  responseTokens: count,
+  tools: z.array(z.string()).describe('Names of the called tools; empty where not known.'),
+  text: z.string().describe('Beginning of what the model said, without reasoning and tool calls.'),
+  finishReason: z.string().optional(),
+  problem: z.string().optional(),
+});
+
+export const trace = rollout.extend({
+  turnList: z.array(turn).describe('Model calls, in order.'),
 });
 
 const progress = z
@@ -51,10 +91,12 @@ const progress = z
   .describe('Rows that were looked at so far: ask again. Absent when it is complete.');
 
 export const rolloutPage = z.object({
-  rows: z.array(listedRollout),
-  matching: count.describe('Rows that pass the filter.'),
-  total: count.describe('Rows in the store.'),
+  rows: z.array(rollout),
+  matching: count.describe('Rollouts that pass the filter.'),
+  total: count.describe('All rollouts.'),
+  recorded: count.describe('Rows in the store: a rollout has one or several.'),
   upTo: count.describe('Newest row of this list, to ask for its other pages with.'),
+  tools: z.array(z.string()).describe('Names of tools that rollouts called, as far as read.'),
   progress,
 });
 
@@ -152,14 +194,7 @@ export const conversation = z.object({
   failure: z.string().optional().describe('Of the attempt, from the log.'),
 });
 
-const attempt = z.object({
-  run: z.int(),
-  reward: z.number().optional(),
-  advantage: z.number().optional(),
-  policyVersion: z.int(),
-  responseTokens: count,
-  toolCalls: count,
-  problem: z.string().optional(),
+const attempt = rollout.extend({
   calls: z
     .array(z.object({ id: z.int(), step: z.int(), text: z.string() }))
     .describe('What the model wrote, call by call.'),
@@ -170,6 +205,7 @@ export const group = z.object({
   task: z.string(),
   taskset: z.string().optional(),
   row: z.int().optional(),
+  truth: head.shape.truth,
   question: z.string(),
   attempts: z.array(attempt).describe('Best first.'),
   missing: z
@@ -232,30 +268,37 @@ export const sortKeys = [
   'promptTokens',
   'responseTokens',
   'toolCalls',
+  'turns',
   'policyVersion',
   'staleness',
+  'seconds',
   'step',
 ] as const;
 
 /** Numbers that a filter can limit with `min` and `max`. */
 export const rangeKeys = [
+  'step',
   'reward',
   'advantage',
   'policyVersion',
   'staleness',
   'responseTokens',
+  'turns',
   'toolCalls',
+  'seconds',
 ] as const;
 
 export const rolloutRoutes = {
   '/api/runs/{run}/rollouts': {
-    summary: 'Recorded experiences: filtered, in an order, one page.',
+    summary: 'Recorded rollouts: filtered, in an order, one page.',
     query: {
       batch: text('Explore step.'),
       task: text('Place of the task in it.'),
       run: number('Attempt at the task.'),
       taskset: text('Name of the task set.'),
       row: number('Of the task in its task set.'),
+      minStep: number('First explore step.'),
+      maxStep: number('Last explore step.'),
       minReward: number('Least reward.'),
       maxReward: number('Largest reward.'),
       minAdvantage: number('Least advantage.'),
@@ -266,14 +309,22 @@ export const rolloutRoutes = {
       maxStaleness: number('Largest staleness.'),
       minResponseTokens: number('Fewest tokens written.'),
       maxResponseTokens: number('Most tokens written.'),
+      minTurns: number('Fewest model calls.'),
+      maxTurns: number('Most model calls.'),
       minToolCalls: number('Fewest tool calls.'),
       maxToolCalls: number('Most tool calls.'),
-      problem: z.enum(['true', 'false']).optional().describe('Only rows with a problem.'),
+      minSeconds: number('Least duration.'),
+      maxSeconds: number('Largest duration.'),
+      tool: text('Name of a tool that was called.'),
+      problem: z
+        .enum(['any', ...problemKinds])
+        .optional()
+        .describe('Only rollouts with a problem, or with one of this kind.'),
       text: text('Part of what was read or written, in any case.'),
       sort: z.enum(sortKeys).optional(),
       descending: z.enum(['true', 'false']).optional(),
       page: number('From 0.'),
-      size: number('Rows of a page, 1 to 200; 50 if absent.'),
+      size: number('Rollouts of a page, 1 to 200; 50 if absent.'),
       upTo: number('As answered with an earlier page of the list: later rows count as not there.'),
     },
     answer: rolloutPage,
@@ -292,6 +343,11 @@ export const rolloutRoutes = {
     summary: 'One experience, token by token.',
     query: {},
     answer: rolloutDetail,
+  },
+  '/api/runs/{run}/rollouts/{id}/trace': {
+    summary: 'The rollout that an experience belongs to, with its turns.',
+    query: {},
+    answer: trace,
   },
   '/api/runs/{run}/rollouts/{id}/conversation': {
     summary: 'All model calls of the attempt that an experience belongs to.',

@@ -69,8 +69,11 @@ const notAsking: ReadonlySet<string | undefined> = new Set([
   'observation',
 ]);
 
-/** The last text of the user, or of the system if there is none; the whole text if it has no role markers. */
-export function lastAsked(text: string): string {
+/**
+ * The last or first text of the user, or of the system if there is none; the whole text if it has no
+ * role markers. Never the result of a tool.
+ */
+export function askedText(text: string, which: 'first' | 'last'): string {
   const wordsOf = ({ start, end }: TextBlock): string => text.slice(start, end).trim();
   const blocks = textBlocks(text).filter((each) => each.kind !== 'mark' && wordsOf(each) !== '');
   const asked = blocks.filter(({ kind, role }, i) => {
@@ -78,6 +81,7 @@ export function lastAsked(text: string): string {
     const isResult = role === undefined && blocks[i - 1]?.kind === 'toolCall';
     return kind === 'text' && !notAsking.has(role) && !isResult;
   });
-  const last = asked.findLast(({ role }) => role !== 'system') ?? asked.at(-1) ?? blocks.at(-1);
-  return last ? wordsOf(last) : text.trim();
+  const ofUser = asked.filter(({ role }) => role !== 'system');
+  const found = ofUser.at(which === 'first' ? 0 : -1) ?? asked.at(-1) ?? blocks.at(-1);
+  return found ? wordsOf(found) : text.trim();
 }

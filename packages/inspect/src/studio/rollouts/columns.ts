@@ -2,55 +2,53 @@
 
 interface NumberArray {
   [index: number]: number;
+  fill(value: number): NumberArray;
 }
 
 export interface Column {
-  push(value: number): void;
-  set(index: number, value: number): void;
-  at(index: number): number;
+  readonly set: (index: number, value: number) => void;
+  /** The value that stands for none, where nothing was set. */
+  readonly at: (index: number) => number;
 }
 
 /**
  * Number of rows in a block, as a power of two: columns grow by blocks, without copying existing
- * ones.
+ * ones. A block in which nothing was set takes no memory.
  */
 const blockBits = 14;
 const blockSize = 1 << blockBits;
 
-function column(create: (length: number) => NumberArray): Column {
-  const blocks: NumberArray[] = [];
-  let length = 0;
-  const set = (index: number, value: number): void => {
-    const block = blocks[index >> blockBits];
-    if (block) block[index & (blockSize - 1)] = value;
-  };
+function column(create: (length: number) => NumberArray, none: number): Column {
+  const blocks: (NumberArray | undefined)[] = [];
   return {
-    push: (value) => {
-      if (length === blocks.length * blockSize) blocks.push(create(blockSize));
-      set(length++, value);
+    set: (index, value) => {
+      const place = index >> blockBits;
+      if (Object.is(value, none) && blocks[place] === undefined) return;
+      const block = (blocks[place] ??= create(blockSize).fill(none));
+      block[index & (blockSize - 1)] = value;
     },
-    set,
-    at: (index) => blocks[index >> blockBits]?.[index & (blockSize - 1)] ?? Number.NaN,
+    at: (index) => blocks[index >> blockBits]?.[index & (blockSize - 1)] ?? none,
   };
 }
 
-export const integers = (): Column => column((length) => new Int32Array(length));
-export const doubles = (): Column => column((length) => new Float64Array(length));
-export const floats = (): Column => column((length) => new Float32Array(length));
+export const integers = (none = 0): Column => column((length) => new Int32Array(length), none);
+export const floats = (): Column => column((length) => new Float32Array(length), Number.NaN);
 /** Numbers from 0 to 65,535; larger ones are stored as 65,535. */
 export function smallIntegers(): Column {
-  const inner = column((length) => new Uint16Array(length));
-  return { ...inner, push: (value) => inner.push(Math.min(value, 65_535)) };
+  const inner = column((length) => new Uint16Array(length), 0);
+  return { ...inner, set: (index, value) => inner.set(index, Math.min(value, 65_535)) };
 }
 
 /** Repeated texts, each stored once. */
 export interface TextColumn {
-  push(text: string | undefined): void;
-  at(index: number): string | undefined;
+  readonly set: (index: number, text: string | undefined) => void;
+  readonly at: (index: number) => string | undefined;
   /** Code of the text of each row; 0 for no text. */
   readonly codes: Column;
   /** Undefined if no row has the text. */
-  codeOf(text: string): number | undefined;
+  readonly codeOf: (text: string) => number | undefined;
+  /** All texts, each once, with its code. */
+  readonly texts: () => Iterable<readonly [text: string, code: number]>;
 }
 
 export function textColumn(): TextColumn {
@@ -64,8 +62,9 @@ export function textColumn(): TextColumn {
   };
   return {
     codes,
-    push: (text) => codes.push(text === undefined ? 0 : codeFor(text)),
+    set: (index, text) => codes.set(index, text === undefined ? 0 : codeFor(text)),
     at: (index) => texts[codes.at(index)],
     codeOf: (text) => known.get(text),
+    texts: () => known,
   };
 }

@@ -1,73 +1,53 @@
 /** All model calls of an attempt, each without the part that repeats an earlier call. */
-import type { ExperienceRow, ExperienceUse } from '@trinity-rft/buffer';
+import type { ExperienceRow } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { tokenTexts } from '@trinity-rft/chat';
-import { runKey, type Experience, spansOf, uid } from '@trinity-rft/core';
+import { runKey, type Experience, spansOf } from '@trinity-rft/core';
 import type { Conversation, RecordedCall, Segment } from '../interface/types.js';
-import { problemOf, textOf } from './head.js';
+import { textOf } from './head.js';
+import { finishReasonOf, rolloutCalls, type ReadCall } from './rollout.js';
 import { advantagesOf, type RolloutStore, type UsedAdvantages } from './store.js';
-import type { ToolCallCounter } from './tool-calls.js';
 
 /** Undefined if there is no such row. */
 export async function conversationOf(
   id: number,
   store: RolloutStore,
 ): Promise<Conversation | undefined> {
-  const { reader } = store;
-  const chosen = reader.row(id);
-  if (!chosen) return undefined;
-  const { eid } = chosen.experience;
-  const rows = rowsOfRun(`${runKey(eid)}/`, store);
+  const calls = await rolloutCalls(id, store);
+  if (!calls) return undefined;
+  const [{ call: first, row }] = calls;
   const tokenizer = await store.tokenizer();
-  const parts = { tokenizer, toolCalls: await store.toolCalls() };
   const failures = await store.failures.read();
-  const uses = new Map(rows.map((row) => [row.id, reader.uses(row.id)]));
-  const own = advantagesOf(chosen.experience, uses.get(id) ?? []);
+  const chosen = calls.find((each) => each.row.id === id) ?? calls[0];
   return {
-    batch: String(eid.batch),
-    task: String(eid.task),
-    run: eid.run,
-    calls: rows.map((row, i) =>
-      callOf(row, rows.slice(0, i), { ...parts, uses: uses.get(row.id) ?? [] }),
-    ),
-    advantagesOf: own.of,
-    failure: failures.get(runKey(eid))?.message,
+    batch: first.batch,
+    task: first.task,
+    run: first.run,
+    calls: calls.map((call, i) => recordedCall(call, calls.slice(0, i), tokenizer)),
+    advantagesOf: advantagesOf(chosen.row.experience, chosen.uses).of,
+    failure: failures.get(runKey(row.experience.eid))?.message,
   };
 }
 
-/** Rows of a run in the order of their calls. */
-export function rowsOfRun(prefix: string, { reader }: RolloutStore): readonly ExperienceRow[] {
-  return reader
-    .idsOf(prefix)
-    .flatMap((id) => reader.row(id) ?? [])
-    .toSorted((a, b) => firstStep(a) - firstStep(b) || a.id - b.id);
-}
-
-const firstStep = ({ experience }: ExperienceRow): number =>
-  spansOf(experience)[0]?.step ?? experience.eid.step;
-
-interface CallParts {
-  readonly uses: readonly ExperienceUse[];
-  readonly tokenizer: Tokenizer | undefined;
-  readonly toolCalls: ToolCallCounter;
-}
-
-function callOf(
-  { id, experience }: ExperienceRow,
-  earlier: readonly ExperienceRow[],
-  { uses, tokenizer, toolCalls }: CallParts,
+function recordedCall(
+  { row: { id, experience }, call, uses }: ReadCall,
+  earlier: readonly ReadCall[],
+  tokenizer: Tokenizer | undefined,
 ): RecordedCall {
   const { eid, policyVersion, reward, info } = experience;
-  const beginning = beginningOf(experience, earlier);
+  const beginning = beginningOf(
+    experience,
+    earlier.map(({ row }) => row),
+  );
   return {
     id,
-    uid: uid(eid),
+    uid: call.uid,
     step: eid.step,
     policyVersion,
     reward,
-    finishReason: textOf(info['finishReason']),
-    problem: problemOf(experience),
-    toolCalls: toolCalls(experience),
+    finishReason: finishReasonOf(experience),
+    problem: call.problem,
+    toolCalls: call.tools.length,
     ...beginning,
     fork: textOf(info['fork']),
     segments: segmentsOf(experience, beginning.same, {

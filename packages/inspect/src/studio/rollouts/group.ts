@@ -1,65 +1,52 @@
 /** All attempts at a task in one explore step, side by side. */
-import type { ExperienceRow } from '@trinity-rft/buffer';
-import { runKey, taskKey } from '@trinity-rft/core';
+import { taskKey } from '@trinity-rft/core';
 import type { Attempt, Group } from '../interface/types.js';
-import { rowsOfRun } from './conversation.js';
 import { headOf } from './head.js';
-import { rowOf } from './list.js';
+import { readCalls, rolloutOf, type RolloutCalls } from './rollout.js';
 import type { RolloutStore } from './store.js';
-import { questionOf, writtenBy } from './texts.js';
+import { askedIn, writtenBy } from './texts.js';
 
 /** Maximum length of the text that the model wrote in one call. */
 const longestText = 4000;
 
 /** Undefined if there is no such row. */
 export async function groupOf(id: number, store: RolloutStore): Promise<Group | undefined> {
-  const chosen = store.reader.row(id);
+  const { reader } = store;
+  const chosen = reader.row(id);
   if (!chosen) return undefined;
   const { eid } = chosen.experience;
-  const rows = rowsOfRun(`${taskKey(eid)}/`, store);
+  const rows = reader.idsOf(`${taskKey(eid)}/`).flatMap((each) => reader.row(each) ?? []);
   const runs = Map.groupBy(rows, ({ experience }) => experience.eid.run);
-  const [first] = rows;
-  const tokenizer = await store.tokenizer();
-  const attempts = await Promise.all([...runs.values()].map((run) => attemptOf(run, store)));
-  const { batch, task, taskset, row } = headOf(id, chosen.experience);
+  const read = [...runs.values()].map((own) =>
+    readCalls(
+      own.map((row) => row.id),
+      store,
+    ),
+  );
+  const attempts = (await Promise.all(read)).flatMap((calls) => (calls ? [calls] : []));
+  const { batch, task, taskset, row, truth } = headOf(id, chosen.experience);
+  const first = attempts[0]?.[0].row.experience ?? chosen.experience;
+  const shown = await Promise.all(attempts.map((calls) => attemptOf(calls, store)));
   return {
     batch,
     task,
     taskset,
     row,
-    question: first ? questionOf(first.experience, tokenizer) : '',
-    attempts: attempts.toSorted(
+    truth,
+    question: askedIn(first, await store.tokenizer()),
+    attempts: shown.toSorted(
       (a, b) => (b.reward ?? -Infinity) - (a.reward ?? -Infinity) || a.run - b.run,
     ),
     missing: await missingRuns(taskKey(eid), new Set(runs.keys()), store),
   };
 }
 
-async function attemptOf(rows: readonly ExperienceRow[], store: RolloutStore): Promise<Attempt> {
-  const [tokenizer, toolCalls] = [await store.tokenizer(), await store.toolCalls()];
-  const failures = await store.failures.read();
-  const summaries = rows.map(({ id, experience }) =>
-    rowOf(id, experience, store.reader.uses(id), toolCalls(experience)),
-  );
-  const sum = (read: (row: (typeof summaries)[number]) => number): number =>
-    summaries.reduce((total, row) => total + read(row), 0);
-  const last = rows.at(-1)?.experience;
-  const known = summaries.flatMap(({ advantage }) => advantage ?? []);
-  const failure = last && failures.get(runKey(last.eid));
+async function attemptOf(calls: RolloutCalls, store: RolloutStore): Promise<Attempt> {
+  const tokenizer = await store.tokenizer();
+  const rollout = await rolloutOf(calls, store);
   return {
-    run: last?.eid.run ?? 0,
-    reward: last?.reward,
-    advantage:
-      known.length === 0
-        ? undefined
-        : known.reduce((total, each) => total + each, 0) / known.length,
-    policyVersion: last?.policyVersion ?? -1,
-    responseTokens: sum(({ responseTokens }) => responseTokens),
-    toolCalls: sum((row) => row.toolCalls),
-    problem:
-      summaries.findLast(({ problem }) => problem !== undefined)?.problem ??
-      (failure?.isRewarded === true ? failure.message : undefined),
-    calls: rows.map(({ id, experience }) => ({
+    ...rollout,
+    calls: calls.map(({ row: { id, experience } }) => ({
       id,
       step: experience.eid.step,
       text: writtenBy(experience, tokenizer, longestText),

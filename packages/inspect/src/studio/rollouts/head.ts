@@ -1,10 +1,11 @@
-/** Fields of an experience that the list and the details both show. */
+/** Fields of a recorded model call that lists and details share. */
 import type { ExperienceHead } from '@trinity-rft/buffer';
 import { type Experience, uid } from '@trinity-rft/core';
-import type { RolloutRow } from '../interface/types.js';
+import type { RolloutDetail } from '../interface/types.js';
+import type { ToolCall, ToolCallReader } from './tool-calls.js';
 
 export type HeadFields = Pick<
-  RolloutRow,
+  RolloutDetail,
   'id' | 'uid' | 'batch' | 'task' | 'run' | 'reward' | 'policyVersion' | 'taskset' | 'row' | 'truth'
 >;
 
@@ -32,23 +33,50 @@ export function headOf(
   };
 }
 
-/** A row of the list, without the results of train steps. */
-export function summaryOf(head: ExperienceHead, toolCalls: number): RolloutRow {
-  const { eid, promptLength, tokens, actionMask, info, truncateStatus } = head;
+/** A row of the store without the results of train steps: one model call, or several merged ones. */
+export interface Call extends HeadFields {
+  readonly step: number;
+  /** Number of model calls in the row. */
+  readonly turns: number;
+  readonly advantage: number | undefined;
+  readonly promptTokens: number;
+  readonly responseTokens: number;
+  readonly trainedTokens: number;
+  readonly tools: readonly ToolCall[];
+  /** One entry per model call; undefined if they were not recorded. */
+  readonly times: readonly CallTime[] | undefined;
+  readonly problem: string | undefined;
+}
+
+export function callOf(head: ExperienceHead, toolCalls: ToolCallReader): Call {
+  const { eid, promptLength, tokens, actionMask, info } = head;
+  const turns = head.spans?.length ?? 1;
   return {
     ...headOf(head.id, head),
     step: eid.step,
-    calls: head.spans?.length ?? 1,
+    turns,
     advantage: head.advantage,
     promptTokens: promptLength,
     responseTokens: tokens.length - promptLength,
     trainedTokens: actionMask.reduce((sum, bit) => sum + bit, 0),
-    toolCalls,
-    finishReason: textOf(info['finishReason']),
-    truncated: truncateStatus,
-    fork: textOf(info['fork']),
+    tools: toolCalls(head),
+    times: timesOf(info, turns),
     problem: problemOf(head),
   };
+}
+
+/** Start and end of a model call, in milliseconds since the epoch. */
+interface CallTime {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Workflows write `info` as well, so it is checked. */
+function timesOf({ times }: Experience['info'], count: number): Call['times'] {
+  if (!Array.isArray(times) || times.length !== count) return undefined;
+  const isTime = (time: Partial<CallTime> | null): boolean =>
+    typeof time?.start === 'number' && typeof time.end === 'number';
+  return times.every(isTime) ? (times as readonly CallTime[]) : undefined;
 }
 
 /** Problem of an experience, according to its record. */
@@ -71,4 +99,4 @@ export const runNameOf = ({
   batch,
   task,
   run,
-}: Pick<RolloutRow, 'batch' | 'task' | 'run'>): string => `${batch}/${task}/${run}`;
+}: Pick<HeadFields, 'batch' | 'task' | 'run'>): string => `${batch}/${task}/${run}`;

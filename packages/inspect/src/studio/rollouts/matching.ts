@@ -1,108 +1,103 @@
-/** The rows that pass a filter, in the requested order. */
+/** The rollouts that pass a filter, in the requested order. */
 import type { RunFailure } from './failures.js';
-import { runNameOf } from './head.js';
-import { stalenessOf, type RowColumns } from './row-index.js';
-import type { Range, RowQuery, SortKey } from './query.js';
+import { numberReader } from './numbers.js';
+import { problemReader } from './problems.js';
+import { needsNames, type Range, type RolloutQuery } from './query.js';
+import type { RowIndex } from './row-index.js';
 
-type Read = (position: number) => number;
+type Index = Pick<RowIndex, 'columns' | 'chains' | 'size' | 'detailed'>;
+type Test = (rollout: number) => boolean;
 
-/** Reads a number of a row; NaN if the row has no such number. */
-function numberReader(columns: RowColumns, key: SortKey): Read {
-  if (key === 'staleness')
-    return (position) =>
-      stalenessOf(columns.policyVersion.at(position), columns.trainStep.at(position)) ?? Number.NaN;
-  const column = columns[key];
-  return (position) => column.at(position);
-}
-
-export interface MatchOptions {
-  readonly columns: RowColumns;
-  /** Number of rows in the columns. */
-  readonly size: number;
-  readonly failures: ReadonlyMap<string, RunFailure>;
-}
-
-/** Positions of rows in the order of the query. The text of the query is not checked. */
-export function matchingRows(query: RowQuery, options: MatchOptions): Uint32Array {
-  const { columns, size } = options;
-  const passes = filterOf(query, options);
-  const found = new Uint32Array(size);
+/** Rollouts in the order of the query. The text of the query is not checked. */
+export function matchingRollouts(
+  query: RolloutQuery,
+  index: Index,
+  failures: ReadonlyMap<string, RunFailure>,
+): Uint32Array {
+  const { chains } = index;
+  const tests = testsOf(query, index, failures);
+  const found = new Uint32Array(chains.count());
   let count = 0;
-  for (let position = 0; position < size; position++)
-    if (columns.id.at(position) <= query.upTo && passes(position)) found[count++] = position;
-  return sorted(found.subarray(0, count), columns, query);
+  for (let rollout = 0; rollout < found.length; rollout++)
+    if (tests.every((test) => test(rollout))) found[count++] = rollout;
+  return sorted(found.subarray(0, count), index, query);
 }
 
-function filterOf(
-  { batch, task, run, taskset, row, ranges, hasProblem }: RowQuery,
-  { columns, failures }: MatchOptions,
-): (position: number) => boolean {
-  const tests: ((position: number) => boolean)[] = [];
-  const equal = (column: { at(position: number): number }, value: number | undefined): void => {
-    if (value !== undefined) tests.push((position) => column.at(position) === value);
+function testsOf(
+  query: RolloutQuery,
+  index: Index,
+  failures: ReadonlyMap<string, RunFailure>,
+): readonly Test[] {
+  const { columns, chains } = index;
+  const { batch, task, run, taskset, row, ranges, problem, tool, upTo } = query;
+  const tests: Test[] = [
+    (rollout) => columns.id.at(chains.first(rollout)) <= upTo,
+    (rollout) =>
+      columns.gone.at(chains.first(rollout)) === 0 ||
+      chains.calls(rollout).some((position) => columns.gone.at(position) === 0),
+  ];
+  const equal = (read: (position: number) => number, value: number | undefined): void => {
+    if (value !== undefined) tests.push((rollout) => read(chains.first(rollout)) === value);
   };
   const same = (name: 'batch' | 'task' | 'taskset', value: string | undefined): void => {
-    // What no row has has no code.
-    if (value !== undefined) equal(columns[name].codes, columns[name].codeOf(value) ?? -1);
+    // A text that no row has has no code.
+    if (value !== undefined) equal(columns[name].codes.at, columns[name].codeOf(value) ?? -1);
   };
   same('batch', batch);
   same('task', task);
+  equal(columns.run.at, run);
+  if (needsNames(query)) return tests;
+  const detailed = index.detailed();
+  if (detailed < index.size())
+    tests.push((rollout) => chains.calls(rollout).every((position) => position < detailed));
   same('taskset', taskset);
-  equal(columns.run, run);
-  equal(columns.row, row);
-  tests.push(...ranges.map((range) => inRange(columns, range)));
-  if (hasProblem) tests.push((position) => problemAt(columns, position, failures) !== undefined);
-  return (position) => tests.every((test) => test(position));
+  equal(columns.row.at, row);
+  tests.push(...ranges.map((range) => inRange(index, range)));
+  if (tool !== undefined) tests.push(calls(index, tool));
+  const problemOf = problemReader(index, failures);
+  if (problem === 'any') tests.push((rollout) => problemOf(rollout) !== undefined);
+  else if (problem !== undefined) tests.push((rollout) => problemOf(rollout)?.kind === problem);
+  return tests;
 }
 
-function inRange(columns: RowColumns, { key, least, most }: Range): (position: number) => boolean {
-  const read = numberReader(columns, key);
-  return (position) => {
-    const value = read(position);
-    return value >= least && value <= most;
+function inRange(index: Index, { key, least, most }: Range): Test {
+  const read = numberReader(index, key);
+  // The index has single precision.
+  const [low, high] = [Math.fround(least), Math.fround(most)];
+  return (rollout) => {
+    const value = Math.fround(read(rollout));
+    return value >= low && value <= high;
   };
 }
 
-/** Problem of a row: from its record, or from the log if it got the failure reward. */
-function problemAt(
-  columns: RowColumns,
-  position: number,
-  failures: ReadonlyMap<string, RunFailure>,
-): string | undefined {
-  const own = columns.problem.at(position);
-  if (own !== undefined || failures.size === 0) return own;
-  const failure = failures.get(runNameAt(columns, position));
-  return failure?.isRewarded === true ? failure.message : undefined;
+function calls({ columns: { tools }, chains }: Index, tool: string): Test {
+  const codes = new Set(
+    [...tools.texts()].flatMap(([names, code]) => (names.split('\n').includes(tool) ? code : [])),
+  );
+  return (rollout) => chains.calls(rollout).some((position) => codes.has(tools.codes.at(position)));
 }
 
-const runNameAt = ({ batch, task, run }: RowColumns, position: number): string =>
-  runNameOf({
-    batch: batch.at(position) ?? '',
-    task: task.at(position) ?? '',
-    run: run.at(position),
-  });
-
-/** Sorts positions. Rows without the number come last; equal rows keep the order of the store. */
+/** Sorts rollouts. Those without the number come last; equal ones keep the order of the store. */
 function sorted(
-  positions: Uint32Array,
-  columns: RowColumns,
-  { sort, descending }: Pick<RowQuery, 'sort' | 'descending'>,
+  rollouts: Uint32Array,
+  index: Index,
+  { sort, descending }: Pick<RolloutQuery, 'sort' | 'descending'>,
 ): Uint32Array {
-  if (sort === 'id') return descending ? positions.reverse() : positions;
-  const read = numberReader(columns, sort);
+  if (sort === 'id') return descending ? rollouts.reverse() : rollouts;
+  const read = numberReader(index, sort);
   const flip = descending ? 0xff_ff_ff_ff : 0;
-  // One 64-bit number per row, order in the upper half and position in the lower: typed arrays sort
-  // numbers without calling back, a million of them in a tenth of a second.
-  const keys = new BigUint64Array(positions.length);
+  // One 64-bit number per rollout, order in the upper half and its own number in the lower: typed
+  // arrays sort numbers without calling back, a million of them in a tenth of a second.
+  const keys = new BigUint64Array(rollouts.length);
   const halves = new Uint32Array(keys.buffer);
-  for (const [i, position] of positions.entries()) {
-    const value = read(position);
-    halves[2 * i] = position;
+  for (const [i, rollout] of rollouts.entries()) {
+    const value = read(rollout);
+    halves[2 * i] = rollout;
     halves[2 * i + 1] = Number.isNaN(value) ? 0xff_ff_ff_ff : (orderOf(value) ^ flip) >>> 0;
   }
   keys.sort();
-  for (let i = 0; i < positions.length; i++) positions[i] = halves[2 * i] ?? 0;
-  return positions;
+  for (let i = 0; i < rollouts.length; i++) rollouts[i] = halves[2 * i] ?? 0;
+  return rollouts;
 }
 
 const one = new Float32Array(1);

@@ -1,8 +1,9 @@
 /** Reads the filter, order and page of rows from the query string. */
-import { rangeKeys, sortKeys, taskSortKeys } from '../interface/rollouts.js';
+import { problemKinds, rangeKeys, sortKeys, taskSortKeys } from '../interface/rollouts.js';
 
 type RangeKey = (typeof rangeKeys)[number];
-export type SortKey = (typeof sortKeys)[number];
+type SortKey = (typeof sortKeys)[number];
+export type ProblemKind = (typeof problemKinds)[number];
 export type TaskSortKey = (typeof taskSortKeys)[number];
 
 /** Range of a number; an absent bound excludes nothing. */
@@ -12,16 +13,18 @@ export interface Range {
   readonly most: number;
 }
 
-/** Filter of rows; an absent field excludes nothing. */
-interface RowFilter {
+/** Filter of rollouts; an absent field excludes nothing. */
+interface RolloutFilter {
   readonly batch?: string;
   readonly task?: string;
   readonly run?: number;
   readonly taskset?: string;
   readonly row?: number;
   readonly ranges: readonly Range[];
-  /** True to show only rows with a problem. */
-  readonly hasProblem: boolean;
+  /** Kind of problem that the rollout has; `any`: one of them. */
+  readonly problem?: ProblemKind | 'any';
+  /** Name of a tool that was called. */
+  readonly tool?: string;
   /** Text that the prompt or the response contains, in any case. */
   readonly text?: string;
 }
@@ -38,9 +41,9 @@ export interface TaskQuery extends PageQuery {
   readonly sort: TaskSortKey;
 }
 
-export interface RowQuery extends RowFilter, PageQuery {
+export interface RolloutQuery extends RolloutFilter, PageQuery {
   readonly sort: SortKey;
-  /** Rows with a larger id are ignored, so that pages stay consistent while a run continues. */
+  /** Rollouts whose first row has a larger id are ignored, so that pages stay consistent while a run continues. */
   readonly upTo: number;
 }
 
@@ -74,7 +77,7 @@ export const parseTaskQuery = (given: Given): TaskQuery => ({
 });
 
 /** Reads the parameters of a query string; invalid values are ignored. */
-export function parseQuery(given: Given): RowQuery {
+export function parseQuery(given: Given): RolloutQuery {
   const ranges = rangeKeys.flatMap((key): Range[] => {
     const [least, most] = [
       number(given, `min${capital(key)}`),
@@ -90,7 +93,8 @@ export function parseQuery(given: Given): RowQuery {
     taskset: text(given, 'taskset'),
     row: number(given, 'row'),
     ranges,
-    hasProblem: given['problem'] === 'true',
+    problem: ['any' as const, ...problemKinds].find((kind) => kind === given['problem']),
+    tool: text(given, 'tool'),
     text: text(given, 'text'),
     sort: sortKeys.find((key) => key === given['sort']) ?? 'id',
     ...pageOf(given),
@@ -103,26 +107,24 @@ const capital = (key: RangeKey): string => {
   return name.slice(0, 1).toUpperCase() + name.slice(1);
 };
 
-/**
- * True if the query asks for every row in the order of the store or its reverse, which needs no
- * index.
- */
-export const isEverything = ({ sort, ...filter }: RowQuery): boolean =>
-  sort === 'id' && isUnfiltered(filter) && filter.text === undefined;
+/** True if the query asks for every rollout in the order of the store or its reverse. */
+export const isEverything = (query: RolloutQuery): boolean =>
+  needsNames(query) && [query.batch, query.task, query.run].every((value) => value === undefined);
 
-const isUnfiltered = ({
-  batch,
-  task,
-  run,
+/** True if the names of rollouts decide which are listed, and in which order. */
+export const needsNames = ({
+  sort,
   taskset,
   row,
   ranges,
-  hasProblem,
-}: Omit<RowFilter, 'text'>): boolean =>
-  [batch, task, run, taskset, row].every((value) => value === undefined) &&
+  problem,
+  tool,
+  text: searched,
+}: RolloutQuery): boolean =>
+  sort === 'id' &&
   ranges.length === 0 &&
-  !hasProblem;
+  [taskset, row, problem, tool, searched].every((value) => value === undefined);
 
 /** Key of a list, which is equal for all its pages. */
-export const listKey = ({ page: _page, size: _size, ...query }: RowQuery): string =>
+export const listKey = ({ page: _page, size: _size, ...query }: RolloutQuery): string =>
   JSON.stringify(query);

@@ -1,7 +1,6 @@
 /** The recorded experiences of a run: lists, single ones, conversations, groups, tasks over time. */
 import { readExperiences, type ExperienceRow } from '@trinity-rft/buffer';
 import { loadTokenizer } from '@trinity-rft/chat';
-import { runKey } from '@trinity-rft/core';
 import type {
   Conversation,
   Group,
@@ -9,18 +8,22 @@ import type {
   RolloutPage,
   TaskHistory,
   TaskPage,
+  Trace,
 } from '../interface/types.js';
-import { conversationOf, rowsOfRun } from './conversation.js';
+import { conversationOf } from './conversation.js';
 import { detailOf } from './detail.js';
 import { logFailures } from './failures.js';
 import { groupOf } from './group.js';
 import { historyOf } from './history.js';
 import { rolloutList } from './list.js';
-import type { RowQuery, TaskQuery } from './query.js';
+import type { RolloutQuery, TaskQuery } from './query.js';
+import { rewardParts } from './reward-parts.js';
+import { rolloutCalls } from './rollout.js';
 import { createRowIndex } from './row-index.js';
 import type { RolloutStore } from './store.js';
 import { taskList } from './tasks.js';
-import { toolCallCounter } from './tool-calls.js';
+import { toolCallReader } from './tool-calls.js';
+import { traceOf } from './trace.js';
 
 /** Location of an experience store. */
 export interface StorePlace {
@@ -37,9 +40,10 @@ export type AttemptRow = ExperienceRow;
 
 /** Answers about rollouts; undefined if there is no such row. */
 export interface Rollouts {
-  page(query: RowQuery): Promise<RolloutPage>;
+  page(query: RolloutQuery): Promise<RolloutPage>;
   tasks(query: TaskQuery): Promise<TaskPage>;
   detail(id: number): Promise<RolloutDetail | undefined>;
+  trace(id: number): Promise<Trace | undefined>;
   conversation(id: number): Promise<Conversation | undefined>;
   /** All model calls of the attempt to which row `id` belongs, in order. */
   attempt(id: number): Promise<readonly AttemptRow[] | undefined>;
@@ -57,9 +61,9 @@ export function openRollouts({ database, modelFolder, logFile }: StorePlace): Ro
   let loading: ReturnType<typeof loadTokenizer> | undefined;
   const tokenizer: RolloutStore['tokenizer'] = async () =>
     modelFolder === undefined ? undefined : (loading ??= loadTokenizer(modelFolder));
-  let counter: ReturnType<typeof toolCallCounter> | undefined;
+  let toolReader: ReturnType<typeof toolCallReader> | undefined;
   const toolCalls: RolloutStore['toolCalls'] = async () =>
-    (counter ??= toolCallCounter(await tokenizer()));
+    (toolReader ??= toolCallReader(await tokenizer()));
   const index = createRowIndex(reader, toolCalls);
   const store: RolloutStore = {
     reader,
@@ -67,6 +71,7 @@ export function openRollouts({ database, modelFolder, logFile }: StorePlace): Ro
     failures: logFailures(logFile),
     tokenizer,
     toolCalls,
+    rewardParts: rewardParts(reader),
   };
   const list = rolloutList(store);
   const tasks = taskList(store);
@@ -79,10 +84,8 @@ export function openRollouts({ database, modelFolder, logFile }: StorePlace): Ro
       return row && detailOf(id, row.experience, parts);
     },
     conversation: (id) => conversationOf(id, store),
-    attempt: async (id) => {
-      const row = reader.row(id);
-      return row && rowsOfRun(`${runKey(row.experience.eid)}/`, store);
-    },
+    trace: (id) => traceOf(id, store),
+    attempt: async (id) => (await rolloutCalls(id, store))?.map(({ row }) => row),
     group: (id) => groupOf(id, store),
     history: (id) => historyOf(id, store),
     close: () => {

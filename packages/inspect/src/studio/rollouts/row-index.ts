@@ -1,16 +1,20 @@
 /**
- * Index for filtering and sorting all experiences in a store, at about 70 bytes each, so that a
- * million fit. It grows while a run adds more.
+ * Index for filtering and sorting all rollouts of a store, at about 60 to 90 bytes per model call, so that
+ * a million fit. It grows while a run adds more. First the names of all calls are read, which say
+ * which rollouts there are; the numbers of the calls follow when a request needs them.
  */
-import type { ExperienceHead, ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
+import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import { BufferError } from '@trinity-rft/core';
-import { doubles, floats, integers, smallIntegers, textColumn } from './columns.js';
-import { summaryOf } from './head.js';
-import type { ToolCallCounter } from './tool-calls.js';
+import { floats, integers, smallIntegers, textColumn } from './columns.js';
+import { callOf, type Call } from './head.js';
+import { createRolloutChains, type RolloutChains } from './rollout-chains.js';
+import type { ToolCallReader } from './tool-calls.js';
 
 const none = -1;
+/** Stands for a time that was not recorded. */
+export const noTime = -(2 ** 31);
 
-export type RowColumns = ReturnType<typeof createColumns>;
+export type CallColumns = ReturnType<typeof createColumns>;
 
 function createColumns() {
   return {
@@ -18,64 +22,115 @@ function createColumns() {
     batch: textColumn(),
     task: textColumn(),
     run: smallIntegers(),
+    /** Place of the call in its rollout. */
     step: smallIntegers(),
-    reward: doubles(),
+    /** 1 if the row was deleted from the store. */
+    gone: smallIntegers(),
+    reward: floats(),
     advantage: floats(),
     policyVersion: integers(),
     promptTokens: integers(),
     responseTokens: integers(),
+    /** Model calls that the row holds. */
+    turns: smallIntegers(),
     toolCalls: smallIntegers(),
+    /** Names of the called tools, one per line. */
+    tools: textColumn(),
+    /** Hundredths of a second after the first recorded call. */
+    start: integers(noTime),
+    end: integers(noTime),
     problem: textColumn(),
     taskset: textColumn(),
-    row: integers(),
+    /** -1 if unknown. */
+    row: integers(none),
     /** -1 if no train step has used the row. */
-    trainStep: integers(),
+    trainStep: integers(none),
     dropped: smallIntegers(),
   };
 }
 
 export interface RowIndex {
-  readonly columns: RowColumns;
-  /** Number of rows in the index. */
+  readonly columns: CallColumns;
+  readonly chains: RolloutChains;
+  /** Number of calls whose names were read. */
   size(): number;
+  /** Number of calls of which all columns were read. */
+  detailed(): number;
+  /** Reads the names of all rows; concurrent callers share the work. */
+  catchUpNames(): Promise<void>;
   /** Reads until all rows are in the index; concurrent callers share the work. */
   catchUp(): Promise<void>;
   /** Stops reading that is in progress. */
   close(): void;
 }
 
-/**
- * Number of rows that are read at once. They take a few milliseconds each, so that other requests
- * run in between.
- */
-const chunkSize = 32;
-const usesAtOnce = 512;
+/** Number of rows that are read at once, in a few milliseconds; other requests run in between. */
+const [namesAtOnce, headsAtOnce, usesAtOnce] = [2000, 32, 512];
 
 export function createRowIndex(
   reader: ExperienceReader,
-  countToolCalls: () => Promise<ToolCallCounter>,
+  toolCallReader: () => Promise<ToolCallReader>,
 ): RowIndex {
   const columns = createColumns();
-  let size = 0;
+  const chains = createRolloutChains(columns);
+  let [size, detailed, gone, usePlace] = [0, 0, 0, 0];
+  let firstStart: number | undefined;
+  let naming: Promise<void> | undefined;
   let reading: Promise<void> | undefined;
-  let usePlace = 0;
   let isClosed = false;
 
   const positionOf = (id: number): number | undefined => findId(columns, size, id);
+  const lastId = (count: number): number => (count === 0 ? 0 : columns.id.at(count - 1));
 
   const pause = async (): Promise<void> => {
     await new Promise((resolve) => setImmediate(resolve));
     if (isClosed) throw closedError();
   };
 
-  const catchUp = async (): Promise<void> => {
-    const toolCalls = await countToolCalls();
+  const readNames = async (): Promise<void> => {
     for (;;) {
-      const last = size === 0 ? 0 : columns.id.at(size - 1);
-      const heads = reader.headsAfter(last, chunkSize);
-      for (const head of heads) push(columns, head, toolCalls(head));
-      size += heads.length;
-      if (heads.length < chunkSize) break;
+      const names = reader.namesAfter(lastId(size), namesAtOnce);
+      for (const { id, uid } of names) {
+        columns.id.set(size, id);
+        setName(columns, size, uid);
+        chains.add(size++);
+      }
+      if (names.length < namesAtOnce) break;
+      await pause();
+    }
+    await markGone();
+  };
+
+  /** Rows are deleted oldest first, so the walk is short. */
+  const markGone = async (): Promise<void> => {
+    let position = 0;
+    while (position < size && reader.count() < size - gone) {
+      const names = reader.namesAfter(columns.id.at(position) - 1, namesAtOnce);
+      const kept = new Set(names.map(({ id }) => id));
+      const last = names.length < namesAtOnce ? Infinity : (names.at(-1)?.id ?? Infinity);
+      for (; position < size && columns.id.at(position) <= last; position++) {
+        if (columns.gone.at(position) === 1 || kept.has(columns.id.at(position))) continue;
+        columns.gone.set(position, 1);
+        gone++;
+      }
+      await pause();
+    }
+  };
+
+  const readDetails = async (): Promise<void> => {
+    const toolCalls = await toolCallReader();
+    while (detailed < size) {
+      const heads = reader.headsAfter(lastId(detailed), headsAtOnce);
+      for (const head of heads) {
+        const position = positionOf(head.id);
+        if (position === undefined) continue;
+        const call = callOf(head, toolCalls);
+        setDetails(columns, position, call);
+        firstStart ??= call.times?.at(0)?.start;
+        setTimes(columns, position, call, firstStart ?? 0);
+      }
+      const last = positionOf(heads.at(-1)?.id ?? none) ?? size - 1;
+      detailed = heads.length < headsAtOnce ? size : last + 1;
       await pause();
     }
     for (;;) {
@@ -87,10 +142,18 @@ export function createRowIndex(
     }
   };
 
+  const catchUpNames = (): Promise<void> =>
+    (naming ??= readNames().finally(() => (naming = undefined)));
   return {
     columns,
+    chains,
     size: () => size,
-    catchUp: () => (reading ??= catchUp().finally(() => (reading = undefined))),
+    detailed: () => detailed,
+    catchUpNames,
+    catchUp: () =>
+      (reading ??= catchUpNames()
+        .then(readDetails)
+        .finally(() => (reading = undefined))),
     close: () => {
       isClosed = true;
     },
@@ -103,35 +166,59 @@ const closedError = (): BufferError =>
   });
 
 /** Stores the result of a train step; a later step overwrites that of an earlier one. */
-function note(columns: RowColumns, position: number | undefined, use: ExperienceUse): void {
+function note(columns: CallColumns, position: number | undefined, use: ExperienceUse): void {
   if (position === undefined) return;
   columns.trainStep.set(position, use.trainStep);
   columns.dropped.set(position, Number(use.dropped));
   if (use.advantage !== undefined) columns.advantage.set(position, use.advantage);
 }
 
-function push(columns: RowColumns, head: ExperienceHead, toolCalls: number): void {
-  const summary = summaryOf(head, toolCalls);
-  columns.id.push(head.id);
-  columns.batch.push(summary.batch);
-  columns.task.push(summary.task);
-  columns.run.push(summary.run);
-  columns.step.push(summary.step);
-  columns.reward.push(summary.reward ?? Number.NaN);
-  columns.advantage.push(summary.advantage ?? Number.NaN);
-  columns.policyVersion.push(summary.policyVersion);
-  columns.promptTokens.push(summary.promptTokens);
-  columns.responseTokens.push(summary.responseTokens);
-  columns.toolCalls.push(toolCalls);
-  columns.problem.push(summary.problem);
-  columns.taskset.push(summary.taskset);
-  columns.row.push(summary.row ?? none);
-  columns.trainStep.push(none);
-  columns.dropped.push(0);
+/** A uid is `batch/task/run/step/suffix`; the batch of an evaluation contains slashes. */
+function setName(columns: CallColumns, position: number, uid: string): void {
+  const parts = uid.split('/');
+  const [task = '', run, step] = parts.slice(-4);
+  const batch = parts.slice(0, -4).join('/');
+  columns.batch.set(position, batch);
+  columns.task.set(position, task);
+  columns.run.set(position, Number(run));
+  columns.step.set(position, Number(step));
+}
+
+/** `12` for the batch of an explore step, and for `12/set` of an evaluation. */
+export function stepOfBatch(batch: string): number | undefined {
+  const step = Number.parseInt(batch, 10);
+  return Number.isNaN(step) ? undefined : step;
+}
+
+function setDetails(columns: CallColumns, position: number, call: Call): void {
+  columns.reward.set(position, call.reward ?? Number.NaN);
+  columns.advantage.set(position, call.advantage ?? Number.NaN);
+  columns.policyVersion.set(position, call.policyVersion);
+  columns.promptTokens.set(position, call.promptTokens);
+  columns.responseTokens.set(position, call.responseTokens);
+  columns.turns.set(position, call.turns);
+  columns.toolCalls.set(position, call.tools.length);
+  const names = new Set(call.tools.flatMap(({ name }) => name ?? []));
+  columns.tools.set(position, names.size === 0 ? undefined : [...names].toSorted().join('\n'));
+  columns.problem.set(position, call.problem);
+  columns.taskset.set(position, call.taskset);
+  columns.row.set(position, call.row ?? none);
+}
+
+/** Number of units of the columns of times in a millisecond. */
+const perMs = 0.1;
+/** Seconds of a duration in the columns of times. */
+export const secondsIn = (duration: number): number => duration / perMs / 1000;
+
+function setTimes(columns: CallColumns, position: number, { times }: Call, origin: number): void {
+  const [first, last] = [times?.at(0), times?.at(-1)];
+  if (!first || !last) return;
+  columns.start.set(position, Math.round((first.start - origin) * perMs));
+  columns.end.set(position, Math.round((last.end - origin) * perMs));
 }
 
 /** Position of an id. Ids increase; without gaps, the position follows from the id. */
-function findId({ id: ids }: RowColumns, size: number, id: number): number | undefined {
+function findId({ id: ids }: CallColumns, size: number, id: number): number | undefined {
   const guess = id - (size === 0 ? 0 : ids.at(0));
   if (guess >= 0 && guess < size && ids.at(guess) === id) return guess;
   let [low, high] = [0, size - 1];
@@ -143,12 +230,4 @@ function findId({ id: ids }: RowColumns, size: number, id: number): number | und
     else high = middle - 1;
   }
   return undefined;
-}
-
-/** Train steps between the version that sampled a row and the step that used it. */
-export function stalenessOf(policyVersion: number, trainStep: number): number | undefined {
-  // The weights of version v are those after train step v.
-  return policyVersion < 0 || trainStep < 0
-    ? undefined
-    : Math.max(0, trainStep - 1 - policyVersion);
 }

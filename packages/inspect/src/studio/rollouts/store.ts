@@ -3,8 +3,9 @@ import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { type Experience, responseLength } from '@trinity-rft/core';
 import type { Failures } from './failures.js';
+import type { RewardParts } from './reward-parts.js';
 import type { RowIndex } from './row-index.js';
-import type { ToolCallCounter } from './tool-calls.js';
+import type { ToolCallReader } from './tool-calls.js';
 
 export interface RolloutStore {
   readonly reader: ExperienceReader;
@@ -12,7 +13,8 @@ export interface RolloutStore {
   readonly failures: Failures;
   /** Loaded by the first request, and kept. */
   tokenizer(): Promise<Tokenizer | undefined>;
-  toolCalls(): Promise<ToolCallCounter>;
+  toolCalls(): Promise<ToolCallReader>;
+  readonly rewardParts: RewardParts;
 }
 
 export interface UsedAdvantages {

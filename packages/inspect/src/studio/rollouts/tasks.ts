@@ -2,10 +2,11 @@
 import type { TaskPage } from '../interface/types.js';
 import { within } from '../shared/within.js';
 import { headOf } from './head.js';
+import { numberReader } from './numbers.js';
 import type { TaskQuery, TaskSortKey } from './query.js';
-import type { RowColumns } from './row-index.js';
+import type { RowIndex } from './row-index.js';
 import type { RolloutStore } from './store.js';
-import { questionOf } from './texts.js';
+import { askedIn } from './texts.js';
 
 /** Time in ms that a request waits for the index before it answers with partial results. */
 const waitMs = 250;
@@ -14,8 +15,8 @@ const pauses = 20;
 
 /** One row of a task set, with its first and its latest explore step. */
 interface TaskCourse {
-  /** Position of a record in the index, which has the question. */
-  readonly position: number;
+  /** A rollout, which has the question. */
+  readonly rollout: number;
   /** Number of explore steps with the task. */
   readonly times: number;
   /** Mean rewards of the first and the latest step; NaN if no attempt has a reward. */
@@ -38,10 +39,10 @@ interface Known {
 export function taskList(store: RolloutStore): TaskList {
   let known: Known = { courses: [], size: 0, until: 0 };
   const look = (): Known => {
-    const size = store.index.size();
+    const size = store.index.detailed();
     const start = performance.now();
     if (size === known.size || start < known.until) return known;
-    const courses = coursesOf(store.index.columns, size);
+    const courses = coursesOf(store.index);
     const end = performance.now();
     known = { courses, size, until: end + pauses * (end - start) };
     return known;
@@ -77,12 +78,12 @@ function countsOf(all: readonly TaskCourse[]): Omit<TaskPage, 'rows' | 'progress
 
 async function rowOf(course: TaskCourse, store: RolloutStore): Promise<TaskPage['rows'][number]> {
   const { index, reader } = store;
-  const id = index.columns.id.at(course.position);
+  const id = index.columns.id.at(index.chains.first(course.rollout));
   const experience = reader.row(id)?.experience;
   return {
     id,
     ...(experience && placeOf(id, experience)),
-    question: experience ? questionOf(experience, await store.tokenizer()) : '',
+    question: experience ? askedIn(experience, await store.tokenizer()) : '',
     times: course.times,
     first: known(course.first),
     latest: known(course.latest),
@@ -115,48 +116,45 @@ function by(sort: TaskSortKey, descending: boolean): (a: TaskCourse, b: TaskCour
   const value = (course: TaskCourse): number => known(read(course)) ?? missing;
   return (a, b) => {
     const order = value(a) - value(b);
-    return (descending ? -order : order) || byReward(a, b) || a.position - b.position;
+    return (descending ? -order : order) || byReward(a, b) || a.rollout - b.rollout;
   };
 }
 
-function coursesOf(columns: RowColumns, size: number): readonly TaskCourse[] {
-  const positions = new Map<number, number[]>();
-  for (let position = 0; position < size; position++) {
-    const row = columns.row.at(position);
+function coursesOf(index: RowIndex): readonly TaskCourse[] {
+  const { columns, chains } = index;
+  const rewardOf = numberReader(index, 'reward');
+  const rollouts = new Map<number, number[]>();
+  for (let rollout = 0; rollout < chains.count(); rollout++) {
+    const first = chains.first(rollout);
+    const row = columns.row.at(first);
     if (row < 0) continue;
     // Rows have 31 bits.
-    const key = columns.taskset.codes.at(position) * 2 ** 31 + row;
-    const before = positions.get(key);
-    if (before) before.push(position);
-    else positions.set(key, [position]);
+    const key = columns.taskset.codes.at(first) * 2 ** 31 + row;
+    const before = rollouts.get(key);
+    if (before) before.push(rollout);
+    else rollouts.set(key, [rollout]);
   }
-  return [...positions.values()].map((of) => courseOf(columns, of));
+  const batchOf = (rollout: number): number => columns.batch.codes.at(chains.first(rollout));
+  return [...rollouts.values()].map((of) => courseOf(of, batchOf, rewardOf));
 }
 
-function courseOf(columns: RowColumns, positions: readonly number[]): TaskCourse {
-  const { codes } = columns.batch;
-  const [first, latest] = [codes.at(positions[0] ?? 0), codes.at(positions.at(-1) ?? 0)];
-  return {
-    position: positions[0] ?? 0,
-    times: new Set(positions.map((position) => codes.at(position))).size,
-    first: meanReward(columns, positions, first),
-    latest: meanReward(columns, positions, latest),
+function courseOf(
+  rollouts: readonly number[],
+  batchOf: (rollout: number) => number,
+  rewardOf: (rollout: number) => number,
+): TaskCourse {
+  const [first = 0] = rollouts;
+  const meanIn = (batch: number): number => {
+    const rewards = rollouts
+      .filter((rollout) => batchOf(rollout) === batch)
+      .map(rewardOf)
+      .filter((reward) => !Number.isNaN(reward));
+    return rewards.reduce((a, b) => a + b, 0) / rewards.length;
   };
-}
-
-/** Mean reward of the last call of each attempt in an explore step. */
-function meanReward(columns: RowColumns, positions: readonly number[], batch: number): number {
-  const last = new Map<string, number>();
-  for (const position of positions) {
-    if (columns.batch.codes.at(position) !== batch) continue;
-    // A step may have the same row as two tasks.
-    const attempt = `${columns.task.codes.at(position)} ${columns.run.at(position)}`;
-    const before = last.get(attempt);
-    if (before === undefined || columns.step.at(position) > columns.step.at(before))
-      last.set(attempt, position);
-  }
-  const rewards = [...last.values()]
-    .map((position) => columns.reward.at(position))
-    .filter((reward) => !Number.isNaN(reward));
-  return rewards.reduce((a, b) => a + b, 0) / rewards.length;
+  return {
+    rollout: first,
+    times: new Set(rollouts.map(batchOf)).size,
+    first: meanIn(batchOf(first)),
+    latest: meanIn(batchOf(rollouts.at(-1) ?? first)),
+  };
 }

@@ -1,5 +1,5 @@
 /**
- * Finds rows by text that was read or written. Texts stay in the store, and are read again for
+ * Finds rollouts by text that was read or written. Texts stay in the store, and are read again for
  * every search.
  */
 import type { ExperienceReader } from '@trinity-rft/buffer';
@@ -8,7 +8,7 @@ import { decodeExperience } from '@trinity-rft/core/store';
 import { searchText } from './texts.js';
 
 export interface TextSearch {
-  /** Positions of rows found so far, in the order of the candidates. */
+  /** Rollouts found so far, in the order of the candidates. */
   readonly found: readonly number[];
   /** Number of candidates that were searched. */
   readonly done: number;
@@ -22,9 +22,10 @@ export interface TextSearch {
 
 export interface TextSearchOptions {
   readonly reader: Pick<ExperienceReader, 'bytesOf'>;
-  /** Positions of rows, in the order of the search. */
+  /** Rollouts, in the order of the search. */
   readonly candidates: Uint32Array;
-  readonly idAt: (position: number) => number;
+  /** Ids of the rows of a rollout. */
+  readonly idsOf: (rollout: number) => readonly number[];
   readonly text: string;
   /** Decodes tokens of records that contain no text. */
   readonly tokenizer: () => Promise<Tokenizer | undefined>;
@@ -36,7 +37,7 @@ const sliceMs = 8;
 const patienceMs = 3000;
 
 export function textSearch(options: TextSearchOptions): TextSearch {
-  const { candidates, idAt, reader } = options;
+  const { candidates, idsOf, reader } = options;
   const found: number[] = [];
   let done = 0;
   let until = 0;
@@ -47,9 +48,12 @@ export function textSearch(options: TextSearchOptions): TextSearch {
     while (done < candidates.length && performance.now() < until) {
       const pause = performance.now() + sliceMs;
       while (done < candidates.length && performance.now() < pause) {
-        const position = candidates[done++] ?? 0;
-        const bytes = reader.bytesOf(idAt(position));
-        if (bytes && matches(bytes)) found.push(position);
+        const rollout = candidates[done++] ?? 0;
+        const isMatch = idsOf(rollout).some((id) => {
+          const bytes = reader.bytesOf(id);
+          return bytes !== undefined && matches(bytes);
+        });
+        if (isMatch) found.push(rollout);
       }
       await new Promise((resolve) => setImmediate(resolve));
     }

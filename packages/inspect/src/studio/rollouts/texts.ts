@@ -2,7 +2,7 @@
 import type { Tokenizer } from '@trinity-rft/chat';
 import { tokenTexts } from '@trinity-rft/chat';
 import type { Experience } from '@trinity-rft/core';
-import { lastAsked, textBlocks } from '../interface/text-blocks.js';
+import { askedText, textBlocks } from '../interface/text-blocks.js';
 
 type Texts = Pick<Experience, 'tokens' | 'promptLength' | 'promptText' | 'responseText'>;
 
@@ -12,20 +12,19 @@ export function searchText(experience: Texts, tokenizer: Tokenizer | undefined):
   return `${promptText}\n${responseText}\n${textOf(tokens, tokenizer)}`.toLowerCase();
 }
 
-const previewLength = 240;
+const longestAnswer = 100_000;
 
-/** End of what the user asked last. */
-export function questionOf(
-  { promptText, tokens, promptLength }: Texts,
+/**
+ * Text with which the user asked for the rollout that begins with this call. Prompts of later calls
+ * end with what came after it, such as results of tools.
+ */
+export function askedIn(
+  { eid, promptText, tokens, promptLength }: Texts & Pick<Experience, 'eid'>,
   tokenizer: Tokenizer | undefined,
 ): string {
   const text = promptText ?? textOf(tokens.subarray(0, promptLength), tokenizer);
-  return lastAsked(text).slice(-previewLength);
+  return askedText(text, eid.step === 0 ? 'last' : 'first');
 }
-
-/** Beginning of the text that the model wrote. */
-export const answerOf = (experience: Texts, tokenizer: Tokenizer | undefined): string =>
-  writtenBy(experience, tokenizer, previewLength);
 
 /**
  * Text that the model wrote, without template marks; for merged calls, everything after the first
@@ -46,6 +45,28 @@ export function writtenBy(
     .trim()
     .slice(0, length);
 }
+
+/** Text for the user that a call wrote: neither reasoning nor tool calls. */
+export function spokenBy(
+  experience: Texts,
+  tokenizer: Tokenizer | undefined,
+  length: number,
+): string {
+  const text = writtenBy(experience, tokenizer, longestAnswer);
+  const spoken = textBlocks(text).filter(({ kind }) => kind === 'text');
+  return spoken
+    .map(({ start, end }) => text.slice(start, end))
+    .join('')
+    .trim()
+    .slice(0, length);
+}
+
+/** The answer of a rollout: what its last call says, or all that it wrote if it says nothing. */
+export const answerOf = (
+  experience: Texts,
+  tokenizer: Tokenizer | undefined,
+  length: number,
+): string => spokenBy(experience, tokenizer, length) || writtenBy(experience, tokenizer, length);
 
 const textOf = (tokens: Int32Array, tokenizer: Tokenizer | undefined): string =>
   tokenizer ? tokenTexts(tokenizer, tokens).join('') : '';

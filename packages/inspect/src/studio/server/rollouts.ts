@@ -1,10 +1,10 @@
-/** Recorded experiences of one run. */
+/** Recorded rollouts of one run. */
 import type { Context } from 'hono';
 import { parseQuery, parseTaskQuery } from '../rollouts/query.js';
 import type { Rollouts } from '../rollouts/rollouts.js';
 import { notFound, type AddRoutes } from './api.js';
 
-const nothing = { rows: [], matching: 0, total: 0, upTo: 0 };
+const nothing = { rows: [], matching: 0, total: 0, recorded: 0, upTo: 0, tools: [] };
 const noTasks = { rows: [], tasks: 0, better: 0, worse: 0, same: 0 };
 
 export const addRollouts: AddRoutes = (api) => {
@@ -26,6 +26,7 @@ export const addRollouts: AddRoutes = (api) => {
       return answer ? context.json(answer) : context.json(notFound, 404);
     });
   ofRow('', (rollouts, id) => rollouts.detail(id));
+  ofRow('/trace', (rollouts, id) => rollouts.trace(id));
   ofRow('/conversation', (rollouts, id) => rollouts.conversation(id));
   ofRow('/group', (rollouts, id) => rollouts.group(id));
   ofRow('/history', (rollouts, id) => rollouts.history(id));

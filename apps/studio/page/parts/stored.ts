@@ -1,0 +1,28 @@
+/** State that this browser keeps between visits. */
+import { useState } from 'preact/hooks';
+
+/**
+ * Same as `useState`, in the local storage of the browser.
+ * @param isValid the storage may contain anything
+ */
+export function useStored<T>(
+  name: string,
+  initial: T,
+  isValid: (value: unknown) => value is T,
+): [T, (value: T) => void] {
+  const [value, setValue] = useState<T>(() => read(name, isValid) ?? initial);
+  const set = (next: T): void => {
+    localStorage.setItem(name, JSON.stringify(next));
+    setValue(next);
+  };
+  return [value, set];
+}
+
+function read<T>(name: string, isValid: (value: unknown) => value is T): T | undefined {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(name) ?? 'null');
+    return isValid(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,51 @@
+/** Problems of rollouts, and of which kind each is. */
+import type { RunFailure } from './failures.js';
+import { runNameOf } from './head.js';
+import type { ProblemKind } from './query.js';
+import type { RowIndex } from './row-index.js';
+
+export interface Problem {
+  readonly kind: ProblemKind;
+  readonly text: string;
+}
+
+export interface ProblemFacts {
+  /** Problems of the calls, in order, as recorded. */
+  readonly recorded: readonly (string | undefined)[];
+  readonly failure: RunFailure | undefined;
+  /** True if a train step did not train on one of the calls. */
+  readonly isDropped: boolean;
+}
+
+const dropped: Problem = { kind: 'dropped', text: 'not trained on: too old or surplus' };
+
+/** The worst problem of a rollout. */
+export function problemOfRollout(facts: ProblemFacts): Problem | undefined {
+  const { recorded, failure, isDropped } = facts;
+  // Other failed attempts were repeated.
+  if (failure?.isRewarded === true) return { kind: 'failed', text: failure.message };
+  const text = recorded.findLast((problem) => problem !== undefined);
+  if (text !== undefined) return { kind: text.startsWith('fault: ') ? 'fault' : 'truncated', text };
+  return isDropped ? dropped : undefined;
+}
+
+/** Reads the problem of a rollout from the index. */
+export function problemReader(
+  { columns, chains }: Pick<RowIndex, 'columns' | 'chains'>,
+  failures: ReadonlyMap<string, RunFailure>,
+): (rollout: number) => Problem | undefined {
+  const nameAt = (position: number): string =>
+    runNameOf({
+      batch: columns.batch.at(position) ?? '',
+      task: columns.task.at(position) ?? '',
+      run: columns.run.at(position),
+    });
+  return (rollout) => {
+    const calls = chains.calls(rollout);
+    return problemOfRollout({
+      recorded: calls.map(columns.problem.at),
+      failure: failures.size === 0 ? undefined : failures.get(nameAt(chains.first(rollout))),
+      isDropped: calls.some((position) => columns.dropped.at(position) === 1),
+    });
+  };
+}

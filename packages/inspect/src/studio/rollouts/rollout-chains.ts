@@ -1,0 +1,98 @@
+/** The model calls of each rollout, linked in the order of their steps. */
+import { integers, type Column } from './columns.js';
+
+interface CallNames {
+  readonly batch: { readonly codes: Column };
+  readonly task: { readonly codes: Column };
+  readonly run: Column;
+  readonly step: Column;
+}
+
+export interface RolloutChains {
+  /** Number of rollouts; they are numbered in the order in which their first rows were stored. */
+  count(): number;
+  /** Adds the call at this position, whose name is set, to its rollout. */
+  add(position: number): void;
+  /** Position of the first call. */
+  first(rollout: number): number;
+  /** Position of the call, if there is only one. */
+  only(rollout: number): number | undefined;
+  /** Positions of the calls, in order. */
+  calls(rollout: number): readonly number[];
+}
+
+/** Stands for the end of a chain: positions are stored plus one. */
+const end = 0;
+
+export function createRolloutChains(names: CallNames): RolloutChains {
+  const [firsts, next] = [integers(), integers()];
+  let count = 0;
+  /** Open addressing: rollouts plus one; 0 is a free slot. At most half of the slots are used. */
+  let slots = new Int32Array(1024);
+
+  const isSame = (a: number, b: number): boolean =>
+    names.run.at(a) === names.run.at(b) &&
+    names.task.codes.at(a) === names.task.codes.at(b) &&
+    names.batch.codes.at(a) === names.batch.codes.at(b);
+
+  const hashOf = (position: number): number => {
+    let hash = Math.imul(names.batch.codes.at(position), 0x9e_37_79_b1);
+    hash = Math.imul(hash ^ names.task.codes.at(position), 0x85_eb_ca_6b);
+    hash = Math.imul((hash ^ (hash >>> 15)) + names.run.at(position), 0xc2_b2_ae_35);
+    return hash ^ (hash >>> 13);
+  };
+
+  /** Slot of the rollout of a call, or the free one where it belongs. */
+  const slotOf = (position: number): number => {
+    const mask = slots.length - 1;
+    let slot = hashOf(position) & mask;
+    for (;;) {
+      const rollout = (slots[slot] ?? 0) - 1;
+      if (rollout < 0 || isSame(firsts.at(rollout), position)) return slot;
+      slot = (slot + 1) & mask;
+    }
+  };
+
+  const grow = (): void => {
+    slots = new Int32Array(slots.length * 2);
+    for (let rollout = 0; rollout < count; rollout++)
+      slots[slotOf(firsts.at(rollout))] = rollout + 1;
+  };
+
+  /** Inserts a call behind those with smaller steps. */
+  const link = (rollout: number, position: number): void => {
+    const step = names.step.at(position);
+    let before = end;
+    let after = firsts.at(rollout) + 1;
+    while (after !== end && names.step.at(after - 1) <= step) {
+      before = after;
+      after = next.at(after - 1);
+    }
+    next.set(position, after);
+    if (before === end) firsts.set(rollout, position);
+    else next.set(before - 1, position + 1);
+  };
+
+  return {
+    count: () => count,
+    add: (position) => {
+      if (2 * (count + 1) > slots.length) grow();
+      const slot = slotOf(position);
+      const rollout = (slots[slot] ?? 0) - 1;
+      if (rollout >= 0) return link(rollout, position);
+      next.set(position, end);
+      firsts.set(count, position);
+      slots[slot] = ++count;
+    },
+    first: (rollout) => firsts.at(rollout),
+    only: (rollout) => {
+      const first = firsts.at(rollout);
+      return next.at(first) === end ? first : undefined;
+    },
+    calls: (rollout) => {
+      const calls: number[] = [];
+      for (let at = firsts.at(rollout) + 1; at !== end; at = next.at(at - 1)) calls.push(at - 1);
+      return calls;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** One rollout with its turns: what the model was called for, when, and which tools it called. */
+import { spansOf } from '@trinity-rft/core';
+import type { Trace, Turn } from '../interface/types.js';
+import { finishReasonOf, rolloutCalls, rolloutOf, type ReadCall } from './rollout.js';
+import type { RolloutStore } from './store.js';
+import { answerOf, askedIn, spokenBy } from './texts.js';
+
+/** Maximum lengths of the question and the answer, and of the text of a turn. */
+const [longestText, longestPreview] = [20_000, 200];
+
+/** Undefined if there is no such row. */
+export async function traceOf(id: number, store: RolloutStore): Promise<Trace | undefined> {
+  const calls = await rolloutCalls(id, store);
+  if (!calls) return undefined;
+  const tokenizer = await store.tokenizer();
+  const rollout = await rolloutOf(calls, store);
+  const last = calls.at(-1) ?? calls[0];
+  return {
+    ...rollout,
+    question: askedIn(calls[0].row.experience, tokenizer).slice(0, longestText),
+    answer: answerOf(last.row.experience, tokenizer, longestText),
+    turnList: calls.flatMap((call) =>
+      turnsOf(call, rollout.startedAt, spokenBy(call.row.experience, tokenizer, longestPreview)),
+    ),
+  };
+}
+
+/** One turn for each model call that a row holds. */
+function turnsOf(
+  { row: { id, experience }, call }: ReadCall,
+  startedAt: number | undefined,
+  text: string,
+): readonly Turn[] {
+  const spans = spansOf(experience);
+  return spans.map(({ start, end, step, policyVersion }, i): Turn => {
+    const time = call.times?.[i];
+    const isLast = i === spans.length - 1;
+    return {
+      id,
+      step,
+      policyVersion,
+      start: time && startedAt !== undefined ? (time.start - startedAt) / 1000 : undefined,
+      seconds: time && (time.end - time.start) / 1000,
+      promptTokens: call.promptTokens + start,
+      responseTokens: end - start,
+      tools: call.tools.filter(({ at }) => at >= start && at < end).map(({ name }) => name ?? ''),
+      // Merged rows have the text and the end of their last call.
+      text: isLast ? text : '',
+      finishReason: isLast ? finishReasonOf(experience) : undefined,
+      problem: isLast ? call.problem : undefined,
+    };
+  });
+}
