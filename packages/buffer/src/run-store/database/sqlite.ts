@@ -86,7 +86,10 @@ async function prepared(database: DatabaseSync, parts: Parts): Promise<RunDataba
   const kysely = new Kysely<Tables>({
     dialect: new SqliteDialect({ database: sqliteAdapter(database) }),
   });
-  const { idle, ...transactions } = sqliteTransactions(kysely, { ...parts, notify: notifier.notify });
+  const { idle, ...transactions } = sqliteTransactions(kysely, {
+    ...parts,
+    notify: notifier.notify,
+  });
   if (isReader)
     await transactions.read('look for its tables', (db) => assertSchema(db, 'sqlite', place));
   else
