@@ -1,6 +1,6 @@
 export { drawChart, type Size } from './drawing.js';
 export { costFigures, duration, fixed, percent, signed } from './figures.js';
-export { lastAsked, textBlocks, type BlockKind, type TextBlock } from './text-blocks.js';
+export { textBlocks, type BlockKind, type TextBlock } from './text-blocks.js';
 export type {
   Attempt,
   Conversation,

@@ -1,6 +1,6 @@
 /** Up to three tasks of evaluations with their answers before and after training. */
 import { gainOf, type Answered, type AnsweredSet } from '../../report/answers.js';
-import { lastAsked } from '../interface/text-blocks.js';
+import { askedText } from '../interface/text-blocks.js';
 import type { Story } from '../interface/types.js';
 
 type Pair = Story['answers'][number];
@@ -36,7 +36,7 @@ export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
   ).flatMap(([kind, found]) => {
     if (!found) return [];
     const { set, row, question, before, after } = found;
-    const asked = lastAsked(question).slice(-mostText);
+    const asked = askedText(question, 'last').slice(-mostText);
     return [{ kind, set, row, question: asked, before: saidOf(before), after: saidOf(after) }];
   });
 }
