@@ -21,6 +21,8 @@ const waitMs = 250;
  * the index is being read.
  */
 const [freshMs, freshWhileReadingMs] = [10_000, 1500];
+/** Age as a multiple of the time that making the list took, so that the index is read in between. */
+const pauses = 10;
 /** Number of lists that are kept. */
 const most = 2;
 
@@ -29,6 +31,8 @@ interface Ordered {
   /** Number of calls in the index when the list was made. */
   readonly size: number;
   readonly at: number;
+  /** Time in ms that making it took. */
+  readonly took: number;
   readonly search?: TextSearch;
 }
 
@@ -134,7 +138,8 @@ async function ordered(
   const age = now - (before?.at ?? -Infinity);
   // A search continues where it was: it is of rows that were there when it began.
   if (before?.size === size && (before.search !== undefined || age < freshMs)) return before;
-  if (before && !isComplete && age < freshWhileReadingMs) return before;
+  const patience = Math.max(freshWhileReadingMs, pauses * (before?.took ?? 0));
+  if (before && !isComplete && age < patience) return before;
   const rollouts = matchingRollouts(query, index, await store.failures.read());
   const search =
     query.text === undefined
@@ -146,7 +151,7 @@ async function ordered(
           text: query.text,
           tokenizer: () => store.tokenizer(),
         });
-  const list = { rollouts, size, at: now, search };
+  const list = { rollouts, size, at: now, took: performance.now() - now, search };
   lists.delete(key);
   lists.set(key, list);
   for (const oldest of lists.keys()) if (lists.size > most) lists.delete(oldest);
