@@ -153,7 +153,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
     const again = await openStudio({ runs: own.root, page: built, port: Number(port), key });
     appendFileSync(own.metricsFile, line(3, 0.875));
     await says(page, 'tbody', '0.875');
-    expect(await text(page, 'output')).toBe('Live');
+    expect(await text(page, 'output')).toBe('Connected');
     expect(problems).toEqual([]);
     await page.close();
     await again.close();

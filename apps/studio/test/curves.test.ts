@@ -134,7 +134,7 @@ describe.skipIf(chromium === undefined)(`runs and curves in a browser${reason}`,
     try {
       const look = await browser.open(studio.url);
       await look.says('main', 'The 2000 runs that changed last are listed; 3 older ones are not.');
-      expect(await look.text('output')).toBe('Live');
+      expect(await look.text('output')).toBe('Connected');
       await look.page.close();
     } finally {
       await studio.close();

@@ -83,7 +83,7 @@ describe.skipIf(chromium === undefined)(`the story of a run in a browser${reason
       await look.says('.verdict h1', 'It failed after step 12.');
       expect(await look.text('.verdict')).toContain('0.200 → 0.900');
       expect(await look.text('.verdict')).toContain(attack);
-      expect(await look.text('.next')).toMatch(/trinity doctor .*run/);
+      expect(await look.text('.next')).toMatch(/trinity log .*run --warnings/);
       expect(await look.page.$$('.overview article.gain')).toHaveLength(1);
       expect(await look.page.$$('.overview .story-chart')).toHaveLength(6);
       expect(await look.text('.took')).toContain('waiting for rollouts 67 %');

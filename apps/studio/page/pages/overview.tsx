@@ -46,10 +46,9 @@ const Told = ({ id, story }: ToldProps) => (
       <Reward story={story} />
       <Next actions={story.actions} />
     </div>
-    {story.verdict.kind !== 'learned' && <Findings id={id} findings={story.findings} />}
+    <Findings id={id} findings={story.findings} />
     <Answers story={story} />
-    {story.verdict.kind === 'learned' && <Findings id={id} findings={story.findings} />}
-    <Charts id={id} charts={story.charts} />
+    {story.charts.length > 0 && <Charts id={id} charts={story.charts} />}
     {story.time.length > 0 && <Took story={story} />}
   </>
 );
@@ -122,7 +121,7 @@ const Answers = ({ story: { answers, noAnswers } }: Pick<ToldProps, 'story'>) =>
     <h2>{words.answers}</h2>
     {noAnswers !== undefined && <p class="faint">{noAnswers}</p>}
     <div class="cards">
-      {answers.map(({ kind, question, before, after }) => (
+      {answers.map(({ kind, question, truth, before, after }) => (
         <article key={kind} class={`card ${kind}`}>
           <header>
             <h3>{words.kinds[kind]}</h3>
@@ -134,6 +133,14 @@ const Answers = ({ story: { answers, noAnswers } }: Pick<ToldProps, 'story'>) =>
             {question}
           </p>
           <dl>
+            {truth !== undefined && (
+              <>
+                <dt>
+                  <span>{words.expected}</span>
+                </dt>
+                <dd tabIndex={0}>{truth}</dd>
+              </>
+            )}
             <Said label={words.before} said={before} />
             <Said label={words.after} said={after} />
           </dl>

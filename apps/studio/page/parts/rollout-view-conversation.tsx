@@ -102,7 +102,7 @@ export function ConversationView({ of, row, conversation, turn }: ConversationVi
       >
         {shown}
       </div>
-      <output class="inspected" aria-live="polite">
+      <output class={inspected ? 'inspected chosen' : 'inspected'} aria-live="polite">
         {inspected ?? words.inspect}
       </output>
     </>

@@ -29,7 +29,7 @@ export const words = {
     },
   },
   connecting: 'Connecting ...',
-  live: 'Live',
+  live: 'Connected',
   reconnecting: 'Connection lost. Trying again ...',
   noKey:
     'This page has no key. Open the complete address that trinity studio printed, with the part after #.',

@@ -31,12 +31,12 @@ const zeros = explored([0, 0, 0, 0, 0, 0]);
 it('follows the evaluations, where the interval of their difference excludes 0', () => {
   expect(verdict(evaluated(0, 0.1, 0.05), ...rising, evaluated(7, 0.5, 0.1))).toEqual([
     'learned',
-    'The evaluation held_out rose from 0.1 to 0.5.',
+    'On the evaluation tasks "held_out", the mean reward rose from 0.1 to 0.5.',
     undefined,
   ]);
   expect(verdict(evaluated(0, 0.5, 0.05), ...rising, evaluated(7, 0.1, 0.1))).toEqual([
     'worse',
-    'The evaluation held_out fell from 0.5 to 0.1.',
+    'On the evaluation tasks "held_out", the mean reward fell from 0.5 to 0.1.',
     'eval-falls',
   ]);
 });
@@ -44,7 +44,7 @@ it('follows the evaluations, where the interval of their difference excludes 0',
 it('leaves open what only the training reward shows', () => {
   expect(verdict(evaluated(0, 0.1, 0.2), ...rising, evaluated(7, 0.2, 0.2))).toEqual([
     'unclear',
-    'The evaluation held_out went from 0.1 to 0.2, which chance alone may do.',
+    'On the evaluation tasks "held_out", the mean reward went from 0.1 to 0.2, which chance alone may do.',
     undefined,
   ]);
 });
@@ -52,7 +52,7 @@ it('leaves open what only the training reward shows', () => {
 it('names the first cause where nothing was learned', () => {
   expect(verdict(evaluated(0, 0, 0), ...zeros, evaluated(7, 0, 0))).toEqual([
     'same',
-    'The evaluation held_out stayed at 0.',
+    'On the evaluation tasks "held_out", the mean reward stayed at 0.',
     'reward-floor',
   ]);
 });

@@ -148,9 +148,12 @@ function changeOf(
   const chance = change === 'same' ? ', which chance alone may do' : '';
   const verb = change === 'same' ? 'went' : change;
   const course = from === to ? `stayed at ${to}` : `${verb} from ${from} to ${to}${chance}`;
-  const text = `The evaluation ${set} ${course}.`;
+  const text = `On the evaluation tasks "${set}", the ${measuredAs(metric)} ${course}.`;
   return { change, text, set, role, metric, before, after, difference, interval, paired };
 }
+
+const measuredAs = (metric: string): string =>
+  evalName.exec(metric)?.[2] === 'accuracy' ? 'accuracy' : 'mean reward';
 
 /**
  * Interval of the difference of two means from the intervals of both, as if they were independent,

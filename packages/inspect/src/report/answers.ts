@@ -22,6 +22,8 @@ export interface AnsweredTask {
   readonly row: number;
   /** Text of the first prompt. */
   readonly question: string | undefined;
+  /** Expected answer, if the task has one. */
+  readonly truth: string | undefined;
   /** Undefined if every run failed. */
   readonly before: Answered | undefined;
   readonly after: Answered | undefined;
@@ -122,12 +124,20 @@ function answeredSet(
     last,
     tasks: rows.map((row) => ({
       row,
-      question: (after.get(row) ?? before.get(row))?.find(({ eid }) => eid.step === 0)?.promptText,
+      ...taskOf((after.get(row) ?? before.get(row))?.find(({ eid }) => eid.step === 0)),
       before: answeredBy(before.get(row), tokenizer),
       after: answeredBy(after.get(row), tokenizer),
     })),
   };
 }
+
+const taskOf = (call: Experience | undefined) => {
+  const truth = call?.info['truth'];
+  return {
+    question: call?.promptText,
+    truth: typeof truth === 'string' || typeof truth === 'number' ? String(truth) : undefined,
+  };
+};
 
 function answeredBy(
   calls: readonly Experience[] | undefined,

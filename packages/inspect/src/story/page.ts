@@ -64,11 +64,12 @@ function rewardPart({ reward, charts }: Story): Markup {
   // Those of `trinity eval` are on the axis of train steps.
   const evaluation = charts.find(({ name, role }) => name === 'evaluation' && role === 'explorer');
   const legend =
-    evaluation && markup`<span class="evaluations">${evaluation.title}, 95 % interval</span>`;
+    evaluation &&
+    markup`<span class="evaluations">circles: ${evaluation.title}, 95 % interval</span>`;
   return markup`<section><h2>${reward.title}</h2><figure>
 <div class="wide">${rewardSvg(reward, evaluation, sizes.wide)}</div>
 <div class="narrow">${rewardSvg(reward, evaluation, sizes.narrow)}</div>
-<figcaption class="legend"><span>mean reward by step</span>${legend}</figcaption></figure></section>`;
+<figcaption class="legend"><span>line: attempts in training, sampled</span>${legend}</figcaption></figure></section>`;
 }
 
 function nextPart({ actions }: Story): Markup {
@@ -83,13 +84,18 @@ const kindTexts = { gain: 'Largest gain', loss: 'Largest loss', typical: 'Typica
 
 function answersPart({ answers, noAnswers }: Story): Markup {
   const cards = answers.map(
-    ({ kind, question, before, after }) => markup`<article class="card ${kind}">
+    ({ kind, question, truth, before, after }) => markup`<article class="card ${kind}">
 <h3><span>${kindTexts[kind]}</span><span class="change">${fixed(before.reward)} \u2192 ${fixed(after.reward)}</span></h3>
-<p class="question" tabindex="0">${question}</p><dl>${saidPart('Before', before)}${saidPart('After', after)}</dl></article>`,
+<p class="question" tabindex="0">${question}</p><dl>${expectedPart(truth)}${saidPart('Before', before)}${saidPart('After', after)}</dl></article>`,
   );
   const none = noAnswers === undefined ? undefined : markup`<p class="faint">${noAnswers}</p>`;
   return markup`<section><h2>Before and after</h2>${none}<div class="cards">${cards}</div></section>`;
 }
+
+const expectedPart = (truth: string | undefined): Markup | undefined =>
+  truth === undefined
+    ? undefined
+    : markup`<dt><span>Expected</span></dt><dd tabindex="0">${truth}</dd>`;
 
 function saidPart(
   label: string,
@@ -105,12 +111,13 @@ function findingsPart({ findings }: Story): Markup {
   );
   const list =
     findings.length === 0
-      ? markup`<p class="faint">No rule of the doctor holds for this run.</p>`
+      ? markup`<p class="faint">No problems found.</p>`
       : markup`<ul>${found}</ul>`;
   return markup`<section class="findings"><h2>What the doctor found</h2>${list}</section>`;
 }
 
-function chartsPart({ charts }: Story): Markup {
+function chartsPart({ charts }: Story): Markup | undefined {
+  if (charts.length === 0) return undefined;
   const figures = charts.map(
     (chart) => markup`<figure>
 <figcaption><h3>${chart.title}</h3><p>${chart.about}</p></figcaption>${chartSvg(chart, sizes.small)}</figure>`,

@@ -159,7 +159,7 @@ describe('the story of a run', () => {
       { failure: 'EngineError: The worker ended.\n    at somewhere' },
       'failed',
       'It failed after step 12.',
-      'doctor',
+      'log',
     ],
     [
       'empty',

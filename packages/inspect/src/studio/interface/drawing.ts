@@ -49,6 +49,9 @@ const [digitWidth, labelGap] = [6.5, 8];
 /** Pixels between two ticks, at least. */
 const [xTickRoom, yTickRoom] = [70, 38];
 
+/** Share of the values that an axis spans at least. */
+const leastSpread = 0.1;
+
 /** Draws series over the same axes. Without any value there is no line and no tick. */
 export function drawChart(series: readonly Series[], { width, height }: Size): Drawing {
   const bottom = height - margin.bottom;
@@ -119,7 +122,8 @@ function ticksOf(
   wanted: number,
   leastStep = 0,
 ): { readonly ticks: readonly number[]; readonly step: number; readonly range: Range } {
-  const spread = high - low || Math.abs(high) || 1;
+  // What hardly changes must not look wild.
+  const spread = Math.max(high - low, leastSpread * Math.abs(high)) || 1;
   const rough = spread / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
   const nice = [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10;

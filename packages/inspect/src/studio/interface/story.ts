@@ -67,6 +67,7 @@ const answerPair = z.object({
   set: z.string(),
   row: count,
   question: z.string(),
+  truth: z.string().optional().describe('Expected answer, if the task has one.'),
   before: said,
   after: said,
 });
@@ -92,7 +93,18 @@ const cost = z.object({
 });
 
 const action = z.object({
-  name: z.enum(['watch', 'resume', 'doctor', 'whatIf', 'evaluate', 'chat', 'export', 'serve']),
+  name: z.enum([
+    'watch',
+    'resume',
+    'log',
+    'raise',
+    'doctor',
+    'whatIf',
+    'evaluate',
+    'chat',
+    'export',
+    'serve',
+  ]),
   title: z.string(),
   why: z.string(),
   command: z.string().describe('To copy into a terminal, from the folder in which the run began.'),

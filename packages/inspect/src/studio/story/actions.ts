@@ -15,8 +15,11 @@ interface Situation {
   readonly algorithm: string | undefined;
   readonly hasCheckpoint: boolean;
   readonly hasEvaluationSets: boolean;
-  /** Title and advice of the first finding. */
-  readonly finding: { readonly title: string; readonly advice: string } | undefined;
+  readonly learningRate: number | undefined;
+  /** The first finding. */
+  readonly finding:
+    | { readonly name: string; readonly title: string; readonly advice: string }
+    | undefined;
 }
 
 /** Actions in order: the first one is the recommended one. */
@@ -25,11 +28,11 @@ const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
   notEvaluated: ['evaluate', 'chat', 'export', 'doctor'],
   notMeasured: ['evaluate', 'chat', 'export', 'doctor'],
   unclear: ['evaluate', 'doctor', 'whatIf'],
-  same: ['doctor', 'whatIf', 'chat'],
+  same: ['raise', 'doctor', 'whatIf'],
   worse: ['doctor', 'whatIf', 'chat'],
   running: ['watch', 'doctor'],
   stopped: ['resume', 'doctor', 'chat'],
-  failed: ['resume', 'doctor'],
+  failed: ['resume', 'log'],
 };
 
 const mostActions = 3;
@@ -82,16 +85,33 @@ const makers: Readonly<Record<ActionName, Maker>> = {
       : 'Add eval_tasksets to the file first: tasks that are not trained on.',
     command: `trinity eval ${file}`,
   })),
-  resume: ofConfiguration((file, { verdict, finding }) => ({
+  resume: ofConfiguration((file, { verdict }) => ({
     title: verdict === 'failed' ? 'Fix it and resume' : 'Resume it',
     why:
       verdict === 'failed'
-        ? (finding?.advice ?? 'It continues from its last checkpoint, and repeats nothing.')
+        ? 'Remove the cause above. The same command continues from the last checkpoint, or from the start.'
         : 'It continues where it stopped, to the same weights.',
     command: `trinity run ${file}`,
   })),
+  log: ({ folder }) => ({
+    title: 'Read what came before',
+    why: 'Steps, and the warnings before the error.',
+    command: `trinity log ${shellPath(folder)} --warnings`,
+  }),
+  // Where nothing else explains it, the learning rate most often does.
+  raise: ({ finding, learningRate, configPath, folder }) =>
+    finding?.name !== 'flat-reward' || learningRate === undefined
+      ? undefined
+      : {
+          title: `Raise the learning rate: ${learningRate} \u2192 ${Number((3 * learningRate).toPrecision(2))}`,
+          why: 'Set algorithm.optimizer.lr and a new name in the configuration. Nothing else explains it, and then the rate is most often too small.',
+          command:
+            configPath === undefined
+              ? `trinity doctor ${shellPath(folder)}`
+              : `trinity run ${shellPath(configPath)}`,
+        },
   doctor: ({ folder, finding }) => ({
-    title: finding ? `Fix: ${finding.title}` : 'Look for causes',
+    title: 'Look for causes',
     why: finding?.advice ?? 'Rules over its metrics and rollouts.',
     command: `trinity doctor ${shellPath(folder)}`,
   }),

@@ -17,8 +17,10 @@ export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
     .filter(({ first, last }) => first !== last)
     .flatMap(({ set, tasks }) =>
       tasks.flatMap((task) => {
-        const { row, question = '', before, after } = task;
-        return before && after ? [{ set, row, question, before, after, gain: gainOf(task) }] : [];
+        const { row, question = '', truth, before, after } = task;
+        return before && after
+          ? [{ set, row, question, truth, before, after, gain: gainOf(task) }]
+          : [];
       }),
     )
     .toSorted((a, b) => b.gain - a.gain);
@@ -35,16 +37,17 @@ export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
     ] as const
   ).flatMap(([kind, found]) => {
     if (!found) return [];
-    const { set, row, question, before, after } = found;
+    const { set, row, question, truth, before, after } = found;
     const asked = askedText(question, 'last').slice(-mostText);
-    return [{ kind, set, row, question: asked, before: saidOf(before), after: saidOf(after) }];
+    const said = { before: saidOf(before), after: saidOf(after) };
+    return [{ kind, set, row, question: asked, truth: truth?.slice(0, mostText), ...said }];
   });
 }
 
 /** Why no answers can be compared; undefined if some can. */
 export function noAnswersText(sets: readonly AnsweredSet[]): string | undefined {
   if (sets.length === 0)
-    return 'No answers of evaluations are recorded. They are once the run has eval_tasksets, or after "trinity eval".';
+    return 'No answers of evaluations are recorded. Give the run eval_tasksets, or use "trinity eval".';
   if (sets.every(({ first, last }) => first === last))
     return `Answers are recorded of one evaluation only, after step ${sets[0]?.last}. A second one makes a comparison.`;
   return undefined;

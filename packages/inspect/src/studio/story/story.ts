@@ -28,6 +28,8 @@ export async function storyOf(run: Run): Promise<Story> {
     seen: verdictOf(record, pairedOf),
   }));
   const summary = await run.summary();
+  // The verdict says it already.
+  const shown = findings.filter(({ name }) => name !== 'run-failed');
   const verdict = storyVerdict(summary, seen);
   const time = await timeOf(metrics);
   const folder = await jobFolder(place.folder);
@@ -43,7 +45,7 @@ export async function storyOf(run: Run): Promise<Story> {
     ...(await chartsOf(metrics, seen?.evaluation)),
     answers: [...answerPairs(answered)],
     noAnswers: noAnswersText(answered),
-    findings,
+    findings: shown,
     cost: await costOf(metrics, settings, time),
     time: [...time],
     actions: [
@@ -54,7 +56,8 @@ export async function storyOf(run: Run): Promise<Story> {
         algorithm: textOf(settings['algorithm.algorithm_type']),
         hasCheckpoint: await hasCheckpoint(place.folder),
         hasEvaluationSets: 'buffer.explorer_input.eval_tasksets[0].name' in settings,
-        finding: findings[0],
+        learningRate: numberOf(settings['algorithm.optimizer.lr']),
+        finding: shown[0],
       }),
     ],
   };
@@ -78,6 +81,9 @@ const setupOf = (settings: RunSettings): Story['setup'] =>
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' ? value : undefined;
 
 async function hasCheckpoint(folder: string): Promise<boolean> {
   const names = await readdir(folder).catch(() => []);

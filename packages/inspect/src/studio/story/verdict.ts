@@ -32,6 +32,8 @@ function evidenceOf(verdict: Verdict | undefined): string {
 
 /** `The difference is +0.092 (95 % interval +0.061 to +0.123), more than chance: 58 tasks better, ...`. */
 function differenceText({ difference, interval, change, paired }: EvaluationChange): string {
+  if (paired && paired.better + paired.worse === 0)
+    return `None of the ${paired.same} tasks changed its reward.`;
   const range =
     interval === undefined
       ? 'of an unknown interval'
@@ -53,11 +55,19 @@ function unfinishedHeadline(
     done === undefined ? '' : ` step ${done}${steps === undefined ? '' : ` of ${steps.total}`}`;
   if (state === 'running') return `Running${place === '' ? '' : `:${place}`}.`;
   const verb = state === 'failed' ? 'It failed' : 'It was stopped';
+  if ((trainStep ?? 0) === 0 && exploreStep)
+    return `${verb} after explore step ${exploreStep}, before anything was trained.`;
   return place === '' ? `${verb} before its first step.` : `${verb} after${place}.`;
 }
 
-/** The first sentences of the failure. */
-const causeOf = ({ failure }: RunSummary): string | undefined => failure?.trim().slice(0, 600);
+/** The messages of the failure, the first cause before what followed from it. */
+const causeOf = ({ failure }: RunSummary): string | undefined =>
+  failure
+    ?.trim()
+    .split(/\s*\[cause\]:\s*/)
+    .toReversed()
+    .join('\n')
+    .slice(0, 600);
 
 function evaluationOf({
   set,
