@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ggufArchitectures } from '@trinity-rft/chat/gguf';
+import { ggufFamilies } from '@trinity-rft/chat/gguf';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createOnnxEngine } from '../src/engine.js';
 import { modelFamilies } from '../src/model/config.js';
@@ -16,10 +16,11 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 describe('a GGUF file', () => {
   it('is of a family that the engine knows', () => {
-    expect(modelFamilies).toEqual(expect.arrayContaining(Object.keys(ggufArchitectures)));
+    expect(modelFamilies).toEqual(expect.arrayContaining(ggufFamilies));
   });
 
-  it.each(Object.keys(ggufArchitectures))(
+  // The scale of attention in Gemma's folder is none that a file can have: packages/chat has its test.
+  it.each(ggufFamilies.filter((family) => family !== 'gemma3_text'))(
     'of %s is the model of the folder that it was made from',
     async (family) => {
       const folder = await loadModelFolder(fixture(family));

@@ -9,7 +9,7 @@ export {
   readGgufConfig,
   type GgufModel,
 } from './gguf-model.js';
-export { ggufArchitectures, type GgufArchitecture } from './model/config.js';
+export { ggufFamilies } from './model/architecture.js';
 export type { WeightTensor } from './model/weights.js';
 export type { EncodedType } from './quantization/encoders.js';
 export type { TensorLevels } from './quantization/levels.js';

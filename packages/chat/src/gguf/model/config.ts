@@ -1,34 +1,15 @@
 /** Makes the `config.json` that transformers would write for the model of a GGUF file. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
+import { architectureOf, ggufArchitectures } from './architecture.js';
 import { keysOf, type Keys } from './keys.js';
+import { ownKeys } from './own-keys.js';
 import { ropeScaling } from './rope.js';
-
-/** Supported architectures by their GGUF name, which is also Hugging Face's `model_type`. */
-export const ggufArchitectures = {
-  llama: 'LlamaForCausalLM',
-  qwen2: 'Qwen2ForCausalLM',
-  qwen3: 'Qwen3ForCausalLM',
-  lfm2: 'Lfm2ForCausalLM',
-} as const;
-
-export type GgufArchitecture = keyof typeof ggufArchitectures;
-
-/** @throws CheckpointError that names an unsupported architecture */
-export function architectureOf({ path, metadata }: GgufFile): GgufArchitecture {
-  const name = metadata.get('general.architecture');
-  const known = Object.keys(ggufArchitectures).find((key) => key === name);
-  if (known !== undefined) return known as GgufArchitecture;
-  throw unsupported(
-    path,
-    'general.architecture',
-    `its architecture is ${String(name)}; expected one of ${Object.keys(ggufArchitectures).join(', ')}. Use a model of one of these.`,
-  );
-}
 
 /** @throws CheckpointError that names the key that is missing or not supported */
 export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const architecture = architectureOf(file);
+  const { modelType, className } = ggufArchitectures[architecture];
   const keys = keysOf(file);
   refuseParts(file, keys);
   const heads = keys.need(keys.own('attention.head_count'));
@@ -43,8 +24,8 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     );
   const theta = keys.number(keys.own('rope.freq_base')) ?? 10_000;
   return {
-    architectures: [ggufArchitectures[architecture]],
-    model_type: architecture,
+    architectures: [className],
+    model_type: modelType,
     vocab_size: vocabularySize(file),
     hidden_size: hiddenSize,
     intermediate_size: keys.need(keys.own('feed_forward_length')),
@@ -61,28 +42,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     eos_token_id: keys.number('tokenizer.ggml.eos_token_id'),
     pad_token_id: keys.number('tokenizer.ggml.padding_token_id'),
     dtype: 'float32',
-    ...(architecture === 'lfm2' ? lfm2Keys(file.path, keys) : attentionKeys(keys, heads)),
-  };
-}
-
-const epsilonOf = (keys: Keys): number => keys.need(keys.own('attention.layer_norm_rms_epsilon'));
-
-const attentionKeys = (keys: Keys, heads: number): Readonly<Record<string, unknown>> => ({
-  num_key_value_heads: keys.number(keys.own('attention.head_count_kv')) ?? heads,
-  rms_norm_eps: epsilonOf(keys),
-});
-
-/** Layers without key heads have a convolution. */
-function lfm2Keys(path: string, keys: Keys): Readonly<Record<string, unknown>> {
-  const name = keys.own('attention.head_count_kv');
-  const kvHeads = keys.numbers(name);
-  if (!kvHeads) throw unsupported(path, name, `the key ${name} is missing.`);
-  return {
-    num_key_value_heads: Math.max(...kvHeads),
-    layer_types: kvHeads.map((count) => (count === 0 ? 'conv' : 'full_attention')),
-    norm_eps: epsilonOf(keys),
-    conv_L_cache: keys.need(keys.own('shortconv.l_cache')),
-    block_auto_adjust_ff_dim: false,
+    ...ownKeys[architecture]({ path: file.path, keys, heads, headDim, hiddenSize }),
   };
 }
 

@@ -15,6 +15,16 @@ export interface Keys {
   numbers(key: string): readonly number[] | undefined;
 }
 
+/** Metadata of a file, and sizes that all architectures have. */
+export interface Described {
+  /** Path of the file, for messages. */
+  readonly path: string;
+  readonly keys: Keys;
+  readonly heads: number;
+  readonly headDim: number;
+  readonly hiddenSize: number;
+}
+
 export function keysOf({ path, metadata }: GgufFile): Keys {
   const architecture = String(metadata.get('general.architecture') ?? '');
   const read = <T extends GgufValue>(

@@ -1,23 +1,24 @@
 /** Names of tensors: GGUF names by Hugging Face names, without the layer and the kind. */
 
-const wholeModel = {
+/** GGUF names of parts by their Hugging Face names. */
+type Parts = Readonly<Record<string, string>>;
+
+const wholeModel: Parts = {
   'model.embed_tokens': 'token_embd',
   'model.norm': 'output_norm',
   lm_head: 'output',
 };
+const wholeByArchitecture: Readonly<Record<string, Parts>> = {
+  lfm2: {
+    'model.embed_tokens': 'token_embd',
+    'model.embedding_norm': 'token_embd_norm',
+    lm_head: 'output',
+  },
+};
 
 /** The parts of a model outside its layers. */
 export const wholeParts = (architecture: string): Parts =>
-  architecture === 'lfm2'
-    ? {
-        'model.embed_tokens': 'token_embd',
-        'model.embedding_norm': 'token_embd_norm',
-        lm_head: 'output',
-      }
-    : wholeModel;
-
-/** GGUF names of a layer's parts by their Hugging Face names. */
-type Parts = Readonly<Record<string, string>>;
+  wholeByArchitecture[architecture] ?? wholeModel;
 
 const attention: Parts = {
   'self_attn.q_proj': 'attn_q',
@@ -57,9 +58,6 @@ const around: Parts = {
   pre_feedforward_layernorm: 'ffn_norm',
 };
 
-/** All parts of a layer with norms before each block and separate projections. */
-const plainLayer: Parts = { ...before, ...attention, ...queryKeyNorms, ...feedForward };
-
 /** The parts of both kinds of layers: with attention, and with a convolution. */
 const lfm2Layer: Parts = {
   operator_norm: 'attn_norm',
@@ -83,7 +81,7 @@ export const layerParts = {
   llama: { ...before, ...attention, ...feedForward },
   smollm3: { ...before, ...attention, ...feedForward },
   qwen2: { ...before, ...attention, ...feedForward },
-  qwen3: plainLayer,
+  qwen3: { ...before, ...attention, ...queryKeyNorms, ...feedForward },
   qwen3moe: { ...before, ...attention, ...queryKeyNorms, 'mlp.gate': 'ffn_gate_inp' },
   phi3: { ...before, ...fused },
   lfm2: lfm2Layer,

@@ -1,7 +1,8 @@
 /** The tensors of a GGUF file under the names, and in the order of rows, of Hugging Face. */
 import type { GgufFile } from '../file/gguf-file.js';
 import type { TensorLevels } from '../quantization/levels.js';
-import { architectureOf } from './config.js';
+import { architectureOf } from './architecture.js';
+import { withoutOffset } from './gemma3.js';
 import { keysOf } from './keys.js';
 import { layerParts, wholeParts } from './names.js';
 import { ropeFactorsName } from './rope.js';
@@ -22,7 +23,7 @@ const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, s
 function hfNames(file: GgufFile): (name: string) => string {
   const architecture = architectureOf(file);
   const whole = inverse(wholeParts(architecture));
-  const layers = inverse(layerParts[architecture === 'lfm2' ? 'lfm2' : 'qwen3']);
+  const layers = inverse(layerParts[architecture]);
   return (name) => {
     const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?([\w.]+)\.(weight|bias)$/.exec(name) ?? [];
     // Ollama's converter calls the last norm of LFM2 as that of other models.
@@ -38,6 +39,7 @@ const hfShape = (name: string, shape: readonly number[]): readonly number[] =>
   name.endsWith('.shortconv.conv.weight') ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;
 
 export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
+  const architecture = architectureOf(file);
   const headsOf = rotatedHeads(file);
   const hfName = hfNames(file);
   return new Map(
@@ -51,6 +53,7 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
             file.read(name, into);
             const heads = headsOf(name);
             if (heads !== undefined) into.set(halvesApart(into, heads, shape[0] ?? 1));
+            if (architecture === 'gemma3' && name.endsWith('norm.weight')) withoutOffset(into);
           },
           readLevels: () => {
             const found = file.readLevels(name);

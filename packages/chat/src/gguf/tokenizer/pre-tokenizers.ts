@@ -56,6 +56,14 @@ const qwen2: PreTokenizer = {
   ignoreMerges: false,
 };
 
+/** Splits like Qwen 2, but marks count as letters. */
+const qwen35: PreTokenizer = {
+  ...qwen2,
+  preTokenizer: split(
+    String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+  ),
+};
+
 /** Splits like GPT-4, but with the merges of a plain tokenizer: OLMo 2, DBRX, Phi-4. */
 const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false };
 
@@ -101,6 +109,7 @@ export const preTokenizers: ReadonlyMap<string, PreTokenizer> = new Map([
   ['lfm2', llama3],
   ['qwen2', qwen2],
   ['deepseek-r1-qwen', qwen2],
+  ['qwen35', qwen35],
   ['olmo', olmo],
   ['dbrx', gpt4],
   ['tekken', tekken],

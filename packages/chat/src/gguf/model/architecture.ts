@@ -1,0 +1,29 @@
+/** Architectures of GGUF files that are read. */
+import { unsupported } from '../file/failure.js';
+import type { GgufFile } from '../file/gguf-file.js';
+
+/** Supported architectures by their GGUF name, with Hugging Face's `model_type` and class. */
+export const ggufArchitectures = {
+  llama: { modelType: 'llama', className: 'LlamaForCausalLM' },
+  qwen2: { modelType: 'qwen2', className: 'Qwen2ForCausalLM' },
+  qwen3: { modelType: 'qwen3', className: 'Qwen3ForCausalLM' },
+  lfm2: { modelType: 'lfm2', className: 'Lfm2ForCausalLM' },
+  gemma3: { modelType: 'gemma3_text', className: 'Gemma3ForCausalLM' },
+} as const;
+
+export type GgufArchitecture = keyof typeof ggufArchitectures;
+
+/** Values of `model_type` that GGUF files can have. */
+export const ggufFamilies = Object.values(ggufArchitectures).map(({ modelType }) => modelType);
+
+/** @throws CheckpointError that names an unsupported architecture */
+export function architectureOf({ path, metadata }: GgufFile): GgufArchitecture {
+  const name = metadata.get('general.architecture');
+  const known = Object.keys(ggufArchitectures).find((key) => key === name);
+  if (known !== undefined) return known as GgufArchitecture;
+  throw unsupported(
+    path,
+    'general.architecture',
+    `its architecture is ${String(name)}; expected one of ${Object.keys(ggufArchitectures).join(', ')}. Use a model of one of these.`,
+  );
+}

@@ -1,0 +1,38 @@
+/** Keys of config.json that depend on the architecture of a GGUF file. */
+import { unsupported } from '../file/failure.js';
+import type { GgufArchitecture } from './architecture.js';
+import { gemma3Keys } from './gemma3.js';
+import type { Described, Keys } from './keys.js';
+
+type HfKeys = Readonly<Record<string, unknown>>;
+
+export const ownKeys: Readonly<Record<GgufArchitecture, (model: Described) => HfKeys>> = {
+  llama: attentionKeys,
+  qwen2: attentionKeys,
+  qwen3: attentionKeys,
+  lfm2: lfm2Keys,
+  gemma3: (model) => ({ ...attentionKeys(model), ...gemma3Keys(model) }),
+};
+
+const epsilonOf = (keys: Keys): number => keys.need(keys.own('attention.layer_norm_rms_epsilon'));
+
+function attentionKeys({ keys, heads }: Described): HfKeys {
+  return {
+    num_key_value_heads: keys.number(keys.own('attention.head_count_kv')) ?? heads,
+    rms_norm_eps: epsilonOf(keys),
+  };
+}
+
+/** Layers without key heads have a convolution. */
+function lfm2Keys({ path, keys }: Described): HfKeys {
+  const name = keys.own('attention.head_count_kv');
+  const kvHeads = keys.numbers(name);
+  if (!kvHeads) throw unsupported(path, name, `the key ${name} is missing.`);
+  return {
+    num_key_value_heads: Math.max(...kvHeads),
+    layer_types: kvHeads.map((count) => (count === 0 ? 'conv' : 'full_attention')),
+    norm_eps: epsilonOf(keys),
+    conv_L_cache: keys.need(keys.own('shortconv.l_cache')),
+    block_auto_adjust_ff_dim: false,
+  };
+}
