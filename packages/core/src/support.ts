@@ -11,7 +11,7 @@ export { machineMemory } from './machine-memory.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';
 export { checkName } from './names.js';
 export { otherInput, textPart } from './other-input.js';
-export { commonKeys } from './lfm2-keys.js';
+export { commonKeys } from './common-keys.js';
 export { asTyped, ownCommand } from './own-command.js';
 export { isProcessAlive, killGroup } from './process-alive.js';
 export { repeatedKey } from './repeated-key.js';

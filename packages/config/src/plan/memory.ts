@@ -198,6 +198,8 @@ export function countAdapter(shape: ModelShape, rank: number, named: readonly st
     w1: D + F,
     w3: D + F,
     w2: F + D,
+    input_linear: D + 2 * F,
+    output_linear: F + D,
   };
   const layersWith = (name: string): number => {
     if (name === 'in_proj') return convolutions;

@@ -27,11 +27,15 @@ export const convolutionModules = ['in_proj', 'out_proj', 'w1', 'w3', 'w2'] as c
 /** Modules before the gated delta rule; the one after it is `out_proj`. */
 export const deltaModules = ['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a'] as const;
 
+/** Feed-forward modules of Granite 4: gate and up in one matrix, and down. */
+export const graniteModules = ['input_linear', 'output_linear'] as const;
+
 const adaptable = [
   ...linearModules,
   ...fusedModules,
   ...convolutionModules,
   ...deltaModules,
+  ...graniteModules,
 ] as const;
 
 /** A word, several words with commas between them, or a list. */

@@ -58,7 +58,7 @@ const weightGradients = (pass: ForwardPass, seed = 1) => {
 describe('gradients of adapters equal central differences', () => {
   const models = [
     ...Object.entries(tinyModels),
-    ...(['phi3', 'qwen3_moe', 'lfm2', 'qwen3_5_text'] as const).map(
+    ...(['phi3', 'qwen3_moe', 'lfm2', 'qwen3_5_text', 'granitemoehybrid'] as const).map(
       (name) => [name, architectureConfig(name)] as const,
     ),
   ];

@@ -47,7 +47,8 @@ export interface AdapterTarget {
 /**
  * Matches weights of linear layers. Experts have no adapters: PEFT does not treat them as layers.
  */
-const linearName = /(?<!\.experts\.\d+)\.(?<module>\w+_proj|in_proj_\w+|w[123])\.weight$/;
+const linearName =
+  /(?<!\.experts\.\d+)\.(?<module>\w+_(?:proj|linear)|in_proj_\w+|w[123])\.weight$/;
 
 const moduleOf = ({ name }: ParameterSpec): string | undefined =>
   linearName.exec(name)?.groups?.['module'];

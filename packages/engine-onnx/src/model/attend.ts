@@ -51,7 +51,7 @@ const headsOf = ({ heads, kvHeads }: ModelConfig, part: Part): number =>
 function projections(trunk: Trunk, layer: number, h: Value): (part: Part) => Value {
   const { config } = trunk;
   const prefix = `${layerPrefix(layer)}self_attn.`;
-  if (!config.fusedProjections) return (part) => projectNamed(trunk, h, `${prefix}${part}_proj`);
+  if (!config.fusedAttention) return (part) => projectNamed(trunk, h, `${prefix}${part}_proj`);
   const all = projectNamed(trunk, h, `${prefix}qkv_proj`);
   const { heads, kvHeads, headDim } = config;
   const starts = { q: 0, k: heads * headDim, v: (heads + kvHeads) * headDim };

@@ -36,7 +36,7 @@ export function block(trunk: Trunk, layer: number, x: Value): Value {
   return branch(trunk, layer, mixed, mlp, (h) => feedForward(trunk, layer, h));
 }
 
-/** x + f(x), with a norm before f, after it, or both. */
+/** x + f(x), with a norm before f, after it, or both, and a factor of what is added. */
 function branch(
   trunk: Trunk,
   layer: number,
@@ -46,5 +46,7 @@ function branch(
 ): Value {
   const norm = (value: Value, name: string | undefined): Value =>
     name === undefined ? value : normalize(trunk, value, `${layerPrefix(layer)}${name}.weight`);
-  return add(x, norm(f(norm(x, before)), after));
+  const { residualScale } = trunk.config;
+  const added = norm(f(norm(x, before)), after);
+  return add(x, residualScale ? multiply(added, x.graph.scalar(residualScale)) : added);
 }

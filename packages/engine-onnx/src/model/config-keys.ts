@@ -55,6 +55,11 @@ export const activations: Readonly<Record<string, Activation>> = {
 const activation = z.literal(Object.keys(activations), 'silu, gelu or gelu_pytorch_tanh');
 
 const layerTypes = ['full_attention', 'sliding_attention', 'conv', 'linear_attention'] as const;
+export const attentionOnly =
+  'full_attention in all layers: Mamba-2 layers and experts beside them are not supported, but dense models such as granite-4.0-350m are';
+const layerType = z.enum(layerTypes, {
+  error: ({ input }) => (input === 'mamba' ? attentionOnly : layerTypes.join(', ')),
+});
 const list = (of: string): string => `a list of ${of}`;
 
 const schema = z.looseObject({
@@ -88,7 +93,7 @@ const schema = z.looseObject({
   sliding_window: size.nullish(),
   sliding_window_pattern: size.nullish(),
   max_window_layers: index.nullish(),
-  layer_types: z.array(z.enum(layerTypes, layerTypes.join(', ')), list('layer types')).nullish(),
+  layer_types: z.array(layerType, list('layer types')).nullish(),
   conv_L_cache: size.nullish(),
   conv_bias: z.literal(false, 'false (convolutions without a bias)').nullish(),
   full_attention_interval: size.nullish(),
@@ -99,9 +104,14 @@ const schema = z.looseObject({
   linear_num_value_heads: size.nullish(),
   no_rope_layers: z.array(index, list('0 and 1')).nullish(),
   no_rope_layer_interval: size.nullish(),
+  embedding_multiplier: positive.nullish(),
+  attention_multiplier: positive.nullish(),
+  residual_multiplier: positive.nullish(),
+  logits_scaling: positive.nullish(),
+  position_embedding_type: z.string('text').nullish(),
   num_experts: size.nullish(),
-  num_local_experts: size.nullish(),
-  num_experts_per_tok: size.nullish(),
+  num_local_experts: index.nullish(),
+  num_experts_per_tok: index.nullish(),
   moe_intermediate_size: size.nullish(),
   norm_topk_prob: flag.nullish(),
   decoder_sparse_step: size.nullish(),

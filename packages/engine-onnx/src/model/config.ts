@@ -18,6 +18,8 @@ export const modelFamilies = [
   'qwen3_moe',
   'lfm2',
   'qwen3_5_text',
+  'granite',
+  'granitemoehybrid',
 ] as const;
 export type ModelFamily = (typeof modelFamilies)[number];
 
@@ -135,10 +137,10 @@ export interface ModelConfig {
   readonly mlpBias: boolean;
   /** True if the head uses the embedding matrix. */
   readonly tieEmbeddings: boolean;
-  /**
-   * True if one matrix makes queries, keys and values, and one makes gate and up. @default false
-   */
-  readonly fusedProjections?: boolean;
+  /** True if one matrix makes queries, keys and values. @default false */
+  readonly fusedAttention?: boolean;
+  /** True if one matrix makes gate and up. @default false */
+  readonly fusedFeedForward?: boolean;
   /** @default 'silu' */
   readonly activation?: Activation;
   /** Factor by which attention scores are multiplied. @default 1 / sqrt(headDim) */
@@ -149,6 +151,10 @@ export interface ModelConfig {
   readonly logitCap?: number;
   /** Factor by which embeddings are multiplied. @default 1 */
   readonly embeddingScale?: number;
+  /** Factor by which the result of a branch is multiplied before it is added. @default 1 */
+  readonly residualScale?: number;
+  /** Factor by which logits are multiplied, before they are capped. @default 1 */
+  readonly logitScale?: number;
   readonly localRope?: LocalRope;
   readonly experts?: Experts;
   /** Set if layers have the gated delta rule. */

@@ -20,7 +20,12 @@ export interface Family {
   /** Traits of every model of the family. */
   readonly traits?: Pick<
     ModelConfig,
-    'norms' | 'normOffset' | 'qkNormScope' | 'fusedProjections' | 'gatedAttention'
+    | 'norms'
+    | 'normOffset'
+    | 'qkNormScope'
+    | 'fusedAttention'
+    | 'fusedFeedForward'
+    | 'gatedAttention'
   > & { readonly qkNorm?: true };
   /**
    * Projections with a bias. `qkv`: always queries, keys and values; `key`: these and the output,
@@ -31,6 +36,8 @@ export interface Family {
   readonly mlpBias?: true;
   /** True if embeddings are multiplied by sqrt(hidden_size). */
   readonly scaledEmbeddings?: true;
+  /** True if the multipliers of embeddings, scores, branches and logits apply. */
+  readonly multipliers?: true;
   readonly windows?: {
     readonly layers: WindowPattern;
     /** True if windows depend on `use_sliding_window`. */
@@ -44,6 +51,8 @@ export interface Family {
   readonly ropeTypes?: Readonly<Record<string, string>>;
   /** True if `no_rope_layers` applies. */
   readonly unrotatedLayers?: true;
+  /** True for a family of hybrids and dense models, to which `position_embedding_type` applies. */
+  readonly hybrid?: true;
   /** True if the keys of experts apply. */
   readonly experts?: true;
   /** Mixer of layers without attention. */
@@ -59,6 +68,7 @@ const gemma = {
   sliding_window: 4096,
   tie_word_embeddings: true,
 } as const;
+const granite = { multipliers: true, attentionBias: 'key' } as const;
 const qwen = { max_position_embeddings: 32_768, sliding_window: 4096 } as const;
 
 export const families: Readonly<Record<ModelFamily, Family>> = {
@@ -89,7 +99,7 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
   phi3: {
     className: 'Phi3',
     defaults: { max_position_embeddings: 4_096, rms_norm_eps: 1e-5 },
-    traits: { fusedProjections: true },
+    traits: { fusedAttention: true, fusedFeedForward: true },
     partialRotary: true,
     ropeTypes: { yarn: 'longrope' },
     windows: { layers: 'all' },
@@ -200,5 +210,22 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
     attentionBias: 'key',
     partialRotary: true,
     recurrent: 'delta',
+  },
+  granite: {
+    ...granite,
+    className: 'Granite',
+    defaults: { max_position_embeddings: 2_048 },
+    mlpBias: true,
+  },
+  granitemoehybrid: {
+    ...granite,
+    className: 'GraniteMoeHybrid',
+    defaults: { num_local_experts: 8, max_position_embeddings: 2_048 },
+    traits: { fusedFeedForward: true },
+    hybrid: true,
+    names: {
+      'mlp.gate_up_proj': 'shared_mlp.input_linear',
+      'mlp.down_proj': 'shared_mlp.output_linear',
+    },
   },
 };

@@ -24,8 +24,8 @@ export function feedForward(trunk: Trunk, layer: number, h: Value): Value {
 
 /** Gated unit: down(act(gate(h)) * up(h)). */
 function unit(trunk: Trunk, h: Value, prefix: string): Value {
-  const { activation = 'silu', fusedProjections } = trunk.config;
-  const [gate, up] = fusedProjections
+  const { activation = 'silu', fusedFeedForward } = trunk.config;
+  const [gate, up] = fusedFeedForward
     ? halves(projectNamed(trunk, h, `${prefix}gate_up_proj`))
     : [projectNamed(trunk, h, `${prefix}gate_proj`), projectNamed(trunk, h, `${prefix}up_proj`)];
   return projectNamed(trunk, gatedUnits[activation](gate, up), `${prefix}down_proj`);

@@ -4,9 +4,12 @@ import { multiply, softCap, softCapSlope } from '../onnx/ops/elementwise.js';
 import { headName } from './parameters.js';
 import { normalize, parameterOf, project, type Trunk } from './trunk.js';
 
-/** The final norm. `x` [R, d] -> [R, d] */
+/** The final norm, times the factor of the logits. `x` [R, d] -> [R, d] */
 export function finalNorm(trunk: Pick<Trunk, 'config' | 'parameters'>, x: Value): Value {
-  return normalize(trunk, x, 'model.norm.weight');
+  const { logitScale, head } = trunk.config;
+  const normed = normalize(trunk, x, 'model.norm.weight');
+  const isScaled = logitScale !== undefined && head !== 'value';
+  return isScaled ? multiply(normed, x.graph.scalar(logitScale)) : normed;
 }
 
 /**

@@ -137,7 +137,7 @@ function attentionShapes(config: ModelConfig): readonly NamedShape[] {
   const queries = config.heads * headDim;
   const keys = config.kvHeads * headDim;
   const gates = config.gatedAttention ? 2 : 1;
-  const inputs = config.fusedProjections
+  const inputs = config.fusedAttention
     ? linear('self_attn.qkv_proj', queries + 2 * keys, hiddenSize, qkvBias)
     : [
         ...linear('self_attn.q_proj', gates * queries, hiddenSize, qkvBias),
@@ -195,7 +195,7 @@ function feedForwardShapes(config: ModelConfig, layer: number): readonly NamedSh
 /** One gated unit. */
 function unitShapes(config: ModelConfig, prefix: string, width: number): readonly NamedShape[] {
   const { hiddenSize, mlpBias } = config;
-  const inputs = config.fusedProjections
+  const inputs = config.fusedFeedForward
     ? linear(`${prefix}gate_up_proj`, 2 * width, hiddenSize, mlpBias)
     : [
         ...linear(`${prefix}gate_proj`, width, hiddenSize, mlpBias),
@@ -244,7 +244,7 @@ export function initialWeights(
       tensor.fill(spec.name.endsWith('.bias') ? 0 : 1 - (config.normOffset ?? 0));
       continue;
     }
-    const endsBranch = /\.(o_proj|down_proj)\.weight$/.test(spec.name);
+    const endsBranch = /\.(o_proj|down_proj|output_linear)\.weight$/.test(spec.name);
     const scale = endsBranch ? std / Math.sqrt(2 * config.layers) : std;
     const random = createRandom(deriveSeed(seed, 'weights', spec.name));
     for (let i = 0; i < tensor.length; i++) tensor[i] = scale * random.normal();

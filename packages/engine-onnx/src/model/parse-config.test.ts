@@ -192,6 +192,38 @@ describe('parseModelConfig', () => {
     });
   });
 
+  it('reads the multipliers of Granite, and the sizes of its dense hybrids', () => {
+    const multipliers = {
+      embedding_multiplier: 12,
+      attention_multiplier: 0.015_625,
+      residual_multiplier: 0.22,
+      logits_scaling: 10,
+    };
+    const read = (extra: object): unknown =>
+      parseModelConfig({ ...small, ...multipliers, ...extra }, 'x');
+    const scales = {
+      embeddingScale: 12,
+      attentionScale: 0.015_625,
+      residualScale: 0.22,
+      logitScale: 0.1,
+    };
+    expect(read({ model_type: 'granite' })).toMatchObject({ ...scales, intermediateSize: 3072 });
+    const hybrid = {
+      model_type: 'granitemoehybrid',
+      num_local_experts: 0,
+      num_experts_per_tok: 0,
+      shared_intermediate_size: 4096,
+      layer_types: Array<string>(4).fill('attention'),
+    };
+    expect(read({ ...hybrid, position_embedding_type: 'rope' })).toMatchObject({
+      ...scales,
+      fusedFeedForward: true,
+      intermediateSize: 4096,
+      layerTraits: undefined,
+    });
+    expect(read(hybrid)).toMatchObject({ layerTraits: Array(4).fill({ rope: 'none' }) });
+  });
+
   it.each(['vision_config', 'audio_config'])('refuses a model that has %s', (key) => {
     const sees = { model_type: 'gemma3', text_config: {}, [key]: {} };
     expect(() => parseModelConfig(sees, 'some/config.json')).toThrow(
@@ -238,6 +270,18 @@ describe('parseModelConfig', () => {
     [
       { rope_parameters: { partial_rotary_factor: 2 } },
       'partial_rotary_factor is 2; expected a number above 0, at most 1',
+    ],
+    [
+      { model_type: 'granitemoehybrid', layer_types: ['mamba', 'attention'] },
+      'layer_types.0 is "mamba"; expected full_attention in all layers: Mamba-2 layers and experts',
+    ],
+    [
+      { model_type: 'granitemoehybrid' },
+      'num_local_experts is 8; expected 0, and full_attention in all layers',
+    ],
+    [
+      { model_type: 'granitemoehybrid', num_local_experts: 0 },
+      'layer_types is missing; expected full_attention in all layers',
     ],
     [{ model_type: 'gemma2', use_bidirectional_attention: true }, 'use_bidirectional_attention'],
     [

@@ -5,7 +5,7 @@ import { commonKeys, otherInput } from '@trinity-rft/core/support';
 import { activations, invalid, readConfigKeys, type ConfigKeys } from './config-keys.js';
 import { modelFamilies, type Activation, type ModelConfig } from './config.js';
 import { families } from './families.js';
-import { parseExperts, parseLayers } from './parse-layers.js';
+import { assertDense, parseExperts, parseLayers } from './parse-layers.js';
 import { parseRecurrence } from './parse-recurrence.js';
 import { parseRope } from './parse-rope.js';
 
@@ -18,6 +18,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   assertText(json, file);
   const hf = readConfigKeys(withDefaults(commonKeys(json)), file);
   const family = families[hf.model_type];
+  if (family.hybrid) assertDense(hf, file);
   const { heads, kvHeads, headDim } = headSizes(hf, file);
   const maxPositions = hf.max_position_embeddings ?? 2_048;
   const rope = parseRope(hf, { file, headDim, maxPositions });
@@ -46,9 +47,10 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     attentionScale: reads(hf, 'query_pre_attn_scalar')
       ? (hf.query_pre_attn_scalar ?? headDim) ** -0.5
       : undefined,
+    ...(family.multipliers && multipliersOf(hf)),
     attentionCap: capOf(hf, 'attn_logit_softcapping'),
     logitCap: capOf(hf, 'final_logit_softcapping'),
-    embeddingScale: family.scaledEmbeddings ? Math.sqrt(hf.hidden_size) : undefined,
+    ...(family.scaledEmbeddings && { embeddingScale: Math.sqrt(hf.hidden_size) }),
     experts: parseExperts(hf, file),
     ...parseRecurrence(hf, file),
     layerTraits,
@@ -100,6 +102,15 @@ function headSizes(
     throw invalid(file, 'head_dim', headDim, 'an even whole number');
   return { heads, kvHeads, headDim };
 }
+
+/** Granite's, which transformers assumes to be 1. */
+const multipliersOf = (hf: ConfigKeys) =>
+  ({
+    embeddingScale: hf.embedding_multiplier ?? 1,
+    attentionScale: hf.attention_multiplier ?? 1,
+    residualScale: hf.residual_multiplier ?? 1,
+    logitScale: 1 / (hf.logits_scaling ?? 1),
+  }) satisfies Partial<ModelConfig>;
 
 function activationOf(hf: ConfigKeys): Activation | undefined {
   const name = reads(hf, 'hidden_activation') ? hf.hidden_activation : hf.hidden_act;

@@ -1,6 +1,6 @@
 /** Reads how the layers of a model differ: mixers, windows, positions, experts. */
 import type { Experts, LayerTraits } from './config.js';
-import { invalid, type ConfigKeys } from './config-keys.js';
+import { attentionOnly, invalid, type ConfigKeys } from './config-keys.js';
 import { families, type WindowPattern } from './families.js';
 import { parseMixers } from './parse-recurrence.js';
 
@@ -39,7 +39,8 @@ const each = <T>(
 ): readonly T[] => Array.from({ length: count }, (_, layer) => of(layer));
 
 function rotatedLayers(hf: ConfigKeys, file: string): readonly boolean[] {
-  if (!families[hf.model_type].unrotatedLayers) return each(hf, () => true);
+  const { unrotatedLayers, hybrid } = families[hf.model_type];
+  if (!unrotatedLayers) return each(hf, () => !hybrid || hf.position_embedding_type === 'rope');
   const { no_rope_layers: listed, no_rope_layer_interval: interval } = hf;
   assertLength(hf, 'no_rope_layers', file);
   return each(hf, (layer) => (listed ? listed[layer] !== 0 : (layer + 1) % (interval ?? 1) !== 0));
@@ -99,12 +100,20 @@ function assertLength(hf: ConfigKeys, key: 'layer_types' | 'no_rope_layers', fil
   );
 }
 
+/** @throws CheckpointError for a model of a hybrid family with Mamba-2 layers or experts */
+export function assertDense(hf: ConfigKeys, file: string): void {
+  const { num_local_experts: experts, layer_types: types } = hf;
+  if (experts) throw invalid(file, 'num_local_experts', experts, `0, and ${attentionOnly}`);
+  if (!types || types.includes('linear_attention'))
+    throw invalid(file, 'layer_types', types ?? undefined, attentionOnly);
+}
+
 export function parseExperts(hf: ConfigKeys, file: string): Experts | undefined {
   if (!families[hf.model_type].experts) return undefined;
   const { num_experts_per_tok: active, moe_intermediate_size: size } = hf;
   // transformers 5 writes the second name.
   const count = hf.num_local_experts ?? hf.num_experts;
-  if (count == null || active == null || size == null)
+  if (!count || !active || size == null)
     throw invalid(file, 'num_experts', count, 'the number and sizes of the experts');
   if (active > count)
     throw invalid(file, 'num_experts_per_tok', active, `at most num_experts (${count})`);

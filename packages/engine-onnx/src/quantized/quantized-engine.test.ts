@@ -106,6 +106,27 @@ const logprobsOf = async ({ trainer }: Engine): Promise<Float32Array> =>
 const referenceOf = async ({ trainer }: Engine): Promise<Float32Array> =>
   (await trainer.forward(batch, { weights: 'reference' })).logprobs;
 
+describe.each(['granitemoehybrid'])('%s in int8', (family) => {
+  test('samples what it scores, and learns', async () => {
+    const path = new URL(`../../test/fixtures/${family}`, import.meta.url).pathname;
+    const engine = await open({ modelPath: path });
+    await adopt(engine, 0);
+    const start = Int32Array.of(5, 2, 3);
+    const [sample] = await engine.sampler.sample(start, { n: 1, maxTokens: 20, seed: 1 });
+    const { tokens = new Int32Array(), logprobs } = sample ?? {};
+    const rows = [
+      { tokens: Int32Array.of(...start, ...tokens), promptLength: start.length, temperature: 1 },
+    ];
+    const pass = await engine.trainer.forward({ rows });
+    expect(pass.logprobs).toEqual(logprobs);
+    await engine.trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1) });
+    await engine.trainer.step({ learningRate: 1e-2 });
+    const sum = (numbers: Float32Array): number => numbers.reduce((a, b) => a + b, 0);
+    const after = await engine.trainer.forward({ rows });
+    expect(sum(after.logprobs)).toBeGreaterThan(sum(pass.logprobs));
+  });
+});
+
 describe.each(models)('$name', (model) => {
   test('samples what it scores, bit for bit, in any company', async () => {
     const engine = await openModel(model);

@@ -81,5 +81,8 @@ const architectureKeys = [
   'attentionScale',
   'attentionCap',
   'logitCap',
+  'embeddingScale',
+  'residualScale',
+  'logitScale',
   'tieEmbeddings',
 ] as const satisfies readonly (keyof ModelConfig)[];

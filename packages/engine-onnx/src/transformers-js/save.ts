@@ -142,7 +142,7 @@ function configOf(
   dtypes: readonly TransformersDtype[],
   external: Readonly<Record<string, number>>,
 ): object {
-  const { headDim, kvHeads, family } = config;
+  const { headDim, kvHeads, family, layers } = config;
   const { 'transformers.js_config': _others, ...fields } = JSON.parse(configText) as Readonly<
     Record<string, unknown>
   >;
@@ -155,8 +155,10 @@ function configOf(
   return {
     architectures: [`${families[family].className}ForCausalLM`],
     ...fields,
-    // Where the cache of LFM2 is made, only these say which layers have convolutions.
-    layer_types: (commonKeys(fields) as { readonly layer_types?: unknown }).layer_types,
+    // Only these say which layers of LFM2 have convolutions, and which of a hybrid a cache of keys.
+    layer_types: families[family].hybrid
+      ? Array<string>(layers).fill('attention')
+      : (commonKeys(fields) as { readonly layer_types?: unknown }).layer_types,
     num_key_value_heads: kvHeads,
     head_dim: headDim,
     ...(Object.keys(settings).length > 0 && { 'transformers.js_config': settings }),

@@ -15,6 +15,8 @@ export const architectures = [
   'qwen3_moe',
   'lfm2',
   'qwen3_5_text',
+  'granite',
+  'granitemoehybrid',
   'qwen2-window-yarn',
   'llama-gelu-dynamic',
 ] as const;

@@ -7,6 +7,7 @@ import {
   convolutionModules,
   deltaModules,
   fusedModules,
+  graniteModules,
   linearModules,
 } from '../../schema/model.js';
 import type { Disk } from '../base/disk.js';
@@ -60,7 +61,7 @@ const schema = z.object({
   num_key_value_heads: size.nullish(),
   head_dim: size.nullish(),
   num_experts: size.nullish(),
-  num_local_experts: size.nullish(),
+  num_local_experts: z.int().min(0).nullish(),
   moe_intermediate_size: size.nullish(),
   layer_types: z.array(z.string()).nullish(),
   full_attention_interval: size.nullish(),
@@ -151,13 +152,18 @@ function deltaOf(config: z.output<typeof schema>): DeltaSizes | undefined {
 
 /** Names of the linear layers that can have adapters. */
 export function linearModulesOf(shape: ModelShape | undefined): readonly string[] {
-  if (shape?.delta) return [...deltaModules, 'out_proj', ...linearModules];
-  if (shape?.modelType === 'lfm2') return ['q_proj', 'k_proj', 'v_proj', ...convolutionModules];
-  return shape?.modelType === 'phi3' ? [...fusedModules, 'o_proj', 'down_proj'] : linearModules;
+  return modulesByType[shape?.modelType ?? ''] ?? linearModules;
 }
+
+const modulesByType: Readonly<Record<string, readonly string[]>> = {
+  phi3: [...fusedModules, 'o_proj', 'down_proj'],
+  lfm2: ['q_proj', 'k_proj', 'v_proj', ...convolutionModules],
+  qwen3_5_text: [...deltaModules, 'out_proj', ...linearModules],
+  granitemoehybrid: ['q_proj', 'k_proj', 'v_proj', 'o_proj', ...graniteModules],
+};
 
 function expertsOf(config: z.output<typeof schema>): ModelShape['experts'] {
   const count = config.num_local_experts ?? config.num_experts;
   const { moe_intermediate_size: width } = config;
-  return count == null || width == null ? undefined : { count, size: width };
+  return !count || width == null ? undefined : { count, size: width };
 }

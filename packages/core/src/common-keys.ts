@@ -1,18 +1,29 @@
-/** Keys of `config.json` that LFM2 names otherwise than other families. */
+/** Keys of `config.json` that some families name otherwise than others. */
 
 type Keys = Readonly<Record<string, unknown>>;
 
-/** A `config.json` of LFM2 with the keys that other families have; one of another family as it is. */
-export function commonKeys(config: unknown): unknown {
-  const found = (config ?? {}) as Keys;
-  if (found['model_type'] !== 'lfm2') return config;
-  return {
-    ...found,
+/** Replaced keys, by `model_type`. */
+const renamed: Readonly<Record<string, (found: Keys) => Keys>> = {
+  lfm2: (found) => ({
     intermediate_size: feedForwardWidth(found),
     rms_norm_eps: found['norm_eps'] ?? 1e-5,
     tie_word_embeddings: found['tie_embedding'] ?? found['tie_word_embeddings'] ?? true,
     layer_types: found['layer_types'] ?? layerTypes(found),
-  };
+  }),
+  // Its `intermediate_size` is that of experts.
+  granitemoehybrid: ({ shared_intermediate_size: width, layer_types: types }) => ({
+    intermediate_size: width ?? 1_024,
+    layer_types: Array.isArray(types)
+      ? types.map((type: unknown) => (type === 'attention' ? 'full_attention' : type))
+      : types,
+  }),
+};
+
+/** A `config.json` with the keys that most families have; keys of other families are as they were. */
+export function commonKeys(config: unknown): unknown {
+  const found = (config ?? {}) as Keys;
+  const own = renamed[String(found['model_type'])];
+  return own ? { ...found, ...own(found) } : config;
 }
 
 /** Two thirds of the width that is named, rounded up, unless it is used as it is. @see transformers, `Lfm2MLP` */
