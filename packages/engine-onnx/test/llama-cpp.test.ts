@@ -48,6 +48,12 @@ const sizes: Json = {
   rms_norm_eps: 1e-6,
   eos_token_id: 2,
 };
+const granite: Json = {
+  embedding_multiplier: 3,
+  attention_multiplier: 0.2,
+  residual_multiplier: 0.5,
+  logits_scaling: 2,
+};
 const gemma: Json = {
   head_dim: 16,
   query_pre_attn_scalar: 16,
@@ -123,6 +129,22 @@ const configs: Record<string, Json> = {
     num_hidden_layers: 3,
     full_attn_idxs: [1],
   },
+  granite: { model_type: 'granite', ...granite },
+  'granite, all biases': {
+    model_type: 'granite',
+    ...granite,
+    attention_bias: true,
+    mlp_bias: true,
+  },
+  granitemoehybrid: {
+    model_type: 'granitemoehybrid',
+    ...granite,
+    num_local_experts: 0,
+    num_experts_per_tok: 0,
+    shared_intermediate_size: 40,
+    layer_types: ['attention', 'attention'],
+    position_embedding_type: 'rope',
+  },
   olmo2: { model_type: 'olmo2' },
   'olmo2, tied': { model_type: 'olmo2', tie_word_embeddings: true },
   gemma2: { model_type: 'gemma2', ...gemma, attn_logit_softcapping: 2, final_logit_softcapping: 3 },
@@ -154,9 +176,12 @@ const configs: Record<string, Json> = {
 
 /** Scalings of positions that a family can have beside those above. */
 const scaled = [
-  ['linear', ['qwen2', 'qwen3', 'qwen3_moe', 'smollm3', 'olmo2', 'phi3', 'gemma2', 'mistral']],
-  ['yarn', ['qwen3', 'qwen3_moe', 'smollm3', 'olmo2', 'mistral']],
-  ['llama3', ['mistral']],
+  [
+    'linear',
+    ['qwen2', 'qwen3', 'qwen3_moe', 'smollm3', 'olmo2', 'phi3', 'gemma2', 'mistral', 'granite'],
+  ],
+  ['yarn', ['qwen3', 'qwen3_moe', 'smollm3', 'olmo2', 'mistral', 'granite']],
+  ['llama3', ['mistral', 'granite']],
 ] as const;
 const scalings = { linear: { rope_type: 'linear', factor: 3 }, yarn, llama3 } as const;
 for (const [kind, families] of scaled)
@@ -259,7 +284,7 @@ describe('log-probabilities of a GGUF file in llama.cpp equal those of the engin
 });
 
 describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of the engine:', () => {
-  it.for(['llama', 'qwen3', 'phi3', 'lfm2'])('%s', async (name, context) => {
+  it.for(['llama', 'qwen3', 'phi3', 'lfm2', 'granitemoehybrid'])('%s', async (name, context) => {
     const model = await makeModel(name);
     const { target } = await save(model, 'F32');
     const config = parseModelConfig(model.json, name);

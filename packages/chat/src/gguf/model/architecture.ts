@@ -9,6 +9,7 @@ export const ggufArchitectures = {
   qwen3: { modelType: 'qwen3', className: 'Qwen3ForCausalLM' },
   lfm2: { modelType: 'lfm2', className: 'Lfm2ForCausalLM' },
   gemma3: { modelType: 'gemma3_text', className: 'Gemma3ForCausalLM' },
+  granite: { modelType: 'granite', className: 'GraniteForCausalLM' },
 } as const;
 
 export type GgufArchitecture = keyof typeof ggufArchitectures;

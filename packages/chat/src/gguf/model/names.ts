@@ -88,7 +88,19 @@ export const layerParts = {
   olmo2: { ...after, ...attention, ...queryKeyNorms, ...feedForward },
   gemma2: { ...around, ...attention, ...feedForward },
   gemma3: { ...around, ...attention, ...queryKeyNorms, ...feedForward },
+  granite: { ...before, ...attention, ...feedForward },
 } as const satisfies Readonly<Record<string, Parts>>;
+
+/** Parts of a Granite model that makes gate and up by one matrix, see {@link graniteDivided}. */
+export const graniteShared: Parts = {
+  ...before,
+  ...attention,
+  'shared_mlp.output_linear': 'ffn_down',
+};
+/** Matrices whose rows become several tensors, in this order. */
+export const graniteDivided: Readonly<Record<string, readonly string[]>> = {
+  'shared_mlp.input_linear': ['ffn_gate', 'ffn_up'],
+};
 
 /** A Hugging Face name, split into its components. */
 export interface ParsedName {

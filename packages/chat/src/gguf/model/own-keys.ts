@@ -12,6 +12,7 @@ export const ownKeys: Readonly<Record<GgufArchitecture, (model: Described) => Hf
   qwen3: attentionKeys,
   lfm2: lfm2Keys,
   gemma3: (model) => ({ ...attentionKeys(model), ...gemma3Keys(model) }),
+  granite: (model) => ({ ...attentionKeys(model), ...multipliers(model) }),
 };
 
 const epsilonOf = (keys: Keys): number => keys.need(keys.own('attention.layer_norm_rms_epsilon'));
@@ -34,5 +35,24 @@ function lfm2Keys({ path, keys }: Described): HfKeys {
     norm_eps: epsilonOf(keys),
     conv_L_cache: keys.need(keys.own('shortconv.l_cache')),
     block_auto_adjust_ff_dim: false,
+  };
+}
+
+/** @throws CheckpointError for a model without rotary embeddings */
+function multipliers({ path, keys, headDim }: Described): HfKeys {
+  const rotated = keys.own('rope.scaling.finetuned');
+  if (keys.flag(rotated) === false)
+    throw unsupported(
+      path,
+      rotated,
+      `${rotated} is false; expected true, because Granite models without rotary embeddings are not supported. Use the Hugging Face folder of this model.`,
+    );
+  const number = (name: string, otherwise: number): number =>
+    keys.number(keys.own(name)) ?? otherwise;
+  return {
+    embedding_multiplier: number('embedding_scale', 1),
+    attention_multiplier: number('attention.scale', headDim ** -0.5),
+    residual_multiplier: number('residual_scale', 1),
+    logits_scaling: number('logit_scale', 1),
   };
 }

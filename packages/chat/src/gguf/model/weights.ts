@@ -74,9 +74,12 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   );
 }
 
-/** Heads of a matrix whose rows llama.cpp reorders, which it does for llama alone. */
+/** Architectures whose rows of queries and keys llama.cpp reorders. */
+const reordered: ReadonlySet<string> = new Set(['llama', 'granite']);
+
+/** Heads of a matrix whose rows llama.cpp reorders. */
 function rotatedHeads(file: GgufFile): (name: string) => number | undefined {
-  if (architectureOf(file) !== 'llama') return () => undefined;
+  if (!reordered.has(architectureOf(file))) return () => undefined;
   const keys = keysOf(file);
   const heads = keys.need(keys.own('attention.head_count'));
   const kvHeads = keys.number(keys.own('attention.head_count_kv')) ?? heads;

@@ -86,7 +86,8 @@ export const notFollowed = (key: string, value: unknown, expected: string) =>
 
 function refuseTraits(config: SavedConfig): void {
   const { family, json } = config;
-  for (const check of [activation, biases, windows, attention, rotation, experts]) check(config);
+  for (const check of [activation, biases, windows, attention, rotation, experts, dense])
+    check(config);
   if (family.squareAttention && config.heads * config.headDim !== config.hiddenSize)
     throw notFollowed(
       'head_dim',
@@ -120,7 +121,7 @@ function biases({ family, json }: SavedConfig): void {
 
 /** Families whose windows are off unless `use_sliding_window` is true. */
 const switched = new Set(['qwen2', 'qwen3', 'qwen3_moe', 'smollm3']);
-const unwindowed = new Set(['llama', 'olmo2']);
+const unwindowed = new Set(['llama', 'olmo2', 'granite', 'granitemoehybrid']);
 
 function windows({ family, json, context, layers }: SavedConfig): void {
   if (family.windows) {
@@ -204,6 +205,16 @@ function experts({ family, json, layers }: SavedConfig): void {
 /** True if a layer has a convolution instead of attention. */
 export const isConvolution = ({ json }: SavedConfig, layer: number): boolean =>
   Array.isArray(json['layer_types']) && json['layer_types'][layer] === 'conv';
+
+/** Checks that a Granite hybrid has neither experts nor Mamba-2 layers, and rotary embeddings. */
+function dense({ json }: SavedConfig): void {
+  if (json['model_type'] !== 'granitemoehybrid') return;
+  const { num_local_experts: count, layer_types: types, position_embedding_type: kind } = json;
+  if (count !== 0) throw notFollowed('num_local_experts', count, '0');
+  if (!Array.isArray(types) || !types.every((type) => type === 'full_attention'))
+    throw notFollowed('layer_types', types, 'full_attention in every layer');
+  if (kind !== 'rope') throw notFollowed('position_embedding_type', kind, 'rope');
+}
 
 /** Number of experts; transformers 5 writes the key `num_local_experts`. */
 export const expertCount = (json: Json): number =>

@@ -2,11 +2,15 @@
  * Rules for writing the models of each family: llama.cpp's architecture, and its assumptions about
  * it.
  */
-import type { layerParts } from '../model/names.js';
+import { graniteDivided, graniteShared, type layerParts } from '../model/names.js';
 
 export interface SavedFamily {
   /** Value of `general.architecture`. */
   readonly architecture: keyof typeof layerParts;
+  /** GGUF names of a layer's parts. @default those of the architecture */
+  readonly parts?: Readonly<Record<string, string>>;
+  /** Matrices whose rows become several tensors. @default none */
+  readonly divided?: Readonly<Record<string, readonly string[]>>;
   /** Values that transformers assumes for keys that config.json lacks. */
   readonly defaults: Readonly<Record<string, unknown>>;
   /** Names in config.json of the activation that llama.cpp computes. @default silu */
@@ -47,6 +51,20 @@ const scaled = ['default', 'linear', 'yarn'] as const;
 
 /** Defaults that all families share. */
 const assumed = { rms_norm_eps: 1e-6, rope_theta: 10_000, max_position_embeddings: 2_048 } as const;
+const granite = {
+  architecture: 'granite',
+  activations: silu,
+  reordered: true,
+  ropeTypes: [...scaled, 'llama3'],
+  outputBias: true,
+} as const satisfies Partial<SavedFamily>;
+const multipliers = {
+  ...assumed,
+  embedding_multiplier: 1,
+  attention_multiplier: 1,
+  residual_multiplier: 1,
+  logits_scaling: 1,
+} as const;
 const qwen = { ...assumed, max_position_embeddings: 32_768, max_window_layers: 28 } as const;
 const gemma = {
   ...assumed,
@@ -176,5 +194,12 @@ export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
     ropeTypes: ['default', 'linear'],
     windows: { period: 6 },
     layersOf27B: 62,
+  },
+  granite: { ...granite, defaults: multipliers, mlpBias: true },
+  granitemoehybrid: {
+    ...granite,
+    defaults: { ...multipliers, num_local_experts: 8 },
+    parts: graniteShared,
+    divided: graniteDivided,
   },
 };

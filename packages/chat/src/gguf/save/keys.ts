@@ -4,6 +4,7 @@
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
 import { expertCount, isConvolution, positive, windowPeriod, type SavedConfig } from './config.js';
+import type { SavedFamily } from './families.js';
 import type { SavedRope } from './rope.js';
 import { fileTypeNumber, type GgufFileType } from './types.js';
 
@@ -87,11 +88,7 @@ export function modelKeys(config: SavedConfig, rope: SavedRope): readonly Key[] 
     ['attention.layer_norm_rms_epsilon', f32(positive(json, 'rms_norm_eps'))],
     ['vocab_size', u32(config.vocabularySize)],
     ...rope.keys,
-    ...(family.architecture === 'qwen3moe' ? expertKeys(config) : []),
-    ...(family.windows ? gemmaKeys(config) : []),
-    ...(family.architecture === 'lfm2'
-      ? [['shortconv.l_cache', u32(positive(json, 'conv_L_cache'))] as const]
-      : []),
+    ...(ownKeys[family.architecture]?.(config) ?? []),
   ];
   return keys.map(([name, value]) => [`${family.architecture}.${name}`, value]);
 }
@@ -109,6 +106,17 @@ const expertKeys = ({ json }: SavedConfig): readonly Key[] => [
   ['expert_count', u32(expertCount(json))],
   ['expert_used_count', u32(positive(json, 'num_experts_per_tok'))],
   ['expert_feed_forward_length', u32(positive(json, 'moe_intermediate_size'))],
+];
+
+const multiplierKeys = ({ json }: SavedConfig): readonly Key[] => [
+  ['embedding_scale', f32(positive(json, 'embedding_multiplier'))],
+  ['attention.scale', f32(positive(json, 'attention_multiplier'))],
+  ['residual_scale', f32(positive(json, 'residual_multiplier'))],
+  ['logit_scale', f32(positive(json, 'logits_scaling'))],
+];
+
+const convolutionKeys = ({ json }: SavedConfig): readonly Key[] => [
+  ['shortconv.l_cache', u32(positive(json, 'conv_L_cache'))],
 ];
 
 /**
@@ -132,3 +140,14 @@ function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
     ...cap('final_logit_softcapping', 'final_logit_softcapping'),
   ];
 }
+
+/** Keys that only some architectures have. */
+const ownKeys: Readonly<
+  Partial<Record<SavedFamily['architecture'], (config: SavedConfig) => readonly Key[]>>
+> = {
+  qwen3moe: expertKeys,
+  gemma2: gemmaKeys,
+  gemma3: gemmaKeys,
+  lfm2: convolutionKeys,
+  granite: multiplierKeys,
+};

@@ -6,7 +6,7 @@ import { parseName, type ParsedName } from '../model/names.js';
 import { readSavedConfig, type Json, type SavedConfig } from './config.js';
 import { generalKeys, type ModelCard } from './keys.js';
 import { counts, type SavedGguf, type WeightSource } from './save-model.js';
-import { fileName, neighbours, partOf } from './tensors.js';
+import { arranged, fileName, partsOf, reorderedHeads } from './tensors.js';
 
 export interface SaveGgufAdapterOptions extends ModelCard {
   /** Parsed `adapter_config.json`. */
@@ -37,8 +37,8 @@ export async function saveGgufAdapter(options: SaveGgufAdapterOptions): Promise<
   const { adapter, weights, target, type = 'F32' } = options;
   const config = readSavedConfig(options.config);
   assertUnderstood(adapter);
-  const tensors = [...weights.tensors].map(([name, { shape }]) =>
-    matrix(config, name, shape, type, weights),
+  const tensors = [...weights.tensors].flatMap(([name, { shape }]) =>
+    matrices(config, name, shape, type, weights),
   );
   assertPairs(tensors);
   const bytes = await writeGguf(target, {
@@ -103,38 +103,42 @@ function alphaOf(adapter: Json): number {
   return number('lora_alpha') * (adapter['use_rslora'] === true ? Math.sqrt(rank) : 1);
 }
 
-function matrix(
+/** One matrix, or for a layer that becomes several: A for each, and its rows of B. */
+function matrices(
   config: SavedConfig,
   name: string,
   shape: readonly number[],
   type: TensorToWrite['type'],
   weights: WeightSource,
-): TensorToWrite {
+): readonly TensorToWrite[] {
   const [, module, letter] = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name) ?? [];
   const parsed = module === undefined ? undefined : parseName(`${module}.weight`);
-  const part = parsed && adaptedPart(config, parsed);
-  if (!parsed || part === undefined || shape.length !== 2) throw noPlace(config, name, shape);
-  const heads = part === 'attn_q' ? config.heads : part === 'attn_k' ? config.kvHeads : undefined;
-  const reordered = letter === 'B' && config.family.reordered ? heads : undefined;
-  return {
-    name: `${fileName(parsed, part)}.lora_${letter === 'A' ? 'a' : 'b'}`,
-    shape,
-    type,
-    async *read() {
-      const data = await weights.read(name);
-      yield reordered === undefined ? data : neighbours(data, reordered, shape[0] ?? 1);
-    },
-  };
+  const parts = parsed ? adaptedParts(config, parsed) : [];
+  if (!parsed || parts.length === 0 || shape.length !== 2) throw noPlace(config, name, shape);
+  const isB = letter === 'B';
+  return parts.map((part, index): TensorToWrite => {
+    const share = isB && parts.length > 1 ? { index, count: parts.length } : undefined;
+    const own = share ? [shape[0]! / share.count, shape[1]!] : shape;
+    const heads = isB ? reorderedHeads(config, part) : undefined;
+    return {
+      name: `${fileName(parsed, part)}.lora_${isB ? 'b' : 'a'}`,
+      shape: own,
+      type,
+      async *read() {
+        yield arranged({ shape: own, share, heads }, await weights.read(name));
+      },
+    };
+  });
 }
 
 /**
- * The part of a layer to which a matrix belongs; undefined for embeddings, norms and routers, for
- * which llama.cpp supports no adapters.
+ * The parts of a layer to which a matrix belongs; none for embeddings, norms and routers, for which
+ * llama.cpp supports no adapters.
  */
-function adaptedPart(config: SavedConfig, parsed: ParsedName): string | undefined {
-  const part = partOf(config, parsed);
-  if (part === undefined || part.endsWith('norm') || part === 'token_embd') return undefined;
-  return config.tied && part === 'output' ? undefined : part;
+function adaptedParts(config: SavedConfig, parsed: ParsedName): readonly string[] {
+  const isAdapted = (part: string): boolean =>
+    !part.endsWith('norm') && part !== 'token_embd' && !(config.tied && part === 'output');
+  return partsOf(config, parsed).filter(isAdapted);
 }
 
 const noPlace = ({ json }: SavedConfig, name: string, shape: readonly number[]) =>

@@ -7,7 +7,7 @@ import type { TokenizerSource } from '../tokenizer/source.js';
 import { readSavedConfig, type Json } from './config.js';
 import { formatKeys, generalKeys, modelKeys, type ModelCard } from './keys.js';
 import { savedRope } from './rope.js';
-import { neighbours, planTensors, type PlannedTensor, type Shapes } from './tensors.js';
+import { arranged, planTensors, type PlannedTensor, type Shapes } from './tensors.js';
 import { assertTokens } from './tokens.js';
 import { chooseType, type GgufFileType } from './types.js';
 
@@ -99,8 +99,9 @@ function toWrite(tensor: PlannedTensor, type: EncodedType, weights: WeightSource
   };
 }
 
-function changed({ heads, offset, shape }: PlannedTensor, data: Float32Array): Float32Array {
-  const ordered = heads === undefined ? data : neighbours(data, heads, shape[0] ?? 1);
+function changed(tensor: PlannedTensor, data: Float32Array): Float32Array {
+  const { offset } = tensor;
+  const ordered = arranged(tensor, data);
   return offset === undefined ? ordered : ordered.map((value) => value + offset);
 }
 

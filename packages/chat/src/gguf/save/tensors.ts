@@ -12,9 +12,17 @@ export interface PlannedTensor {
   readonly sources: readonly string[];
   readonly layer?: number;
   /** Number of heads, if their rows are reordered. @default rows are not reordered */
-  readonly heads?: number;
+  readonly heads?: number | undefined;
   /** Offset that is added to every number. @default 0 */
   readonly offset?: number;
+  /** The rows of its source, as one of several equal shares. @default all rows */
+  readonly share?: Share | undefined;
+}
+
+interface Share {
+  /** From 0. */
+  readonly index: number;
+  readonly count: number;
 }
 
 export type Shapes = ReadonlyMap<string, { readonly shape: readonly number[] }>;
@@ -31,7 +39,7 @@ export function planTensors(config: SavedConfig, shapes: Shapes): readonly Plann
   const inStacks = new Set(stacks.flatMap(({ sources }) => sources));
   const single = [...shapes]
     .filter(([name]) => !isSurplus(config, name) && !inStacks.has(name))
-    .map(([name, { shape }]) => planOne(config, name, shape));
+    .flatMap(([name, { shape }]) => planMatrix(config, name, shape));
   const planned = [...single, ...stacks, ...headCopy(config, single)];
   assertComplete(config, planned);
   return planned;
@@ -41,33 +49,72 @@ export function planTensors(config: SavedConfig, shapes: Shapes): readonly Plann
 const isSurplus = ({ tied }: SavedConfig, name: string): boolean =>
   (tied && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
 
-function planOne(config: SavedConfig, name: string, shape: readonly number[]): PlannedTensor {
+function planMatrix(
+  config: SavedConfig,
+  name: string,
+  shape: readonly number[],
+): readonly PlannedTensor[] {
   const parsed = parseName(name);
-  const part = parsed && partOf(config, parsed);
-  if (!parsed || part === undefined) throw noPlace(config, name, shape);
+  const parts = parsed ? partsOf(config, parsed) : [];
+  if (!parsed || parts.length === 0) throw noPlace(config, name, shape);
+  const { length: count } = parts;
+  if (count === 1) return [planOne(config, parsed, parts[0]!, { name, shape })];
+  const [rows = 0, ...rest] = shape;
+  return parts.map((part, index) => ({
+    ...planOne(config, parsed, part, { name, shape: [rows / count, ...rest] }),
+    share: { index, count },
+  }));
+}
+
+function planOne(
+  config: SavedConfig,
+  parsed: ParsedName,
+  part: string,
+  { name, shape }: { readonly name: string; readonly shape: readonly number[] },
+): PlannedTensor {
   const isNorm = part.endsWith('norm');
-  const { reordered, normOffset } = config.family;
-  const heads = part === 'attn_q' ? config.heads : part === 'attn_k' ? config.kvHeads : undefined;
+  const { normOffset } = config.family;
   return {
     name: fileName(parsed, part),
     // A convolution has a dimension for the single input of a channel.
     shape: shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape,
     sources: [name],
     ...(parsed.layer !== undefined && { layer: parsed.layer }),
-    ...(reordered && heads !== undefined && { heads }),
+    heads: reorderedHeads(config, part),
     ...(isNorm && normOffset !== undefined && { offset: normOffset }),
   };
 }
 
-/** The name in the file, without the layer and the kind. */
-export function partOf({ family, layers }: SavedConfig, name: ParsedName): string | undefined {
-  if (name.layer === undefined) return own(wholeParts(family.architecture), name.part);
-  if (name.layer >= layers) return undefined;
-  return own(layerParts[family.architecture], name.part);
+/** Number of heads of a matrix whose rows are reordered. */
+export function reorderedHeads(
+  { family, heads, kvHeads }: SavedConfig,
+  part: string,
+): number | undefined {
+  if (!family.reordered) return undefined;
+  return part === 'attn_q' ? heads : part === 'attn_k' ? kvHeads : undefined;
 }
 
-const own = (names: Readonly<Record<string, string>>, key: string): string | undefined =>
-  Object.hasOwn(names, key) ? names[key] : undefined;
+/** The numbers of a tensor in the order of the file, from those of its source. */
+export function arranged(
+  { heads, share, shape }: Pick<PlannedTensor, 'heads' | 'share' | 'shape'>,
+  source: Float32Array,
+): Float32Array {
+  const size = source.length / (share?.count ?? 1);
+  const own = share ? source.subarray(share.index * size, (share.index + 1) * size) : source;
+  return heads === undefined ? own : neighbours(own, heads, shape[0] ?? 1);
+}
+
+/** The names in the file, without the layer and the kind: none, one, or one for each share. */
+export function partsOf({ family, layers }: SavedConfig, name: ParsedName): readonly string[] {
+  const { architecture, parts = layerParts[architecture], divided = {} } = family;
+  if (name.layer === undefined) return own(wholeParts(family.architecture), name.part);
+  if (name.layer >= layers) return [];
+  const one = own(parts, name.part);
+  return one.length > 0 ? one : (own(divided, name.part)[0] ?? []);
+}
+
+const own = <T>(names: Readonly<Record<string, T>>, key: string): readonly T[] =>
+  Object.hasOwn(names, key) ? [names[key]!] : [];
 
 export const fileName = ({ layer, kind }: ParsedName, part: string): string =>
   layer === undefined ? `${part}.${kind}` : `blk.${layer}.${part}.${kind}`;
@@ -166,7 +213,7 @@ function expectedNames(config: SavedConfig): readonly string[] {
  * Reorders rows: llama.cpp rotates neighbouring rows of a head, (0, 1), (2, 3) ...; Hugging Face
  * rotates row i of the first half with row i of the second half.
  */
-export function neighbours(from: Float32Array, heads: number, rows: number): Float32Array {
+function neighbours(from: Float32Array, heads: number, rows: number): Float32Array {
   const width = from.length / rows;
   const half = rows / heads / 2;
   const to = new Float32Array(from.length);
