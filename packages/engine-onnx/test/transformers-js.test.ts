@@ -26,6 +26,7 @@ const practice = new URL('../../../apps/create/templates/practice/model', import
 const refused = 'qwen3_5_text';
 const cases = [
   ...modelFamilies.filter((family) => family !== refused),
+  'phi3-longrope',
   'qwen2-window-yarn',
   'llama-gelu-dynamic',
 ];

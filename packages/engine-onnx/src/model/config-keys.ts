@@ -16,6 +16,7 @@ const partText = 'a number above 0, at most 1';
 const part = z.number(partText).positive(partText).max(1, partText);
 const flag = z.boolean('true or false');
 const section = 'a section of settings';
+const list = (of: string): string => `a list of ${of}`;
 
 const rope = z.looseObject(
   {
@@ -31,6 +32,7 @@ const rope = z.looseObject(
     mscale: positive.nullish(),
     mscale_all_dim: positive.nullish(),
     truncate: flag.nullish(),
+    short_factor: z.array(positive, list('numbers')).nullish(),
     original_max_position_embeddings: size.nullish(),
     partial_rotary_factor: part.nullish(),
   },
@@ -60,7 +62,6 @@ export const attentionOnly =
 const layerType = z.enum(layerTypes, {
   error: ({ input }) => (input === 'mamba' ? attentionOnly : layerTypes.join(', ')),
 });
-const list = (of: string): string => `a list of ${of}`;
 
 const schema = z.looseObject({
   model_type: z.enum(modelFamilies, modelFamilies.join(', ')),

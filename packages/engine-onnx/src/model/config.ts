@@ -45,6 +45,14 @@ export type RopeScaling =
       readonly originalMaxPositions: number;
       /** True if the bounds of the blend are rounded to whole dimensions. */
       readonly truncate: boolean;
+    }
+  | {
+      readonly kind: 'longrope';
+      /** Divisor of each frequency, in sequences up to the original positions. */
+      readonly divisors: readonly number[];
+      /** Factor by which cosines and sines are multiplied. */
+      readonly attentionFactor: number;
+      readonly originalMaxPositions: number;
     };
 
 /** Rotary embeddings of the layers for which they differ from those of the model. */
@@ -163,8 +171,10 @@ export interface ModelConfig {
   readonly convTaps?: number;
   /** Traits of each layer. @default all layers are alike */
   readonly layerTraits?: readonly LayerTraits[];
-  /** Longest sequence that the model supports. */
+  /** Longest sequence that the engine supports for the model. */
   readonly maxPositions: number;
+  /** Key of config.json that limits {@link maxPositions}. @default 'max_position_embeddings' */
+  readonly positionsKey?: 'original_max_position_embeddings';
   readonly bosTokenId?: number;
   readonly eosTokenIds: readonly number[];
   readonly padTokenId?: number;

@@ -98,10 +98,14 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
   },
   phi3: {
     className: 'Phi3',
-    defaults: { max_position_embeddings: 4_096, rms_norm_eps: 1e-5 },
+    defaults: {
+      max_position_embeddings: 4_096,
+      original_max_position_embeddings: 4_096,
+      rms_norm_eps: 1e-5,
+    },
     traits: { fusedAttention: true, fusedFeedForward: true },
     partialRotary: true,
-    ropeTypes: { yarn: 'longrope' },
+    ropeTypes: { yarn: 'longrope', su: 'longrope' },
     windows: { layers: 'all' },
   },
   olmo2: {

@@ -9,11 +9,11 @@ export function checkMaxModelLen(
     maxModelLen,
     modelPath,
   }: { readonly maxModelLen?: number | undefined; readonly modelPath: string },
-  { maxPositions }: ModelConfig,
+  { maxPositions, positionsKey: key }: ModelConfig,
 ): void {
   if (maxModelLen === undefined || maxModelLen <= maxPositions) return;
   throw new EngineError(
-    `maxModelLen is ${maxModelLen}, but the model in ${modelPath} has only ${maxPositions} positions (max_position_embeddings); set it to that or less.`,
+    `maxModelLen is ${maxModelLen}, but the model in ${modelPath} has only ${maxPositions} positions (${key ?? 'max_position_embeddings'}); set it to that or less.`,
     { code: 'ENGINE_OPTIONS' },
   );
 }

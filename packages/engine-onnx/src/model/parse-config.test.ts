@@ -192,6 +192,22 @@ describe('parseModelConfig', () => {
     });
   });
 
+  it('ends sequences of longrope where its frequencies change', () => {
+    const long = {
+      ...base,
+      model_type: 'phi3',
+      partial_rotary_factor: 0.75,
+      max_position_embeddings: 131_072,
+      original_max_position_embeddings: 4_096,
+      rope_scaling: { type: 'longrope', short_factor: Array(48).fill(2), long_factor: [] },
+    };
+    expect(parseModelConfig(long, 'x')).toMatchObject({
+      maxPositions: 4_096,
+      positionsKey: 'original_max_position_embeddings',
+      ropeScaling: { kind: 'longrope', attentionFactor: Math.sqrt(1 + 5 / 12) },
+    });
+  });
+
   it('reads the multipliers of Granite, and the sizes of its dense hybrids', () => {
     const multipliers = {
       embedding_multiplier: 12,
@@ -247,10 +263,13 @@ describe('parseModelConfig', () => {
     [{ head_dim: 7 }, 'head_dim is 7; expected an even whole number'],
     [{ hidden_act: 'relu' }, 'hidden_act is "relu"; expected silu, gelu or gelu_pytorch_tanh.'],
     [
-      { rope_scaling: { rope_type: 'longrope', factor: 4 } },
-      'rope_type is "longrope"; expected one of default, dynamic, linear, llama3, yarn',
+      { rope_scaling: { rope_type: 'ntk', factor: 4 } },
+      'rope_type is "ntk"; expected one of default, dynamic, linear, llama3, yarn, longrope',
     ],
-    [{ model_type: 'phi3', rope_scaling: { type: 'yarn', factor: 4 } }, 'rope_type is "longrope"'],
+    [
+      { model_type: 'phi3', rope_scaling: { type: 'yarn', short_factor: [1] } },
+      'short_factor is [1]; expected 64 divisors of frequencies',
+    ],
     [{ rope_scaling: { rope_type: 'yarn' } }, 'rope_parameters.factor is missing'],
     [{ rope_scaling: { rope_type: 'llama3', factor: 8 } }, 'low_freq_factor is missing'],
     [

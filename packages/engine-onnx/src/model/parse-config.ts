@@ -7,7 +7,7 @@ import { modelFamilies, type Activation, type ModelConfig } from './config.js';
 import { families } from './families.js';
 import { assertDense, parseExperts, parseLayers } from './parse-layers.js';
 import { parseRecurrence } from './parse-recurrence.js';
-import { parseRope } from './parse-rope.js';
+import { parseRope, type ParsedRope } from './parse-rope.js';
 
 /**
  * Reads the parsed `config.json`, in the format of transformers 4 or 5.
@@ -55,7 +55,7 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     ...parseRecurrence(hf, file),
     layerTraits,
     tieEmbeddings: hf.tie_word_embeddings ?? false,
-    maxPositions,
+    ...positionsOf(rope, maxPositions),
     bosTokenId: hf.bos_token_id ?? undefined,
     eosTokenIds: [hf.eos_token_id ?? []].flat(),
     padTokenId: padTokenId(hf),
@@ -101,6 +101,19 @@ function headSizes(
   if (!Number.isInteger(headDim) || headDim % 2 !== 0)
     throw invalid(file, 'head_dim', headDim, 'an even whole number');
   return { heads, kvHeads, headDim };
+}
+
+/** Sequences end where frequencies would begin to depend on their length. */
+function positionsOf(
+  { scaling }: ParsedRope,
+  maxPositions: number,
+): Pick<ModelConfig, 'maxPositions' | 'positionsKey'> {
+  return scaling?.kind === 'longrope' && scaling.originalMaxPositions < maxPositions
+    ? {
+        maxPositions: scaling.originalMaxPositions,
+        positionsKey: 'original_max_position_embeddings',
+      }
+    : { maxPositions };
 }
 
 /** Granite's, which transformers assumes to be 1. */

@@ -74,7 +74,9 @@ function parseScaling(rope: RopeKeys, hf: ConfigKeys, context: Context): RopeSca
   throw invalid(file, keyOf('rope_type'), kind, `one of ${known}`);
 }
 
-interface Scaling {
+interface Scaling extends Context {
+  /** Width of the part of a head that is rotated. */
+  readonly rotaryDim: number;
   readonly originalMaxPositions: number;
   readonly need: (key: 'factor' | 'low_freq_factor' | 'high_freq_factor') => number;
 }
@@ -104,10 +106,31 @@ const scalings: Readonly<
     originalMaxPositions,
     truncate: rope.truncate ?? true,
   }),
+  longrope: (rope, { file, rotaryDim, maxPositions, originalMaxPositions }) => {
+    const { short_factor: divisors } = rope;
+    if (divisors?.length !== rotaryDim / 2)
+      throw invalid(
+        file,
+        keyOf('short_factor'),
+        divisors ?? undefined,
+        `${rotaryDim / 2} divisors of frequencies`,
+      );
+    const factor = rope.factor ?? maxPositions / originalMaxPositions;
+    const attentionFactor =
+      rope.attention_factor ?? longAttentionFactor(factor, originalMaxPositions);
+    return { kind: 'longrope', divisors, attentionFactor, originalMaxPositions };
+  },
 };
 
-function withOriginal(rope: RopeKeys, hf: ConfigKeys, { file, maxPositions }: Context): Scaling {
+/** @see Ding et al., arXiv:2402.13753, as transformers computes it */
+const longAttentionFactor = (factor: number, original: number): number =>
+  factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original));
+
+function withOriginal(rope: RopeKeys, hf: ConfigKeys, context: Context): Scaling {
+  const { file, headDim, maxPositions } = context;
   return {
+    ...context,
+    rotaryDim: parseRotaryDim(rope, hf, context) ?? headDim,
     originalMaxPositions:
       hf.original_max_position_embeddings ?? rope.original_max_position_embeddings ?? maxPositions,
     need: (key) => {

@@ -25,7 +25,7 @@ export interface RopeShape {
 export function ropeTables(shape: RopeShape, length: number): RopeTables {
   const frequencies = ropeFrequencies(shape);
   const { ropeScaling: scaling } = shape;
-  const factor = scaling?.kind === 'yarn' ? scaling.attentionFactor : 1;
+  const factor = scaling && 'attentionFactor' in scaling ? scaling.attentionFactor : 1;
   const half = frequencies.length;
   const cos = new Float32Array(length * half);
   const sin = new Float32Array(length * half);
@@ -63,6 +63,7 @@ function scaleOf(shape: RopeShape): Scale {
   const { ropeScaling: scaling } = shape;
   if (!scaling) return (frequency) => frequency;
   if (scaling.kind === 'linear') return (frequency) => frequency / scaling.factor;
+  if (scaling.kind === 'longrope') return (frequency, i) => frequency / scaling.divisors[i]!;
   return scaling.kind === 'llama3' ? llama3(scaling) : yarn(shape, scaling);
 }
 

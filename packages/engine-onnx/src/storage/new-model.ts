@@ -145,6 +145,14 @@ export function toConfigJson(config: ModelConfig): Record<string, unknown> {
 }
 
 function toRopeJson(scaling: RopeScaling): Record<string, unknown> {
+  if (scaling.kind === 'longrope')
+    return {
+      rope_type: scaling.kind,
+      short_factor: scaling.divisors,
+      long_factor: scaling.divisors,
+      attention_factor: scaling.attentionFactor,
+      original_max_position_embeddings: scaling.originalMaxPositions,
+    };
   const common = { rope_type: scaling.kind, factor: scaling.factor };
   if (scaling.kind === 'linear') return common;
   const original = { original_max_position_embeddings: scaling.originalMaxPositions };

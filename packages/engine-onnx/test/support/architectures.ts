@@ -8,6 +8,7 @@ import { parseModelConfig } from '../../src/model/parse-config.js';
 export const architectures = [
   'mistral',
   'phi3',
+  'phi3-longrope',
   'olmo2',
   'smollm3',
   'gemma2',
