@@ -32,6 +32,7 @@ const rope = z.looseObject(
     mscale: positive.nullish(),
     mscale_all_dim: positive.nullish(),
     truncate: flag.nullish(),
+    llama_4_scaling_beta: z.number('a number').nullish(),
     short_factor: z.array(positive, list('numbers')).nullish(),
     original_max_position_embeddings: size.nullish(),
     partial_rotary_factor: part.nullish(),
@@ -118,7 +119,9 @@ const schema = z.looseObject({
   decoder_sparse_step: size.nullish(),
   mlp_only_layers: z.array(index, list('layers')).nullish(),
   quantization_config: z
-    .null('none, because quantised weights are not supported: save the model in f32, bf16 or f16')
+    .null(
+      'none, because quantised weights are not supported: use a release in BF16, or save the model in f32, bf16 or f16',
+    )
     .optional(),
   partial_rotary_factor: part.nullish(),
   use_bidirectional_attention: z

@@ -20,6 +20,7 @@ export const modelFamilies = [
   'qwen3_5_text',
   'granite',
   'granitemoehybrid',
+  'ministral3',
 ] as const;
 export type ModelFamily = (typeof modelFamilies)[number];
 

@@ -47,6 +47,8 @@ export interface Family {
   };
   /** True if `partial_rotary_factor` applies. */
   readonly partialRotary?: true;
+  /** True if queries grow from `original_max_position_embeddings` on, by `llama_4_scaling_beta`. */
+  readonly growingQueries?: true;
   /** Meanings of `rope_type` values that differ from their name. */
   readonly ropeTypes?: Readonly<Record<string, string>>;
   /** True if `no_rope_layers` applies. */
@@ -94,6 +96,26 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
   mistral: {
     className: 'Mistral',
     defaults: { num_key_value_heads: 8, max_position_embeddings: 131_072, sliding_window: 4096 },
+    windows: { layers: 'all' },
+  },
+  ministral3: {
+    className: 'Ministral3',
+    defaults: {
+      num_key_value_heads: 8,
+      head_dim: 128,
+      max_position_embeddings: 262_144,
+      rms_norm_eps: 1e-5,
+      rope_parameters: {
+        rope_type: 'yarn',
+        rope_theta: 1_000_000,
+        factor: 16,
+        original_max_position_embeddings: 16_384,
+        mscale: 1,
+        mscale_all_dim: 1,
+        llama_4_scaling_beta: 0.1,
+      },
+    },
+    growingQueries: true,
     windows: { layers: 'all' },
   },
   phi3: {

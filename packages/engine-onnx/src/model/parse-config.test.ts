@@ -208,6 +208,22 @@ describe('parseModelConfig', () => {
     });
   });
 
+  it('ends sequences of Ministral 3 where its queries begin to grow', () => {
+    const { rope_theta: _theta, ...rest } = base;
+    const read = (extra: object): unknown =>
+      parseModelConfig(
+        { ...rest, model_type: 'ministral3', max_position_embeddings: 262_144, ...extra },
+        'x',
+      );
+    expect(read({})).toMatchObject({
+      maxPositions: 16_384,
+      ropeTheta: 1e6,
+      ropeScaling: { kind: 'yarn', factor: 16, attentionFactor: 1 },
+    });
+    const plain = { rope_type: 'default', rope_theta: 1e4 };
+    expect(read({ rope_parameters: plain })).toMatchObject({ maxPositions: 262_144 });
+  });
+
   it('reads the multipliers of Granite, and the sizes of its dense hybrids', () => {
     const multipliers = {
       embedding_multiplier: 12,

@@ -103,16 +103,13 @@ function headSizes(
   return { heads, kvHeads, headDim };
 }
 
-/** Sequences end where frequencies would begin to depend on their length. */
+/** Sequences end where tokens would begin to be read in another way. */
 function positionsOf(
-  { scaling }: ParsedRope,
+  { end }: ParsedRope,
   maxPositions: number,
 ): Pick<ModelConfig, 'maxPositions' | 'positionsKey'> {
-  return scaling?.kind === 'longrope' && scaling.originalMaxPositions < maxPositions
-    ? {
-        maxPositions: scaling.originalMaxPositions,
-        positionsKey: 'original_max_position_embeddings',
-      }
+  return end !== undefined && end < maxPositions
+    ? { maxPositions: end, positionsKey: 'original_max_position_embeddings' }
     : { maxPositions };
 }
 

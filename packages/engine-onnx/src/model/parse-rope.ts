@@ -9,6 +9,8 @@ import { families } from './families.js';
 export interface ParsedRope {
   readonly theta: number;
   readonly scaling: RopeScaling | undefined;
+  /** Length beyond which a token at a position is read in another way. */
+  readonly end: number | undefined;
   /** Width of the part of a head that is rotated. */
   readonly rotaryDim: ModelConfig['rotaryDim'];
   readonly local: LocalRope;
@@ -26,9 +28,11 @@ interface Context {
  */
 export function parseRope(hf: ConfigKeys, context: Context): ParsedRope {
   const { full, sliding } = byLayerType(hf);
+  const scaling = parseScaling(full, hf, context);
   return {
     theta: full.rope_theta ?? hf.rope_theta ?? 10_000,
-    scaling: parseScaling(full, hf, context),
+    scaling,
+    end: endOf(full, hf, scaling),
     rotaryDim: parseRotaryDim(full, hf, context),
     local: {
       theta: sliding.rope_theta ?? hf.rope_local_base_freq ?? 10_000,
@@ -43,6 +47,18 @@ function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly slidin
     return { full: hf.rope_parameters ?? hf.rope_scaling ?? {}, sliding: {} };
   const { full_attention: full, sliding_attention: sliding } = found as Record<string, RopeKeys>;
   return { full: full ?? {}, sliding: sliding ?? {} };
+}
+
+/** Where frequencies change, or queries begin to grow. */
+function endOf(
+  rope: RopeKeys,
+  hf: ConfigKeys,
+  scaling: RopeScaling | undefined,
+): number | undefined {
+  const grows = families[hf.model_type].growingQueries && rope.llama_4_scaling_beta;
+  return (scaling?.kind === 'yarn' && grows) || scaling?.kind === 'longrope'
+    ? scaling.originalMaxPositions
+    : undefined;
 }
 
 /** Rounded down, as transformers does. */

@@ -7,6 +7,7 @@ import { parseModelConfig } from '../../src/model/parse-config.js';
 /** Folders of `fixtures`, made by tools/fixtures/transformers_models.py. */
 export const architectures = [
   'mistral',
+  'ministral3',
   'phi3',
   'phi3-longrope',
   'olmo2',
