@@ -16,7 +16,12 @@ import { parameterSpecs } from '../src/model/parameters.js';
 import { parseModelConfig } from '../src/model/parse-config.js';
 import { WeightBuffers } from '../src/model/weights.js';
 import { openQuantized } from '../src/quantized/state.js';
-import { readModelFiles, saveModelFolder } from '../src/storage/model-folder.js';
+import {
+  loadModelFolder,
+  readModelFiles,
+  saveModelFolder,
+  type ModelFolder,
+} from '../src/storage/model-folder.js';
 import { openWeights } from '../src/storage/open-weights.js';
 import { OnnxTrainer } from '../src/train/trainer.js';
 import { openAdapters } from '../src/lora/open.js';
@@ -129,6 +134,27 @@ const configs: Record<string, Json> = {
     num_hidden_layers: 3,
     full_attn_idxs: [1],
   },
+  'phi3, longrope, rotated in part, tied': {
+    model_type: 'phi3',
+    sliding_window: null,
+    tie_word_embeddings: true,
+    max_position_embeddings: 1024,
+    original_max_position_embeddings: 512,
+    partial_rotary_factor: 0.75,
+    rope_scaling: { type: 'longrope', short_factor: [1, 1.5, 4], long_factor: [2, 5, 9] },
+  },
+  ministral3: {
+    model_type: 'ministral3',
+    head_dim: 16,
+    rope_parameters: {
+      ...yarn,
+      original_max_position_embeddings: 64,
+      rope_theta: 10_000,
+      mscale: 1,
+      mscale_all_dim: 1,
+      llama_4_scaling_beta: 0.1,
+    },
+  },
   granite: { model_type: 'granite', ...granite },
   'granite, all biases': {
     model_type: 'granite',
@@ -229,14 +255,18 @@ async function makeModel(name: string): Promise<TestModel> {
   await mkdir(folder, { recursive: true });
   const configText = JSON.stringify(json);
   await saveModelFolder(folder, { config, configText, companions: new Map() }, weights);
-  const trainer = new OnnxTrainer({
-    config,
-    weights: new WeightBuffers(config, weights),
-    threads: 1,
-  });
+  return { folder, json, logprobs: await logprobsOf({ config, weights }) };
+}
+
+async function logprobsOf({
+  config,
+  weights,
+}: Pick<ModelFolder, 'config' | 'weights'>): Promise<Float32Array> {
+  const buffers = new WeightBuffers(config, weights);
+  const trainer = new OnnxTrainer({ config, weights: buffers, threads: 1 });
   const { logprobs } = await trainer.forward(batch);
   await trainer.close();
-  return { folder, json, logprobs };
+  return logprobs;
 }
 
 async function save(
@@ -283,34 +313,49 @@ describe('log-probabilities of a GGUF file in llama.cpp equal those of the engin
   });
 });
 
-describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of the engine:', () => {
-  it.for(['llama', 'qwen3', 'phi3', 'lfm2', 'granitemoehybrid'])('%s', async (name, context) => {
+it.for(['llama, yarn', 'phi3, longrope, rotated in part, tied', 'ministral3', 'granitemoehybrid'])(
+  'a GGUF file of %s is read as the model that was written',
+  async (name) => {
     const model = await makeModel(name);
     const { target } = await save(model, 'F32');
-    const config = parseModelConfig(model.json, name);
-    const plan = planAdapters(config, { rank: 4, alpha: 6 });
-    const random = createRandom(11);
-    const size = adapterSpecs(adapterTargets(config, plan)).reduce(
-      (sum, spec) => sum + spec.size,
-      0,
-    );
-    const flat = Float32Array.from({ length: size }, () => 0.1 * random.normal());
-    const folder = path.join(model.folder, 'adapter');
-    await saveAdapters(folder, { config, plan, flat, baseModel: model.folder });
-    const weights = await openWeights(path.join(folder, 'adapter_model.safetensors'));
-    const adapter = path.join(folder, 'adapter.gguf');
-    await saveGgufAdapter({
-      adapter: JSON.parse(await readFile(path.join(folder, 'adapter_config.json'), 'utf8')) as Json,
-      config: model.json,
-      weights,
-      target: adapter,
-    });
-    await weights.close();
-    const logprobs = await adaptedLogprobs(model, folder);
-    const found = await llamaLogprobs(runtime(context), { model: target, adapter, tokens });
-    expect(distance(found, logprobs)).toBeLessThan(1e-5);
-    expect(distance(model.logprobs, logprobs)).toBeGreaterThan(0.1);
-  });
+    const found = await logprobsOf(await loadModelFolder(target));
+    expect(distance(found, model.logprobs)).toBeLessThan(1e-5);
+  },
+);
+
+describe('log-probabilities of an adapter as GGUF in llama.cpp equal those of the engine:', () => {
+  it.for(['llama', 'qwen3', 'phi3', 'lfm2', 'ministral3', 'granitemoehybrid'])(
+    '%s',
+    async (name, context) => {
+      const model = await makeModel(name);
+      const { target } = await save(model, 'F32');
+      const config = parseModelConfig(model.json, name);
+      const plan = planAdapters(config, { rank: 4, alpha: 6 });
+      const random = createRandom(11);
+      const size = adapterSpecs(adapterTargets(config, plan)).reduce(
+        (sum, spec) => sum + spec.size,
+        0,
+      );
+      const flat = Float32Array.from({ length: size }, () => 0.1 * random.normal());
+      const folder = path.join(model.folder, 'adapter');
+      await saveAdapters(folder, { config, plan, flat, baseModel: model.folder });
+      const weights = await openWeights(path.join(folder, 'adapter_model.safetensors'));
+      const adapter = path.join(folder, 'adapter.gguf');
+      await saveGgufAdapter({
+        adapter: JSON.parse(
+          await readFile(path.join(folder, 'adapter_config.json'), 'utf8'),
+        ) as Json,
+        config: model.json,
+        weights,
+        target: adapter,
+      });
+      await weights.close();
+      const logprobs = await adaptedLogprobs(model, folder);
+      const found = await llamaLogprobs(runtime(context), { model: target, adapter, tokens });
+      expect(distance(found, logprobs)).toBeLessThan(1e-5);
+      expect(distance(model.logprobs, logprobs)).toBeGreaterThan(0.1);
+    },
+  );
 });
 
 describe('log-probabilities of a quantised file with an adapter in llama.cpp are those of the engine beside it:', () => {

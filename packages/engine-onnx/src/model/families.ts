@@ -105,9 +105,9 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
       head_dim: 128,
       max_position_embeddings: 262_144,
       rms_norm_eps: 1e-5,
-      rope_parameters: {
+      rope_theta: 1_000_000,
+      rope_scaling: {
         rope_type: 'yarn',
-        rope_theta: 1_000_000,
         factor: 16,
         original_max_position_embeddings: 16_384,
         mscale: 1,

@@ -106,7 +106,7 @@ const logprobsOf = async ({ trainer }: Engine): Promise<Float32Array> =>
 const referenceOf = async ({ trainer }: Engine): Promise<Float32Array> =>
   (await trainer.forward(batch, { weights: 'reference' })).logprobs;
 
-describe.each(['granitemoehybrid'])('%s in int8', (family) => {
+describe.each(['granitemoehybrid', 'phi3-longrope'])('%s in int8', (family) => {
   test('samples what it scores, and learns', async () => {
     const path = new URL(`../../test/fixtures/${family}`, import.meta.url).pathname;
     const engine = await open({ modelPath: path });

@@ -7,6 +7,8 @@ export const ggufArchitectures = {
   llama: { modelType: 'llama', className: 'LlamaForCausalLM' },
   qwen2: { modelType: 'qwen2', className: 'Qwen2ForCausalLM' },
   qwen3: { modelType: 'qwen3', className: 'Qwen3ForCausalLM' },
+  phi3: { modelType: 'phi3', className: 'Phi3ForCausalLM' },
+  mistral3: { modelType: 'ministral3', className: 'Ministral3ForCausalLM' },
   lfm2: { modelType: 'lfm2', className: 'Lfm2ForCausalLM' },
   gemma3: { modelType: 'gemma3_text', className: 'Gemma3ForCausalLM' },
   granite: { modelType: 'granite', className: 'GraniteForCausalLM' },

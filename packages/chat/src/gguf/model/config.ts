@@ -16,11 +16,11 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const hiddenSize = keys.need(keys.own('embedding_length'));
   const headDim = keys.number(keys.own('attention.key_length')) ?? hiddenSize / heads;
   const rotated = keys.number(keys.own('rope.dimension_count')) ?? headDim;
-  if (rotated !== headDim)
+  if (rotated !== headDim && architecture !== 'phi3')
     throw unsupported(
       file.path,
       keys.own('rope.dimension_count'),
-      `${keys.own('rope.dimension_count')} is ${rotated}; expected the width of a head, ${headDim}, because partial rotary embeddings are not supported.`,
+      `${keys.own('rope.dimension_count')} is ${rotated}; expected the width of a head, ${headDim}, because only heads of Phi-3 can be rotated in part.`,
     );
   const theta = keys.number(keys.own('rope.freq_base')) ?? 10_000;
   return {
@@ -34,7 +34,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     head_dim: headDim,
     hidden_act: 'silu',
     rope_theta: theta,
-    rope_scaling: ropeScaling(file, keys, { theta, headDim }),
+    rope_scaling: ropeScaling(file, keys, { theta, headDim: rotated }) ?? null,
     max_position_embeddings: keys.need(keys.own('context_length')),
     tie_word_embeddings: !file.tensors.has('output.weight'),
     attention_bias: file.tensors.has('blk.0.attn_q.bias'),
@@ -42,7 +42,7 @@ export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
     eos_token_id: keys.number('tokenizer.ggml.eos_token_id'),
     pad_token_id: keys.number('tokenizer.ggml.padding_token_id'),
     dtype: 'float32',
-    ...ownKeys[architecture]({ path: file.path, keys, heads, headDim, hiddenSize }),
+    ...ownKeys[architecture]({ path: file.path, keys, heads, headDim, rotated, hiddenSize }),
   };
 }
 

@@ -22,6 +22,8 @@ export interface Described {
   readonly keys: Keys;
   readonly heads: number;
   readonly headDim: number;
+  /** Width of the part of a head that is rotated. */
+  readonly rotated: number;
   readonly hiddenSize: number;
 }
 

@@ -79,6 +79,7 @@ const lfm2Layer: Parts = {
 /** The parts of a layer by architecture, without the experts of `qwen3moe`. */
 export const layerParts = {
   llama: { ...before, ...attention, ...feedForward },
+  mistral3: { ...before, ...attention, ...feedForward },
   smollm3: { ...before, ...attention, ...feedForward },
   qwen2: { ...before, ...attention, ...feedForward },
   qwen3: { ...before, ...attention, ...queryKeyNorms, ...feedForward },

@@ -10,6 +10,8 @@ export const ownKeys: Readonly<Record<GgufArchitecture, (model: Described) => Hf
   llama: attentionKeys,
   qwen2: attentionKeys,
   qwen3: attentionKeys,
+  phi3: (model) => ({ ...attentionKeys(model), ...partKeys(model) }),
+  mistral3: attentionKeys,
   lfm2: lfm2Keys,
   gemma3: (model) => ({ ...attentionKeys(model), ...gemma3Keys(model) }),
   granite: (model) => ({ ...attentionKeys(model), ...multipliers(model) }),
@@ -23,6 +25,12 @@ function attentionKeys({ keys, heads }: Described): HfKeys {
     rms_norm_eps: epsilonOf(keys),
   };
 }
+
+/** Keys of heads that are rotated in part, and of the window that all layers have. */
+const partKeys = ({ keys, headDim, rotated }: Described): HfKeys => ({
+  partial_rotary_factor: rotated / headDim,
+  sliding_window: keys.number(keys.own('attention.sliding_window')) || null,
+});
 
 /** Layers without key heads have a convolution. */
 function lfm2Keys({ path, keys }: Described): HfKeys {

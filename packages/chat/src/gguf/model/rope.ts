@@ -9,8 +9,21 @@ import type { Keys } from './keys.js';
  */
 export const ropeFactorsName = 'rope_freqs.weight';
 
+/** Likewise of longrope: for sequences of up to the original length, and for longer ones. */
+export const longRopeNames = {
+  short_factor: 'rope_factors_short.weight',
+  long_factor: 'rope_factors_long.weight',
+} as const;
+
+/** Tensors that are no weights. */
+export const ropeTensors: ReadonlySet<string> = new Set([
+  ropeFactorsName,
+  ...Object.values(longRopeNames),
+]);
+
 interface Rotary {
   readonly theta: number;
+  /** Width of the part of a head that is rotated. */
   readonly headDim: number;
 }
 
@@ -22,12 +35,43 @@ export function ropeScaling(
 ): Readonly<Record<string, unknown>> | undefined {
   const context = keys.number(keys.own('rope.scaling.original_context_length'));
   if (file.tensors.has(ropeFactorsName)) return llama3Scaling(file, rotary, context);
+  if (file.tensors.has(longRopeNames.short_factor)) return longRope(file, keys, context);
+  const number = (name: string): number | undefined => keys.number(keys.own(name));
   const type = keys.text(keys.own('rope.scaling.type')) ?? 'none';
   if (type === 'none') return undefined;
+  const factor = number('rope.scaling.factor');
+  const common = { rope_type: type, factor, original_max_position_embeddings: context };
+  if (type !== 'yarn') return common;
+  const all = number('rope.scaling.yarn_log_multiplier');
+  // llama.cpp multiplies it by its own, as `save/rope.ts` says.
+  const attention = number('rope.scaling.attn_factor');
   return {
-    rope_type: type,
-    factor: keys.number(keys.own('rope.scaling.factor')),
-    original_max_position_embeddings: keys.number(keys.own('rope.scaling.original_context_length')),
+    ...common,
+    beta_fast: number('rope.scaling.yarn_beta_fast'),
+    beta_slow: number('rope.scaling.yarn_beta_slow'),
+    ...(all ? { mscale: 1, mscale_all_dim: all } : {}),
+    ...(attention !== undefined && {
+      attention_factor: attention * (0.1 * Math.log(factor ?? 1) + 1),
+    }),
+    llama_4_scaling_beta: number('attention.temperature_scale'),
+  };
+}
+
+function longRope(
+  file: GgufFile,
+  keys: Keys,
+  context: number | undefined,
+): Readonly<Record<string, unknown>> {
+  const divisors = Object.entries(longRopeNames).map(([key, name]) => {
+    const numbers = new Float32Array(file.tensors.get(name)?.shape[0] ?? 0);
+    if (numbers.length > 0) file.read(name, numbers);
+    return [key, [...numbers]];
+  });
+  return {
+    rope_type: 'longrope',
+    ...Object.fromEntries(divisors),
+    attention_factor: keys.number(keys.own('rope.scaling.attn_factor')),
+    original_max_position_embeddings: context,
   };
 }
 

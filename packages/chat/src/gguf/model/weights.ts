@@ -5,7 +5,7 @@ import { architectureOf } from './architecture.js';
 import { withoutOffset } from './gemma3.js';
 import { keysOf } from './keys.js';
 import { layerParts, wholeParts } from './names.js';
-import { ropeFactorsName } from './rope.js';
+import { ropeTensors } from './rope.js';
 
 /** A tensor by its Hugging Face name. */
 export interface WeightTensor {
@@ -44,7 +44,7 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
   const hfName = hfNames(file);
   return new Map(
     [...file.tensors.values()]
-      .filter(({ name }) => name !== ropeFactorsName)
+      .filter(({ name }) => !ropeTensors.has(name))
       .map(({ name, shape }) => [
         hfName(name),
         {
@@ -75,7 +75,7 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
 }
 
 /** Architectures whose rows of queries and keys llama.cpp reorders. */
-const reordered: ReadonlySet<string> = new Set(['llama', 'granite']);
+const reordered: ReadonlySet<string> = new Set(['llama', 'granite', 'mistral3']);
 
 /** Heads of a matrix whose rows llama.cpp reorders. */
 function rotatedHeads(file: GgufFile): (name: string) => number | undefined {

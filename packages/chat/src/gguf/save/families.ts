@@ -32,6 +32,8 @@ export interface SavedFamily {
    * those of q, k and v.
    */
   readonly outputBias?: true;
+  /** True if llama.cpp rotates the first part of a head. */
+  readonly partialRotary?: true;
   readonly mlpBias?: true;
   /** Present if llama.cpp supports windows; otherwise a window must cover the whole context. */
   readonly windows?: { readonly period: number };
@@ -43,7 +45,7 @@ export interface SavedFamily {
   readonly layersOf27B?: number;
 }
 
-export type RopeType = 'default' | 'linear' | 'llama3' | 'yarn';
+export type RopeType = 'default' | 'linear' | 'llama3' | 'yarn' | 'longrope';
 
 const silu = ['silu', 'swish'] as const;
 const tanhGelu = ['gelu_pytorch_tanh', 'gelu_new'] as const;
@@ -98,6 +100,28 @@ export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
     activations: silu,
     reordered: true,
     ropeTypes: [...scaled, 'llama3'],
+  },
+  ministral3: {
+    architecture: 'mistral3',
+    defaults: {
+      ...assumed,
+      head_dim: 128,
+      num_key_value_heads: 8,
+      max_position_embeddings: 262_144,
+      rms_norm_eps: 1e-5,
+      rope_theta: 1_000_000,
+      rope_scaling: {
+        rope_type: 'yarn',
+        factor: 16,
+        original_max_position_embeddings: 16_384,
+        mscale: 1,
+        mscale_all_dim: 1,
+        llama_4_scaling_beta: 0.1,
+      },
+    },
+    activations: silu,
+    reordered: true,
+    ropeTypes: ['default', 'yarn'],
   },
   smollm3: {
     architecture: 'smollm3',
@@ -154,7 +178,8 @@ export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
     architecture: 'phi3',
     defaults: { ...assumed, rms_norm_eps: 1e-5, max_position_embeddings: 4_096 },
     activations: silu,
-    ropeTypes: ['default', 'linear'],
+    ropeTypes: ['default', 'linear', 'longrope'],
+    partialRotary: true,
     squareAttention: true,
   },
   olmo2: {

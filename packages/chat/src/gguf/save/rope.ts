@@ -3,15 +3,15 @@
  * Llama 3.
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
-import { llama3Divisors } from '../model/rope.js';
+import { llama3Divisors, longRopeNames, ropeFactorsName } from '../model/rope.js';
 import { notFollowed, type Json, type SavedConfig } from './config.js';
 import type { RopeType } from './families.js';
 
 export interface SavedRope {
   /** Keys without the architecture's prefix. */
   readonly keys: readonly (readonly [string, TypedValue])[];
-  /** Divisors of the frequencies, one for each pair of dimensions of a head. */
-  readonly divisors?: Float32Array;
+  /** Divisors of the frequencies, one for each pair of dimensions, by the name of their tensor. */
+  readonly divisors?: Readonly<Record<string, Float32Array>>;
 }
 
 const key = (name: string): string => `rope_scaling/rope_parameters.${name}`;
@@ -24,11 +24,13 @@ export function savedRope(config: SavedConfig): SavedRope {
   const { full, sliding } = byLayerType(json);
   const theta = base(full['rope_theta'] ?? json['rope_theta'], 'rope_theta');
   const type = ropeType(full, config);
+  const rotated = rotatedWidth(full, config);
   const common: SavedRope['keys'] = [
-    ['rope.dimension_count', u32(headDim)],
+    ['rope.dimension_count', u32(rotated)],
     ['rope.freq_base', f32(theta)],
   ];
   if (family.architecture === 'gemma3') return gemma3(config, common, full, sliding);
+  if (type === 'longrope') return longRope(config, common, full, rotated);
   if (type !== 'llama3') return { keys: [...common, ...scaling(type, full, config)] };
   const number = (name: string): number => need(full, name);
   const divisors = llama3Divisors({
@@ -39,13 +41,41 @@ export function savedRope(config: SavedConfig): SavedRope {
     theta,
     headDim,
   });
-  return { keys: common, divisors: Float32Array.from(divisors) };
+  return { keys: common, divisors: { [ropeFactorsName]: Float32Array.from(divisors) } };
 }
 
 /** Base of the frequencies. */
 function base(value: unknown, name: string): number {
   if (typeof value === 'number' && value > 0) return value;
   throw notFollowed(name, value, 'a number above 0');
+}
+
+/** @see llama.cpp, `Phi3MiniModel` of its converter */
+function longRope(
+  config: SavedConfig,
+  common: SavedRope['keys'],
+  rope: Json,
+  rotated: number,
+): SavedRope {
+  const original = originalContext(rope, config);
+  const factor = Number(rope['factor'] ?? config.context / original);
+  const attention =
+    rope['attention_factor'] ??
+    (factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original)));
+  const divisors = Object.entries(longRopeNames).map(([name, tensor]) => {
+    const listed = rope[name];
+    if (Array.isArray(listed) && listed.length === rotated / 2)
+      return [tensor, Float32Array.from(listed, Number)];
+    throw notFollowed(key(name), listed, `${rotated / 2} divisors of frequencies`);
+  });
+  return {
+    keys: [
+      ...common,
+      ['rope.scaling.original_context_length', u32(original)],
+      ['rope.scaling.attn_factor', f32(Number(attention))],
+    ],
+    divisors: Object.fromEntries(divisors) as SavedRope['divisors'] & object,
+  };
 }
 
 function gemma3(
@@ -77,9 +107,15 @@ function byLayerType(json: Json): { readonly full: Json; readonly sliding: Json 
   };
 }
 
-function ropeType(rope: Json, { family, json }: SavedConfig): RopeType {
+/** Width of the part of a head that is rotated, rounded down as transformers does. */
+function rotatedWidth(rope: Json, { family, json, headDim }: SavedConfig): number {
   const part = rope['partial_rotary_factor'] ?? json['partial_rotary_factor'] ?? 1;
-  if (part !== 1) throw notFollowed('partial_rotary_factor', part, '1 (whole heads are rotated)');
+  if (part !== 1 && !family.partialRotary)
+    throw notFollowed('partial_rotary_factor', part, '1 (whole heads are rotated)');
+  return Math.floor(headDim * Number(part));
+}
+
+function ropeType(rope: Json, { family }: SavedConfig): RopeType {
   const named = rope['rope_type'] ?? rope['type'] ?? 'default';
   const known = family.ropeTypes.find((type) => type === named);
   if (known) return known;
@@ -117,7 +153,18 @@ function scaling(type: RopeType, rope: Json, config: SavedConfig): SavedRope['ke
     original,
     ['rope.scaling.yarn_beta_fast', f32(Number(rope['beta_fast'] ?? 32))],
     ['rope.scaling.yarn_beta_slow', f32(Number(rope['beta_slow'] ?? 1))],
-    ...attentionFactor(rope, factor),
+    ...(config.family.architecture === 'mistral3'
+      ? ministral(rope)
+      : attentionFactor(rope, factor)),
+  ];
+}
+
+/** Keys of the attention factor, and of queries that grow from the original context on. */
+function ministral(rope: Json): SavedRope['keys'] {
+  if (rope['mscale'] !== 1) throw notFollowed(key('mscale'), rope['mscale'], '1');
+  return [
+    ['rope.scaling.yarn_log_multiplier', f32(need(rope, 'mscale_all_dim'))],
+    ['attention.temperature_scale', f32(need(rope, 'llama_4_scaling_beta'))],
   ];
 }
 

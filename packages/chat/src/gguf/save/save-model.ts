@@ -1,6 +1,5 @@
 /** Writes a Hugging Face model as one GGUF file, which llama.cpp, Ollama and LM Studio can open. */
 import { writeGguf, type TensorToWrite } from '../file/write-file.js';
-import { ropeFactorsName } from '../model/rope.js';
 import type { EncodedType } from '../quantization/encoders.js';
 import { tokenizerKeys } from '../tokenizer/save-tokenizer.js';
 import type { TokenizerSource } from '../tokenizer/source.js';
@@ -63,7 +62,7 @@ export async function saveGgufModel(options: SaveGgufModelOptions): Promise<Save
   const planned = planTensors(config, weights.tensors);
   const chosen = planned.map((tensor) => ({ tensor, ...chooseType(tensor, type, config) }));
   const tensors = [
-    ...(rope.divisors ? [vector(ropeFactorsName, rope.divisors)] : []),
+    ...Object.entries(rope.divisors ?? {}).map(([name, data]) => vector(name, data)),
     ...chosen.map(({ tensor, type: format }) => toWrite(tensor, format, weights)),
   ];
   const numbers = planned.reduce((sum, { shape }) => sum + product(shape), 0);
