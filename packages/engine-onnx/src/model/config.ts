@@ -12,6 +12,7 @@ export const modelFamilies = [
   'mistral',
   'phi3',
   'olmo2',
+  'olmo3',
   'smollm3',
   'gemma2',
   'gemma3_text',

@@ -70,6 +70,11 @@ const gemma = {
   sliding_window: 4096,
   tie_word_embeddings: true,
 } as const;
+const olmo = {
+  defaults: { max_position_embeddings: 2_048, rms_norm_eps: 1e-5 },
+  traits: { norms: 'after', qkNorm: true, qkNormScope: 'projection' },
+  attentionBias: 'key',
+} as const;
 const granite = { multipliers: true, attentionBias: 'key' } as const;
 const qwen = { max_position_embeddings: 32_768, sliding_window: 4096 } as const;
 
@@ -130,11 +135,18 @@ export const families: Readonly<Record<ModelFamily, Family>> = {
     ropeTypes: { yarn: 'longrope', su: 'longrope' },
     windows: { layers: 'all' },
   },
-  olmo2: {
-    className: 'Olmo2',
-    defaults: { max_position_embeddings: 2_048, rms_norm_eps: 1e-5 },
-    traits: { norms: 'after', qkNorm: true, qkNormScope: 'projection' },
-    attentionBias: 'key',
+  olmo2: { ...olmo, className: 'Olmo2' },
+  olmo3: {
+    ...olmo,
+    className: 'Olmo3',
+    defaults: {
+      ...olmo.defaults,
+      rope_theta: 500_000,
+      rope_local_base_freq: 500_000,
+      sliding_window: 4096,
+      sliding_window_pattern: 4,
+    },
+    windows: { layers: 'interleaved', localRope: true },
   },
   smollm3: {
     className: 'SmolLM3',

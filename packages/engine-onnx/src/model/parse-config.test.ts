@@ -127,6 +127,22 @@ describe('parseModelConfig', () => {
     expect(parseModelConfig({ ...small, ...gemma }, 'x').localRope).toEqual({ theta: 10_000 });
   });
 
+  it('scales positions of OLMo 3 only in layers without a window', () => {
+    const { rope_theta: _theta, ...rest } = small;
+    const scaling = { rope_type: 'linear', factor: 4 };
+    expect(
+      parseModelConfig({ ...rest, model_type: 'olmo3', rope_scaling: scaling }, 'x'),
+    ).toMatchObject({
+      ropeTheta: 500_000,
+      ropeScaling: { kind: 'linear' },
+      localRope: { theta: 500_000, scaling: undefined },
+      layerTraits: [
+        ...Array<object>(3).fill({ window: 4096, rope: 'local' }),
+        { window: undefined },
+      ],
+    });
+  });
+
   it('reads experts, and the layers without', () => {
     const config = parseModelConfig(
       { ...small, model_type: 'qwen3_moe', mlp_only_layers: [0], decoder_sparse_step: 2 },

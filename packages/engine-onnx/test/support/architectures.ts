@@ -11,6 +11,7 @@ export const architectures = [
   'phi3',
   'phi3-longrope',
   'olmo2',
+  'olmo3',
   'smollm3',
   'gemma2',
   'gemma3_text',
