@@ -23,7 +23,10 @@ export const fixture = (name: string): string => readFileSync(new URL(name, fold
 
 export const conversations = JSON.parse(fixture('conversations.json')) as readonly Conversation[];
 
-export const fixtureNames = ['qwen2.5', 'qwen3', 'qwen3-coder', 'mistral-nemo', 'smollm3'] as const;
+export const fixtureNames = [
+  ...['qwen2.5', 'qwen3', 'qwen3-coder', 'qwen3.5', 'granite-4.1', 'ministral-3'],
+  ...['mistral-nemo', 'smollm3'],
+] as const;
 
 export const specialTokens = {
   bos_token: '<s>',

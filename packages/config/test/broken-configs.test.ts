@@ -779,7 +779,7 @@ const cases: readonly Broken[] = [
     name: 'tools without a parser',
     file: { rest: 'explorer:\n  rollout_model:\n    enable_auto_tool_choice: «true' },
     key: 'explorer.rollout_model.enable_auto_tool_choice',
-    says: ['tool_call_parser: hermes'],
+    says: ['tool_call_parser: auto'],
   },
   {
     name: 'rollouts longer than the model',

@@ -371,7 +371,7 @@ export const wrongValues: readonly WrongValue[] = [
   [
     'explorer.rollout_model.tool_call_parser',
     'toml',
-    'got "toml", which is not supported. Supported: functiongemma, gemma4, hermes',
+    'got "toml", which is not supported. Supported: auto, functiongemma, gemma4,',
   ],
   [
     'explorer.rollout_model.tool_prompt',
@@ -381,7 +381,7 @@ export const wrongValues: readonly WrongValue[] = [
   [
     'explorer.rollout_model.reasoning_parser',
     'qwen9',
-    'got "qwen9", which is not supported. Supported: deepseek_r1, gemma4, mistral, qwen3.',
+    'got "qwen9", which is not supported. Supported: auto, deepseek_r1, gemma4, mistral, qwen3.',
   ],
   [
     'explorer.rollout_model.enable_auto_tool_choice',

@@ -20,6 +20,7 @@ import { tokenByteTable } from '../tokenizer/token-bytes.js';
 import { toolCallId, type CallPlace } from '../tool-call-parser/call-id.js';
 import { toolCallParsers } from '../tool-call-parser/table.js';
 import type { ParsedToolCall, ToolCallParser } from '../tool-call-parser/types.js';
+import { detectReasoningParser, detectToolCallParser } from './detect-parsers.js';
 import { marker, promptKey, renderPrompt, type PromptInput } from './prompt.js';
 import { createTurnReader, type TurnReader } from './turn-reader.js';
 
@@ -27,9 +28,15 @@ export interface ChatFormatOptions {
   readonly tokenizer: Tokenizer;
   /** Source of the Jinja template. @default the tokenizer's own */
   readonly chatTemplate?: string;
-  /** Name in {@link toolCallParsers}. @default no parser: tool calls stay in the text */
+  /**
+   * Name in {@link toolCallParsers}, or `auto` for that of the chat template. @default no parser: tool
+   * calls stay in the text
+   */
   readonly toolCallParser?: string;
-  /** Name in {@link reasoningParsers}. @default no parser: reasoning stays in the text */
+  /**
+   * Name in {@link reasoningParsers}, or `auto` for that of the chat template, if it has reasoning.
+   * @default no parser: reasoning stays in the text
+   */
   readonly reasoningParser?: string;
   /**
    * `generic` describes tools in the system message and uses the syntax `hermes` for calls, even if
@@ -127,7 +134,7 @@ interface ConstraintContext {
 export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   const { tokenizer } = options;
   const templates = openTemplates(options);
-  const parsers = openParsers(options);
+  const parsers = openParsers(options, templates.tools);
   const hiddenIds = idsWithoutText(tokenizer, [
     ...(parsers.reasoning?.markers ?? []),
     ...(parsers.toolCalls?.markers ?? []),
@@ -233,14 +240,25 @@ interface Parsers {
   readonly toolCalls: ToolCallParser | undefined;
 }
 
-const openParsers = (options: ChatFormatOptions): Parsers => ({
-  reasoning: lookUp(reasoningParsers, options.reasoningParser, 'reasoning_parser'),
-  toolCalls: lookUp(
-    toolCallParsers,
-    options.toolPrompt === undefined ? options.toolCallParser : 'hermes',
-    'tool_call_parser',
-  ),
-});
+function openParsers(options: ChatFormatOptions, template: ChatTemplate): Parsers {
+  const { tokenizer, toolPrompt, toolCallParser, reasoningParser } = options;
+  const reasoning = reasoningParser === 'auto' ? detectReasoningParser(template) : reasoningParser;
+  const forCalls =
+    toolCallParser === 'auto' ? detectToolCallParser(template, tokenizer) : toolCallParser;
+  if (toolCallParser === 'auto' && forCalls === undefined && toolPrompt === undefined)
+    throw new ConfigError(
+      `tool_call_parser is "auto", but the chat template does not show in which syntax the model calls tools. Set one of: ${Object.keys(toolCallParsers).join(', ')}.`,
+      { code: 'PARSER_NOT_DETECTED' },
+    );
+  return {
+    reasoning: lookUp(reasoningParsers, reasoning, 'reasoning_parser'),
+    toolCalls: lookUp(
+      toolCallParsers,
+      toolPrompt === undefined ? forCalls : 'hermes',
+      'tool_call_parser',
+    ),
+  };
+}
 
 function lookUp<T>(
   table: Readonly<Record<string, T>>,

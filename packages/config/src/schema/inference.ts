@@ -41,14 +41,14 @@ const inheritedShape = {
 };
 
 const toolCallParsers = [
-  ...['functiongemma', 'gemma4', 'hermes', 'lfm2', 'llama3_json', 'mistral'],
+  ...['auto', 'functiongemma', 'gemma4', 'hermes', 'lfm2', 'llama3_json', 'mistral'],
   ...['phi4_mini_json', 'pythonic', 'qwen3_coder'],
 ];
 
 const parserShape = {
   tool_call_parser: maybe(
     text(),
-    'The syntax of tool calls: functiongemma, gemma4, hermes (Qwen 2.5 and 3, Granite 4), lfm2, llama3_json, mistral, phi4_mini_json, pythonic or qwen3_coder (also Qwen 3.5).',
+    'The syntax of tool calls: auto (an extension: as the chat template shows it), functiongemma, gemma4, hermes (Qwen 2.5 and 3, Granite 4), lfm2, llama3_json, mistral, phi4_mini_json, pythonic or qwen3_coder (also Qwen 3.5).',
     ...supportedOnly(toolCallParsers),
   ),
   tool_prompt: maybe(
@@ -58,8 +58,8 @@ const parserShape = {
   ),
   reasoning_parser: maybe(
     text(),
-    'How reasoning is read from the text: deepseek_r1, gemma4, mistral ([THINK]) or qwen3 (<think>).',
-    ...supportedOnly(['deepseek_r1', 'gemma4', 'mistral', 'qwen3']),
+    'How reasoning is read from the text: auto (an extension: as the chat template shows it), deepseek_r1, gemma4, mistral ([THINK]) or qwen3 (<think>).',
+    ...supportedOnly(['auto', 'deepseek_r1', 'gemma4', 'mistral', 'qwen3']),
   ),
 };
 

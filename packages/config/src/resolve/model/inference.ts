@@ -40,6 +40,6 @@ export function checkToolChoice(
   if (!input.enable_auto_tool_choice || parser !== null || prompt !== null) return;
   context.report(
     [...section, 'enable_auto_tool_choice'],
-    'got true, but tool_call_parser is not set, so no tool call would be read from the text. Set tool_call_parser: hermes, or the syntax of the model (gemma4, lfm2, llama3_json, mistral, qwen3_coder ...).',
+    'got true, but tool_call_parser is not set, so no tool call would be read from the text. Set tool_call_parser: auto, or the syntax of the model (hermes, gemma4, lfm2, llama3_json, mistral, qwen3_coder ...).',
   );
 }

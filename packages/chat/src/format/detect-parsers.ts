@@ -1,0 +1,87 @@
+/** Chooses the parsers of a model by what its chat template prints, and by its vocabulary. */
+import type { ToolDefinition } from '@trinity-rft/core';
+import type { NormalMessage } from '../messages/messages.js';
+import type { reasoningParsers } from '../reasoning-parser/table.js';
+import type { ChatTemplate } from '../template/template.js';
+import type { Tokenizer } from '../tokenizer/types.js';
+import { toolCallParsers } from '../tool-call-parser/table.js';
+
+type ToolCallParserName = keyof typeof toolCallParsers;
+
+/** Parsers by a sentence of the templates that do not print calls as models write them. */
+const described: readonly (readonly [string, ToolCallParserName])[] = [
+  ['functools[', 'phi4_mini_json'],
+  ['{"name": function name, "parameters"', 'llama3_json'],
+];
+
+/** Parsers that read the calls of no other syntax, so that one that reads a printed call is right. */
+const distinct = ['functiongemma', 'gemma4', 'lfm2', 'hermes', 'qwen3_coder', 'mistral'] as const;
+
+/** Parsers by tokens that no vocabulary has for another reason. */
+const byTokens: readonly (readonly [readonly string[], ToolCallParserName])[] = [
+  [['<start_function_call>'], 'functiongemma'],
+  [['<|tool_call_start|>', '<|tool_call_end|>'], 'lfm2'],
+  [['<|tool_call|>', '<|/tool_call|>'], 'phi4_mini_json'],
+  [['<|python_start|>', '<|python_end|>'], 'pythonic'],
+];
+
+/** The parser for calls as the model writes them; undefined if neither template nor vocabulary shows it. */
+export function detectToolCallParser(
+  template: ChatTemplate,
+  tokenizer: Tokenizer,
+): ToolCallParserName | undefined {
+  const found = described.find(([sentence]) => template.source.includes(sentence));
+  if (found) return found[1];
+  const printed = printedCall(template);
+  const reading = distinct.find((name) => readsProbe(name, printed));
+  if (reading) return reading;
+  const hasAll = (tokens: readonly string[]): boolean =>
+    tokens.every((token) => tokenizer.tokenToId(token) !== undefined);
+  return byTokens.find(([tokens]) => hasAll(tokens))?.[1];
+}
+
+const probe = { name: 'probe_call', arguments: '{"key": "probe value"}' };
+
+const probeTool: ToolDefinition = {
+  type: 'function',
+  function: {
+    name: probe.name,
+    description: 'A probe.',
+    parameters: { type: 'object', properties: { key: { type: 'string', description: 'A key.' } } },
+  },
+};
+
+/** A conversation with a call; empty if the template rejects it. */
+function printedCall(template: ChatTemplate): string {
+  const messages: readonly NormalMessage[] = [
+    { role: 'user', content: 'x' },
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id: 'probe0000', type: 'function', function: probe }],
+    },
+  ];
+  try {
+    return template.render({ messages, tools: [probeTool], addGenerationPrompt: false });
+  } catch {
+    return '';
+  }
+}
+
+const readsProbe = (name: ToolCallParserName, printed: string): boolean =>
+  toolCallParsers[name]
+    .parse(printed, { tools: [probeTool] })
+    .toolCalls.some(
+      (call) =>
+        call.name === probe.name &&
+        call.arguments.replace(/"key": ?/, '"key": ') === probe.arguments,
+    );
+
+/** The parser for reasoning; undefined if the template mentions none. */
+export function detectReasoningParser({
+  source,
+}: ChatTemplate): keyof typeof reasoningParsers | undefined {
+  if (source.includes('<|channel>')) return 'gemma4';
+  if (source.includes('[THINK]')) return 'mistral';
+  return source.includes('</think>') ? 'qwen3' : undefined;
+}
