@@ -24,6 +24,27 @@ const models: Readonly<Record<string, Model>> = {
     parser: 'qwen3_coder',
     call: (args) => `<tool_call>\n<function=add>\n${parameters(args)}</function>\n</tool_call>`,
   },
+  'Qwen 3.5': {
+    template: fixture('qwen3.5.jinja'),
+    ...chatml,
+    parser: 'auto',
+    reasoning: 'auto',
+    call: (args) => `<tool_call>\n<function=add>\n${parameters(args)}</function>\n</tool_call>`,
+  },
+  'Granite 4': {
+    ...chatml,
+    template: fixture('granite-4.1.jinja'),
+    parser: 'auto',
+    stop: '<|end_of_text|>',
+    special: ['<|end_of_text|>', '<|start_of_role|>', '<|end_of_role|>'],
+  },
+  'Ministral 3': {
+    template: fixture('ministral-3.jinja'),
+    parser: 'auto',
+    stop: '</s>',
+    special: ['</s>', '<s>', '[INST]', '[/INST]', '[TOOL_CALLS]', '[ARGS]'],
+    call: (args) => `[TOOL_CALLS]add[ARGS]${args}`,
+  },
   'Mistral Nemo': {
     template: fixture('mistral-nemo.jinja'),
     parser: 'mistral',

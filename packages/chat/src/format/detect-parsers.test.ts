@@ -49,6 +49,12 @@ describe('where the template prints no calls', () => {
   });
 });
 
+it('a syntax that holds another one is not the other', () => {
+  const seed =
+    '{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}<seed:tool_call><function={{ c.function.name }}><parameter=key>{{ c.function.arguments.key }}</parameter></function></seed:tool_call>{% endfor %}{% endfor %}';
+  expect(detected(seed)).toEqual([undefined, undefined]);
+});
+
 describe('a chat format with the parsers auto', () => {
   const auto = { toolCallParser: 'auto', reasoningParser: 'auto' };
 

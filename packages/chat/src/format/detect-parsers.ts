@@ -68,14 +68,15 @@ function printedCall(template: ChatTemplate): string {
   }
 }
 
-const readsProbe = (name: ToolCallParserName, printed: string): boolean =>
-  toolCallParsers[name]
-    .parse(printed, { tools: [probeTool] })
-    .toolCalls.some(
-      (call) =>
-        call.name === probe.name &&
-        call.arguments.replace(/"key": ?/, '"key": ') === probe.arguments,
-    );
+function readsProbe(name: ToolCallParserName, printed: string): boolean {
+  const { markers, parse } = toolCallParsers[name];
+  // Without the first marker, it reads the inner part of another syntax.
+  if (!printed.includes(markers[0] ?? '')) return false;
+  const sameSpaces = (args: string): string => args.replace(/"key": ?/, '"key": ');
+  return parse(printed, { tools: [probeTool] }).toolCalls.some(
+    (call) => call.name === probe.name && sameSpaces(call.arguments) === probe.arguments,
+  );
+}
 
 /** The parser for reasoning; undefined if the template mentions none. */
 export function detectReasoningParser({
