@@ -8,6 +8,18 @@ const parameters = (args: string): string =>
     .map(([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`)
     .join('');
 
+/** A template like that of Gemma 4: results follow a call in its turn, and only a prompt has the empty channel. */
+const gemma4 = `{% for m in messages %}
+{%- if m.role == 'tool' %}response:{{ messages[loop.index0 - 1].tool_calls[0].function.name }}{value:{{ m.content }}}<tool_response|>
+{%- else %}
+{%- if m.role != 'assistant' or messages[loop.index0 - 1].role != 'tool' %}<|turn>{{ m.role }}\n{% endif %}
+{%- for c in m.tool_calls or [] %}<|tool_call>call:{{ c.function.name }}{
+{%- for key, value in c.function.arguments | dictsort %}{{ ',' if not loop.first }}{{ key }}:{{ value }}{% endfor -%}
+}<tool_call|><|tool_response>{% endfor %}{{ m.content }}{{ '<turn|>' if not m.tool_calls else '' }}
+{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt and messages[-1].role != 'tool' %}<|turn>assistant\n<|channel>thought\n<channel|>{% endif %}`;
+
 const models: Readonly<Record<string, Model>> = {
   'Qwen 2.5': {
     template: fixture('qwen2.5.jinja'),
@@ -30,6 +42,17 @@ const models: Readonly<Record<string, Model>> = {
     parser: 'auto',
     reasoning: 'auto',
     call: (args) => `<tool_call>\n<function=add>\n${parameters(args)}</function>\n</tool_call>`,
+  },
+  'Gemma 4': {
+    template: gemma4,
+    parser: 'auto',
+    reasoning: 'auto',
+    stop: '<|tool_response>',
+    special: ['<|turn>', '<turn|>', '<|tool_call>', '<tool_call|>', '<tool_response|>'],
+    call: (args) =>
+      `<|tool_call>call:add{${Object.entries(JSON.parse(args) as object)
+        .map(([key, value]) => `${key}:${value}`)
+        .join(',')}}<tool_call|>`,
   },
   'Granite 4': {
     ...chatml,
@@ -96,4 +119,12 @@ it('continues conversations without tools on the template of SmolLM3', () => {
     ] as const;
     expect(ledger.prompt({ messages, enableThinking }).outcome).toBe('spliced');
   }
+});
+
+it('gives the name of a call to a template that prints it with the result', () => {
+  const model = models['Gemma 4']!;
+  const { ledger, messages } = playLoop(model, { thought: '' });
+  const { tokenizer } = formatOf(model);
+  const text = tokenizer.decode(ledger.prompt({ messages, tools }).ids);
+  expect(text).toContain('<|tool_response>response:add{value:3}<tool_response|>');
 });

@@ -18,10 +18,11 @@ export function toPlaceholder(message: NormalMessage): NormalMessage {
     content: content === '' ? '' : contentMark(content),
     ...(reasoning !== undefined && { reasoning_content: marks.reasoning }),
     ...(calls && {
-      tool_calls: calls.map(({ id, type }) => ({
+      tool_calls: calls.map(({ id, type, function: { name } }) => ({
         id,
         type,
-        function: { name: marks.call, arguments: '{}' },
+        // Templates also print the name with the result of the call.
+        function: { name: `${marks.call}${name}`, arguments: '{}' },
       })),
     }),
   };
@@ -50,3 +51,6 @@ export function endOfPlaceholder(message: NormalMessage, text: string): number |
   }
   return at;
 }
+
+/** Text after a placeholder, in which names of calls are as they were. */
+export const withoutCallMarks = (text: string): string => text.replaceAll(marks.call, '');

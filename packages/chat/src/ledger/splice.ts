@@ -3,7 +3,7 @@ import type { ChatFormat } from '../format/chat-format.js';
 import type { PromptInput } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
 import type { SpliceFailure } from './fork-reason.js';
-import { endOfPlaceholder, toPlaceholder } from './placeholder.js';
+import { endOfPlaceholder, toPlaceholder, withoutCallMarks } from './placeholder.js';
 import type { Turn } from './turn.js';
 
 export interface Splice {
@@ -40,12 +40,15 @@ export function splice(
   if (!stop) return 'stop_differs';
   // Reasoning that only the tokens or only the template has.
   if (holdsReasoning(afterPrompt.slice(0, stop.at)) !== turn.thinks) return 'template_changed';
-  const bridge = format.encode(afterPrompt.slice(stop.at));
+  const bridge = format.encode(withoutCallMarks(afterPrompt.slice(stop.at)));
   if (bridge[0] !== stop.id || (!turn.truncated && turn.completion.at(-1) !== stop.id))
     return 'stop_differs';
   const ids = join(turn.prompt.ids, turn.completion, turn.truncated ? bridge : bridge.subarray(1));
   return { ids, reused: turn.prompt.ids.length + turn.completion.length, rendered, text };
 }
+
+/** An open or empty block of reasoning at the end of a prompt, in the syntaxes of Qwen and Gemma 4. */
+const emptyThought = /(?:<think>\s*(?:<\/think>\s*)?|<\|channel>thought\s*<channel\|>\s*)$/;
 
 /**
  * Index in `text` at which the turn begins. The prompt may differ in white space (Hermes 3 prints
@@ -55,7 +58,7 @@ export function splice(
  */
 function endOfPrompt(prompt: string, text: string): number | undefined {
   if (text.startsWith(prompt)) return prompt.length;
-  const bare = prompt.replace(/<think>\s*(?:<\/think>\s*)?$/, '');
+  const bare = prompt.replace(emptyThought, '');
   return endOfSame(prompt, text) ?? endOfSame(bare, text);
 }
 
