@@ -180,7 +180,10 @@ describe.skipIf(chromium === undefined)('an export in a browser (needs Chromium)
 
   it('computes every family as the engine does', { timeout: 300_000 }, async () => {
     const named = await readdir(fixtures);
-    const families = named.filter((name) => existsSync(path.join(fixtures, name, 'batch.json')));
+    // Its gated delta rule is not written for transformers.js.
+    const families = named.filter(
+      (name) => name !== 'qwen3_5_text' && existsSync(path.join(fixtures, name, 'batch.json')),
+    );
     const tokens = Int32Array.from({ length: 24 }, (_, i) => (i * 7 + 3) % 40);
     const differences: [string, string, boolean][] = [];
     for (const name of families) {
