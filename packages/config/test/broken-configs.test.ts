@@ -634,6 +634,15 @@ const cases: readonly Broken[] = [
     ],
   },
   {
+    name: 'a model that takes images, sampled on servers',
+    file: {
+      model: 'model:\n  model_path: «./sees-and-reads\n  max_model_len: 64',
+      rest: 'explorer:\n  rollout_model: {engine_type: vllm, base_url: "http://localhost:8000"}',
+    },
+    key: 'model.model_path',
+    says: ['only the embedded engine', 'Give a model of text alone'],
+  },
+  {
     name: 'a task file that is not there',
     file: { buffer: `${taskset}      path: «data/train.jsonl\n      default_workflow_type: w` },
     key: 'buffer.explorer_input.taskset.path',

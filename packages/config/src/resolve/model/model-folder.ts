@@ -74,7 +74,12 @@ const schema = z.object({
 });
 
 export type ModelFolder =
-  | { readonly kind: 'shape'; readonly shape: ModelShape }
+  | {
+      readonly kind: 'shape';
+      readonly shape: ModelShape;
+      /** Key that shows that the model takes more than text, and the shape is that of its text part. */
+      readonly otherInput: string | undefined;
+    }
   /** The problem, as the rest of a sentence that begins with the folder. */
   | { readonly kind: 'problem'; readonly message: string };
 
@@ -96,7 +101,7 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
     if (part === undefined && other !== undefined)
       return { kind: 'problem', message: notText(other) };
     const parsed = schema.safeParse(commonKeys(part ?? json));
-    if (parsed.success) return { kind: 'shape', shape: shapeOf(parsed.data) };
+    if (parsed.success) return { kind: 'shape', shape: shapeOf(parsed.data), otherInput: other };
     const keys = parsed.error.issues.map((issue) => issue.path.join('.'));
     return { kind: 'problem', message: `has a config.json without a valid ${keys.join(', ')}` };
   } catch (error) {

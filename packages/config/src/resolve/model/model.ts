@@ -4,6 +4,7 @@
 import type { AuxiliaryModelConfig, ModelConfig, RolloutModelConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import { deriveAuxiliaryModels } from './auxiliary-models.js';
+import { defaultEngineName } from '../../schema/engines.js';
 import type { StageContext } from '../base/context.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import { checkToolChoice, ownLengths } from './inference.js';
@@ -21,7 +22,7 @@ export interface DerivedModel {
 export function deriveModel(context: StageContext, engine: string): DerivedModel {
   const { model: input } = context.input;
   const location = findModel(context);
-  const shape = location?.isLocal === true ? readShape(context, location.path) : undefined;
+  const shape = location?.isLocal === true ? readShape(context, location.path, engine) : undefined;
   const given: Lengths = {
     maxModelLen: input.max_model_len,
     maxPromptTokens: input.max_prompt_tokens,
@@ -63,14 +64,32 @@ function findModel(context: StageContext): Location | undefined {
   return undefined;
 }
 
-function readShape(context: StageContext, folder: string): ModelShape | undefined {
+function readShape(context: StageContext, folder: string, engine: string): ModelShape | undefined {
   const read = readModelFolder(context.disk, folder);
-  if (read.kind === 'shape') return read.shape;
+  if (read.kind === 'shape') {
+    checkTextPart(context, read.otherInput, engine);
+    return read.shape;
+  }
   context.report(
     ['model', 'model_path'],
     `got "${context.input.model.model_path}": ${folder} ${read.message}.`,
   );
   return undefined;
+}
+
+/** Reports a model whose text part would be trained here and sampled, or trained, as a whole elsewhere. */
+function checkTextPart(
+  { input, engines, report }: StageContext,
+  otherInput: string | undefined,
+  engine: string,
+): void {
+  const { base_url: servers } = input.explorer.rollout_model;
+  const isEmbedded = engine === defaultEngineName(engines) && (servers ?? []).length === 0;
+  if (otherInput === undefined || isEmbedded) return;
+  report(
+    ['model', 'model_path'],
+    `got "${input.model.model_path}", a model that takes more than text (${otherInput} in config.json): only the embedded engine takes its text part alone. Give a model of text alone.`,
+  );
 }
 
 /** Facts about the policy, whose input a critic must be able to read. */
