@@ -33,7 +33,8 @@ await buildPageInto(pageFolder());
 const studio = spawn(
   process.execPath,
   [...fromSources, path.join(root, 'apps/runner/src/cli.ts'), 'studio', runs],
-  { stdio: ['ignore', 'pipe', 'inherit'] },
+  // Paths in commands are relative to the folder where the studio was started.
+  { cwd: path.dirname(path.resolve(runs)), stdio: ['ignore', 'pipe', 'inherit'] },
 );
 const browser = await launch(chromium);
 try {
@@ -85,7 +86,9 @@ async function addressOf(output: NodeJS.ReadableStream): Promise<string> {
 async function picturesOf(look: Look): Promise<void> {
   const { page } = look;
   await page.waitForSelector('tbody td.recorded a');
-  const boxes = await page.$$('tbody tr:has(td.recorded a) input');
+  const boxes = await page.$$(
+    'tbody tr:has(td.recorded a):not(:has(a[href$="evaluations"])) input',
+  );
   for (const box of boxes.slice(0, 2)) await box.click();
   await picture(look, 'runs');
   await page.locator('a.button.primary').click();

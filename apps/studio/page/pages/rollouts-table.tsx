@@ -74,6 +74,7 @@ export function RolloutTable(props: RolloutTableProps) {
     event.preventDefault();
   };
   const isInView = active >= from && active <= to;
+  const isEmpty = total !== undefined && matching === 0 && !progress;
   return (
     <>
       <p class="count" role="status">
@@ -94,6 +95,7 @@ export function RolloutTable(props: RolloutTableProps) {
         ref={scroller}
         class="rows card"
         role="grid"
+        hidden={isEmpty}
         tabIndex={0}
         aria-label={frame.pages.rollouts}
         aria-rowcount={matching + 1}
@@ -120,10 +122,12 @@ export function RolloutTable(props: RolloutTableProps) {
             />
           ))}
         </div>
-        {total !== undefined && matching === 0 && !progress && (
-          <Empty title={words.none} text={words.noneHelp} />
-        )}
       </div>
+      {isEmpty && (
+        <div class="card">
+          <Empty title={words.none} text={words.noneHelp} />
+        </div>
+      )}
     </>
   );
 }
