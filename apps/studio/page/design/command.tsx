@@ -6,7 +6,7 @@ import { toast } from './toast.js';
 
 export const Command = ({ text }: { readonly text: string }) => (
   <div class="command">
-    <code>{text}</code>
+    <code tabIndex={0}>{text}</code>
     <button
       type="button"
       class="quiet icon-only"

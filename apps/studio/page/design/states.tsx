@@ -28,7 +28,7 @@ export const Empty = ({ icon = Inbox, title, text, command, children }: EmptyPro
 /** Grey bars of about the size of what is to come. */
 export const Skeleton = ({ lines = 4 }: { readonly lines?: number }) => (
   <div class="skeleton" role="status">
-    <span class="hidden">{words.loading}</span>
+    <p class="faint">{words.loading}</p>
     {Array.from({ length: lines }, (_, i) => (
       <div key={i} />
     ))}

@@ -4,6 +4,7 @@ import { GitCompareArrows } from 'lucide';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 import { Help } from '../design/help.js';
+import { Search } from '../design/search.js';
 import { Empty, Skeleton } from '../design/states.js';
 import { helpOf } from '../metric-help.js';
 import { allMetrics, axisOf, keyOf, shownRuns, useMetrics, type RunMetrics } from '../metrics.js';
@@ -158,13 +159,7 @@ function Numbers({ lists, place }: NumbersProps) {
         {words.numbers} <Help of={words.numbers}>{words.aboutNumbers}</Help>
       </h2>
       <div class="controls">
-        <input
-          type="search"
-          aria-label={curvesWords.search}
-          placeholder={curvesWords.search}
-          value={search}
-          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
+        <Search label={curvesWords.search} value={search} onInput={setSearch} />
       </div>
       <RunTable
         label={words.numbers}

@@ -3,6 +3,7 @@ import type { RunSettings } from '@trinity-rft/inspect/studio/interface';
 import { Settings2 } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
+import { Search } from '../design/search.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
 import type { PageProps } from '../place.js';
 import { words } from '../words/configuration.js';
@@ -32,13 +33,7 @@ export function Configuration({ place }: PageProps) {
   return (
     <section aria-label={frame.pages.configuration}>
       <div class="controls">
-        <input
-          type="search"
-          aria-label={words.search}
-          placeholder={words.search}
-          value={search}
-          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
+        <Search label={words.search} value={search} onInput={setSearch} />
       </div>
       <div class="cards">
         {[...Map.groupBy(found, ([key]) => key.split('.', 1)[0] ?? '')].map(([group, rows]) => (

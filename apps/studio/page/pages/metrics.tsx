@@ -3,12 +3,14 @@ import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { ChartLine } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
 import { Help } from '../design/help.js';
+import { Search } from '../design/search.js';
 import { Empty, Skeleton } from '../design/states.js';
 import { useKept } from '../kept.js';
 import { groupOf, groupRank } from '../metric-help.js';
 import { allMetrics, axisOf, keyOf, shownRuns, useMetrics } from '../metrics.js';
 import { AxisChoice } from '../parts/axis-choice.js';
 import { ChosenRuns } from '../parts/chosen-runs.js';
+import { LineStyle } from '../parts/line-style.js';
 import { MetricCard } from '../parts/metric-card.js';
 import { usePinned } from '../parts/pinned.js';
 import { tellingOf } from '../parts/telling.js';
@@ -50,33 +52,9 @@ export function Metrics({ runs, place }: PageProps) {
     <section aria-label={frame.pages.metrics}>
       {wanted !== undefined && <p class="callout">{words.unknown(wanted)}</p>}
       <div class="controls">
-        <input
-          type="search"
-          aria-label={words.search}
-          placeholder={words.search}
-          value={search}
-          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
+        <Search label={words.search} value={search} onInput={setSearch} />
         <AxisChoice page="metrics" place={place} />
-        <label>
-          {words.smooth}{' '}
-          <input
-            type="range"
-            min="0"
-            max="0.98"
-            step="0.02"
-            value={smooth}
-            onInput={({ currentTarget }) => setSmooth(currentTarget.valueAsNumber)}
-          />
-        </label>
-        <label>
-          <input
-            type="checkbox"
-            checked={isLog}
-            onChange={({ currentTarget }) => setLog(currentTarget.checked)}
-          />{' '}
-          {words.log}
-        </label>
+        <LineStyle smooth={smooth} onSmooth={setSmooth} isLog={isLog} onLog={setLog} />
         <Help of={frame.pages.metrics}>{words.aboutGrid}</Help>
         {share < 1 && <span role="status">{words.reading(share)}</span>}
       </div>

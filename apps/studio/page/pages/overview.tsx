@@ -47,7 +47,7 @@ const Told = ({ id, story }: ToldProps) => (
       <Next actions={story.actions} />
     </div>
     <Findings id={id} findings={story.findings} />
-    <Answers story={story} />
+    {(story.answers.length > 0 || story.verdict.kind !== 'failed') && <Answers story={story} />}
     {story.charts.length > 0 && <Charts id={id} charts={story.charts} />}
     {story.time.length > 0 && <Took story={story} />}
   </>

@@ -6,6 +6,7 @@ import { useState } from 'preact/hooks';
 import { act, actionPath } from '../api.js';
 import { Help } from '../design/help.js';
 import { Icon } from '../design/icon.js';
+import { Search } from '../design/search.js';
 import { Empty, Skeleton } from '../design/states.js';
 import { mostRuns } from '../metrics.js';
 import { agoText, durationText, intervalText, numberText } from '../numbers.js';
@@ -29,13 +30,7 @@ export function Runs({ runs, left }: PageProps) {
     <section aria-label={frame.pages.runs}>
       {left > 0 && <p class="callout">{words.notAll(runs.length, left)}</p>}
       <div class="controls">
-        <input
-          type="search"
-          aria-label={words.search}
-          placeholder={words.search}
-          value={search}
-          onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-        />
+        <Search label={words.search} value={search} onInput={setSearch} />
         <Help of={frame.pages.runs}>{words.about}</Help>
         {picked.length > 1 && picked.length <= mostRuns && (
           <a class="button primary" href={addressOf('compare', picked)}>
@@ -160,7 +155,11 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
       </th>
       <td>
         <span class={`state ${state}`}>{words.states[state]}</span>
-        {run.failure !== undefined && <div class="failure">{run.failure}</div>}
+        {run.failure !== undefined && (
+          <div class="failure" title={run.failure}>
+            {run.failure.split('[cause]:').at(-1)}
+          </div>
+        )}
         <RunControl run={run} />
       </td>
       <td>

@@ -1,6 +1,7 @@
 /** Runs to choose from, of which those of the page are ticked. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useState } from 'preact/hooks';
+import { Search } from '../design/search.js';
 import { mostRuns } from '../metrics.js';
 import { agoText, intervalText, numberText } from '../numbers.js';
 import { addressOf, type Place } from '../place.js';
@@ -38,13 +39,7 @@ export function RunBoxes({ page, runs, place }: RunBoxesProps) {
           {compare.choose} <small class="faint">{compare.chosen(ticked.length, mostRuns)}</small>
         </span>
       </summary>
-      <input
-        type="search"
-        aria-label={runsWords.search}
-        placeholder={runsWords.search}
-        value={search}
-        onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-      />
+      <Search label={runsWords.search} value={search} onInput={setSearch} />
       {found.slice(0, most).map((run) => (
         <label key={run.id} class="pick">
           <input

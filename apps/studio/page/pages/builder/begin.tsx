@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { ConfigTemplate } from '../../../src/control/interface/index.js';
 import { Help } from '../../design/help.js';
 import { Icon } from '../../design/icon.js';
+import { Search } from '../../design/search.js';
 import { words } from '../../words/builder.js';
 
 interface BeginProps {
@@ -50,13 +51,7 @@ function Files({ files, onOpen }: Pick<BeginProps, 'files' | 'onOpen'>) {
       {files.length === 0 && <p class="faint">{words.noFiles}</p>}
       {files.length > 8 && (
         <div class="controls">
-          <input
-            type="search"
-            aria-label={words.searchFiles}
-            placeholder={words.searchFiles}
-            value={search}
-            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-          />
+          <Search label={words.searchFiles} value={search} onInput={setSearch} />
           {found.length > most && <small class="faint">{words.first(most, found.length)}</small>}
         </div>
       )}

@@ -13,6 +13,7 @@ import { intervalText, numberText } from '../../numbers.js';
 import { AxisChoice } from '../../parts/axis-choice.js';
 import { Chart } from '../../parts/chart.js';
 import { ChosenRuns } from '../../parts/chosen-runs.js';
+import { LineStyle } from '../../parts/line-style.js';
 import { chartMarks, firstKinds, MarkChoice, MarkTable, type Kind } from '../../parts/marks.js';
 import { savePng, saveSvg } from '../../parts/save-chart.js';
 import { addressOf, type Place } from '../../place.js';
@@ -50,25 +51,7 @@ export function MetricView({ metric, ids, place, version }: MetricViewProps) {
       <ChosenRuns page="metrics" ids={ids} place={place} />
       <div class="controls">
         <AxisChoice page="metrics" place={place} onChange={() => setRange(undefined)} />
-        <label>
-          {words.smooth}{' '}
-          <input
-            type="range"
-            min="0"
-            max="0.98"
-            step="0.02"
-            value={smooth}
-            onInput={({ currentTarget }) => setSmooth(currentTarget.valueAsNumber)}
-          />
-        </label>
-        <label>
-          <input
-            type="checkbox"
-            checked={isLog}
-            onChange={({ currentTarget }) => setLog(currentTarget.checked)}
-          />{' '}
-          {words.log}
-        </label>
+        <LineStyle smooth={smooth} onSmooth={setSmooth} isLog={isLog} onLog={setLog} />
         <button type="button" disabled={!range} onClick={() => setRange(undefined)}>
           {words.all}
         </button>

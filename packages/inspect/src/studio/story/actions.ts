@@ -28,7 +28,7 @@ const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
   notEvaluated: ['evaluate', 'chat', 'export', 'doctor'],
   notMeasured: ['evaluate', 'chat', 'export', 'doctor'],
   unclear: ['evaluate', 'doctor', 'whatIf'],
-  same: ['raise', 'doctor', 'whatIf'],
+  same: ['raise', 'doctor', 'whatIf', 'chat'],
   worse: ['doctor', 'whatIf', 'chat'],
   running: ['watch', 'doctor'],
   stopped: ['resume', 'doctor', 'chat'],
@@ -110,11 +110,15 @@ const makers: Readonly<Record<ActionName, Maker>> = {
               ? `trinity doctor ${shellPath(folder)}`
               : `trinity run ${shellPath(configPath)}`,
         },
-  doctor: ({ folder, finding }) => ({
-    title: 'Look for causes',
-    why: finding?.advice ?? 'Rules over its metrics and rollouts.',
-    command: `trinity doctor ${shellPath(folder)}`,
-  }),
+  // It would repeat what `raise` says.
+  doctor: ({ folder, finding }) =>
+    finding?.name === 'flat-reward'
+      ? undefined
+      : {
+          title: 'Look for causes',
+          why: finding?.advice ?? 'Rules over its metrics and rollouts.',
+          command: `trinity doctor ${shellPath(folder)}`,
+        },
   whatIf: ({ folder, algorithm }) => ({
     title: 'Try another advantage',
     why: 'On the rollouts that are recorded, without training.',

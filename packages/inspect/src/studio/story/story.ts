@@ -10,7 +10,7 @@ import { tokenizerFolder } from '../runs/place.js';
 import type { Run } from '../runs/run.js';
 import { settingsOf } from '../runs/settings.js';
 import { jobFolder } from '../runs/state.js';
-import { actionsOf } from './actions.js';
+import { actionsOf, shellPath } from './actions.js';
 import { answerPairs, noAnswersText } from './answers.js';
 import { chartsOf } from './charts.js';
 import { costOf, timeOf } from './cost.js';
@@ -28,11 +28,13 @@ export async function storyOf(run: Run): Promise<Story> {
     seen: verdictOf(record, pairedOf),
   }));
   const summary = await run.summary();
-  // The verdict says it already.
-  const shown = findings.filter(({ name }) => name !== 'run-failed');
+  const folder = await jobFolder(place.folder);
+  // The verdict says already that a run has failed.
+  const shown = findings
+    .filter(({ name }) => name !== 'run-failed')
+    .map((each) => ({ ...each, advice: each.advice.replaceAll(/\bRUN\b/g, shellPath(folder)) }));
   const verdict = storyVerdict(summary, seen);
   const time = await timeOf(metrics);
-  const folder = await jobFolder(place.folder);
   return {
     name: place.id,
     folder: place.folder,
