@@ -18,12 +18,18 @@ export function previewWriter({ monitor, log }: StageConfig, logger: Logger): On
     try {
       const writer = fileWriter(file, log);
       for (const experience of picked)
-        writer.write(JSON.stringify({ step, ...experienceJson(experience) }));
+        writer.write(JSON.stringify({ step, ...experienceJson(withoutTimes(experience)) }));
       writer.close();
     } catch (error) {
       logger.warn('The preview of rollouts could not be written.', { error });
     }
   };
+}
+
+/** A resumed run writes the same lines as one that was never stopped, so the clock stays out of them. */
+function withoutTimes(experience: Experience): Experience {
+  const { times: _, ...info } = experience.info;
+  return { ...experience, info };
 }
 
 /** Ascending. */
