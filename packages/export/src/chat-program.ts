@@ -37,7 +37,8 @@ import { loadModel } from '@trinity-rft/local';
 const model = await loadModel(fileURLToPath(new URL('${model}', import.meta.url)));
 const question = process.argv[2] ?? 'Hello';
 // Tools: chat(messages, { tools }); the calls are in answer.toolCalls.
-const answer = await model.chat([{ role: 'user', content: question }]);
+const messages = [{ role: 'user', content: question }];
+const answer = await model.chat(messages, { temperature: 0 });
 console.log(answer.text);
 await model.close();
 `;
