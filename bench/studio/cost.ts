@@ -48,7 +48,10 @@ export async function measureCost({ root, page, minutes, chromium, report }: Cos
   const stretch = async (kind: (typeof kinds)[number]): Promise<Took> => {
     const window =
       kind === 'beside'
-        ? await openUserWindow(chromium, `${server.url}&page=curves&run=${encodeURIComponent(job)}`)
+        ? await openUserWindow(
+            chromium,
+            `${server.url}&page=metrics&run=${encodeURIComponent(job)}`,
+          )
         : undefined;
     await new Promise((resolve) => setTimeout(resolve, settleMs));
     const took = await training.steps(stretchSteps);
