@@ -79,7 +79,7 @@ const absolute = (text: string): string =>
 
 /** All that must repeat itself: not how long the calls took. */
 const lasting = (experiences: readonly Experience[]) =>
-  experiences.map(({ info: { times: _, ...info }, ...rest }) => ({ ...rest, info }));
+  experiences.map((each) => ({ ...each, info: { ...each.info, times: undefined } }));
 
 function storedIn(database: string): readonly Experience[] {
   const reader = readExperiences(database);
