@@ -33,7 +33,10 @@ export const noNetworkFaults: NetworkFaults = {
   longestDelayMs: 2,
 };
 
-export type StoreVerb = Exclude<keyof RunStore, 'waitForChange' | 'close'>;
+/** Calls that ask the database for nothing. */
+const local = ['waitForChange', 'close'] as const satisfies readonly (keyof RunStore)[];
+
+export type StoreVerb = Exclude<keyof RunStore, (typeof local)[number]>;
 
 interface StoreCall {
   readonly verb: StoreVerb;
@@ -81,7 +84,7 @@ export function observed(store: RunStore): RunStore {
   return new Proxy(store, {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name);
-      if (typeof method !== 'function' || name === 'changed' || name === 'close') return method;
+      if (typeof method !== 'function' || local.some((each) => each === name)) return method;
       const verb = name as StoreVerb;
       return (...args: unknown[]): unknown => {
         if (verb === 'storeResult') waiting.push(args);

@@ -179,7 +179,7 @@ function joined(parts: Parts, info: MemberInfo, membership: Membership): void {
 }
 
 /** Nobody writes with an epoch that is not the newest of its name; a trainer not beside another. */
-function wrote({ facts, report, now, caller }: Parts, what: string, member: Membership): void {
+function wrote({ facts, report, now, caller }: Parts, what: StoreVerb, member: Membership): void {
   const known = facts.members.get(member.name);
   if (known && known.process !== caller)
     report(`${what} of ${caller} was accepted; ${known.process} is the ${member.name}`);
@@ -192,7 +192,7 @@ function wrote({ facts, report, now, caller }: Parts, what: string, member: Memb
   );
   if (member.role === 'trainer' && successor)
     report(`${what} of trainer ${member.name} was accepted after ${successor.name} replaced it`);
-  if (what === 'beat') known.lastBeat = now();
+  if (what === 'heartbeat') known.lastBeat = now();
 }
 
 function left({ facts }: Parts, member: Membership): void {
