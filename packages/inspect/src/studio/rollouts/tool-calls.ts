@@ -1,6 +1,6 @@
 /** Finds the tool calls of the model by the marks with which they begin. */
 import type { ExperienceHead } from '@trinity-rft/buffer';
-import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
+import { tokenTexts, toolCallParsers, type Tokenizer } from '@trinity-rft/chat';
 
 export interface ToolCall {
   /** Undefined if the syntax is unknown. */
@@ -13,21 +13,26 @@ export type ToolCallReader = (
   experience: Pick<ExperienceHead, 'tokens' | 'promptLength' | 'actionMask'>,
 ) => readonly ToolCall[];
 
-/**
- * Marks with which tool calls begin in the syntaxes hermes and qwen3_coder, mistral, llama3_json.
- */
-const marks = ['<tool_call>', '[TOOL_CALLS]', '<|python_tag|>'] as const;
+/** Marks with which tool calls begin, by the parsers that read them. */
+const marks = new Set(Object.values(toolCallParsers).flatMap(({ markers }) => markers.slice(0, 1)));
 /** Number of tokens after a mark within which the name is. */
 const searched = 64;
-const named = /<function=([^>\s]+)>|"name"\s*:\s*"([^"\\]+)"|^\s*([\w.-]+)\[ARGS\]/;
+const named =
+  /<function=([^>\s]+)>|"name"\s*:\s*"([^"\\]+)"|^\s*([\w.-]+)\[ARGS\]|^\s*call:([\w.-]+)\{|^\s*\[([\w.-]+)\(/;
 
 /** Reader of tool calls. Without a tokenizer it finds none. */
 export function toolCallReader(tokenizer: Tokenizer | undefined): ToolCallReader {
   if (!tokenizer) return () => [];
-  const wanted = marks.map((mark) => tokenizer.encode(mark)).filter((ids) => ids.length > 0);
+  const textOf = (ids: ArrayLike<number>): string =>
+    tokenTexts(tokenizer, Int32Array.from(ids)).join('');
+  // A vocabulary without the characters of a mark has none of its calls.
+  const wanted = [...marks].flatMap((mark) => {
+    const ids = tokenizer.encode(mark);
+    return textOf(ids) === mark ? [ids] : [];
+  });
   const nameAt = (tokens: Int32Array, start: number): string | undefined => {
-    const text = tokenTexts(tokenizer, tokens.subarray(start, start + searched)).join('');
-    return named.exec(text)?.slice(1).find(Boolean);
+    const found = named.exec(textOf(tokens.subarray(start, start + searched)));
+    return found?.slice(1).find(Boolean);
   };
   return ({ tokens, promptLength, actionMask }) => {
     const calls: ToolCall[] = [];
