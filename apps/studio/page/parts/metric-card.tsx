@@ -24,48 +24,46 @@ interface MetricCardProps {
   readonly onPin?: (key: string) => void;
 }
 
+const noRuns: readonly string[] = [];
+
 export function MetricCard(props: MetricCardProps) {
-  const { metric, ids, place, isPinned = false, onPin } = props;
+  const { metric, ids, place, version, axis, smooth = 0, isLog = false } = props;
+  const { isPinned = false, onPin } = props;
+  const { role, name } = metric;
   const key = keyOf(metric);
   const card = useRef<HTMLElement>(null);
   const isSeen = useSeen(card);
+  const query = { role, name, axis, smooth, points: 400 };
+  const curves = useCurves(isSeen ? ids : noRuns, query, version);
+  // The list of metrics is asked for less often.
+  const last = curves[0]?.curve.values.at(-1) ?? metric.last;
   return (
-    <article ref={card} class="card metric-card" aria-label={metric.name}>
+    <article ref={card} class="card metric-card" aria-label={name}>
       <header>
-        <h3 title={helpOf(metric.name).text}>
-          <a href={addressOf('metrics', place.runs, { ...place.query, metric: key })}>
-            {metric.name}
-          </a>
+        <h3 title={helpOf(name).text}>
+          <a href={addressOf('metrics', place.runs, { ...place.query, metric: key })}>{name}</a>
         </h3>
-        {ids.length === 1 && <strong>{numberText(metric.last)}</strong>}
+        {ids.length === 1 && <strong>{numberText(last)}</strong>}
         {onPin && (
           <button
             type="button"
             class="quiet icon-only"
             aria-pressed={isPinned}
-            aria-label={words.pin(metric.name)}
+            aria-label={words.pin(name)}
             onClick={() => onPin(key)}
           >
             <Icon of={Pin} />
           </button>
         )}
       </header>
-      {isSeen ? <CardChart {...props} /> : <div class="chart small" />}
+      <Chart
+        curves={curves}
+        height={160}
+        isLog={isLog}
+        xLabel={frame.axes[axis]}
+        label={words.chart(name, ids.join(', '))}
+      />
     </article>
-  );
-}
-
-function CardChart({ metric, ids, version, axis, smooth = 0, isLog = false }: MetricCardProps) {
-  const { role, name } = metric;
-  const curves = useCurves(ids, { role, name, axis, smooth, points: 400 }, version);
-  return (
-    <Chart
-      curves={curves}
-      height={160}
-      isLog={isLog}
-      xLabel={frame.axes[axis]}
-      label={words.chart(name, ids.join(', '))}
-    />
   );
 }
 
