@@ -6,7 +6,7 @@ import { words } from '../words/frame.js';
 import { Icon } from './icon.js';
 
 interface HelpProps {
-  /** What is explained. */
+  /** Subject of the explanation. */
   readonly of: string;
   readonly children: ComponentChildren;
 }

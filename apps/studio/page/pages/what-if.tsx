@@ -3,6 +3,7 @@ import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/inspect/studio/in
 import { Sparkles } from 'lucide';
 import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { TitleRow } from '../design/title-row.js';
 import { ask, runPath } from '../api.js';
 import { Help } from '../design/help.js';
 import { Empty, Problem, Skeleton } from '../design/states.js';
@@ -206,15 +207,7 @@ function Group({ run, group }: { readonly run: string; readonly group: Compared 
           </a>{' '}
           {words.agreement(numberText(agreement))}
         </caption>
-        <thead>
-          <tr>
-            {words.columns.map((label) => (
-              <th key={label} scope="col">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TitleRow titles={words.columns} />
         <tbody>
           {runs.map(({ run: attempt, before, after }) => (
             <tr key={attempt}>

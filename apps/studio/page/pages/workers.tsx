@@ -1,5 +1,6 @@
 /** Waits between the processes of a run: as a picture, as chains of causes, as a table. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
+import { TitleRow } from '../design/title-row.js';
 import type { Processes as Status } from '../../src/control/interface/index.js';
 import { CircleCheck, Cpu } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';
@@ -188,15 +189,7 @@ function Members({ members }: { readonly members: readonly Member[] }) {
     <div class="scroll" tabIndex={0} role="region" aria-label={words.table}>
       <table>
         <caption>{words.table}</caption>
-        <thead>
-          <tr>
-            {words.columns.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TitleRow titles={words.columns} />
         <tbody>
           {members.map((member) => (
             <tr key={member.name}>

@@ -1,6 +1,7 @@
 /** Events of the runs: which kinds are drawn, and all of them as a table. */
 import type { Mark } from '@trinity-rft/inspect/studio/interface';
 import { useState } from 'preact/hooks';
+import { TitleRow } from '../design/title-row.js';
 import type { RunMarks } from '../metrics.js';
 import { numberText } from '../numbers.js';
 import { words } from '../words/marks.js';
@@ -88,15 +89,7 @@ function OpenTable({ marks, chosen, axis }: MarkTableProps) {
     .toSorted((a, b) => b.x - a.x);
   return (
     <table>
-      <thead>
-        <tr>
-          {[axis, words.kind, words.text, runsWords.columns.name].map((label) => (
-            <th key={label} scope="col">
-              {label}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <TitleRow titles={[axis, words.kind, words.text, runsWords.columns.name]} />
       <tbody>
         {all.map(({ run, kind, x, text }, i) => (
           <tr key={i}>

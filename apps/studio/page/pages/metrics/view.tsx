@@ -3,6 +3,7 @@ import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { ArrowLeft } from 'lucide';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { TitleRow } from '../../design/title-row.js';
 import { fileName, runPath, save } from '../../api.js';
 import { Help } from '../../design/help.js';
 import { Icon } from '../../design/icon.js';
@@ -137,15 +138,7 @@ function CurveTable({ curves }: { readonly curves: readonly RunCurve[] }) {
   return (
     <table>
       <caption>{words.table}</caption>
-      <thead>
-        <tr>
-          {head.map((label) => (
-            <th key={label} scope="col">
-              {label}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <TitleRow titles={head} />
       <tbody>
         {rows.map(({ run, cells }) => (
           <tr key={run}>

@@ -1,0 +1,12 @@
+/** The titles of a table's columns. */
+export const TitleRow = ({ titles }: { readonly titles: readonly string[] }) => (
+  <thead>
+    <tr>
+      {titles.map((title) => (
+        <th key={title} scope="col">
+          {title}
+        </th>
+      ))}
+    </tr>
+  </thead>
+);
