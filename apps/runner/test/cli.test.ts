@@ -249,7 +249,7 @@ describe('trinity algorithms', () => {
 });
 
 describe('algorithms of plugins', () => {
-  it('are known to every command, with their mistakes told in the file', async () => {
+  it('are known to every command, with their mistakes reported in the file', async () => {
     workspace.write('own/mine.ts', myAlgorithm);
     const dir = path.join(workspace.root, 'own');
     const file = (name: string, share: number): string =>
@@ -368,8 +368,10 @@ describe('trinity run', { timeout: 240_000 }, () => {
     expect((await product.ask()).choices).toHaveLength(1);
     product.server.child.kill('SIGINT');
     expect(await product.server.ended).toMatchObject({ exitCode: 0 });
-    const told = await trinity(workspace.root, ...report, '--html', 'report.html');
-    expect(told.stdout).toMatch(/^[A-Z].*\. trains\n[^]*\nNext:\n[^]*\nWritten: report\.html\n$/);
+    const reported = await trinity(workspace.root, ...report, '--html', 'report.html');
+    expect(reported.stdout).toMatch(
+      /^[A-Z].*\. trains\n[^]*\nNext:\n[^]*\nWritten: report\.html\n$/,
+    );
     const { stdout } = await trinity(workspace.root, ...log);
     expect(stdout).toMatch(
       /^\/.*trains\n\n {2}train step {3}6\n {2}checkpoint {3}\/.*global_step_6 \(after step 6\)\n {2}reward {7}\d.* in 6 explore steps/,

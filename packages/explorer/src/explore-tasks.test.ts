@@ -32,7 +32,7 @@ async function play(proved: Promise<boolean>): Promise<readonly string[]> {
         events.push('stored');
         return 'stored';
       },
-      releaseTask: async () => void events.push('given back'),
+      releaseTask: async () => void events.push('released'),
       cutOffTasks: async () => [],
       waitForChange: async () => undefined,
     },
@@ -77,6 +77,6 @@ describe('a run that ends while newer weights are being proved', () => {
       throw new SyncError('refused', { code: 'DELIVERY_REFUSED' });
     });
     const events = await play(refused);
-    expect(events).toEqual(['given back', 'refused']);
+    expect(events).toEqual(['released', 'refused']);
   });
 });

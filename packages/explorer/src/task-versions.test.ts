@@ -22,7 +22,7 @@ async function offered(task: LeasedTask, mayBeNewer: boolean): Promise<string> {
     store: {
       leaseTasks: async () => open.splice(0),
       storeResult: async () => (events.push('explored'), 'stored'),
-      releaseTask: async () => void events.push('given back'),
+      releaseTask: async () => void events.push('released'),
       cutOffTasks: async () => [],
       waitForChange: async () => undefined,
     },
@@ -46,9 +46,9 @@ async function offered(task: LeasedTask, mayBeNewer: boolean): Promise<string> {
 it.each([
   ['for these weights', 4, false, 'explored'],
   ['for any weights', undefined, false, 'explored'],
-  ['for newer weights', 5, false, 'given back'],
-  ['for newer weights', 5, true, 'given back'],
-  ['for older weights, exactly', 3, false, 'given back'],
+  ['for newer weights', 5, false, 'released'],
+  ['for newer weights', 5, true, 'released'],
+  ['for older weights, exactly', 3, false, 'released'],
   ['for these older weights or newer ones', 3, true, 'explored'],
 ] as const)(
   'a task planned %s (%s) is sampled by them only',

@@ -16,7 +16,7 @@ export const addDoctor: AddCommand = (program, { exitWith, write }) =>
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
-      '\n<run> is a configuration, or the folder of a run, which may go on. Exit code 1 when something was found.',
+      '\n<run> is a configuration, or the folder of a run, which may still be running. Exit code 1 when something was found.',
     )
     .action(
       exitWith(async (run: string, given: DoctorArguments) => {

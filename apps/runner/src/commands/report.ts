@@ -16,7 +16,7 @@ export const addReport: AddCommand = (program, { exitWith, write }) =>
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
-      '\n<run> is a configuration, or the folder of a run, which may go on. The file holds answers of\nevaluations and paths of this machine.',
+      '\n<run> is a configuration, or the folder of a run, which may still be running. The file\ncontains answers of evaluations and paths of this machine.',
     )
     .action(
       exitWith(async (run: string, given: ReportArguments) => {

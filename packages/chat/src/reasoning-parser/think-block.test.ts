@@ -52,7 +52,7 @@ describe.each([
 describe('reasoning that a call ends', () => {
   const call = '<tool_call>\n<function=f>\n</function>\n</tool_call>';
 
-  it('ends before the call (qwen3), or goes on (deepseek_r1)', () => {
+  it('ends before the call (qwen3), or continues (deepseek_r1)', () => {
     expect(qwen3.parse(`<think>\nhm\n${call}`)).toEqual({
       reasoning: 'hm',
       text: call,

@@ -51,7 +51,7 @@ export const isCut = (text: string, at: number, mark: string): boolean =>
 
 /**
  * The text before, between and after calls, for syntaxes to which white space around a call belongs.
- * What stands before the first call keeps its beginning, because it may have been sent already.
+ * The text before the first call keeps its beginning, which may have been sent already.
  */
 export const textOutside = ([before = '', ...others]: readonly string[]): string =>
   [before.trimEnd(), ...others.map((piece) => piece.trim())]

@@ -25,7 +25,7 @@ export interface CommandEnd {
   readonly output: string;
 }
 
-/** Starts `trinity` with these arguments. @param onRestart told when it has crashed and starts again */
+/** Starts `trinity` with these arguments. @param onRestart called when a crashed process is started again */
 export type StartCommand = (
   args: readonly string[],
   onRestart?: (message: string) => void,

@@ -49,7 +49,7 @@ function record(
   recordAnswers({ path: answersFile(folder), set, policyVersion, answers });
 }
 
-async function told(name: string, run: WrittenRun, before?: (folder: string) => void) {
+async function storyOfRun(name: string, run: WrittenRun, before?: (folder: string) => void) {
   const folder = path.join(root, name);
   await writeRun(folder, run);
   before?.(folder);
@@ -71,7 +71,7 @@ const twoEvaluations: WrittenRun = {
 
 describe('the story of a run', () => {
   it('says that it learned, with the difference task by task, answers, cost and what comes next', async () => {
-    const { folder, story } = await told('learned', twoEvaluations, (place) => {
+    const { folder, story } = await storyOfRun('learned', twoEvaluations, (place) => {
       record(place, 0, rows(2));
       record(place, 12, [0, ...rows(9).slice(1), 0].slice(0, 10));
       mkdirSync(path.join(place, 'global_step_12'));
@@ -132,7 +132,7 @@ describe('the story of a run', () => {
   });
 
   it('leaves open what two intervals leave open, without recorded answers', async () => {
-    const { story } = await told('unclear', {
+    const { story } = await storyOfRun('unclear', {
       explorer: (step) => (step === 1 ? evaluated(0.4, 0) : step === 12 ? evaluated(0.6, 12) : {}),
     });
     expect(story.verdict).toMatchObject({ kind: 'unclear' });
@@ -169,7 +169,7 @@ describe('the story of a run', () => {
       'doctor',
     ],
   ])('has a verdict for a run that is %s', async (name, run, kind, headline, first) => {
-    const { story } = await told(name, run);
+    const { story } = await storyOfRun(name, run);
     expect([story.verdict.kind, story.verdict.headline]).toEqual([kind, headline]);
     expect(story.actions[0]?.name).toBe(first);
     for (const line of story.verdict.text.split('\n')) expect(renderStory(story)).toContain(line);
@@ -177,7 +177,7 @@ describe('the story of a run', () => {
   });
 
   it('says how far a running run is, and how to watch it', async () => {
-    const { story } = await told('goes on', {}, (place) => {
+    const { story } = await storyOfRun('goes on', {}, (place) => {
       writeFileSync(path.join(place, 'run.pid'), `${process.pid}\n`);
       writeFileSync(
         path.join(place, 'settings.json'),
@@ -193,7 +193,7 @@ describe('the story of a run', () => {
   });
 
   it('has a page that hostile texts do not change', async () => {
-    const { story } = await told(
+    const { story } = await storyOfRun(
       'hostile',
       { ...twoEvaluations, failure: `Error: ${attack}` },
       (place) => {
