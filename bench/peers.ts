@@ -1,10 +1,11 @@
 /**
- * `pnpm bench peers [--rows NAME,...] [--repeats N] [--out FILE]`: the engine beside PyTorch, TRL,
- * transformers and PEFT on the same machine, in turns, each in a process of its own: minimum and
- * median of seconds, processor time and memory, and how many times as much the peer needs. A name
- * stands for all rows that begin with it. The peers are installed into the user's cache, or are
- * those of `TRINITY_TEST_PYTHON`; rows whose peer is missing say so. Models of public sizes have
- * random weights.
+ * `pnpm bench peers [--rows NAME,...] [--repeats N] [--seeds N] [--out FILE]`: the engine beside
+ * PyTorch, TRL, transformers and PEFT on the same machine, in turns, each in a process of its own:
+ * minimum and median of seconds, processor time and memory, and how many times as much the peer
+ * needs. Rows that learn run with `--seeds` seeds, and the rewards of their last five steps are
+ * compared. A name stands for all rows that begin with it. The peers are installed into the user's
+ * cache, or are those of `TRINITY_TEST_PYTHON`; rows whose peer is missing say so. Models of public
+ * sizes have random weights.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -15,6 +16,7 @@ import { findPython } from '../tests/support/src/python/python.ts';
 import { table } from './peers/print.ts';
 import { repository } from './peers/programs.ts';
 import type { RowResult } from './peers/row.ts';
+import { rewardTable } from './peers/rewards.ts';
 import { rows } from './peers/rows.ts';
 import { runRow } from './peers/run-row.ts';
 
@@ -29,6 +31,7 @@ const { values } = parseArgs({
   options: {
     rows: { type: 'string', default: '' },
     repeats: { type: 'string', default: '3' },
+    seeds: { type: 'string', default: '6' },
     out: { type: 'string', default: 'peers.json' },
   },
 });
@@ -40,11 +43,7 @@ if (chosen.length === 0) {
   console.error(`--rows ${values.rows}: expected ${rows.map(({ name }) => name).join(', ')}`);
   process.exit(2);
 }
-const repeats = Number(values.repeats);
-if (!Number.isInteger(repeats) || repeats < 1) {
-  console.error(`--repeats ${values.repeats}: expected an integer from 1`);
-  process.exit(2);
-}
+const [repeats, seeds] = [countOf('repeats'), countOf('seeds')];
 
 console.log('Building, and looking for the peers (their first installation takes minutes)');
 build();
@@ -59,7 +58,7 @@ await mkdir(cache, { recursive: true });
 const results: RowResult[] = [];
 for (const row of chosen) {
   console.log(`${row.name}: ${row.job}`);
-  const result = await runRow(row, { cache, python, repeats }, (run) =>
+  const result = await runRow(row, { cache, python, repeats, seeds }, (run) =>
     console.log(`  ${run.side} ${run.seconds.toFixed(2)} s, ${run.memoryGib?.toFixed(2)} GiB`),
   );
   for (const each of result.missing) console.log(`  missing: ${each}`);
@@ -67,7 +66,15 @@ for (const row of chosen) {
   await writeFile(values.out, `${JSON.stringify({ machine: machine(), results }, null, 2)}\n`);
 }
 if (results.some(({ missing }) => missing.length > 0)) process.exitCode = 1;
-console.log(`\n${table(results)}\n\nwritten to ${path.resolve(values.out)}`);
+const report = [table(results), rewardTable(results), `written to ${path.resolve(values.out)}`];
+console.log(`\n${report.filter(Boolean).join('\n\n')}`);
+
+function countOf(name: 'repeats' | 'seeds'): number {
+  const count = Number(values[name]);
+  if (Number.isInteger(count) && count >= 1) return count;
+  console.error(`--${name} ${values[name]}: expected an integer from 1`);
+  process.exit(2);
+}
 
 function build(): void {
   const script = path.join(repository, 'tools/build.ts');

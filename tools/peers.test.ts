@@ -2,10 +2,11 @@
 import { expect, it } from 'vitest';
 import { measureProcess } from '../bench/peers/measure-process.ts';
 import { table } from '../bench/peers/print.ts';
+import { differenceInterval, rewardTable } from '../bench/peers/rewards.ts';
 import type { Row, Side } from '../bench/peers/row.ts';
 import { runRow } from '../bench/peers/run-row.ts';
 
-const around = { cache: '', repeats: 2, python: { missing: 'none' } };
+const around = { cache: '', repeats: 2, seeds: 3, python: { missing: 'none' } };
 const node = (code: string): readonly string[] => [process.execPath, '-e', code];
 const says = (name: string, seconds: number): Side => ({
   name,
@@ -41,4 +42,28 @@ it('names a side that fails and a row without a peer', async () => {
   expect(table([failed])).toContain('broken: ');
   const alone = await runRow(rowOf(says('ours', 1)), around, () => undefined);
   expect(table([alone])).toContain('no peer');
+});
+
+it('compares the rewards of the seeds of a row that learns', async () => {
+  const learns = (name: string, from: number): Side => ({
+    name,
+    command: (seed) => node(`console.log('{"parts": {"reward": ${from + seed / 10}}}')`),
+  });
+  const row = { ...rowOf(learns('ours', 0.1), learns('TRL', 0.2)), learns: true };
+  const result = await runRow(row, around, () => undefined);
+  expect(rewardTable([result]).split('\n').slice(2)).toEqual([
+    '| row | ours | 3 | 0.200 | 0.100 to 0.300 |',
+    '| row | TRL | 3 | 0.300 | 0.200 to 0.400 |',
+    '| row | **ours - TRL** |  | -0.100 | -0.327 to 0.127 |',
+  ]);
+  expect(rewardTable([await runRow(rowOf(says('ours', 1)), around, () => undefined)])).toBe('');
+});
+
+it('has an interval of a difference where both sides vary differently', () => {
+  // Variances 7 / 12 and 20 / 3 of the means: 3.53 degrees of freedom, and t is 3.182 at 3.
+  const interval = differenceInterval([1, 2, 3, 4, 5, 6], [1, 5, 9, 13]);
+  expect(interval?.low).toBeCloseTo(-3.5 - 3.182 * Math.sqrt(7.25), 1);
+  expect(interval?.high).toBeCloseTo(-3.5 + 3.182 * Math.sqrt(7.25), 1);
+  expect(differenceInterval([1], [2, 3])).toBeUndefined();
+  expect(differenceInterval([1, 1], [1, 1])).toBeUndefined();
 });

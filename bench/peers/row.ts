@@ -9,6 +9,8 @@ export interface Row {
   readonly note?: string;
   /** @default the command's */
   readonly repeats?: number;
+  /** Compares rewards: a repeat is another seed, and there are `--seeds` of them. */
+  readonly learns?: boolean;
   /** Writes what the sides need into `place.folder` and names their programs. */
   readonly prepare: (place: Place) => Promise<Sides>;
 }
@@ -19,6 +21,8 @@ export interface Place {
   /** Kept from run to run: models that take long to make. */
   readonly cache: string;
   readonly repeats: number;
+  /** Repeats of a row that learns. */
+  readonly seeds: number;
   readonly python: FoundPython;
 }
 

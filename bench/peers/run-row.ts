@@ -17,7 +17,7 @@ export async function runRow(
   const runs: Run[] = [];
   const missing: string[] = [];
   try {
-    const repeats = row.repeats ?? around.repeats;
+    const repeats = row.repeats ?? (row.learns ? around.seeds : around.repeats);
     const { ours, peers } = await row.prepare({ ...around, folder, repeats });
     let sides = [ours, ...peers];
     for (let repeat = 0; repeat < repeats; repeat++) {

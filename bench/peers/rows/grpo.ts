@@ -72,6 +72,8 @@ const overlapped: Sync = {
 export const grpoRows: readonly Row[] = sizes.map((size) => ({
   name: `grpo-${size.name}`,
   job: jobOf(size),
+  note: 'the warm-up of the learning rate is a step earlier on our side: step 1 of TRL has rate 0',
+  learns: true,
   prepare: async (place) => {
     const warm = await warmedUp(size, place.cache);
     return { ours: await ours(size, onPolicy, warm, place), peers: trl(size, warm, place) };
