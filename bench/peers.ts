@@ -58,9 +58,12 @@ await mkdir(cache, { recursive: true });
 const results: RowResult[] = [];
 for (const row of chosen) {
   console.log(`${row.name}: ${row.job}`);
-  const result = await runRow(row, { cache, python, repeats, seeds }, (run) =>
-    console.log(`  ${run.side} ${run.seconds.toFixed(2)} s, ${run.memoryGib?.toFixed(2)} GiB`),
-  );
+  const result = await runRow(row, { cache, python, repeats, seeds }, (run) => {
+    const reward = run.parts['reward'];
+    const learned = reward === undefined ? '' : `, reward ${reward.toFixed(3)}`;
+    const used = `${run.seconds.toFixed(2)} s, ${run.memoryGib?.toFixed(2)} GiB`;
+    console.log(`  ${run.side} ${used}${learned}`);
+  });
   for (const each of result.missing) console.log(`  missing: ${each}`);
   results.push(result);
   await writeFile(values.out, `${JSON.stringify({ machine: machine(), results }, null, 2)}\n`);

@@ -17,6 +17,14 @@ describe('learningRateAt', () => {
     expect(learningRateAt(step, constant, 100)).toBeCloseTo(withConstant, 8);
   });
 
+  it('rises from the floor, one step ahead of constant_with_warmup', () => {
+    const usual = (step: number): number => Math.min(1, (step - 1) / 10);
+    for (const step of [1, 2, 3, 9, 10, 11]) {
+      const share = Math.min(1, step / 10);
+      expect(learningRateAt(step, constant, 100)).toBeCloseTo(0.01 + 0.99 * share, 12);
+      expect(learningRateAt(step, { ...constant, minLrRatio: 0 }, 100)).toBe(usual(step + 1));
+    }
+  });
   it('stays at the floor past the end', () =>
     expect(learningRateAt(1000, cosine, 100)).toBeCloseTo(0.01, 12));
   it('begins at the peak without warm-up', () =>

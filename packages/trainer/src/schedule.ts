@@ -23,7 +23,9 @@ export interface OptimizerSettings
  * Learning rate of train step `step` (1, 2, …) of `totalSteps`. With W warm-up steps, N total steps
  * and floor ρ: for s < W, ρ + (1 - ρ) s / W; after that 1 (constant), or max(ρ, ρ + (1 - ρ) ½ (1 +
  * cos(π min(1, (s - W) / max(1, N - W))))) (cosine); all multiplied by the peak. As in
- * Trinity-RFT's Tinker trainer, except that a constant schedule without warm-up never reads ρ.
+ * Trinity-RFT's Tinker trainer, except that a constant schedule without warm-up never reads ρ. verl
+ * and `constant_with_warmup` of transformers give step s the factor (s - 1) / W: their first step
+ * has rate 0, and they reach the peak one step later.
  */
 export function learningRateAt(
   step: number,

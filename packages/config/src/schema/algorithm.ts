@@ -78,7 +78,7 @@ export const optimizer = section(
     lr_warmup_steps: field(
       optimizerValues.lr_warmup_steps,
       -1,
-      'Optimizer steps over which the learning rate rises; below 0: lr_warmup_steps_ratio decides.',
+      'Optimizer steps W of linear warm-up: step s = 1, 2, … below W has lr (r + (1 - r) s / W), where r is min_lr_ratio, and steps from W on have the whole rate. Below 0: lr_warmup_steps_ratio decides.',
       converted(belowZeroIsNone),
     ),
     lr_warmup_steps_ratio: field(
@@ -89,7 +89,7 @@ export const optimizer = section(
     min_lr_ratio: field(
       optimizerValues.min_lr_ratio,
       0.01,
-      'The learning rate never falls below lr times this.',
+      'The warm-up rises from lr times this, and the learning rate never falls below it.',
     ),
     warmup_style: maybe(
       optimizerValues.lr_scheduler_type,
