@@ -1,4 +1,4 @@
-/** The files that a debug run writes. */
+/** Files that a debug run writes. */
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
@@ -74,7 +74,7 @@ const factsOf = (
   metrics,
 });
 
-/** Report that helps a person find the reason: the error with its causes, and the conversation. */
+/** Report for finding the cause of a failure: the error with its causes, and the conversation. */
 function failureOf(
   { task, turns, forks, spans }: Omit<WorkflowDebugReport, 'files'>,
   error: Error,

@@ -1,4 +1,4 @@
-/** The context of a stage whose model does not learn. It changes nothing in the run's folder. */
+/** Context of a stage whose model is not trained. Leaves the run's folder unchanged. */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import {
   ConfigError,
@@ -38,7 +38,7 @@ export function frozenContext({
 }
 
 /**
- * The first stage that explores.
+ * First stage that explores.
  * @throws ConfigError when no stage explores
  */
 export function exploringStage({ stages }: ResolvedConfig): StageConfig {

@@ -1,4 +1,4 @@
-/** The configured model, kept loaded and served: for clients and for repeated debug runs. */
+/** Serves the configured model to clients and to repeated debug runs. */
 import { mkdir } from 'node:fs/promises';
 import { createRolloutModel, openEndpointServer, type RecordingModel } from '@trinity-rft/model';
 import { openFrozenModel, openTogether } from '@trinity-rft/launcher/parts';
@@ -14,7 +14,7 @@ interface ServedDebugModel {
   /** Address of the OpenAI routes; ends in `/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
-  /** The value for `model=`. */
+  /** Model name that clients pass as `model`. */
   readonly model: string;
   /** Folder of the weights. */
   readonly folder: string;
@@ -41,7 +41,7 @@ export async function serveDebugModel(options: DebugModelOptions): Promise<Serve
     const { defaults, ...settings } = frozen.settings;
     const model: RecordingModel = createRolloutModel({
       ...settings,
-      // Clients that ask for a short answer get one.
+      // A minimum would override the short answers that clients ask for.
       defaults: { ...defaults, minTokens: undefined },
       sampler,
       format,

@@ -1,5 +1,6 @@
 /** The profile as a self-contained page without scripts: bars over time, and a table. */
 import type { Span } from './report.js';
+import { escaped } from './visible.js';
 
 const colours: Readonly<Record<Span['kind'], string>> = {
   attempt: '#8a8f98',
@@ -65,15 +66,3 @@ const facts = (details: Span['details']): string =>
   Object.entries(details)
     .map(([name, value]) => `${name} ${value}`)
     .join(', ');
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Escapes text for HTML, because names come from models and users. */
-const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);

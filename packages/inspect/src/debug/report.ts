@@ -4,7 +4,7 @@ import type { Experience, Metrics, Task } from '@trinity-rft/core';
 import type { RecordedFork } from '@trinity-rft/model';
 import type { Turn } from './turns.js';
 
-/** A part of the attempt that took time. Times are milliseconds since the start of the attempt. */
+/** Time span of an attempt. Times are milliseconds since the start of the attempt. */
 export interface Span {
   readonly kind: 'attempt' | 'model' | 'tools' | 'reward';
   readonly name: string;
@@ -39,6 +39,6 @@ export interface WorkflowDebugReport {
   /** Address of the served model that answered; absent if the model was loaded for this attempt. */
   readonly servedAt?: string;
   readonly outputDirectory: string;
-  /** Names of the files that were written into it. */
+  /** Names of the files that were written into `outputDirectory`. */
   readonly files: readonly string[];
 }

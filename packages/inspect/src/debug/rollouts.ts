@@ -1,4 +1,4 @@
-/** Lets programs run workflows with a model that does not learn. */
+/** Runs workflows of a program with a model that is not trained. */
 import type { ResolvedConfig } from '@trinity-rft/config';
 import {
   type Clock,
@@ -26,7 +26,7 @@ interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'
   readonly logger?: Logger;
   /** @default the system clock */
   readonly clock?: Clock;
-  /** Stops what is in progress. */
+  /** Cancels runs in progress. */
   readonly signal?: AbortSignal;
 }
 

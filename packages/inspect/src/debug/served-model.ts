@@ -13,7 +13,7 @@ import { tryJson } from '@trinity-rft/core/support';
  */
 const servedModelFile = 'inference_model.json';
 
-/** The content of the file. */
+/** Content of the file. */
 export interface ServedModel {
   /** Path of the model folder. */
   readonly model: string;
@@ -97,7 +97,7 @@ export function samplerHandler(sampler: Sampler): (request: Request) => Promise<
   };
 }
 
-/** Sampler in the process that has loaded the model, with the same result for the same seed. */
+/** Client of the sampler in the serving process. The same seed gives the same result. */
 function remoteSampler({
   samplerURL,
   samplerKey,

@@ -1,7 +1,4 @@
-/**
- * Every model call of an attempt as the sampler received it, however the agent made it and whether
- * or not its answer was recorded.
- */
+/** Records every model call of an attempt at the sampler, whether or not it becomes an experience. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { describeError, type Clock } from '@trinity-rft/core';
 import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';

@@ -1,4 +1,16 @@
-/** Texts of models and tools for a terminal. */
+/** Escapes texts of models and users for terminals and markup. */
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+
+/** Escapes text for HTML and XML. */
+export const escaped = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? sign);
 
 /** Escapes characters that a terminal would interpret (`\x1b`), except line breaks and tabs. */
 export const visible = (text: string): string =>

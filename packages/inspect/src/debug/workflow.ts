@@ -150,7 +150,7 @@ function resultOf(
   attempt: RecordedAttempt | undefined,
 ): Pick<Attempt, 'experiences' | 'reward' | 'metrics' | 'error'> {
   if (outcome.status === 'failed') {
-    // The history no longer has what was already checked as a result; the turns still show it.
+    // Experiences that were already extracted have left the history; `turns` still lists their calls.
     const recorded = attempt?.model.extractExperiencesFromHistory() ?? [];
     const eid = { batch: task.batchId, task: task.taskId, run: 0 };
     const experiences = recorded.map((experience) =>

@@ -4,8 +4,7 @@ import type { Finding, Rule } from './evidence/rule.js';
 import { rules as allRules } from './rules/table.js';
 
 /**
- * Problems of a run, or of one stage of it. A finding that only follows from another one is left
- * out.
+ * Finds the problems of a run or of one of its stages. Omits findings that another finding explains.
  * @param rules @default all rules
  */
 export function diagnose(run: RunRecord, rules: readonly Rule[] = allRules): readonly Finding[] {

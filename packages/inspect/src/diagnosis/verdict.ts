@@ -73,14 +73,15 @@ export function verdictOf(run: RunRecord, pairedOf?: PairedOf): Verdict | undefi
   const evaluation = evaluated.find(({ change }) => change !== 'same') ?? evaluated[0];
   const seen = evaluation ?? reward;
   if (!seen) return undefined;
-  const kind = kindOf(seen.change, { isEvaluated: evaluation !== undefined, reward });
+  const kind = kindOf(seen.change, evaluation !== undefined, reward);
   const [cause] = diagnose(run);
   return { kind, headline: headlines[kind], text: seen.text, evaluation, cause };
 }
 
 function kindOf(
   change: Change['change'],
-  { isEvaluated, reward }: { readonly isEvaluated: boolean; readonly reward: Change | undefined },
+  isEvaluated: boolean,
+  reward: Change | undefined,
 ): Verdict['kind'] {
   if (change === 'fell') return 'worse';
   if (change === 'rose') return isEvaluated ? 'learned' : 'notEvaluated';
@@ -88,8 +89,8 @@ function kindOf(
 }
 
 /**
- * Evaluation sets that were evaluated at least twice, in the run itself or else by `trinity eval`;
- * each by its reward, or by its accuracy if it has no reward.
+ * Changes of the sets that were evaluated at least twice, in the run itself or else by `trinity
+ * eval`. Compares rewards, or accuracies if a set has no reward.
  */
 export function evaluationChanges(
   run: RunRecord,
@@ -107,15 +108,9 @@ export function evaluationChanges(
   return [...found.values()];
 }
 
-interface Evaluated {
-  readonly role: MetricRole;
-  readonly metric: string;
-  readonly set: string;
-}
-
 function changeOf(
   run: RunRecord,
-  { role, metric, set }: Evaluated,
+  { role, metric, set }: Pick<EvaluationChange, 'role' | 'metric' | 'set'>,
   pairedOf: PairedOf,
 ): EvaluationChange | undefined {
   const points = run

@@ -1,12 +1,12 @@
 /** Recorded answers of evaluations: each task with its answers by the first and the last weights. */
 import { existsSync } from 'node:fs';
-import { readExperiences } from '@trinity-rft/buffer';
+import type { ExperienceReader } from '@trinity-rft/buffer';
 import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
 import { mean, runKey, type Experience } from '@trinity-rft/core';
 import { pairedDifference } from '@trinity-rft/explorer';
 import { answersFile } from '@trinity-rft/launcher/files';
-import type { PairedOf } from '../diagnosis/index.js';
-import { reasonsOf } from './reasons.js';
+import { reasonsIn, type PairedOf } from '../diagnosis/index.js';
+import { withReader } from '../verify/targets.js';
 
 export interface AnsweredSet {
   readonly set: string;
@@ -32,7 +32,7 @@ export interface AnsweredTask {
 export interface Answered {
   /** Mean over the runs that did not fail. */
   readonly reward: number;
-  /** Number of these runs. */
+  /** Number of runs that did not fail. */
   readonly runs: number;
   /** Answers of the calls of the first run. */
   readonly answers: readonly string[];
@@ -53,15 +53,15 @@ export async function readAnswers(
   if (!existsSync(file)) return [];
   const tokenizer =
     tokenizerFolder === undefined ? undefined : await loadTokenizer(tokenizerFolder);
-  return [...Map.groupBy(firstAndLast(file), setOf)].map(([set, answers]) =>
+  return [...Map.groupBy(withReader(file, firstAndLast), setOf)].map(([set, answers]) =>
     answeredSet(set, answers, tokenizer),
   );
 }
 
 /**
  * Compares the rewards of the first and the last evaluation task by task. Failed runs count as 0.
- * Undefined for other metrics, and if the recorded answers do not have the difference of the means,
- * as those of other evaluations.
+ * Undefined for other metrics, and if the recorded answers are those of another evaluation: their
+ * means have another difference.
  */
 export const pairedRewards =
   (sets: readonly AnsweredSet[]): PairedOf =>
@@ -79,7 +79,7 @@ export const pairedRewards =
     return Math.abs(paired.mean - difference) < sameMean ? paired : undefined;
   };
 
-/** Two means of the same rewards differ by less. */
+/** Rounding error of the mean of rewards. */
 const sameMean = 1e-6;
 
 export const gainOf = ({ before, after }: AnsweredTask): number =>
@@ -87,21 +87,16 @@ export const gainOf = ({ before, after }: AnsweredTask): number =>
 
 const setOf = ({ info }: Experience): string => String(info['taskset']);
 
-/** All answers if the first and the last version have not answered the same sets. */
-function firstAndLast(file: string): readonly Experience[] {
-  const reader = readExperiences(file);
-  try {
-    const versions = reader.versions();
-    const [first, last] = [versions.at(0)?.policyVersion, versions.at(-1)?.policyVersion];
-    const before = [...reader.experiences(first)];
-    if (first === last) return before;
-    const after = [...reader.experiences(last)];
-    const sets = [before, after].map((answers) => new Set(answers.map(setOf)));
-    const isSame = sets[0]?.symmetricDifference(sets[1] ?? new Set()).size === 0;
-    return isSame ? [...before, ...after] : [...reader.experiences()];
-  } finally {
-    reader.close();
-  }
+/** Answers of the first and the last version; all answers if they evaluated different sets. */
+function firstAndLast(reader: ExperienceReader): readonly Experience[] {
+  const versions = reader.versions();
+  const [first, last] = [versions.at(0)?.policyVersion, versions.at(-1)?.policyVersion];
+  const before = [...reader.experiences(first)];
+  if (first === last) return before;
+  const after = [...reader.experiences(last)];
+  const sets = [before, after].map((answers) => new Set(answers.map(setOf)));
+  const isSame = sets[0]?.symmetricDifference(sets[1] ?? new Set()).size === 0;
+  return isSame ? [...before, ...after] : [...reader.experiences()];
 }
 
 function answeredSet(
@@ -152,9 +147,13 @@ function answeredBy(
     reward: mean(runs.map((each) => each.at(-1)?.reward ?? 0)),
     runs: runs.length,
     answers: run.map((call) => responseOf(call, tokenizer)),
-    reasons: reasonsOf(run.at(-1)) ?? [],
+    reasons: reasonsOf(run.at(-1)),
   };
 }
+
+/** One line for each part of the reward that has a reason. */
+export const reasonsOf = (call: Experience | undefined): readonly string[] =>
+  Object.entries(reasonsIn(call?.info ?? {})).map(([name, text]) => `${name}: ${text}`);
 
 function responseOf(
   { tokens, promptLength, responseText = '' }: Experience,

@@ -113,7 +113,7 @@ function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
 /** Probability that fair coin flips split at least as unevenly; 1 without a change. */
 export function mcnemar(better: number, worse: number): number {
   const [n, least] = [better + worse, Math.min(better, worse)];
-  // Logarithms: the first terms of a thousand changes are below the smallest number.
+  // In logarithms, because with a thousand changes the first terms would underflow.
   let [log, sum] = [-n * Math.LN2, 0];
   for (let k = 0; k <= least; k++) {
     sum += Math.exp(log);
@@ -125,7 +125,7 @@ export function mcnemar(better: number, worse: number): number {
 export interface Expectations {
   /** Minimum means by metric. */
   readonly lowest: ReadonlyMap<string, number>;
-  /** Amount by which a mean may fall. @default any fall is accepted */
+  /** Amount by which a mean may fall. @default no limit */
   readonly margin?: number | undefined;
 }
 

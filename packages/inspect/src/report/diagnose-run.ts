@@ -1,7 +1,5 @@
-/** Problems of a run, stage by stage, from the files in its folder. */
-import { readdir } from 'node:fs/promises';
+/** Diagnoses a run stage by stage, from the files in its folder. */
 import path from 'node:path';
-import { readExperiences } from '@trinity-rft/buffer';
 import {
   diagnose,
   metricsOf,
@@ -15,6 +13,7 @@ import {
 } from '../diagnosis/index.js';
 import { isExploreStep } from '@trinity-rft/monitor';
 import type { ConfigurationOptions } from '@trinity-rft/launcher';
+import { databasesIn, withReader } from '../verify/targets.js';
 import { pairedRewards, readAnswers } from './answers.js';
 import { reportRun, type RunReport, type StageReport } from './run-report.js';
 
@@ -59,7 +58,7 @@ async function recordOf({ directory, metrics, log, failure }: StageReport): Prom
   return { ...metricsOf(metrics), rollouts, failure, changes: log.flatMap(changeIn) };
 }
 
-/** Changed settings in a log line that `describeChanges` wrote. */
+/** Changed settings in a log line written by `describeChanges`. */
 const changeIn = (line: string): readonly string[] => {
   const said = /^WARN +\S+ (\S+: changed from .*)$/.exec(line)?.[1];
   return said === undefined ? [] : [said];
@@ -78,18 +77,8 @@ async function diagnoseStage(stage: StageReport): Promise<StageDiagnosis> {
 }
 
 async function rolloutsIn(directory: string): Promise<readonly RolloutFacts[]> {
-  const buffers = path.join(directory, 'buffer');
-  const names = await readdir(buffers).catch(() => []);
-  return names
-    .filter((name) => name.endsWith('.db'))
-    .flatMap((name) => {
-      const reader = readExperiences(path.join(buffers, name));
-      try {
-        return newestRollouts(reader);
-      } finally {
-        reader.close();
-      }
-    });
+  const databases = await databasesIn(directory);
+  return databases.flatMap((database) => withReader(database, newestRollouts));
 }
 
 /** Diagnosis for a terminal. */

@@ -4,16 +4,16 @@
  */
 import { hash } from 'node:crypto';
 import { ConfigError, mean, meanMetrics, type Experience, type Metrics } from '@trinity-rft/core';
-import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
   meanInterval,
   pairedDifference,
   type Interval,
   type PairedDifference,
+  type TaskOutcome,
 } from '@trinity-rft/explorer';
 import { type EvaluatedCheckpoint, run, type RunOptions } from '@trinity-rft/launcher';
 import type { Sampler } from '@trinity-rft/core/engine';
-import { reasonsOf } from './reasons.js';
+import { reasonsOf } from './answers.js';
 import { createEvaluationFolder } from './evaluation-folder.js';
 import { samplingEngine, samplingEngineName } from './sampling-engine.js';
 
@@ -157,7 +157,7 @@ function playedTask(
   return {
     ...(prompt !== undefined && { prompt: prompt.slice(-mostText) }),
     answers: last.map((call) => (call ? (call.responseText ?? '').slice(0, mostText) : null)),
-    reasons: last.map((call) => reasonsOf(call)?.join('\n').slice(0, mostText) ?? null),
+    reasons: last.map((call) => reasonsOf(call).join('\n').slice(0, mostText) || null),
     seconds: outcomes.map((outcome) => outcome?.seconds ?? 0),
   };
 }
@@ -176,7 +176,7 @@ const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
 
 const okRuns = ({ runs }: TaskOutcome) => runs.flatMap((one) => (one.status === 'ok' ? [one] : []));
 
-/** A metric that every workflow reports, or else the most common one. */
+/** The first of `reward` and `accuracy` that is reported. */
 function keyOf(outcomes: readonly TaskOutcome[]): string {
   const keys = new Set(
     outcomes.flatMap(({ runs }) =>
@@ -212,8 +212,8 @@ function scoreOf(
 }
 
 /**
- * The checkpoint with the highest mean over the sets; the earliest of equal ones. The weights
- * before training do not count.
+ * Train step of the checkpoint with the highest mean over the sets, the earliest of equal ones.
+ * Leaves out the weights before training.
  */
 function bestOf(sets: readonly SetEvaluation[]): number | undefined {
   const scores = (sets[0]?.checkpoints ?? []).flatMap(({ step, directory }, i) =>

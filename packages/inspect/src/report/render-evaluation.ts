@@ -1,4 +1,5 @@
 /** Renders evaluations for continuous integration: JUnit XML, and Markdown for a summary. */
+import { escaped } from '../debug/visible.js';
 import type { Comparison } from './compare-evaluations.js';
 import type { Evaluation } from './evaluate-run.js';
 
@@ -22,34 +23,24 @@ export function renderJUnit({ sets }: Evaluation): string {
       const kind = answer === null ? 'error' : value < passes ? 'failure' : undefined;
       const message = answer === null ? 'Every run failed.' : `${key} ${shown(value)}`;
       const body =
-        kind === undefined
-          ? ''
-          : `<${kind} message="${escaped(message)}">${escaped(said)}</${kind}>`;
+        kind === undefined ? '' : `<${kind} message="${xml(message)}">${xml(said)}</${kind}>`;
       return {
         kind,
-        xml: `    <testcase classname="${escaped(set)}" name="row ${row}" time="${(seconds[last] ?? 0).toFixed(3)}">${body}</testcase>`,
+        text: `    <testcase classname="${xml(set)}" name="row ${row}" time="${(seconds[last] ?? 0).toFixed(3)}">${body}</testcase>`,
       };
     });
     const count = (kind: string): number => cases.filter((one) => one.kind === kind).length;
     const time = tasks.reduce((sum, { seconds }) => sum + (seconds[last] ?? 0), 0).toFixed(3);
-    return `  <testsuite name="${escaped(set)}" tests="${cases.length}" failures="${count('failure')}" errors="${count('error')}" skipped="0" time="${time}">\n${cases.map(({ xml }) => xml).join('\n')}\n  </testsuite>`;
+    return `  <testsuite name="${xml(set)}" tests="${cases.length}" failures="${count('failure')}" errors="${count('error')}" skipped="0" time="${time}">\n${cases.map(({ text }) => text).join('\n')}\n  </testsuite>`;
   });
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`;
 }
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
 /** Text for XML 1.0, which cannot represent most control characters and lone surrogates. */
-const escaped = (text: string): string =>
-  text
-    .replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')
-    .replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? sign);
+const xml = (text: string): string =>
+  escaped(
+    text.replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}'),
+  );
 
 /** Comparisons for a terminal: one line per set. */
 export function renderComparisons(baseline: string, comparisons: readonly Comparison[]): string {

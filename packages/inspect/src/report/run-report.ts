@@ -7,6 +7,7 @@ import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { failureFile } from '@trinity-rft/launcher/files';
 import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
+import { locateRun } from '../verify/targets.js';
 
 export interface StageReport {
   /** Folder of the stage. */
@@ -23,7 +24,7 @@ export interface StageReport {
 
 export interface RunReport {
   readonly jobDirectory: string;
-  /** Id of the process that now writes to the folder. */
+  /** Id of the process that is writing to the folder. */
   readonly pid?: number;
   readonly stages: readonly StageReport[];
 }
@@ -37,13 +38,8 @@ export async function folderOfRun(
   run: string,
   options: Omit<ConfigurationOptions, 'configPath'> = {},
 ): Promise<string> {
-  const place = path.resolve(options.cwd ?? '.', run);
-  const found = await stat(place).catch(() => undefined);
-  if (found === undefined)
-    throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
-      code: 'RUN_MISSING',
-    });
-  if (found.isDirectory()) return place;
+  const { place, isFolder } = await locateRun(run, options.cwd);
+  if (isFolder) return place;
   const { loaded } = await readConfiguration({ ...options, configPath: place, checkNames: false });
   return loaded.config.jobDirectory;
 }
@@ -99,7 +95,8 @@ async function reportStage(directory: string): Promise<StageReport> {
 const textOf = (file: string): Promise<string | undefined> =>
   readFile(file, 'utf8').catch(() => undefined);
 
-async function runningPid(jobDirectory: string): Promise<number | undefined> {
+/** Process id of the run or server in this folder, if it is alive. */
+export async function runningPid(jobDirectory: string): Promise<number | undefined> {
   for (const role of ['run', 'serve']) {
     const pid = Number(await textOf(path.join(jobDirectory, `${role}.pid`)));
     if (pid > 0 && isProcessAlive(pid)) return pid;

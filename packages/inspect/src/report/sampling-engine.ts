@@ -1,7 +1,4 @@
-/**
- * Makes an engine of a sampler, so that a configuration can name it for evaluations, which train
- * nothing.
- */
+/** Wraps a sampler as an engine that a configuration can name for evaluations. */
 import { EngineError } from '@trinity-rft/core';
 import type { EngineFactory, Sampler, TrainEngine } from '@trinity-rft/core/engine';
 import { builtInEngine } from '@trinity-rft/launcher/parts';
@@ -11,7 +8,7 @@ export const samplingEngineName = 'export';
 /** The engine ignores checkpoints: the weights are always those of the sampler. */
 export const samplingEngine = (sampler: Sampler): EngineFactory => ({
   name: samplingEngineName,
-  // Those of the engine that such runs have: whatever their algorithm needs, it is not run.
+  // Pass the checks of any algorithm, which is not run.
   capabilities: builtInEngine.capabilities,
   open: async () => ({
     capabilities: builtInEngine.capabilities,

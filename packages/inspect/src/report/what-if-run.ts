@@ -1,8 +1,7 @@
-/** Effect of a different reward, advantage or loss on the rollouts of a run. */
+/** Compares a different reward, advantage or loss on the rollouts of a run. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { readExperiences } from '@trinity-rft/buffer';
-import { ConfigError, taskTruth, type Experience, type Task } from '@trinity-rft/core';
+import { ConfigError, taskTruth, type Task } from '@trinity-rft/core';
 import { toTask } from '@trinity-rft/explorer';
 import {
   changed,
@@ -22,8 +21,9 @@ import {
   type ConfigurationOptions,
 } from '@trinity-rft/launcher';
 import { findRecords } from '../debug/find-records.js';
+import { withReader } from '../verify/targets.js';
 
-/** Parts to change, with names as in YAML; parts that are left out stay. */
+/** Parts to change, with names as in YAML; absent parts are unchanged. */
 interface RunChange extends Change {
   readonly rewardFn?: string | undefined;
 }
@@ -32,7 +32,7 @@ interface WhatIfRunOptions extends Omit<ConfigurationOptions, 'configPath'> {
   readonly change: RunChange;
   /** Number of the newest explore steps to use. @default 5 */
   readonly steps?: number | undefined;
-  /** See `WhatIfOptions`. @default 0 */
+  /** Assumed policy drift in nats, as in `WhatIfOptions`. @default 0 */
   readonly drift?: number | undefined;
 }
 
@@ -61,7 +61,7 @@ export async function whatIfRun(
   const scoring = await scoringOf(change.rewardFn, configuration);
   const found: StoreWhatIf[] = [];
   for (const { database } of await findRecords(place, options)) {
-    const experiences = recordedSteps(database, steps);
+    const experiences = withReader(database, (reader) => newestSteps(reader, steps));
     if (experiences.length === 0) continue;
     const before = variantOf(settingsIn(path.dirname(path.dirname(database))));
     const after = { ...changed(before, change), reward: scoring?.reward };
@@ -74,15 +74,6 @@ export async function whatIfRun(
   throw new ConfigError(`Nothing is recorded in ${place} yet. Let the run make a step first.`, {
     code: 'NOTHING_RECORDED',
   });
-}
-
-function recordedSteps(database: string, steps: number): readonly Experience[] {
-  const reader = readExperiences(database);
-  try {
-    return newestSteps(reader, steps);
-  } finally {
-    reader.close();
-  }
 }
 
 /** Settings of the stage in a folder when it was last started; empty if none are recorded. */

@@ -2,12 +2,12 @@
 import type { Wait } from '@trinity-rft/core/store';
 import type { MemberStatus, RunStatus } from './run-status.js';
 
-/** One link of a chain: a worker, and its state. */
+/** Link of a wait chain: a worker and its state. */
 export interface CauseLink {
   /** Undefined if there is no worker of that role. */
   readonly member: MemberStatus | undefined;
   readonly role: string;
-  /** The wait of the link before, which is for this worker. */
+  /** Wait of the previous link for this worker. */
   readonly asked: Wait | undefined;
   readonly state: 'waits' | 'silent' | 'works' | 'missing' | 'outside' | 'circle';
 }
@@ -19,7 +19,7 @@ interface WaitChain {
 
 export interface RunCauses {
   readonly end: RunStatus['end'];
-  /** A chain for each process that waits and for each that is silent; the longest wait first. */
+  /** One chain per waiting or silent process, silent processes and long waits first. */
   readonly chains: readonly WaitChain[];
 }
 
@@ -33,7 +33,7 @@ export function causesOf(status: RunStatus): RunCauses {
   const blamed = new Set(chains.map(({ links }) => links.at(-1)?.member?.name));
   const silent = there
     .filter(({ health, name }) => health === 'silent' && !blamed.has(name))
-    // One that is stopped may keep the database locked, which silences the others.
+    // A stopped process comes first: it may lock the database, which silences the others.
     .toSorted((a, b) => Number(a.process === 'running') - Number(b.process === 'running'))
     .map((member) => ({ links: follow(member, undefined, there, []) }));
   const missing =

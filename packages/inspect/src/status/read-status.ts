@@ -6,6 +6,7 @@ import { ConfigError, describeError } from '@trinity-rft/core';
 import type { RunReader } from '@trinity-rft/buffer/run-store';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { readEnd, readStorePlace } from '@trinity-rft/launcher/files';
+import { locateRun } from '../verify/targets.js';
 import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
 
@@ -60,13 +61,8 @@ async function placeOf(
   run: string,
   options: Omit<ConfigurationOptions, 'configPath'>,
 ): Promise<Place> {
-  const place = path.resolve(options.cwd ?? '.', run);
-  const found = await stat(place).catch(() => undefined);
-  if (found === undefined)
-    throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
-      code: 'RUN_MISSING',
-    });
-  if (found.isDirectory()) return placeOfFolder(place);
+  const { place, isFolder } = await locateRun(run, options.cwd);
+  if (isFolder) return placeOfFolder(place);
   const { loaded } = await readConfiguration({ ...options, configPath: place, checkNames: false });
   const stage = loaded.config.stages.at(-1) ?? loaded.config.stages[0];
   const { runStore, project, group, name } = stage;
@@ -80,16 +76,16 @@ function placeOfFolder(folder: string): Place {
   return url.includes('://') ? { ...there, advice: passwordAdvice } : there;
 }
 
-/** Possible names `project/group/name` of a folder: the number of their parts is not known. */
+/** Possible names `project/group/name` of a folder, which may have more or fewer parts. */
 function endings(folder: string): readonly string[] {
   const parts = folder.split(path.sep).filter((part) => part !== '');
   return [2, 3, 4, 5].map((count) => parts.slice(-count).join('/'));
 }
 
-/** Time in ms that a user at a terminal is expected to wait. */
+/** Timeout for opening the database, in ms. */
 const patienceMs = 5000;
 
-/** Undefined if the run has no store. */
+/** Opens the store of the run; undefined if it has none. */
 async function storeOf({ url, names }: Place): Promise<RunReader | undefined> {
   const isThere = url.includes('://') || (await stat(url).catch(() => undefined)) !== undefined;
   if (!isThere) return undefined;

@@ -25,10 +25,10 @@ export interface RunStatus {
    * on.
    */
   readonly staleness: number | undefined;
-  /** Undefined if a single process makes the run and shares nothing. */
+  /** Undefined for a run in a single process. */
   readonly shared: SharedStatus | undefined;
   readonly end: RunView['end'];
-  /** End of the process that trained last. @default a process trains, or the last one was killed */
+  /** End of the last training process; absent while one is running, or if it was killed. */
   readonly lastEnd?: RunEnd;
 }
 

@@ -3,7 +3,7 @@ import { drawChart, type Drawing, type Size } from '../studio/interface/drawing.
 import type { Story, StoryChart } from '../studio/interface/types.js';
 import { markup, type Markup } from './markup.js';
 
-/** A chart of one curve; evaluations are points with their intervals. */
+/** Chart of one curve. Evaluations are points with their intervals. */
 export const chartSvg = (chart: StoryChart, size: Size): Markup =>
   svgOf(drawChart([chart], size), chart.title, [chart.name === 'evaluation']);
 
@@ -76,6 +76,6 @@ export function timeSvg({ seconds, parts }: Story['time'][number]): Markup {
   </svg>`;
 }
 
-/** Sampling and training share a colour: the work that makes a step. */
+/** CSS class of a part of the time. Sampling and training share one. */
 export const colourOf = (name: Story['time'][number]['parts'][number]['name']): string =>
   name === 'sampling' || name === 'training' ? 'active' : name;

@@ -1,4 +1,4 @@
-/** The story of a run as one HTML file: no script, no request; light and dark. */
+/** Story of a run as one HTML file without scripts and requests. */
 import { hash } from 'node:crypto';
 import { costFigures, duration, fixed, percent, signed } from '../studio/interface/figures.js';
 import type { Story } from '../studio/interface/types.js';
@@ -38,7 +38,7 @@ ${verdict.kind === 'learned' ? [answersPart(story), findingsPart(story)] : [find
 </body>
 </html>
 `;
-  // The style holds no text from elsewhere, and its hash is of these very characters.
+  // The style is not escaped: the policy has the hash of exactly these characters.
   return `${body.text}${style}${rest.text}`;
 }
 
@@ -61,7 +61,7 @@ function scoreOf({ set, before, after, difference }: Story['evaluations'][number
 function rewardPart({ reward, charts }: Story): Markup {
   if (!reward)
     return markup`<section><h2>Reward</h2><p class="faint">The run has recorded no reward.</p></section>`;
-  // Those of `trinity eval` are on the axis of train steps.
+  // Evaluations of `trinity eval` have another axis, train steps.
   const evaluation = charts.find(({ name, role }) => name === 'evaluation' && role === 'explorer');
   const legend =
     evaluation &&

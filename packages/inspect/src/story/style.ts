@@ -1,4 +1,4 @@
-/** Style of the report: one column on a phone, two on a desk; light and dark. */
+/** Style sheet of the story page, for narrow and wide screens, light and dark. */
 export const style = `
 :root {
   color-scheme: light dark;

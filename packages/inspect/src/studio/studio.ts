@@ -1,4 +1,4 @@
-/** Serves runs and the page that shows them, on the loopback interface. */
+/** Opens the server of runs and of the page that shows them, on the loopback interface. */
 import { randomBytes } from 'node:crypto';
 import { openHttpServer, type HttpLimits } from '@trinity-rft/http-server';
 import type { StudioPart } from './server/api.js';
@@ -16,7 +16,7 @@ export interface StudioOptions {
   readonly port?: number;
   /** Key that requests must contain. @default a random one */
   readonly key?: string;
-  /** Parts from other packages. @default no parts: the interface only reads, except for notes */
+  /** Further routes from other packages. @default no further routes */
   readonly parts?: readonly StudioPart[];
   readonly limits?: Partial<HttpLimits>;
 }
@@ -43,12 +43,8 @@ export async function openStudio({
   limits,
 }: StudioOptions): Promise<Studio> {
   const catalogue = createCatalogue(runs);
-  const app = createApp({
-    catalogue,
-    page: page === undefined ? new Map() : await readPage(page),
-    key,
-    more: parts,
-  });
+  const files = page === undefined ? new Map() : await readPage(page);
+  const app = createApp(catalogue, files, key, parts);
   const server = await openHttpServer({
     fetch: (request) => app.fetch(request),
     refuse,

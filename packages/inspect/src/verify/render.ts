@@ -1,4 +1,4 @@
-/** The result of a verification as text. */
+/** Result of a verification as text. */
 import type { Verification, VerifiedVersion } from './report.js';
 
 /** One table per store, then the verdict in one line. Ends with a line break. */

@@ -1,6 +1,6 @@
 /** The result of a verification. */
 
-/** The recorded token with the largest difference. */
+/** Recorded token with the largest difference. */
 export interface Worst {
   /** Uid of the experience: `batch/task/run/step/suffix`. */
   readonly uid: string;
@@ -12,7 +12,7 @@ export interface Worst {
   readonly recomputed: number;
 }
 
-/** One policy version of a store. */
+/** Result for one policy version of a store. */
 export interface VerifiedVersion {
   readonly policyVersion: number;
   /** Number of sampled tokens recorded under it. */
@@ -27,7 +27,7 @@ export interface VerifiedVersion {
   readonly worst?: Worst;
 }
 
-/** The experience store of a stage. */
+/** Result for the experience store of a stage. */
 export interface VerifiedStore {
   readonly database: string;
   readonly versions: readonly VerifiedVersion[];

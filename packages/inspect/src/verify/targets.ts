@@ -1,20 +1,21 @@
 /** Finds experience stores that can be verified, and the versions whose weights still exist. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { readExperiences, type ExperienceReader } from '@trinity-rft/buffer';
 import { ConfigError } from '@trinity-rft/core';
 import type { EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 
-/** The store of one stage. */
+/** Experience store of one stage, and the weights that sampled it. */
 export interface VerifyTarget {
   readonly database: string;
   /** Folders of weights by policy version. */
   readonly weights: ReadonlyMap<number, string>;
   /** Folder of the adapter that version 0 adds to its weights. */
   readonly adapter?: string;
-  /** How the weights below it are quantised. @default they are not */
+  /** Quantisation of the weights below the adapter. @default not quantised */
   readonly quantization?: Quantization;
   /** Opens the weights. */
   readonly engine: EngineFactory;
@@ -35,20 +36,29 @@ export async function findTargets(
   run: string,
   options: TargetOptions,
 ): Promise<readonly VerifyTarget[]> {
-  const place = path.resolve(options.cwd ?? '.', run);
-  const found = await stat(place).catch(() => undefined);
-  if (!found)
-    throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
-      code: 'RUN_MISSING',
-    });
-  const targets = found.isDirectory()
-    ? await targetsOfFolder(place)
-    : await targetsOfConfig(place, options);
+  const { place, isFolder } = await locateRun(run, options.cwd);
+  const targets = isFolder ? await targetsOfFolder(place) : await targetsOfConfig(place, options);
   if (targets.length > 0) return targets;
   throw new ConfigError(
     `${place} has no recorded experiences. Expected an experience store (buffer/*.db). Run it first, with another storage than memory.`,
     { code: 'NOTHING_RECORDED' },
   );
+}
+
+/**
+ * Absolute path of a run: a file is its configuration.
+ * @throws ConfigError when there is no such file or folder
+ */
+export async function locateRun(
+  run: string,
+  cwd = '.',
+): Promise<{ readonly place: string; readonly isFolder: boolean }> {
+  const place = path.resolve(cwd, run);
+  const found = await stat(place).catch(() => undefined);
+  if (found) return { place, isFolder: found.isDirectory() };
+  throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
+    code: 'RUN_MISSING',
+  });
 }
 
 async function targetsOfConfig(
@@ -88,16 +98,30 @@ async function targetsOfFolder(folder: string): Promise<readonly VerifyTarget[]>
 }
 
 async function storesOf(jobDirectory: string): Promise<readonly VerifyTarget[]> {
-  const buffers = path.join(jobDirectory, 'buffer');
-  const names = await readdir(buffers).catch(() => []);
-  const databases = names.filter((name) => name.endsWith('.db')).toSorted();
+  const databases = await databasesIn(jobDirectory);
   if (databases.length === 0) return [];
   const weights = new Map(await checkpointsOf(jobDirectory));
-  return databases.map((name) => ({
-    database: path.join(buffers, name),
-    weights,
-    engine: builtInEngine,
-  }));
+  return databases.map((database) => ({ database, weights, engine: builtInEngine }));
+}
+
+/** Experience stores in the folder of a stage, ordered by name. */
+export async function databasesIn(directory: string): Promise<readonly string[]> {
+  const buffers = path.join(directory, 'buffer');
+  const names = await readdir(buffers).catch(() => []);
+  return names
+    .filter((name) => name.endsWith('.db'))
+    .toSorted()
+    .map((name) => path.join(buffers, name));
+}
+
+/** Reads an experience store, and closes it. */
+export function withReader<T>(database: string, read: (reader: ExperienceReader) => T): T {
+  const reader = readExperiences(database);
+  try {
+    return read(reader);
+  } finally {
+    reader.close();
+  }
 }
 
 /** Folders of checkpoints by version: weights after train step s have version s. */

@@ -62,7 +62,7 @@ async function verifyStore(
   signal: AbortSignal | undefined,
 ): Promise<VerifiedStore> {
   await using reader = closing(readExperiences(database));
-  // A merged experience is stored under its oldest version; its calls under newer ones wait here.
+  // A merged experience is stored under its oldest version; this map keeps its newer calls.
   const later = new Map<number, Recorded[]>();
   const stored = new Set(reader.versions().map(({ policyVersion }) => policyVersion));
   await using engines = openEngines(target);
@@ -75,30 +75,23 @@ async function verifyStore(
       later,
     );
     stored.delete(version);
-    const trainer = await engines.trainerAt(version);
-    versions.push(
-      await verifyVersion({
-        version,
-        records,
-        folder: target.weights.get(version),
-        trainer,
-        signal,
-      }),
-    );
+    versions.push(await verifyVersion(version, records, await engines.weightsAt(version), signal));
     later.delete(version);
   }
   return { database, versions };
 }
 
-interface VersionEngines extends AsyncDisposable {
-  /**
-   * The trainer with the weights of that version, which stay until the next call; undefined if they
-   * no longer exist.
-   */
-  trainerAt(version: number): Promise<TrainEngine | undefined>;
+interface LoadedWeights {
+  readonly folder: string;
+  readonly trainer: TrainEngine;
 }
 
-/** New adapters, beside which weights can be quantised. */
+interface VersionEngines extends AsyncDisposable {
+  /** Loads the weights of a version until the next call; undefined if they no longer exist. */
+  weightsAt(version: number): Promise<LoadedWeights | undefined>;
+}
+
+/** New adapter without effect, because only weights with an adapter can be quantised. */
 const noEffect: AdapterOptions = { rank: 1, alpha: 1, targetModules: 'all-linear' };
 
 function openEngines({
@@ -114,16 +107,17 @@ function openEngines({
     return engine;
   };
   return {
-    trainerAt: async (version) => {
+    weightsAt: async (version) => {
       const folder = weights.get(version);
       if (folder === undefined) return undefined;
       if (version === 0 && (adapter ?? quantization) !== undefined) {
         const lora = adapter === undefined ? noEffect : { path: adapter };
-        return (await open('first', { modelPath: folder, lora, quantization })).trainer;
+        const { trainer } = await open('first', { modelPath: folder, lora, quantization });
+        return { folder, trainer };
       }
       const { trainer } = await open('any', { modelPath: folder });
       await trainer.load(folder);
-      return trainer;
+      return { folder, trainer };
     },
     [Symbol.asyncDispose]: async () =>
       void (await Promise.all([...opened.values()].map((engine) => engine.close()))),
@@ -151,42 +145,25 @@ function* recordsOf(
   }
 }
 
-interface VersionOptions {
-  readonly version: number;
-  readonly records: Iterable<Recorded>;
-  readonly folder: string | undefined;
-  readonly trainer: TrainEngine | undefined;
-  readonly signal: AbortSignal | undefined;
-}
-
-async function verifyVersion({
-  version,
-  records,
-  folder,
-  trainer,
-  signal,
-}: VersionOptions): Promise<VerifiedVersion> {
+async function verifyVersion(
+  version: number,
+  records: Iterable<Recorded>,
+  weights: LoadedWeights | undefined,
+  signal: AbortSignal | undefined,
+): Promise<VerifiedVersion> {
   const comparison = createComparison();
-  const checked = folder !== undefined && trainer !== undefined;
   for (const chunk of chunks(records, chunkSize)) {
     if (signal?.aborted)
       throw new CancelledError('The verification was stopped.', {
         reason: 'shutdown',
         cause: signal.reason,
       });
-    const recomputed = checked ? await recompute(trainer, chunk) : undefined;
+    const recomputed = weights && (await recompute(weights.trainer, chunk));
     chunk.forEach((record, i) => comparison.add(record, recomputed?.[i]));
   }
   const { tokens, largest, mean, worst } = comparison.result();
-  if (!checked) return { policyVersion: version, tokens, unchecked: uncheckedReason(version) };
-  return {
-    policyVersion: version,
-    tokens,
-    weights: folder,
-    largest,
-    mean,
-    worst,
-  };
+  if (!weights) return { policyVersion: version, tokens, unchecked: uncheckedReason(version) };
+  return { policyVersion: version, tokens, weights: weights.folder, largest, mean, worst };
 }
 
 /** Computes log-probabilities of all response tokens of each record. */

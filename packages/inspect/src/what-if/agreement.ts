@@ -1,4 +1,4 @@
-/** Agreement of two rankings, or of two gradients. */
+/** Measures how far two rankings or two gradients agree. */
 
 /** Ranks from 1 for the largest value; equal values have equal ranks. */
 export const ranksOf = (values: readonly number[]): readonly number[] =>

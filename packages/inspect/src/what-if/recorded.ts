@@ -1,4 +1,4 @@
-/** Recorded run: its newest rollouts, and the algorithm with which it was started. */
+/** Reads the newest rollouts of a recorded run, and the algorithm with which it was started. */
 import type { Experience } from '@trinity-rft/core';
 import type { ExperienceRows } from '@trinity-rft/core/store';
 import type { Variant } from './variant.js';
@@ -27,7 +27,7 @@ export function newestSteps(source: ExperienceRows, steps: number): readonly Exp
   }
   const all = pages.flat();
   const inOrder = [...new Set(all.map(({ eid }) => eid.batch))];
-  // The oldest one may have been cut.
+  // The oldest step may be incomplete.
   const whole = end > 0 && inOrder.length > 1 ? inOrder.slice(1) : inOrder;
   const wanted = new Set(whole.slice(-steps));
   return all.filter(({ eid }) => wanted.has(eid.batch));
@@ -36,9 +36,7 @@ export function newestSteps(source: ExperienceRows, steps: number): readonly Exp
 /** Settings of a stage by the path of their key, as in `settings.json` of a run. */
 type Settings = Readonly<Record<string, unknown>>;
 
-/**
- * Advantage and loss of a run according to its settings; those of grpo if the settings name none.
- */
+/** Advantage and loss of a run according to its settings, or of grpo if they name none. */
 export function variantOf(settings: Settings): Variant {
   return {
     algorithm: textOf(settings['algorithm.algorithm_type']),
@@ -62,7 +60,7 @@ function partOf(settings: Settings, key: string): Variant['advantageFn'] {
 const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Parts to change, with names as in YAML; parts that are left out stay. */
+/** Parts to change, with names as in YAML; absent parts are unchanged. */
 export interface Change {
   /** `algorithm_type`, which provides the parts that are not named. */
   readonly algorithm?: string | undefined;

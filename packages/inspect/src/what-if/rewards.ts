@@ -1,4 +1,4 @@
-/** Replaces the rewards of recorded runs by those of another function. */
+/** Rescores recorded runs with another reward function. */
 import {
   runKey,
   type Experience,
@@ -11,7 +11,7 @@ import {
 import { copyOf, returnedBy } from '@trinity-rft/core/support';
 import type { RecordedReward } from './variant.js';
 
-/** The task of a recorded experience, as far as it is known. */
+/** Known fields of the task of a recorded experience. */
 export interface RecordedTask {
   readonly truth?: string | undefined;
   readonly rawTask?: RawTask | undefined;

@@ -1,7 +1,4 @@
-/**
- * A variant to try: a reward function and an algorithm, of which only the parts without a model are
- * used.
- */
+/** Variants of the reward and of the algorithm, limited to the parts that need no model. */
 import {
   builtInTables,
   createAlgorithm,
@@ -46,7 +43,7 @@ export interface VariantParts {
 }
 
 export interface PartsContext {
-  /** @default the built-in ones */
+  /** @default the built-in tables */
   readonly tables?: AlgorithmTables | undefined;
   /** Seed for functions that use randomness. @default 0 */
   readonly seed?: number | undefined;

@@ -21,9 +21,9 @@ export interface WhatIfOptions extends PartsContext {
   /** Finds tasks, for reward functions that compare with an expected answer. @default no tasks */
   readonly taskOf?: TaskOf | undefined;
   /**
-   * How far the weights have moved since the answers were sampled: standard deviation of the change
-   * of log-probabilities, in nats. With 0 all importance ratios are 1, and losses that differ only
-   * in how they clip are equal.
+   * Assumed policy drift since the answers were sampled: standard deviation of the change of
+   * log-probabilities, in nats. With 0 all importance ratios are 1, and losses that differ only in
+   * clipping are equal.
    * @default 0
    */
   readonly drift?: number | undefined;
@@ -98,19 +98,18 @@ export async function whatIf(
     [...groupBy(all, ({ eid }) => String(eid.batch)).values()].map((batch, i) =>
       evaluateBatch(batch, parts, { nats: drift, seed: i }),
     );
-  const batches = {
-    before: evaluate(await rewarded(before), first),
-    after: evaluate(await rewarded(after), second),
-  };
-  return compare(recorded, batches);
+  return compare(
+    recorded,
+    evaluate(await rewarded(before), first),
+    evaluate(await rewarded(after), second),
+  );
 }
 
-interface Batches {
-  readonly before: readonly BatchSignal[];
-  readonly after: readonly BatchSignal[];
-}
-
-function compare(experiences: readonly Experience[], { before, after }: Batches): WhatIf {
+function compare(
+  experiences: readonly Experience[],
+  before: readonly BatchSignal[],
+  after: readonly BatchSignal[],
+): WhatIf {
   const runs = { before: merged(before), after: merged(after) };
   const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].flatMap((calls) =>
     compareGroup(calls, runs),

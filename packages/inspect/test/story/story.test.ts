@@ -208,7 +208,7 @@ describe('the story of a run', () => {
     expect(page.match(/<style>/g)).toHaveLength(1);
     const style = /<style>([^]*?)<\/style>/.exec(page)?.[1] ?? '';
     expect(page).toContain(
-      `style-src 'sha256-${hash('sha256', style, 'base64')}'`.replaceAll("'", '&#39;'),
+      `style-src 'sha256-${hash('sha256', style, 'base64')}'`.replaceAll("'", '&apos;'),
     );
     expect(renderStory(story)).not.toMatch(/[\u0000\u001b]/);
   });

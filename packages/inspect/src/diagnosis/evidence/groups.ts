@@ -1,8 +1,8 @@
-/** Recorded runs, compared with the other attempts at their task. */
+/** Statistics of recorded runs within their groups, which are attempts at the same task. */
 import type { RolloutFacts } from './record.js';
 import { meanOf } from './series.js';
 
-/** All calls of one run. */
+/** Summary of all model calls of one run. */
 export interface RecordedRun {
   readonly group: string;
   /** The last call, which has the reward. */
@@ -37,9 +37,9 @@ export interface Correlation {
 }
 
 /**
- * Between reward and another number of runs within groups in which the reward differs. Undefined
- * where one of them is the same in every group.
- * @param rewardOf the reward, or a part of it
+ * Correlates the reward of runs with another of their values, within groups whose rewards differ.
+ * Undefined if either is constant within every group.
+ * @param rewardOf @default the reward of the run
  */
 export function correlationWithin(
   runs: readonly RecordedRun[],

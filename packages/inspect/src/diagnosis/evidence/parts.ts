@@ -1,11 +1,11 @@
-/** Scorers of a run: the parts of its reward, by their names, and the reasons they gave. */
+/** Scorers of a run: names of the parts of its reward, and the reasons that they gave. */
 import type { RecordedRun } from './groups.js';
 
 const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
 
 /**
- * Parts that gave reasons, and metrics that are the reward alone or together. Metrics of a run that are no parts
- * seldom add up to its reward in every run.
+ * Names of the parts of the reward: scorers that gave reasons, and metrics that equal the reward in
+ * every run, alone or as a sum. Other metrics rarely do so by chance.
  */
 export function partNames(runs: readonly RecordedRun[]): readonly string[] {
   const rewarded = runs.filter(({ last }) => last.reward !== undefined);
@@ -22,9 +22,10 @@ export function partNames(runs: readonly RecordedRun[]): readonly string[] {
   return [...new Set([...parts, ...rewarded.flatMap(({ last }) => Object.keys(last.reasons))])];
 }
 
+/** Maximum length of a quoted reason, in characters. */
 const mostReason = 160;
 
-/** A sentence with the reason that a part gave for this run; empty where it gave none. */
+/** Sentence that quotes the reason of a part for this run; empty if it gave none. */
 export function reasonFor(name: string, { last }: RecordedRun): string {
   const reason = last.reasons[name]?.replaceAll(/\s+/g, ' ').trim() ?? '';
   return reason === '' ? '' : ` ${name} says of one of them: "${reason.slice(0, mostReason)}".`;

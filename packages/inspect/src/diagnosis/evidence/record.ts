@@ -45,7 +45,7 @@ export interface RolloutFacts {
   readonly hasPrompt: boolean;
   readonly hasAnswer: boolean;
   readonly metrics: Metrics;
-  /** Why the parts of the reward are what they are, by their names, where the reward function says it. */
+  /** Reasons of the reward function, by the name of the part of the reward. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
@@ -76,7 +76,7 @@ export const newestRollouts = (
   most = defaultMost,
 ): readonly RolloutFacts[] => [...rolloutPages(source, most)].flat();
 
-/** Yields the same rollouts page by page, for a server that has other work in between. */
+/** Yields the rollouts of {@link newestRollouts} page by page, so that a server can do other work in between. */
 export function* rolloutPages(
   source: ExperienceRows,
   most = defaultMost,
@@ -104,7 +104,7 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
     isTruncated: truncateStatus === 'response_truncated',
     promptKey: hash('sha1', experience.tokens.slice(0, experience.promptLength), 'base64'),
     hasPrompt: promptText === undefined || saysSomething(promptText),
-    // The text of a call of a tool is empty as well.
+    // Tool calls have an empty text, too.
     hasAnswer:
       responseText === undefined || responseText.trim() !== '' || trainedTokens > endTokens,
     metrics,
@@ -112,7 +112,7 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
   };
 }
 
-/** Reasons that a reward function gave, by the names of the parts of the reward. */
+/** Reads the reasons of a reward function, by the name of the part of the reward. */
 export function reasonsIn({ reasons }: Experience['info']): Readonly<Record<string, string>> {
   if (typeof reasons !== 'object' || reasons === null) return {};
   return Object.fromEntries(Object.entries(reasons).map(([name, text]) => [name, String(text)]));

@@ -9,7 +9,7 @@ export interface Measured {
   readonly from: number;
   readonly to: number;
   readonly value: number;
-  /** Metrics in the denominator, if the value is a share. @default the value is the metric's own */
+  /** Metrics in the denominator, if the value is a share. @default no denominator */
   readonly outOf?: readonly string[];
 }
 
@@ -26,6 +26,10 @@ export const valuesOf = (points: readonly Point[]): readonly number[] =>
 
 export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Share of zeros. */
+export const zerosIn = (values: readonly number[]): number =>
+  values.filter((value) => value === 0).length / values.length;
 
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -46,7 +50,7 @@ export function recently(
   return { role, metric, from: first.step, to: last.step, value: reduce(values) };
 }
 
-/** The statistic of the first of several metrics that the run has. */
+/** The same statistic for the first of several metrics that has enough steps. */
 export function recentlyAny(
   run: RunRecord,
   metrics: readonly (readonly [role: Role, metric: string])[],
@@ -75,7 +79,7 @@ export function recentShare(
   return largest && total > 0 ? { ...largest, value: sum(counted) / total, outOf } : undefined;
 }
 
-/** The same share over the first steps. */
+/** Share as in {@link recentShare}, over the first steps. */
 export function firstShare(
   run: RunRecord,
   role: Role,
@@ -138,7 +142,7 @@ export const most = (values: readonly number[]): number =>
 export const least = (values: readonly number[]): number =>
   values.reduce((a, b) => Math.min(a, b), Infinity);
 
-/** Share of the reward range from which on little is left to learn. */
+/** Share of the reward range above which little is left to learn. */
 export const solvedShare = 0.9;
 
 /**
@@ -167,5 +171,5 @@ export function lineThrough(points: readonly Point[]): { slope: number; error: n
   return { slope, error: Math.sqrt(rest / Math.max(1, points.length - 2) / spread) };
 }
 
-/** Matches the metric of an evaluation's mean reward: its set, and what is measured. */
+/** Matches the name of an evaluation's mean. Groups: the set; `reward` or `accuracy`. */
 export const evalName = /^(?:eval|bench)\/(.+)\/(reward|accuracy)\/mean(?:@\d+)?$/;

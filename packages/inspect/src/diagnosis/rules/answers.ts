@@ -3,6 +3,7 @@ import { percent, stepsOf } from '../evidence/format.js';
 import type { RolloutFacts, RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
 import { firstShare, isSolved, recently, recentShare } from '../evidence/series.js';
+import { shareRule } from './counts.js';
 
 const [truncatedShare, emptyPromptShare, emptyAnswerShare] = [0.1, 0.05, 0.25];
 const [tooLongShare, duplicateShare, identicalShare] = [0.05, 0.3, 0.8];
@@ -97,27 +98,18 @@ const emptyAnswers: Rule = {
   look: (run) => emptyIn(run, 'answer', emptyAnswerShare),
 };
 
-const tooLong: Rule = {
+const tooLong = shareRule({
   name: 'prompt-too-long',
   title: 'Prompts do not fit',
   when: `at least ${percent(tooLongShare)} of the runs of recent steps ended because a prompt was too long`,
   advice:
     'Raise max_prompt_tokens (or max_model_len), leave out the longest tasks, or let the agent keep less of its history.',
-  look: (run) => {
-    const seen = recentShare(
-      run,
-      'explorer',
-      ['rollout/runs/prompt_too_long'],
-      ['rollout/runs/ok', 'rollout/runs/prompt_too_long'],
-    );
-    if (!seen || seen.value < tooLongShare) return undefined;
-    return {
-      text: `${percent(seen.value)} of the runs of ${stepsOf(seen)} had a prompt above the limit.`,
-      numbers: [seen],
-      rollouts: { sort: 'promptTokens', descending: true },
-    };
-  },
-};
+  counted: ['rollout/runs/prompt_too_long'],
+  outOf: ['rollout/runs/ok', 'rollout/runs/prompt_too_long'],
+  atLeast: tooLongShare,
+  says: (steps) => `of the runs of ${steps} had a prompt above the limit`,
+  rollouts: { sort: 'promptTokens', descending: true },
+});
 
 const duplicated: Rule = {
   name: 'duplicated-tasks',
@@ -130,7 +122,7 @@ const duplicated: Rule = {
 
 function duplicatesIn({ rollouts }: RunRecord): Evidence | undefined {
   const later = new Set(rollouts.flatMap(({ group, step }) => (step > 0 ? [group] : [])));
-  // Tasks of several turns may begin alike: what differs is in the world behind them.
+  // Tasks of several turns may share their first prompt and differ only in the environment.
   const firstCalls = rollouts.filter(({ step, group }) => step === 0 && !later.has(group));
   const tasks = [...Map.groupBy(firstCalls, ({ group }) => group).values()].flatMap(
     ([first]) => first ?? [],

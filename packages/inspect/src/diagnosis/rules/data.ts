@@ -1,7 +1,8 @@
 /** Rules for data that arrives too late or not at all, and for runs that ended with an error. */
 import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Rule } from '../evidence/rule.js';
-import { isSolved, recently, recentShare, valuesOf, recent } from '../evidence/series.js';
+import { recently, valuesOf, recent, zerosIn } from '../evidence/series.js';
+import { shareRule } from './counts.js';
 
 const [staleSteps, staleShare, droppedShare, partialShare] = [4, 0.2, 0.8, 0.5];
 
@@ -22,66 +23,46 @@ const staleData: Rule = {
   },
 };
 
-const staleDropped: Rule = {
+const staleDropped = shareRule({
   name: 'stale-dropped',
   title: 'Answers are thrown away as too old',
   when: `at least ${percent(staleShare)} of the answers that recent train steps took were dropped as too old (sample/stale_dropped)`,
   advice:
     'Lower sync_interval or the number of batches in flight, so that less is sampled by old weights, or raise the bound of staleness_control.',
-  look: (run) => {
-    const seen = recentShare(
-      run,
-      'trainer',
-      ['sample/stale_dropped'],
-      ['sample/stale_dropped', 'sample/run_count'],
-    );
-    if (!seen || seen.value < staleShare) return undefined;
-    return {
-      text: `${percent(seen.value)} of the answers that ${stepsOf(seen)} took were too old.`,
-      numbers: [seen],
-      rollouts: { sort: 'staleness', descending: true },
-    };
-  },
-};
+  role: 'trainer',
+  counted: ['sample/stale_dropped'],
+  outOf: ['sample/stale_dropped', 'sample/run_count'],
+  atLeast: staleShare,
+  says: (steps) => `of the answers that ${steps} took were too old`,
+  rollouts: { sort: 'staleness', descending: true },
+});
 
-const dropped: Rule = {
+const dropped = shareRule({
   name: 'dropped-groups',
   title: 'Operators drop nearly everything',
   when: `at least ${percent(droppedShare)} of the experiences of recent steps were dropped (experience_pipeline/filtered_count), while the reward is not near its highest`,
   advice:
     'Each operator writes its own filtered_count: is its threshold too high? Tasks that are always or never solved are dropped by dapo_dynamic_sampling and reward_std_filter: take other tasks.',
   explains: ['no-gradient'],
-  look: (run) => {
-    const count = 'experience_pipeline/filtered_count';
-    const seen = recentShare(
-      run,
-      'explorer',
-      [count],
-      [count, 'experience_pipeline/experience_count'],
-    );
-    if (!seen || seen.value < droppedShare || isSolved(run)) return undefined;
-    return {
-      text: `${percent(seen.value)} of the experiences of ${stepsOf(seen)} were dropped.`,
-      numbers: [seen],
-    };
-  },
-};
+  counted: ['experience_pipeline/filtered_count'],
+  outOf: ['experience_pipeline/filtered_count', 'experience_pipeline/experience_count'],
+  atLeast: droppedShare,
+  says: (steps) => `of the experiences of ${steps} were dropped`,
+  unlessSolved: true,
+});
 
-const partialGroups: Rule = {
+const partialGroups = shareRule({
   name: 'partial-groups',
   title: 'Groups are torn apart',
   when: `at least ${percent(partialShare)} of the tasks of recent train batches have fewer runs than repeat_times (sample/partial_group_count)`,
   advice:
     'Make train_batch_size a multiple of repeat_times; runs that fail or are dropped also leave holes.',
-  look: (run) => {
-    const seen = recentShare(run, 'trainer', ['sample/partial_group_count'], ['sample/task_count']);
-    if (!seen || seen.value < partialShare) return undefined;
-    return {
-      text: `${percent(seen.value)} of the tasks of ${stepsOf(seen)} lack some of their runs.`,
-      numbers: [seen],
-    };
-  },
-};
+  role: 'trainer',
+  counted: ['sample/partial_group_count'],
+  outOf: ['sample/task_count'],
+  atLeast: partialShare,
+  says: (steps) => `of the tasks of ${steps} lack some of their runs`,
+});
 
 const runFailed: Rule = {
   name: 'run-failed',
@@ -93,7 +74,7 @@ const runFailed: Rule = {
     failure === undefined ? undefined : { text: failure.trim().split('\n')[0] ?? '', numbers: [] },
 };
 
-/** Matches settings that determine the reward and the text that it depends on. */
+/** Matches settings that affect the prompt or the reward. */
 const rewarded =
   /response_key|prompt_key|reward_fn|workflow_type|workflow_args|chat_template|system_prompt|reply_prefix/;
 
@@ -120,12 +101,7 @@ const starved: Rule = {
   explains: ['dropped-groups'],
   look: (run) => {
     const name = 'experience_pipeline/experience_count';
-    const seen = recently(
-      run,
-      'explorer',
-      name,
-      (values) => values.filter((value) => value === 0).length / values.length,
-    );
+    const seen = recently(run, 'explorer', name, zerosIn);
     if (!seen || seen.value < starvedShare) return undefined;
     const steps = valuesOf(recent(run.points('explorer', name))).length;
     return {

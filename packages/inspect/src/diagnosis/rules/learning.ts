@@ -1,6 +1,6 @@
 /** Rules for train steps that go wrong. */
 import { percent, short, stepsOf } from '../evidence/format.js';
-import type { Point } from '../evidence/record.js';
+import type { Point, RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';
 import {
   isSolved,
@@ -11,13 +11,15 @@ import {
   recent,
   recently,
   valuesOf,
+  zerosIn,
   type Measured,
 } from '../evidence/series.js';
+import { shareRule } from './counts.js';
 
 const [entropyShare, clippedShare, klNats, driftNats] = [0.1, 0.3, 0.5, 5];
 const [ratioLow, ratioHigh] = [0.5, 2];
 const [spikeFactor, leastSpike] = [20, 10];
-/** Minimum share in a working setup: pairs of bfloat16 programs reach 0.998 or more. */
+/** Minimum effective sample size in a working setup; bfloat16 engines reach 0.998 or more. */
 const leastShare = 0.9;
 const [skippedShare, zeroShare, mismatchNats, criticSteps] = [0.2, 0.8, 0.03, 20];
 
@@ -51,16 +53,23 @@ const ratioExplodes: Rule = {
   advice:
     'Train what the newest weights sampled (sync_interval: 1, less staleness), and take a smaller learning rate. If trainer and sampler compute differently, set algorithm.rollout_correction.',
   look: (run) => {
-    for (const metric of ratioMetrics) {
-      const seen = recently(run, 'trainer', metric);
-      if (seen && (seen.value < ratioLow || seen.value > ratioHigh))
-        return saying(seen, `The importance ratio is ${short(seen.value)}`);
-    }
+    const seen = firstOf(run, ratioMetrics, (value) => value < ratioLow || value > ratioHigh);
+    if (seen) return saying(seen, `The importance ratio is ${short(seen.value)}`);
     const clipped = recently(run, 'trainer', 'actor/pg_clipfrac');
     if (!clipped || clipped.value < clippedShare) return undefined;
     return saying(clipped, `${percent(clipped.value)} of the tokens are clipped`);
   },
 };
+
+/** The first metric whose recent mean is bad. */
+const firstOf = (
+  run: RunRecord,
+  metrics: readonly string[],
+  isBad: (value: number) => boolean,
+): Measured | undefined =>
+  metrics
+    .map((metric) => recently(run, 'trainer', metric))
+    .find((seen) => seen && isBad(seen.value));
 
 const saying = (seen: Measured, text: string): Evidence => ({
   text: `${text} in ${stepsOf(seen)}.`,
@@ -75,12 +84,9 @@ const klExplodes: Rule = {
   advice:
     'Take a third of the learning rate, or a smaller clip_range; look at the staleness, because old data is far from the weights.',
   look: (run) => {
-    for (const metric of ['actor/ppo_kl', 'actor/approx_kl']) {
-      const seen = recently(run, 'trainer', metric);
-      if (seen && Math.abs(seen.value) > klNats)
-        return saying(seen, `The divergence is ${short(seen.value)} nats per token`);
-    }
-    return undefined;
+    const metrics = ['actor/ppo_kl', 'actor/approx_kl'];
+    const seen = firstOf(run, metrics, (value) => Math.abs(value) > klNats);
+    return seen && saying(seen, `The divergence is ${short(seen.value)} nats per token`);
   },
 };
 
@@ -91,12 +97,8 @@ const referenceDrift: Rule = {
   advice:
     'Raise the coefficient of kl_loss_fn or kl_penalty_fn, or take a smaller learning rate; read some answers: they are usually no language any more.',
   look: (run) => {
-    for (const metric of ['actor/kl_loss', 'critic/kl']) {
-      const seen = recently(run, 'trainer', metric);
-      if (seen && seen.value > driftNats)
-        return saying(seen, `The divergence from the reference is ${short(seen.value)} nats`);
-    }
-    return undefined;
+    const seen = firstOf(run, ['actor/kl_loss', 'critic/kl'], (value) => value > driftNats);
+    return seen && saying(seen, `The divergence from the reference is ${short(seen.value)} nats`);
   },
 };
 
@@ -147,21 +149,17 @@ const notFinite: Rule = {
   },
 };
 
-const skipped: Rule = {
+const skipped = shareRule({
   name: 'updates-skipped',
   title: 'Train steps change nothing',
   when: `at least ${percent(skippedShare)} of the recent steps are marked as actor/update_skipped`,
   advice:
     'Such a batch has no trained token, or its gradient was not finite. Look at the operators that mask or drop answers, and at the log.',
-  look: (run) => {
-    const seen = recently(run, 'trainer', 'actor/update_skipped');
-    if (!seen || seen.value < skippedShare) return undefined;
-    return {
-      text: `${percent(seen.value)} of ${stepsOf(seen)} updated nothing.`,
-      numbers: [seen],
-    };
-  },
-};
+  role: 'trainer',
+  counted: ['actor/update_skipped'],
+  atLeast: skippedShare,
+  says: (steps) => `of ${steps} updated nothing`,
+});
 
 const noGradient: Rule = {
   name: 'no-gradient',
@@ -170,9 +168,7 @@ const noGradient: Rule = {
   advice:
     'All advantages are 0 or all tokens are masked. Look at sample/zero_advantage_ratio, at experience_pipeline/... and at the weights of the reward.',
   look: (run) => {
-    const isZero = (values: readonly number[]): number =>
-      values.filter((value) => value === 0).length / values.length;
-    const seen = recently(run, 'trainer', 'actor/grad_norm', isZero);
+    const seen = recently(run, 'trainer', 'actor/grad_norm', zerosIn);
     if (!seen || seen.value < zeroShare || isSolved(run)) return undefined;
     return {
       text: `actor/grad_norm was 0 in ${percent(seen.value)} of ${stepsOf(seen)}.`,

@@ -1,5 +1,10 @@
 /** Rules for rewards that teach nothing, or the wrong thing. */
-import { correlationWithin, runsOf, type RecordedRun } from '../evidence/groups.js';
+import {
+  correlationWithin,
+  runsOf,
+  type Correlation,
+  type RecordedRun,
+} from '../evidence/groups.js';
 import { percent, short, stepsOf } from '../evidence/format.js';
 import { partNames, reasonFor } from '../evidence/parts.js';
 import type { RunRecord } from '../evidence/record.js';
@@ -121,7 +126,7 @@ function equalParts(run: RunRecord): string {
   return ` There the scorers gave on average ${means.join(', ')}.${names.map((name) => reasonFor(name, first)).join('')}`;
 }
 
-/** Where no metric says it: functions that do not compare runs write none. */
+/** The same share from recorded rollouts, for advantage functions that write no such metric. */
 function recordedShare(run: RunRecord): number | undefined {
   const groups = groupsOf(run);
   return groups.length < largeGroups ? undefined : groups.filter(isEqual).length / groups.length;
@@ -141,35 +146,41 @@ const followsLength: Rule = {
     'The model learns to write more (or less), not better. Score the result and not its size; read the longest and shortest answers with the same reward. Graded scorers, such as edit distances, give a part of the reward to nonsense of the right length: score right or wrong beside them, or count only what passes a threshold.',
   look: (run) => {
     const whole = runsOf(run.rollouts).filter(({ isTruncated }) => !isTruncated);
-    const found = correlationWithin(
-      whole,
-      ({ group, calls }) => `${group}/${calls}`,
-      ({ trainedTokens }) => trainedTokens,
-    );
+    const found = lengthCorrelation(whole, ({ last }) => last.reward);
     if (!found || found.runs < enoughRuns || found.spread < enoughSpread) return undefined;
     if (Math.abs(found.value) < strong) return undefined;
-    // Right answers often have another length than wrong ones, which is no fault of the reward.
+    // Right and wrong answers often differ in length, which is no fault of the reward.
     const rewards = new Set(whole.map(({ last }) => last.reward));
     if (rewards.size < gradedRewards && !hasTrend(run, found.value)) return undefined;
     return {
       text: `Within groups, ${found.value > 0 ? 'longer' : 'shorter'} answers got the higher rewards: correlation ${found.value.toFixed(2)} over ${found.runs} attempts.${lengthParts(whole)}`,
-      numbers: lengthNumbers(run),
+      numbers: numbersOf(run, [
+        ['explorer', 'rollout/response_tokens/mean'],
+        ['trainer', 'response_length/mean'],
+      ]),
       rollouts: { sort: 'responseTokens', descending: true },
     };
   },
 };
 
-/** Scorers that follow the length themselves. */
+/** Correlation with the trained tokens among attempts at a task with as many model calls. */
+const lengthCorrelation = (
+  runs: readonly RecordedRun[],
+  rewardOf: (run: RecordedRun) => number | undefined,
+): Correlation | undefined =>
+  correlationWithin(
+    runs,
+    ({ group, calls }) => `${group}/${calls}`,
+    ({ trainedTokens }) => trainedTokens,
+    rewardOf,
+  );
+
+/** Sentences on the scorers that follow the length. */
 function lengthParts(runs: readonly RecordedRun[]): string {
   const longest = runs.reduce((a, b) => (b.trainedTokens > a.trainedTokens ? b : a));
   return partNames(runs)
     .flatMap((name) => {
-      const found = correlationWithin(
-        runs,
-        ({ group, calls }) => `${group}/${calls}`,
-        ({ trainedTokens }) => trainedTokens,
-        ({ last }) => last.metrics[name],
-      );
+      const found = lengthCorrelation(runs, ({ last }) => last.metrics[name]);
       if (!found || Math.abs(found.value) < strong) return [];
       return [
         ` The scorer is ${name} (correlation ${found.value.toFixed(2)}).${reasonFor(name, longest)}`,
@@ -178,7 +189,7 @@ function lengthParts(runs: readonly RecordedRun[]): string {
     .join('');
 }
 
-/** Answers have moved to where the rewards are. */
+/** True if answers have become longer or shorter, in the direction of higher rewards. */
 function hasTrend(run: RunRecord, correlation: number): boolean {
   const points = run.points('explorer', 'rollout/response_tokens/mean');
   if (points.length < trendSteps) return false;
@@ -186,11 +197,11 @@ function hasTrend(run: RunRecord, correlation: number): boolean {
   return correlation > 0 ? now >= lengthTrend * first : now <= first / lengthTrend;
 }
 
-function lengthNumbers(run: RunRecord): readonly Measured[] {
-  const seen = recentlyAny(run, [
-    ['explorer', 'rollout/response_tokens/mean'],
-    ['trainer', 'response_length/mean'],
-  ]);
+function numbersOf(
+  run: RunRecord,
+  metrics: Parameters<typeof recentlyAny>[1],
+): readonly Measured[] {
+  const seen = recentlyAny(run, metrics);
   return seen ? [seen] : [];
 }
 
@@ -215,18 +226,13 @@ const followsFormat: Rule = {
       if (!found || found.runs < enoughRuns || found.value < formatCorrelation) continue;
       return {
         text: `Within groups, the reward goes with ${name}: correlation ${found.value.toFixed(2)} over ${found.runs} attempts.`,
-        numbers: partNumbers(run, name),
+        numbers: numbersOf(run, [['explorer', `rollout/${name}/mean`]]),
         rollouts: { sort: 'reward', descending: true },
       };
     }
     return undefined;
   },
 };
-
-function partNumbers(run: RunRecord, name: string): readonly Measured[] {
-  const seen = recentlyAny(run, [['explorer', `rollout/${name}/mean`]]);
-  return seen ? [seen] : [];
-}
 
 export const rewardCollapse: Rule = {
   name: 'reward-collapse',

@@ -1,6 +1,7 @@
 /** Applies the rules of `trinity doctor` to a run. */
 import { diagnose, rules, type Finding } from '../../diagnosis/index.js';
 import type { Diagnosis } from '../interface/types.js';
+import { finite } from '../metrics/curve.js';
 import type { Run } from '../runs/run.js';
 import { withRecord } from './record.js';
 
@@ -21,7 +22,7 @@ export const toFinding = ({
   numbers: numbers.map(({ value, outOf, ...number }) => ({
     ...number,
     outOf: outOf && [...outOf],
-    value: Number.isFinite(value) ? value : null,
+    value: finite(value),
   })),
   rollouts: rollouts && { ...rollouts, ids: rollouts.ids && [...rollouts.ids] },
 });

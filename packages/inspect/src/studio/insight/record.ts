@@ -1,4 +1,4 @@
-/** The record of a run that may be very long and may continue, as the rules and the verdict use it. */
+/** Builds the record for rules and verdict from a run that may be very long and still in progress. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
@@ -13,9 +13,7 @@ import {
 import type { MetricFile } from '../metrics/metric-file.js';
 import type { Run } from '../runs/run.js';
 
-/**
- * Runs `work` again until every metric that it asks for has been read. Other metrics are not read.
- */
+/** Repeats `work` until every metric that it requests has been read. Reads no other metrics. */
 export async function withRecord<T>(
   { place, metrics }: Run,
   work: (record: RunRecord) => T,
@@ -35,7 +33,7 @@ async function newestOf(database: string | undefined): Promise<readonly RolloutF
     const facts: RolloutFacts[] = [];
     for (const page of rolloutPages(reader)) {
       facts.push(...page);
-      // Other requests run in between.
+      // Lets other requests run.
       await new Promise((resolve) => setImmediate(resolve));
     }
     return facts;
@@ -70,7 +68,7 @@ async function withMetrics<T>(
   }
 }
 
-/** Number of columns that one pass over the file reads. */
+/** Number of columns per pass over the file. */
 const together = 16;
 
 async function read(
@@ -93,10 +91,7 @@ async function read(
 
 type Values = Pick<Awaited<ReturnType<MetricFile['columns']>>[number], 'at' | 'length' | 'isSet'>;
 
-/**
- * Points to use: all of the newest, and this many of those before, which is enough for trends and
- * extremes.
- */
+/** Number of the newest points, which are all used, and of older ones, which are sampled. */
 const [newest, before] = [1000, 3000];
 
 function pointsOf(steps: Pick<Values, 'at'>, values: Values): readonly Point[] {

@@ -1,6 +1,6 @@
 /** Applies other rewards, advantages and losses to the newest recorded rollouts. */
-import { readExperiences } from '@trinity-rft/buffer';
 import type { Experience } from '@trinity-rft/core';
+import { withReader } from '../../verify/targets.js';
 import {
   changed,
   newestSteps,
@@ -10,22 +10,16 @@ import {
   type RecordedReward,
   type WhatIf,
 } from '../../what-if/index.js';
+import type { insightRoutes } from '../interface/insight.js';
 import type { WhatIfAnswer, WhatIfChoices } from '../interface/types.js';
 import type { Run } from '../runs/run.js';
 import { settingsOf } from '../runs/settings.js';
 
 const [defaultSteps, mostSteps, mostGroups] = [3, 20, 20];
 
-export interface WhatIfQuery {
-  readonly algorithm?: string | undefined;
-  readonly advantage?: string | undefined;
-  readonly loss?: string | undefined;
-  readonly number?: string | undefined;
-  readonly contains?: string | undefined;
-  readonly lengthCost?: string | undefined;
-  readonly drift?: string | undefined;
-  readonly steps?: string | undefined;
-}
+export type WhatIfQuery = Readonly<
+  Partial<Record<keyof (typeof insightRoutes)['/api/runs/{run}/what-if']['query'], string>>
+>;
 
 /**
  * Undefined if no experiences are recorded.
@@ -61,17 +55,10 @@ export function choicesOf({ place }: Run): WhatIfChoices {
   };
 }
 
-function newestOf(database: string | undefined, steps: number): readonly Experience[] {
-  if (database === undefined) return [];
-  const reader = readExperiences(database);
-  try {
-    return newestSteps(reader, steps);
-  } finally {
-    reader.close();
-  }
-}
+const newestOf = (database: string | undefined, steps: number): readonly Experience[] =>
+  database === undefined ? [] : withReader(database, (reader) => newestSteps(reader, steps));
 
-/** Undefined to keep the recorded rewards. */
+/** Reward function of the query; undefined for the recorded rewards. */
 function rewardOf({ number, contains, lengthCost }: WhatIfQuery): RecordedReward | undefined {
   const cost = numberOf(lengthCost, 0, [-1000, 1000]);
   if (number === undefined && contains === undefined && cost === 0) return undefined;

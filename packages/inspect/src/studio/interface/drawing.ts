@@ -1,10 +1,10 @@
 /** Geometry of a small line chart: paths and labels for SVG, without colours. */
 
 export interface Series {
-  /** Ascending. */
+  /** Positions in ascending order. */
   readonly x: readonly number[];
   readonly values: readonly (number | null)[];
-  /** Ends of intervals. @default no intervals */
+  /** Lower ends of intervals. @default no intervals */
   readonly low?: readonly (number | null)[];
   readonly high?: readonly (number | null)[];
 }
@@ -46,13 +46,13 @@ interface Tick {
 const margin = { top: 10, right: 12, bottom: 22 };
 /** Width of a digit of a label, and the space beside it. */
 const [digitWidth, labelGap] = [6.5, 8];
-/** Pixels between two ticks, at least. */
+/** Minimum distance between two ticks, in pixels. */
 const [xTickRoom, yTickRoom] = [70, 38];
 
-/** Share of the values that an axis spans at least. */
+/** Minimum span of an axis, as a share of the largest value. */
 const leastSpread = 0.1;
 
-/** Draws series over the same axes. Without any value there is no line and no tick. */
+/** Draws series over the same axes. */
 export function drawChart(series: readonly Series[], { width, height }: Size): Drawing {
   const bottom = height - margin.bottom;
   const yTicksWanted = Math.max(2, Math.floor((bottom - margin.top) / yTickRoom));
@@ -100,7 +100,7 @@ function drawn({ x: xs, values, low = [], high = [] }: Series, x: Scale, y: Scal
   return { line, points };
 }
 
-/** Range of the numbers; from 0 to 1 without any. */
+/** Range of the numbers; 0 to 1 if there are none. */
 function rangeOf(values: readonly (number | null)[]): Range {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
@@ -116,13 +116,13 @@ const scale =
   (value) =>
     to === from ? (start + end) / 2 : start + ((value - from) / (to - from)) * (end - start);
 
-/** Round numbers around a range, at most about `wanted` of them. */
+/** About `wanted` round numbers around a range. */
 function ticksOf(
   [low, high]: Range,
   wanted: number,
   leastStep = 0,
 ): { readonly ticks: readonly number[]; readonly step: number; readonly range: Range } {
-  // What hardly changes must not look wild.
+  // A minimum span keeps noise of a nearly constant curve small.
   const spread = Math.max(high - low, leastSpread * Math.abs(high)) || 1;
   const rough = spread / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -133,7 +133,7 @@ function ticksOf(
   return { ticks, step, range: [ticks[0] ?? low, ticks.at(-1) ?? high] };
 }
 
-/** Tick with the decimals of the step. */
+/** Label of a tick, with as many decimals as the step has. */
 function tickText(value: number, step: number): string {
   if (Math.abs(value) >= 1e6 || (step < 1e-4 && value !== 0)) return value.toExponential(1);
   if (Math.abs(value) >= 1e4) return `${Number((value / 1000).toFixed(1))}k`;

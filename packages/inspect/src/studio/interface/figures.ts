@@ -1,7 +1,7 @@
 /** Numbers of a story as text. */
 import type { Story } from './types.js';
 
-/** Three decimals, so that numbers below each other align. */
+/** Always three decimals, so that columns align. */
 export const fixed = (value: number): string => value.toFixed(3);
 
 export const signed = (value: number): string =>
@@ -27,7 +27,7 @@ function large(count: number): string {
   return String(Math.round(count));
 }
 
-/** Figures of the cost that are known, by their labels. */
+/** Labels and values of the known figures of the cost. */
 export function costFigures({
   seconds,
   processorSeconds,

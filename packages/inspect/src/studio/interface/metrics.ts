@@ -1,4 +1,4 @@
-/** Metrics over steps. */
+/** Schemas and routes of metrics. */
 import { z } from 'zod';
 import { count, number, numberOrNull, type Routes } from './route.js';
 
@@ -14,7 +14,7 @@ export const metricInfo = z.object({
 
 export const metricList = z.object({
   metrics: z.array(metricInfo),
-  share: z.number().describe('Of the file that they are from: less than 1 while it is read.'),
+  share: z.number().describe('Share of the file that was read; less than 1 while it is read.'),
 });
 
 /** Axes of curves. */
@@ -27,7 +27,7 @@ export const curve = z.object({
   x: z
     .array(z.number())
     .describe(
-      'Steps of the role, seconds of its steps so far, or tokens that its weights were trained on.',
+      'Steps of the role, total seconds of its steps, or tokens that its weights were trained on.',
     ),
   steps: z.array(z.number()),
   values: z.array(numberOrNull),
@@ -35,23 +35,23 @@ export const curve = z.object({
   high: z.array(numberOrNull).optional(),
   smoothed: z.array(numberOrNull).optional(),
   points: count.describe(
-    'Points in the range. Where there are more than asked for, each share of them is told by its extremes.',
+    'Number of points in the range. More than requested are downsampled to min/max per bucket.',
   ),
 });
 
 export const mark = z.object({
   kind: z.enum(['checkpoint', 'weights', 'evaluation', 'restart', 'failure']),
   x: z.number(),
-  text: z.string().describe('Policy version; of a restart its time, of a failure its messages.'),
+  text: z.string().describe('Policy version; for a restart its time, for a failure its messages.'),
 });
 
 export const marks = z.object({
-  marks: z.array(mark).describe('Of a kind with many, some.'),
-  counts: z.record(z.string(), count).describe('By kind, of all.'),
+  marks: z.array(mark).describe('Events, thinned out to at most 200 per kind.'),
+  counts: z.record(z.string(), count).describe('Number of all events by kind.'),
 });
 
 const axis = z.enum(axes).optional().describe('`step` if absent.');
-const metric = { role: z.string(), name: z.string().describe('Of the metric.') };
+const metric = { role: z.string(), name: z.string().describe('Name of the metric.') };
 
 export const metricRoutes = {
   '/api/runs/{run}/metrics': {
@@ -64,15 +64,15 @@ export const metricRoutes = {
     query: {
       ...metric,
       axis,
-      from: number('On the axis.'),
-      to: number('On the axis.'),
-      smooth: number('Share of the value before that stays in the next, 0 to 0.999.'),
-      points: number('At most so many, 2 to 10,000; 1,000 if absent.'),
+      from: number('Start of the range on the axis.'),
+      to: number('End of the range on the axis.'),
+      smooth: number('Weight of the previous value in the moving average, 0 to 0.999.'),
+      points: number('Maximum number of points, 2 to 10,000; 1,000 if absent.'),
     },
     answer: curve,
   },
   '/api/runs/{run}/marks': {
-    summary: 'What happened in the run, on the axis of a role.',
+    summary: 'Events of the run, on the axis of a role.',
     query: { role: z.string(), axis },
     answer: marks,
   },

@@ -10,7 +10,7 @@ export function openApi(routes: Routes, actions: Actions): unknown {
       title: 'Runs of Trinity-RFT',
       version: '1',
       description:
-        'On loopback. Every request needs `Authorization: Bearer KEY`, with the key that `trinity studio` prints.',
+        'Served on loopback. Every request needs `Authorization: Bearer KEY`, with the key that `trinity studio` prints.',
     },
     components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
     security: [{ key: [] }],
@@ -57,7 +57,7 @@ const inPath = (path: string) =>
 const responses = (summary: string, answer: z.ZodType, type = json) => ({
   200: { description: summary, content: { [type]: { schema: jsonSchema(answer) } } },
   default: {
-    description: 'What is wrong: 400, 401 without the key, 403 for a foreign host, 404, 500.',
+    description: 'Error: 400, 401 without the key, 403 for a foreign host, 404, 500.',
     content: { [json]: { schema: jsonSchema(problem) } },
   },
 });

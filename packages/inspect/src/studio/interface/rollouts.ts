@@ -1,4 +1,4 @@
-/** Recorded rollouts. */
+/** Schemas and routes of recorded rollouts. */
 import { z } from 'zod';
 import { count, number, text, type Routes } from './route.js';
 
@@ -6,13 +6,13 @@ const head = z.object({
   id: z.int().describe('Row of the store, from 1.'),
   uid: z.string(),
   batch: z.string().describe('Explore step.'),
-  task: z.string().describe('Place of the task in it.'),
+  task: z.string().describe('Index of the task in the explore step.'),
   run: z.int().describe('Attempt at the task.'),
   reward: z.number().optional(),
   policyVersion: z.int(),
   taskset: z.string().optional(),
-  row: z.int().optional().describe('Of the task in its task set.'),
-  truth: z.string().optional().describe('The expected answer, if the task has one.'),
+  row: z.int().optional().describe('Row of the task in its task set.'),
+  truth: z.string().optional().describe('Reference answer, if the task has one.'),
 });
 
 /** Kinds of problems, the worst first. */
@@ -20,7 +20,7 @@ export const problemKinds = ['failed', 'fault', 'truncated', 'dropped'] as const
 
 export const rollout = z.object({
   id: z.int().describe('Row of the store with its first model call.'),
-  rows: z.array(z.int()).describe('All its rows, in the order of the calls.'),
+  rows: z.array(z.int()).describe('All rows of the rollout, in the order of the calls.'),
   batch: head.shape.batch,
   task: head.shape.task,
   run: head.shape.run,
@@ -31,26 +31,26 @@ export const rollout = z.object({
   taskset: head.shape.taskset,
   row: head.shape.row,
   truth: head.shape.truth,
-  question: z.string().describe('Text with which the user asked; in lists its end.'),
-  answer: z.string().describe('Text of the last call; in lists its beginning.'),
-  reward: z.number().optional().describe('Of the last call.'),
-  parts: z.record(z.string(), z.number()).describe('Parts of the reward, by their names.'),
-  reasons: z.record(z.string(), z.string()).describe('Reasons of the parts, where there are any.'),
+  question: z.string().describe('Question of the user; only its end in lists.'),
+  answer: z.string().describe('Text of the last call; only its beginning in lists.'),
+  reward: z.number().optional().describe('Reward of the last call.'),
+  parts: z.record(z.string(), z.number()).describe('Parts of the reward by name.'),
+  reasons: z.record(z.string(), z.string()).describe('Reasons by the part of the reward.'),
   advantage: z
     .number()
     .optional()
     .describe(
-      'Mean over the trained tokens, then the calls: of the last train step that computed one, else stored.',
+      'Mean advantage over the trained tokens of a call, averaged over calls: from the last train step that computed one, else as stored.',
     ),
   policyVersion: z.int().describe('Version of the weights that wrote the last call.'),
   staleness: z
     .int()
     .optional()
-    .describe('Most train steps from the version of a call to the step that used it.'),
-  trainStep: z.int().optional().describe('The last train step that used it.'),
+    .describe('Largest number of train steps from the version of a call to the step that used it.'),
+  trainStep: z.int().optional().describe('Last train step that used the rollout.'),
   turns: count.describe('Model calls.'),
   toolCalls: count,
-  tools: z.array(z.string()).describe('Names of the called tools, as far as they are known.'),
+  tools: z.array(z.string()).describe('Known names of the called tools.'),
   promptTokens: count.describe('Sum over the calls.'),
   responseTokens: count.describe('Sum over the calls.'),
   startedAt: z.number().optional().describe('Milliseconds since the epoch.'),
@@ -63,7 +63,7 @@ export const rollout = z.object({
     .enum(problemKinds)
     .optional()
     .describe(
-      '`failed`: got the failure reward. `fault`: of the model. `truncated`: cut off. `dropped`: not trained on, as too old or surplus.',
+      '`failed`: got the failure reward. `fault`: fault of the model. `truncated`: cut off. `dropped`: not trained on, as too old or surplus.',
     ),
 });
 
@@ -75,8 +75,8 @@ const turn = z.object({
   seconds: z.number().optional(),
   promptTokens: count,
   responseTokens: count,
-  tools: z.array(z.string()).describe('Names of the called tools; empty where not known.'),
-  text: z.string().describe('Beginning of what the model said, without reasoning and tool calls.'),
+  tools: z.array(z.string()).describe('Names of the called tools; empty for unknown names.'),
+  text: z.string().describe('Beginning of the response, without reasoning and tool calls.'),
   finishReason: z.string().optional(),
   problem: z.string().optional(),
 });
@@ -88,15 +88,15 @@ export const trace = rollout.extend({
 const progress = z
   .object({ done: count, of: count })
   .optional()
-  .describe('Rows that were looked at so far: ask again. Absent when it is complete.');
+  .describe('Number of rows read so far; absent if the answer is complete. Repeat the request.');
 
 export const rolloutPage = z.object({
   rows: z.array(rollout),
-  matching: count.describe('Rollouts that pass the filter.'),
-  total: count.describe('All rollouts.'),
-  recorded: count.describe('Rows in the store: a rollout has one or several.'),
-  upTo: count.describe('Newest row of this list, to ask for its other pages with.'),
-  tools: z.array(z.string()).describe('Names of tools that rollouts called, as far as read.'),
+  matching: count.describe('Number of rollouts that pass the filter.'),
+  total: count.describe('Number of all rollouts.'),
+  recorded: count.describe('Number of rows in the store; a rollout has one or several.'),
+  upTo: count.describe('Newest row of this list, to pass when requesting its other pages.'),
+  tools: z.array(z.string()).describe('Names of the tools called in the rollouts read so far.'),
   progress,
 });
 
@@ -106,12 +106,12 @@ export const tokenDetail = z.object({
     .string()
     .nullable()
     .describe(
-      'Null without a tokenizer. The last of several tokens has the character that they share.',
+      'Null without a tokenizer. A character of several tokens belongs to the last of them.',
     ),
   mask: z
     .int()
     .optional()
-    .describe('1 = sampled and trained on. Absent in the prompt, as are the numbers.'),
+    .describe('1: sampled and trained on. Prompt tokens have neither mask nor numbers.'),
   logprob: z.number().optional(),
   advantage: z.number().optional(),
   tokenReward: z.number().optional(),
@@ -140,23 +140,23 @@ export const rolloutDetail = head.extend({
   promptText: z.string().optional(),
   responseText: z.string().optional(),
   tokens: z.array(tokenDetail),
-  spans: z.array(callSpan).optional().describe('The model calls, if it holds several.'),
-  uses: z.array(use).describe('Train steps that used it, oldest first.'),
+  spans: z.array(callSpan).optional().describe('Model calls, if the experience holds several.'),
+  uses: z.array(use).describe('Train steps that used the experience, oldest first.'),
   advantagesOf: z
     .enum(['trainer', 'explorer'])
     .optional()
-    .describe('The part that computed the advantages of the tokens; absent if there are none.'),
+    .describe('Process that computed the advantages of the tokens; absent if there are none.'),
   metrics: z.record(z.string(), z.number()),
   info: z.record(z.string(), z.unknown()),
 });
 
 const numbers = z.array(z.number().nullable()).optional();
 
-/** Consecutive tokens that were either all read or all written. */
+/** Consecutive tokens that are either all context or all sampled. */
 const segment = z.object({
-  sampled: z.boolean().describe('The model wrote it and is trained on it.'),
-  policyVersion: z.int().optional().describe('Of the weights that wrote it.'),
-  start: count.describe('Place of its first token in the sequence.'),
+  sampled: z.boolean().describe('True if the model sampled the tokens and is trained on them.'),
+  policyVersion: z.int().optional().describe('Version of the weights that sampled the tokens.'),
+  start: count.describe('Index of its first token in the sequence.'),
   ids: z.array(z.int()),
   texts: z.array(z.string()).optional().describe('Absent without a tokenizer.'),
   logprobs: numbers,
@@ -177,11 +177,11 @@ const call = z.object({
   beginning: z
     .enum(['new', 'spliced', 'forked'])
     .describe(
-      '`spliced`: the prompt begins with exactly the tokens of an earlier call. `forked`: it belongs to an earlier call and does not.',
+      '`spliced`: the prompt begins with exactly the tokens of an earlier call. `forked`: it continues an earlier call with other tokens.',
     ),
   after: z.int().optional().describe('Row of that earlier call.'),
-  same: count.describe('Leading tokens that are those of the earlier call, and left out here.'),
-  fork: z.string().optional().describe('Why, as the recorder saw it.'),
+  same: count.describe('Number of leading tokens shared with the earlier call, which are omitted.'),
+  fork: z.string().optional().describe('Reason of the fork, from the recorder.'),
   segments: z.array(segment),
 });
 
@@ -189,15 +189,15 @@ export const conversation = z.object({
   batch: z.string(),
   task: z.string(),
   run: z.int(),
-  calls: z.array(call).describe('Of one attempt, in order.'),
+  calls: z.array(call).describe('Calls of one attempt, in order.'),
   advantagesOf: rolloutDetail.shape.advantagesOf,
-  failure: z.string().optional().describe('Of the attempt, from the log.'),
+  failure: z.string().optional().describe('Failure of the attempt, from the log.'),
 });
 
 const attempt = rollout.extend({
   calls: z
     .array(z.object({ id: z.int(), step: z.int(), text: z.string() }))
-    .describe('What the model wrote, call by call.'),
+    .describe('Responses of the model, call by call.'),
 });
 
 export const group = z.object({
@@ -207,17 +207,17 @@ export const group = z.object({
   row: z.int().optional(),
   truth: head.shape.truth,
   question: z.string(),
-  attempts: z.array(attempt).describe('Best first.'),
+  attempts: z.array(attempt).describe('Attempts, the best first.'),
   missing: z
     .array(z.object({ run: z.int(), failure: z.string() }))
-    .describe('Attempts without a record, and why, from the log.'),
+    .describe('Attempts without a record, with the failure from the log.'),
 });
 
 const answer = z.object({ id: z.int(), reward: z.number().optional(), text: z.string() });
 
 export const taskHistory = z.object({
   taskset: z.string().optional(),
-  row: z.int().optional().describe('Without it, nothing says which rollouts are of the same task.'),
+  row: z.int().optional().describe('Row in the task set; if unknown, `times` is empty.'),
   question: z.string(),
   times: z
     .array(
@@ -231,29 +231,27 @@ export const taskHistory = z.object({
       }),
     )
     .describe('Explore steps with this task, oldest first.'),
-  left: count.describe('Explore steps between them that are left out.'),
+  left: count.describe('Number of explore steps in between that are left out.'),
   progress,
 });
 
 const taskRow = z.object({
-  id: z.int().describe('Row of the store: its first rollout.'),
+  id: z.int().describe('Row of the store with its first rollout.'),
   taskset: z.string().optional(),
-  row: z.int().optional().describe('Of the task in its task set.'),
+  row: z.int().optional().describe('Row of the task in its task set.'),
   question: z.string(),
-  times: count.describe('Explore steps that had it.'),
-  first: z.number().optional().describe('Mean reward of its attempts in the first of them.'),
-  latest: z.number().optional().describe('The same in the latest one.'),
-  change: z.number().optional().describe('`latest` - `first`, where it came more than once.'),
+  times: count.describe('Number of explore steps with the task.'),
+  first: z.number().optional().describe('Mean reward of the first visit.'),
+  latest: z.number().optional().describe('Mean reward of the latest visit.'),
+  change: z.number().optional().describe('`latest` - `first`; absent after a single visit.'),
 });
 
 export const taskPage = z.object({
   rows: z.array(taskRow),
-  tasks: count.describe('All, of which the records say the row of the task set.'),
-  better: count.describe(
-    'Those with a higher reward in their latest explore step than in the first.',
-  ),
+  tasks: count.describe('Number of tasks with a recorded row of their task set.'),
+  better: count.describe('Number of tasks with a higher reward in the latest visit.'),
   worse: count,
-  same: count.describe('Those that came more than once, without a change.'),
+  same: count.describe('Number of tasks with several visits and no change.'),
   progress,
 });
 
@@ -290,13 +288,13 @@ export const rangeKeys = [
 
 export const rolloutRoutes = {
   '/api/runs/{run}/rollouts': {
-    summary: 'Recorded rollouts: filtered, in an order, one page.',
+    summary: 'One page of the recorded rollouts, filtered and sorted.',
     query: {
       batch: text('Explore step.'),
-      task: text('Place of the task in it.'),
+      task: text('Index of the task in the explore step.'),
       run: number('Attempt at the task.'),
       taskset: text('Name of the task set.'),
-      row: number('Of the task in its task set.'),
+      row: number('Row of the task in its task set.'),
       minStep: number('First explore step.'),
       maxStep: number('Last explore step.'),
       minReward: number('Least reward.'),
@@ -320,22 +318,22 @@ export const rolloutRoutes = {
         .enum(['any', ...problemKinds])
         .optional()
         .describe('Only rollouts with a problem, or with one of this kind.'),
-      text: text('Part of what was read or written, in any case.'),
+      text: text('Text in the prompt or the response, in any case.'),
       sort: z.enum(sortKeys).optional(),
       descending: z.enum(['true', 'false']).optional(),
-      page: number('From 0.'),
-      size: number('Rollouts of a page, 1 to 200; 50 if absent.'),
-      upTo: number('As answered with an earlier page of the list: later rows count as not there.'),
+      page: number('Page, from 0.'),
+      size: number('Rollouts per page, 1 to 200; 50 if absent.'),
+      upTo: number('Value from an earlier page of the list; later rows are ignored.'),
     },
     answer: rolloutPage,
   },
   '/api/runs/{run}/tasks': {
-    summary: 'Tasks, with what their attempts got first and get now, one page.',
+    summary: 'One page of the tasks, with their rewards at the first and the latest visit.',
     query: {
       sort: z.enum(taskSortKeys).optional().describe('`change` if absent.'),
       descending: z.enum(['true', 'false']).optional(),
-      page: number('From 0.'),
-      size: number('Tasks of a page, 1 to 200; 50 if absent.'),
+      page: number('Page, from 0.'),
+      size: number('Tasks per page, 1 to 200; 50 if absent.'),
     },
     answer: taskPage,
   },
@@ -345,22 +343,22 @@ export const rolloutRoutes = {
     answer: rolloutDetail,
   },
   '/api/runs/{run}/rollouts/{id}/trace': {
-    summary: 'The rollout that an experience belongs to, with its turns.',
+    summary: 'Rollout of an experience, with its turns.',
     query: {},
     answer: trace,
   },
   '/api/runs/{run}/rollouts/{id}/conversation': {
-    summary: 'All model calls of the attempt that an experience belongs to.',
+    summary: 'All model calls of the attempt of an experience.',
     query: {},
     answer: conversation,
   },
   '/api/runs/{run}/rollouts/{id}/group': {
-    summary: 'All attempts at its task in its explore step, best first.',
+    summary: 'All attempts at the task of an experience in its explore step, best first.',
     query: {},
     answer: group,
   },
   '/api/runs/{run}/rollouts/{id}/history': {
-    summary: 'How its task was answered in each explore step that had it.',
+    summary: 'Answers to the task of an experience in each explore step.',
     query: {},
     answer: taskHistory,
   },

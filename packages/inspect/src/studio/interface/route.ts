@@ -1,7 +1,7 @@
-/** Rows of the tables of routes. */
+/** Types and schemas for the tables of routes. */
 import { z } from 'zod';
 
-/** A route that reads: `GET`. */
+/** Route that reads: `GET`. */
 export interface Route {
   readonly summary: string;
   /** Schemas of the query parameters. */
@@ -11,7 +11,7 @@ export interface Route {
   readonly type?: string;
 }
 
-/** A route that changes something: `POST` with a JSON body, below `/api/actions/`. */
+/** Route that changes something: `POST` with a JSON body, below `/api/actions/`. */
 export interface Action {
   readonly summary: string;
   readonly body: z.ZodType;

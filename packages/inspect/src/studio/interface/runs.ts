@@ -1,4 +1,4 @@
-/** Runs, and events about their changes. */
+/** Schemas and routes of runs, and of events about their changes. */
 import { z } from 'zod';
 import { count, numberOrNull, type Actions, type Routes } from './route.js';
 
@@ -8,15 +8,15 @@ export const runNotes = z.object({
 });
 
 export const runSummary = z.object({
-  id: z.string().describe('The path of its folder below the folder that is served.'),
+  id: z.string().describe('Path of its folder, relative to the served folder.'),
   folder: z.string(),
   state: z
     .enum(['running', 'finished', 'stopped', 'failed', 'unknown'])
-    .describe('`unknown`: nothing in the folder says how it ended.'),
-  pid: z.int().optional().describe('The process that makes it now, on this machine.'),
+    .describe('`unknown`: the folder does not show how it ended.'),
+  pid: z.int().optional().describe('Id of its process on this machine, while it runs.'),
   exploreStep: count.optional(),
   trainStep: count.optional(),
-  version: z.int().optional().describe('Of the weights that explore.'),
+  version: z.int().optional().describe('Version of the weights that explore.'),
   reward: z.number().optional().describe('Mean reward of the latest explore step.'),
   evaluation: z
     .object({
@@ -28,38 +28,33 @@ export const runSummary = z.object({
     .optional()
     .describe('Latest value of the first evaluation set.'),
   sparkline: z.array(numberOrNull).describe('Mean rewards from the first step to the latest.'),
-  changedAt: z
-    .number()
-    .positive()
-    .describe('When something was last written, in milliseconds since 1970.'),
+  changedAt: z.number().positive().describe('Time of the last write, in milliseconds since 1970.'),
   secondsPerStep: z.number().optional().describe('Mean over the latest steps.'),
   steps: z
     .object({ done: count, total: count })
     .optional()
     .describe(
-      'Explore steps, or train steps where only those are counted. The total follows from the settings, or from the rows of their files and the epochs.',
+      'Explore steps, or train steps if only those are counted. The total follows from the settings, or from the rows of the task files and the epochs.',
     ),
   noTotal: z
     .enum(['noSettings', 'serves', 'dynamicSampling', 'dataElsewhere'])
     .optional()
-    .describe('Why `steps` is absent.'),
+    .describe('Reason why `steps` is absent.'),
   failure: z.string().optional().describe('Messages of failure.txt, causes included.'),
   rollouts: count.optional().describe('Recorded experiences; absent without a store.'),
   hasMetrics: z.boolean(),
-  notes: runNotes.describe('From notes.json beside its files.'),
+  notes: runNotes.describe('Tags and note in notes.json.'),
 });
 
 export const runEvent = z.object({
-  runs: z.array(runSummary).describe('Those that changed; all of them in the first event.'),
-  gone: z.array(z.string()).describe('Ids of runs whose folders are not there any more.'),
-  left: count.describe(
-    'Runs that are not listed: there are more than 2000, and others changed later.',
-  ),
+  runs: z.array(runSummary).describe('Changed runs; the first event has all runs.'),
+  gone: z.array(z.string()).describe('Ids of runs whose folders were removed.'),
+  left: count.describe('Number of runs beyond the 2000 that changed last, which are not listed.'),
 });
 
 export const runSettings = z
   .record(z.string(), z.unknown())
-  .describe('By the path of the key, `buffer.batch_size`; empty if none were recorded.');
+  .describe('Settings by path, such as `buffer.batch_size`; empty if none were recorded.');
 
 export const runRoutes = {
   '/api/runs': {
@@ -68,13 +63,13 @@ export const runRoutes = {
     answer: z.array(runSummary),
   },
   '/api/events': {
-    summary: 'Runs as they change: server-sent events, the data of each as JSON.',
+    summary: 'Changes of runs, as server-sent events with JSON data.',
     query: {},
     answer: runEvent,
     type: 'text/event-stream',
   },
   '/api/runs/{run}/settings': {
-    summary: 'The configuration of a run, without secrets, defaults included.',
+    summary: 'Configuration of a run, with defaults and without secrets.',
     query: {},
     answer: runSettings,
   },
@@ -82,7 +77,7 @@ export const runRoutes = {
 
 export const runActions = {
   '/api/actions/runs/{run}/notes': {
-    summary: 'Replaces tags and note of a run: notes.json in its folder.',
+    summary: 'Replaces tags and note of a run, in notes.json of its folder.',
     body: runNotes,
     answer: runNotes,
   },

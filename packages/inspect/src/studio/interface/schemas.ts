@@ -1,4 +1,4 @@
-/** Schemas of the interface's answers, from which types and the OpenAPI file are made. */
+/** Schemas of the interface's answers. */
 export * from './insight.js';
 export * from './metrics.js';
 export * from './rollouts.js';

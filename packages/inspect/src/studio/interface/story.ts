@@ -1,4 +1,4 @@
-/** The story of a run: did it learn, why, and what to do next. */
+/** Schemas and route of the story of a run. */
 import { z } from 'zod';
 import { finding } from './insight.js';
 import { count, numberOrNull, type Routes } from './route.js';
@@ -9,7 +9,7 @@ const interval = z.object({ low: z.number(), high: z.number() });
 const scored = z.object({
   step: count.describe('Train step of the weights.'),
   value: z.number(),
-  interval: interval.optional().describe('Of 95 % confidence.'),
+  interval: interval.optional().describe('95 % confidence interval.'),
 });
 
 const evaluation = z.object({
@@ -18,7 +18,7 @@ const evaluation = z.object({
   before: scored,
   after: scored,
   difference: z.number(),
-  interval: interval.optional().describe('Of the difference, of 95 % confidence.'),
+  interval: interval.optional().describe('95 % confidence interval of the difference.'),
   tasks: z
     .object({ better: count, worse: count, same: count })
     .optional()
@@ -38,14 +38,16 @@ const verdict = z.object({
       'stopped',
       'failed',
     ])
-    .describe('`notEvaluated`: only the training reward is known; `notMeasured`: not even that.'),
+    .describe(
+      '`notEvaluated`: only the training reward is known; `notMeasured`: no reward either.',
+    ),
   headline: z.string(),
-  text: z.string().describe('The evidence in one or two sentences.'),
-  evaluation: evaluation.optional().describe('The decisive evaluation.'),
+  text: z.string().describe('Evidence in one or two sentences.'),
+  evaluation: evaluation.optional().describe('Decisive evaluation.'),
 });
 
 const chart = z.object({
-  name: z.string().describe('Of the kind of chart.'),
+  name: z.string().describe('Kind of chart.'),
   title: z.string(),
   about: z.string(),
   role: z.string(),
@@ -85,11 +87,11 @@ const time = z.object({
 });
 
 const cost = z.object({
-  seconds: z.number().optional().describe('Of the steps and evaluations, without pauses.'),
-  processorSeconds: z.number().optional().describe('Of the process that trains.'),
+  seconds: z.number().optional().describe('Time of steps and evaluations, without pauses.'),
+  processorSeconds: z.number().optional().describe('Processor time of the training process.'),
   sampledTokens: z.number().optional(),
-  trainedTokens: z.number().optional().describe('Prompts included.'),
-  dollars: z.number().optional().describe('By model.tinker.prices.'),
+  trainedTokens: z.number().optional().describe('Trained tokens, prompts included.'),
+  dollars: z.number().optional().describe('Price according to model.tinker.prices.'),
 });
 
 const action = z.object({
@@ -107,7 +109,7 @@ const action = z.object({
   ]),
   title: z.string(),
   why: z.string(),
-  command: z.string().describe('To copy into a terminal, from the folder in which the run began.'),
+  command: z.string().describe('Shell command for the folder in which the run was started.'),
 });
 
 export const story = z.object({
@@ -120,9 +122,9 @@ export const story = z.object({
   verdict,
   evaluations: z.array(evaluation),
   reward: chart.optional(),
-  charts: z.array(chart).describe('At most six, of the metrics that the run has.'),
+  charts: z.array(chart).describe('At most six charts of metrics that the run has.'),
   answers: z.array(answerPair),
-  noAnswers: z.string().optional().describe('Why there are none.'),
+  noAnswers: z.string().optional().describe('Reason why answers cannot be compared.'),
   findings: z.array(finding),
   cost,
   time: z.array(time),
@@ -131,7 +133,7 @@ export const story = z.object({
 
 export const storyRoutes = {
   '/api/runs/{run}/story': {
-    summary: 'Whether a run has learned, why, and what to do next.',
+    summary: 'Verdict on a run, its causes, and next steps.',
     query: {},
     answer: story,
   },

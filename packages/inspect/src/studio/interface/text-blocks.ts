@@ -1,4 +1,4 @@
-/** Splits a text into the parts that chat templates make: roles, reasoning and tool calls. */
+/** Splits a text into the parts of chat templates: roles, reasoning and tool calls. */
 
 export type BlockKind = 'text' | 'reasoning' | 'toolCall' | 'toolResult' | 'tools' | 'mark';
 
@@ -26,7 +26,7 @@ const kindOfTag: Readonly<Record<string, BlockKind>> = {
 const marks =
   /<\|im_start\|>(?<chatml>\w+)\n?|<\|start_header_id\|>(?<llama>\w+)<\|end_header_id\|>\n*|<start_of_turn>(?<gemma>\w+)\n?|<\|(?<glm>system|user|assistant|observation)\|>\n?|(?<inst>\[INST\])|(?<answer>\[\/INST\])|(?<end><\|im_end\|>\n?|<\|eot_id\|>|<end_of_turn>\n?|<\/s>|<\|endoftext\|>)|<(?<open>think|tool_call|tool_response|tools)>|<\/(?<close>think|tool_call|tool_response|tools)>|(?<calls>\[TOOL_CALLS\]|<\|python_tag\|>)/g;
 
-/** Blocks in order, which together are the whole text. Text without any marks is one block. */
+/** Splits a text into consecutive blocks that cover it. A text without marks is one block. */
 export function textBlocks(text: string): readonly TextBlock[] {
   const blocks: TextBlock[] = [];
   let role: string | undefined;
@@ -70,8 +70,8 @@ const notAsking: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * The last or first text of the user, or of the system if there is none; the whole text if it has no
- * role markers. Never the result of a tool.
+ * First or last text of the user, or of the system if there is none; the whole text if it has no
+ * role markers. Leaves out tool results.
  */
 export function askedText(text: string, which: 'first' | 'last'): string {
   const wordsOf = ({ start, end }: TextBlock): string => text.slice(start, end).trim();

@@ -5,7 +5,7 @@ import type { MetricFile } from './metric-file.js';
 
 export type Axis = (typeof axes)[number];
 
-/** Position by line number; NaN if it is not known. */
+/** Maps a line number to its position on the axis; NaN if unknown. */
 export type Position = (line: number) => number;
 
 export async function positionsOf(
@@ -17,9 +17,7 @@ export async function positionsOf(
   return axis === 'time' ? timeOf(metrics, lines) : tokensOf(metrics, lines);
 }
 
-/**
- * Metric for the total time of a train step. Explore steps have no total, so their parts are added.
- */
+/** Total time of a train step. Explore steps have none, so their parts are added. */
 const whole = 'time/step';
 const parts = ['time/wait_explore_step', 'time/sync_weight', 'time/eval'] as const;
 

@@ -30,7 +30,7 @@ export async function readLines(
     offset += used;
     kept = filled - used;
     onBlock(offset);
-    // A line that is longer than the block.
+    // The line is longer than the block.
     if (kept === block.length) block = Buffer.concat([block], block.length * 2);
   }
   return offset;

@@ -1,4 +1,4 @@
-/** Curves of metrics, with fewer points than were recorded if there are many. */
+/** Curves of metrics, downsampled if they are long. */
 import type { Curve } from '../interface/types.js';
 import type { Axis, Position } from './axis.js';
 import type { Column } from './columns.js';
@@ -24,10 +24,7 @@ export interface CurveOf {
   readonly position: Position;
 }
 
-/**
- * The points of a metric. If there are too many, each share of them is reduced to its minimum and
- * maximum, in order.
- */
+/** Points of a metric, downsampled to min/max per bucket if there are too many. */
 export function curveOf(
   { lines: { role, steps }, name, values, low, high, axis, position }: CurveOf,
   { from = -Infinity, to = Infinity, points, smooth }: CurveRange,
@@ -74,12 +71,12 @@ function smoothedOf(values: Column, share: number): Float64Array {
 function extremes(
   lines: readonly number[],
   at: (line: number) => number,
-  shares: number,
+  buckets: number,
 ): readonly number[] {
   const kept: number[] = [];
-  for (let share = 0; share < shares; share++) {
-    const begin = Math.floor((share * lines.length) / shares);
-    const end = Math.floor(((share + 1) * lines.length) / shares);
+  for (let bucket = 0; bucket < buckets; bucket++) {
+    const begin = Math.floor((bucket * lines.length) / buckets);
+    const end = Math.floor(((bucket + 1) * lines.length) / buckets);
     let [low, high] = [lines[begin] ?? 0, lines[begin] ?? 0];
     for (let i = begin + 1; i < end; i++) {
       const line = lines[i] ?? 0;

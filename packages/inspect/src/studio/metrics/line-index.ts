@@ -16,7 +16,7 @@ export type LineIndex = Map<string, RoleLines>;
 const usual = /^\{"role":"(\w+)","step":(\d+),/;
 const prefixLength = 80;
 
-/** Adds a line. A line that is not a record is left out, so that the page shows the rest. */
+/** Adds a line. Skips lines that are not records, so that the page shows the rest. */
 export function addToIndex(
   index: LineIndex,
   block: Buffer,

@@ -1,7 +1,6 @@
 /**
- * `metrics.jsonl`. One pass over the file finds its lines; values of a metric are read on request,
- * and later only from appended lines. So the memory for a run depends on the metrics that are
- * requested.
+ * Reads `metrics.jsonl`. One pass finds its lines; values of a metric are read on request, and later
+ * only from appended lines, so that memory depends on the requested metrics only.
  */
 import { open, stat } from 'node:fs/promises';
 import { within } from '../shared/within.js';
@@ -21,8 +20,8 @@ export interface MetricFile {
   /** Metrics of a role, one value per line; NaN if a line has no such metric. */
   columns(role: string, names: readonly string[]): Promise<readonly Column[]>;
   /**
-   * Every metric. The first call takes seconds for a large file; after `withinMs` it returns those
-   * found so far, with the share of the file that was read.
+   * All metrics of the file. The first call takes seconds for a large file; after `withinMs` it
+   * returns the metrics found so far, with the share of the file that was read.
    */
   seen(withinMs: number): Promise<{ readonly metrics: SeenMetrics; readonly share: number }>;
 }
@@ -96,7 +95,7 @@ export function createMetricFile(file: string): MetricFile {
   };
 }
 
-/** Runs work on the same file one after another. */
+/** Queue that runs one piece of work at a time. */
 function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -133,7 +132,7 @@ async function fill(
   let line = from;
   let blockAt = begins.at(from);
   const take = (block: Buffer, begin: number, lineEnd: number): void => {
-    // A line of another role.
+    // The line belongs to another role.
     if (blockAt + begin !== begins.at(line)) return;
     for (const each of wanted)
       if (each.values.length() === line) addValue(each, block, begin, lineEnd);

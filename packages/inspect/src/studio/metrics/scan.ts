@@ -21,7 +21,7 @@ export function addValue(
 ): void {
   const line = block.subarray(begin, end);
   let found = line.indexOf(needle);
-  // The end of another name that has a quotation mark in it.
+  // Skips matches inside another name that contains a quotation mark.
   while (found > 0 && line[found - 1] === backslash) found = line.indexOf(needle, found + 1);
   values.push(found === -1 ? Number.NaN : numberAt(line, found + needle.length));
 }

@@ -1,4 +1,4 @@
-/** Columns that grow: a number for each of many rows, at a few bytes each. */
+/** Growing columns of numbers, a few bytes per row. */
 
 interface NumberArray {
   [index: number]: number;
@@ -7,7 +7,7 @@ interface NumberArray {
 
 export interface Column {
   readonly set: (index: number, value: number) => void;
-  /** The value that stands for none, where nothing was set. */
+  /** Value of a row; the column's placeholder if none was set. */
   readonly at: (index: number) => number;
 }
 

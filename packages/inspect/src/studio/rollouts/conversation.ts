@@ -1,14 +1,14 @@
-/** All model calls of an attempt, each without the part that repeats an earlier call. */
+/** Model calls of an attempt, each without the tokens that it shares with an earlier call. */
 import type { ExperienceRow } from '@trinity-rft/buffer';
-import type { Tokenizer } from '@trinity-rft/chat';
-import { tokenTexts } from '@trinity-rft/chat';
+import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
 import { runKey, type Experience, spansOf } from '@trinity-rft/core';
 import type { Conversation, RecordedCall, Segment } from '../interface/types.js';
+import { finite } from '../metrics/curve.js';
 import { textOf } from './head.js';
 import { finishReasonOf, rolloutCalls, type ReadCall } from './rollout.js';
 import { advantagesOf, type RolloutStore, type UsedAdvantages } from './store.js';
 
-/** Undefined if there is no such row. */
+/** Conversation of the attempt of a row; undefined if there is no such row. */
 export async function conversationOf(
   id: number,
   store: RolloutStore,
@@ -50,10 +50,7 @@ function recordedCall(
     toolCalls: call.tools.length,
     ...beginning,
     fork: textOf(info['fork']),
-    segments: segmentsOf(experience, beginning.same, {
-      advantages: advantagesOf(experience, uses),
-      tokenizer,
-    }),
+    segments: segmentsOf(experience, beginning.same, advantagesOf(experience, uses), tokenizer),
   };
 }
 
@@ -95,34 +92,31 @@ function commonLength(a: Int32Array, b: Int32Array): number {
   return length;
 }
 
-interface SegmentParts {
-  readonly advantages: UsedAdvantages;
-  readonly tokenizer: Tokenizer | undefined;
-}
-
-/**
- * Segments from token `from` on. A new segment begins where the mask changes, and at another call
- * or version.
- */
-function segmentsOf(experience: Experience, from: number, parts: SegmentParts): Segment[] {
+/** Segments from token `from` on, split at changes of the mask, the call and the version. */
+function segmentsOf(
+  experience: Experience,
+  from: number,
+  advantages: UsedAdvantages,
+  tokenizer: Tokenizer | undefined,
+): Segment[] {
   const { tokens, promptLength, actionMask } = experience;
   const begins = new Set([from, promptLength, ...versionStarts(experience)]);
   const segments: Segment[] = [];
-  const texts = parts.tokenizer && tokenTexts(parts.tokenizer, tokens);
+  const texts = tokenizer && tokenTexts(tokenizer, tokens);
   const isSampled = (i: number): boolean => i >= promptLength && actionMask[i - promptLength] === 1;
   let start = from;
   for (let i = from + 1; i <= tokens.length; i++) {
     const isEnd = i === tokens.length || begins.has(i) || isSampled(i) !== isSampled(start);
     if (!isEnd) continue;
     segments.push(
-      segmentOf(experience, { start, end: i, sampled: isSampled(start) }, texts, parts),
+      segmentOf(experience, { start, end: i, sampled: isSampled(start) }, texts, advantages),
     );
     start = i;
   }
   return segments;
 }
 
-/** Tokens at which another call or version of the weights begins. */
+/** Indices of tokens at which another call or version of the weights begins. */
 function versionStarts({ spans = [], promptLength, info }: Experience): readonly number[] {
   const inFlight = versionsOf(info).map(({ start }) => start);
   return [...spans.map(({ start }) => start), ...inFlight].map((start) => promptLength + start);
@@ -146,12 +140,12 @@ function segmentOf(
     sampled,
   }: { readonly start: number; readonly end: number; readonly sampled: boolean },
   texts: readonly string[] | undefined,
-  { advantages }: SegmentParts,
+  advantages: UsedAdvantages,
 ): Segment {
   const { tokens, promptLength, logprobs, tokenRewards, teacherLogprobs, info } = experience;
   const [from, to] = [start - promptLength, end - promptLength];
   const numbers = (values: Float32Array | undefined): (number | null)[] | undefined =>
-    sampled ? values && Array.from(values.subarray(from, to), finiteOrNull) : undefined;
+    sampled ? values && Array.from(values.subarray(from, to), finite) : undefined;
   const within = ({ start: first, end: last }: VersionSpan): boolean =>
     first <= from && from < last;
   return {
@@ -168,5 +162,3 @@ function segmentOf(
     teacherLogprobs: numbers(teacherLogprobs),
   };
 }
-
-const finiteOrNull = (value: number): number | null => (Number.isFinite(value) ? value : null);

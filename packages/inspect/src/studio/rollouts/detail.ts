@@ -1,21 +1,17 @@
-/** One experience in full, as plain data for the page. */
+/** Complete experience as plain data for the page. */
 import type { ExperienceUse } from '@trinity-rft/buffer';
-import { type Tokenizer } from '@trinity-rft/chat';
-import { tokenTexts } from '@trinity-rft/chat';
+import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
 import type { Experience } from '@trinity-rft/core';
 import type { RolloutDetail, TokenDetail } from '../interface/types.js';
 import { headOf, problemOf } from './head.js';
+import { knownNumber } from './numbers.js';
 import { advantagesOf, type UsedAdvantages } from './store.js';
-
-export interface DetailParts {
-  readonly uses: readonly ExperienceUse[];
-  readonly tokenizer: Tokenizer | undefined;
-}
 
 export function detailOf(
   id: number,
   experience: Experience,
-  { uses, tokenizer }: DetailParts,
+  uses: readonly ExperienceUse[],
+  tokenizer: Tokenizer | undefined,
 ): RolloutDetail {
   const { promptLength, temperature, promptText, responseText, spans, metrics, info } = experience;
   const advantages = advantagesOf(experience, uses);
@@ -52,12 +48,9 @@ function tokensOf(
       text,
       mask: actionMask[at],
       logprob: actionMask[at] === 1 ? logprobs[at] : undefined,
-      advantage: finite(advantages?.[at]),
+      advantage: knownNumber(advantages?.[at]),
       tokenReward: tokenRewards?.[at],
       teacherLogprob: experience.teacherLogprobs?.[at],
     };
   });
 }
-
-const finite = (value: number | undefined): number | undefined =>
-  value === undefined || Number.isNaN(value) ? undefined : value;

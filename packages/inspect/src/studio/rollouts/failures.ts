@@ -1,7 +1,4 @@
-/**
- * Runs that failed, from the log: their calls are not in the store, unless they got the failure
- * reward.
- */
+/** Reads failed runs from the log. Only runs with the failure reward are in the store. */
 import { open } from 'node:fs/promises';
 
 export interface RunFailure {
@@ -24,7 +21,7 @@ const line = /^\w+ +\S+ Run (\S+) of workflow ".*?" failed(?: and (.*?))?: (.*)$
 const chunkBytes = 1 << 20;
 const longestMessage = 600;
 
-/** Failures in a log. If the log does not exist, there are none. */
+/** Reads failures from a log, which may not exist. */
 export function logFailures(file: string): Failures {
   const found = new Map<string, RunFailure>();
   let place = 0;
@@ -46,7 +43,7 @@ export function logFailures(file: string): Failures {
     if (!handle) return;
     try {
       const { size } = await handle.stat();
-      // It has begun anew.
+      // A shorter log was started again.
       if (size < place) [place, rest] = [0, ''];
       const buffer = Buffer.alloc(Math.min(chunkBytes, Math.max(1, size - place)));
       while (place < size) {

@@ -1,4 +1,4 @@
-/** All attempts at a task in one explore step, side by side. */
+/** Attempts at a task in one explore step. */
 import { taskKey } from '@trinity-rft/core';
 import type { Attempt, Group } from '../interface/types.js';
 import { headOf } from './head.js';
@@ -9,7 +9,7 @@ import { askedIn, writtenBy } from './texts.js';
 /** Maximum length of the text that the model wrote in one call. */
 const longestText = 4000;
 
-/** Undefined if there is no such row. */
+/** Group of the attempt of a row; undefined if there is no such row. */
 export async function groupOf(id: number, store: RolloutStore): Promise<Group | undefined> {
   const { reader } = store;
   const chosen = reader.row(id);

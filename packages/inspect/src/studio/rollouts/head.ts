@@ -33,7 +33,7 @@ export function headOf(
   };
 }
 
-/** A row of the store without the results of train steps: one model call, or several merged ones. */
+/** Row of the store without results of train steps: one model call, or several merged calls. */
 export interface Call extends HeadFields {
   readonly step: number;
   /** Number of model calls in the row. */
@@ -71,7 +71,7 @@ interface CallTime {
   readonly end: number;
 }
 
-/** Workflows write `info` as well, so it is checked. */
+/** Reads the times of model calls. Checks them, because workflows write `info` as well. */
 function timesOf({ times }: Experience['info'], count: number): Call['times'] {
   if (!Array.isArray(times) || times.length !== count) return undefined;
   const isTime = (time: Partial<CallTime> | null): boolean =>

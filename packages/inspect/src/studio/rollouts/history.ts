@@ -1,8 +1,8 @@
-/** The same task in several explore steps of a run: its answers by different weights. */
+/** History of a task: its answers in the explore steps of a run. */
 import type { TaskHistory } from '../interface/types.js';
 import { within } from '../shared/within.js';
 import { matchingRollouts } from './matching.js';
-import { numberReader } from './numbers.js';
+import { knownNumber, numberReader } from './numbers.js';
 import { parseQuery } from './query.js';
 import { rolloutCalls } from './rollout.js';
 import type { RolloutStore } from './store.js';
@@ -13,7 +13,7 @@ const longestText = 4000;
 const most = 100;
 const waitMs = 1000;
 
-/** Undefined if there is no such row. */
+/** History of the task of a row; undefined if there is no such row. */
 export async function historyOf(id: number, store: RolloutStore): Promise<TaskHistory | undefined> {
   const calls = await rolloutCalls(id, store);
   if (!calls) return undefined;
@@ -54,14 +54,11 @@ function timeOf(
   const { columns, chains } = index;
   const rewardOf = numberReader(index, 'reward');
   const rated = rollouts
-    .map((rollout) => {
-      const reward = rewardOf(rollout);
-      return { rollout, reward: Number.isNaN(reward) ? undefined : reward };
-    })
+    .map((rollout) => ({ rollout, reward: knownNumber(rewardOf(rollout)) }))
     .toSorted((a, b) => (b.reward ?? -Infinity) - (a.reward ?? -Infinity));
   const answer = (at: number): TaskHistory['times'][number]['best'] => {
     const { rollout = 0, reward } = rated.at(at) ?? {};
-    // The last call has what the rollout came to.
+    // The last call has the final answer.
     const id = columns.id.at(chains.calls(rollout).at(-1) ?? 0);
     return { id, reward, text: textAt(id) };
   };
@@ -70,8 +67,7 @@ function timeOf(
     batch,
     policyVersion: columns.policyVersion.at(chains.first(rollouts[0] ?? 0)),
     attempts: rollouts.length,
-    meanReward:
-      rewards.length === 0 ? undefined : rewards.reduce((a, b) => a + b, 0) / rewards.length,
+    meanReward: knownNumber(rewards.reduce((a, b) => a + b, 0) / rewards.length),
     best: answer(0),
     worst: answer(-1),
   };

@@ -1,4 +1,4 @@
-/** Lists of rollouts, one page at a time, with any filter and order. */
+/** Pages of rollouts, filtered and sorted. */
 import { runKey } from '@trinity-rft/core';
 import type { Rollout, RolloutPage } from '../interface/types.js';
 import { within } from '../shared/within.js';
@@ -21,7 +21,7 @@ const waitMs = 250;
  * the index is being read.
  */
 const [freshMs, freshWhileReadingMs] = [10_000, 1500];
-/** Age as a multiple of the time that making the list took, so that the index is read in between. */
+/** Minimum age as a multiple of the time for making the list, to leave time for reading the index. */
 const pauses = 10;
 /** Number of lists that are kept. */
 const most = 2;
@@ -47,7 +47,7 @@ export function rolloutList(store: RolloutStore): RolloutList {
       const hasNames = await within(waitMs, index.catchUpNames());
       if (!hasNames && isEverything(query)) return { ...common, ...(await early(query, store)) };
       const isComplete = hasNames && (needsNames(query) || (await within(waitMs, index.catchUp())));
-      const list = await ordered(query, { lists, store, isComplete });
+      const list = await ordered(query, lists, store, isComplete);
       await list.search?.run(waitMs);
       const found = list.search?.found ?? list.rollouts;
       const begin = query.page * query.size;
@@ -80,9 +80,7 @@ async function listed(
   return (await Promise.all(rows)).flat();
 }
 
-/**
- * A page of all rollouts before their number is known: as if each had one row.
- */
+/** Page of all rollouts before their number is known; assumes one row per rollout. */
 async function early(
   { page, size, descending, upTo }: RolloutQuery,
   store: RolloutStore,
@@ -119,16 +117,12 @@ function progressOf(
   return search && search.done < search.of ? { done: search.done, of: search.of } : undefined;
 }
 
-interface OrderParts {
-  readonly lists: Map<string, Ordered>;
-  readonly store: RolloutStore;
-  /** True if the index has all rows. */
-  readonly isComplete: boolean;
-}
-
+/** @param isComplete true if the index has all rows */
 async function ordered(
   query: RolloutQuery,
-  { lists, store, isComplete }: OrderParts,
+  lists: Map<string, Ordered>,
+  store: RolloutStore,
+  isComplete: boolean,
 ): Promise<Ordered> {
   const { index, reader } = store;
   const key = listKey(query);
@@ -136,7 +130,7 @@ async function ordered(
   const size = needsNames(query) ? index.size() : index.detailed();
   const now = performance.now();
   const age = now - (before?.at ?? -Infinity);
-  // A search continues where it was: it is of rows that were there when it began.
+  // A search covers the rows that existed when it began, so it is continued.
   if (before?.size === size && (before.search !== undefined || age < freshMs)) return before;
   const patience = Math.max(freshWhileReadingMs, pauses * (before?.took ?? 0));
   if (before && !isComplete && age < patience) return before;

@@ -1,4 +1,4 @@
-/** The rollouts that pass a filter, in the requested order. */
+/** Filters and sorts rollouts. */
 import type { RunFailure } from './failures.js';
 import { numberReader } from './numbers.js';
 import { problemReader } from './problems.js';
@@ -40,7 +40,7 @@ function testsOf(
     if (value !== undefined) tests.push((rollout) => read(chains.first(rollout)) === value);
   };
   const same = (name: 'batch' | 'task' | 'taskset', value: string | undefined): void => {
-    // A text that no row has has no code.
+    // No row matches a text without a code.
     if (value !== undefined) equal(columns[name].codes.at, columns[name].codeOf(value) ?? -1);
   };
   same('batch', batch);
@@ -62,7 +62,7 @@ function testsOf(
 
 function inRange(index: Index, { key, least, most }: Range): Test {
   const read = numberReader(index, key);
-  // The index has single precision.
+  // Bounds are rounded like the numbers of the index, which has single precision.
   const [low, high] = [Math.fround(least), Math.fround(most)];
   return (rollout) => {
     const value = Math.fround(read(rollout));
@@ -77,7 +77,7 @@ function calls({ columns: { tools }, chains }: Index, tool: string): Test {
   return (rollout) => chains.calls(rollout).some((position) => codes.has(tools.codes.at(position)));
 }
 
-/** Sorts rollouts. Those without the number come last; equal ones keep the order of the store. */
+/** Sorts rollouts stably. Rollouts without the number come last. */
 function sorted(
   rollouts: Uint32Array,
   index: Index,
@@ -105,7 +105,7 @@ const bits = new Uint32Array(one.buffer);
 
 /** A 32-bit number with the same order as the value, to single precision. */
 function orderOf(value: number): number {
-  // Minus zero is zero.
+  // Turns minus zero into zero.
   one[0] = value + 0;
   const raw = bits[0] ?? 0;
   return raw >>> 31 === 1 ? ~raw >>> 0 : (raw | 0x80_00_00_00) >>> 0;

@@ -1,4 +1,4 @@
-/** Numbers of a rollout, which follow from those of its model calls. */
+/** Derives numbers of a rollout from those of its model calls. */
 import type { sortKeys } from '../interface/rollouts.js';
 import type { Column } from './columns.js';
 import { noTime, secondsIn, stepOfBatch, type CallColumns, type RowIndex } from './row-index.js';
@@ -11,6 +11,10 @@ type Fold = (values: readonly number[]) => number;
 const last: Fold = (values) => values.at(-1) ?? Number.NaN;
 const known = (values: readonly number[]): readonly number[] =>
   values.filter((value) => !Number.isNaN(value));
+/** Undefined for NaN. */
+export const knownNumber = (value = Number.NaN): number | undefined =>
+  Number.isNaN(value) ? undefined : value;
+
 const sum: Fold = (values) => values.reduce((total, value) => total + value, 0);
 const mean: Fold = (values) => sum(known(values)) / known(values).length;
 const most: Fold = (values) =>
@@ -27,7 +31,7 @@ export const folds = {
   toolCalls: sum,
 } satisfies Readonly<Record<string, Fold>>;
 
-/** From the start of the first call to the end of the last one. */
+/** Time from the start of the first call to the end of the last one, in the unit of the arguments. */
 export const durationOf = (starts: readonly number[], ends: readonly number[]): number =>
   most(ends) + most(starts.map((start) => -start));
 

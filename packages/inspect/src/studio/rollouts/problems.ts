@@ -1,4 +1,4 @@
-/** Problems of rollouts, and of which kind each is. */
+/** Problems of rollouts and their kinds. */
 import type { RunFailure } from './failures.js';
 import { runNameOf } from './head.js';
 import type { ProblemKind } from './query.js';
@@ -19,10 +19,10 @@ export interface ProblemFacts {
 
 const dropped: Problem = { kind: 'dropped', text: 'not trained on: too old or surplus' };
 
-/** The worst problem of a rollout. */
+/** Worst problem of a rollout. */
 export function problemOfRollout(facts: ProblemFacts): Problem | undefined {
   const { recorded, failure, isDropped } = facts;
-  // Other failed attempts were repeated.
+  // Failed attempts without the failure reward were retried.
   if (failure?.isRewarded === true) return { kind: 'failed', text: failure.message };
   const text = recorded.findLast((problem) => problem !== undefined);
   if (text !== undefined) return { kind: text.startsWith('fault: ') ? 'fault' : 'truncated', text };

@@ -1,9 +1,9 @@
-/** Parts of the rewards of a run, as far as its newest rollouts show them. */
+/** Finds the parts of the rewards of a run in its newest rollouts. */
 import type { ExperienceReader } from '@trinity-rft/buffer';
 import type { Metrics } from '@trinity-rft/core';
 import { newestRollouts, partNames, runsOf } from '../../diagnosis/index.js';
 
-/** Number of the newest rows that are looked at, and time in ms until they are looked at again. */
+/** Number of the newest rows to read, and time in ms until they are read again. */
 const [looked, againMs] = [128, 10_000];
 
 /** Metrics of a call that are parts of its reward. */

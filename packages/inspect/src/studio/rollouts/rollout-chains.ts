@@ -1,4 +1,4 @@
-/** The model calls of each rollout, linked in the order of their steps. */
+/** Linked lists of the model calls of each rollout, in the order of their steps. */
 import { integers, type Column } from './columns.js';
 
 interface CallNames {
@@ -21,7 +21,7 @@ export interface RolloutChains {
   calls(rollout: number): readonly number[];
 }
 
-/** Stands for the end of a chain: positions are stored plus one. */
+/** Marks the end of a chain; positions are stored plus one. */
 const end = 0;
 
 export function createRolloutChains(names: CallNames): RolloutChains {

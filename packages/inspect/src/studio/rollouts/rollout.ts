@@ -1,26 +1,26 @@
-/** One rollout as a row: all model calls of one attempt at a task. */
+/** Reads a rollout: all model calls of one attempt at a task. */
 import type { ExperienceRow, ExperienceUse } from '@trinity-rft/buffer';
 import { type Experience, runKey, spansOf } from '@trinity-rft/core';
 import { reasonsIn } from '../../diagnosis/index.js';
 import type { Rollout } from '../interface/types.js';
 import { callOf, textOf, type Call } from './head.js';
-import { folds, durationOf, stalenessOf } from './numbers.js';
+import { folds, durationOf, knownNumber, stalenessOf } from './numbers.js';
 import { problemOfRollout } from './problems.js';
 import { stepOfBatch } from './row-index.js';
 import { advantagesOf, meanAdvantage, type RolloutStore } from './store.js';
 import { answerOf, askedIn } from './texts.js';
 
-/** A row of the store with what train steps made of it. */
+/** Row of the store with its uses by train steps. */
 export interface ReadCall {
   readonly row: ExperienceRow;
   readonly call: Call;
   readonly uses: readonly ExperienceUse[];
 }
 
-/** The calls of a rollout in order; never empty. */
+/** Calls of a rollout in order; at least one. */
 export type RolloutCalls = readonly [ReadCall, ...ReadCall[]];
 
-/** Undefined if none of these rows exists. */
+/** Reads rows of a rollout; undefined if none of them exists. */
 export async function readCalls(
   ids: readonly number[],
   store: RolloutStore,
@@ -38,7 +38,7 @@ export async function readCalls(
   return first && [first, ...others];
 }
 
-/** The calls of the rollout to which a row belongs; undefined if there is no such row. */
+/** Calls of the rollout of a row; undefined if there is no such row. */
 export async function rolloutCalls(
   id: number,
   store: RolloutStore,
@@ -52,7 +52,7 @@ const firstStep = ({ experience }: ExperienceRow): number =>
 
 const previewLength = 240;
 
-/** Its texts are cut to the length of a preview. */
+/** Summary of a rollout with shortened texts. */
 export async function rolloutOf(calls: RolloutCalls, store: RolloutStore): Promise<Rollout> {
   const tokenizer = await store.tokenizer();
   const failures = await store.failures.read();
@@ -108,20 +108,18 @@ function numbersOf(calls: RolloutCalls): Numbers {
   const starts = values(({ call }) => call.times?.at(0)?.start);
   const ends = values(({ call }) => call.times?.at(-1)?.end);
   return {
-    reward: known(folds.reward(values(({ call }) => call.reward))),
-    advantage: known(folds.advantage(values(({ call }) => call.advantage))),
+    reward: knownNumber(folds.reward(values(({ call }) => call.reward))),
+    advantage: knownNumber(folds.advantage(values(({ call }) => call.advantage))),
     policyVersion: folds.policyVersion(values(({ call }) => call.policyVersion)),
-    staleness: known(folds.staleness(values(staleness))),
+    staleness: knownNumber(folds.staleness(values(staleness))),
     promptTokens: folds.promptTokens(values(({ call }) => call.promptTokens)),
     responseTokens: folds.responseTokens(values(({ call }) => call.responseTokens)),
     turns: folds.turns(values(({ call }) => call.turns)),
     toolCalls: folds.toolCalls(values(({ call }) => call.tools.length)),
     startedAt: starts.find((start) => !Number.isNaN(start)),
-    seconds: known(durationOf(starts, ends) / 1000),
+    seconds: knownNumber(durationOf(starts, ends) / 1000),
   };
 }
-
-const known = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
 
 function staleness({ call, uses }: ReadCall): number | undefined {
   const last = uses.at(-1);
@@ -132,6 +130,6 @@ const toolNames = (calls: RolloutCalls): string[] => [
   ...new Set(calls.flatMap(({ call }) => call.tools.flatMap(({ name }) => name ?? []))),
 ];
 
-/** Why the model stopped. */
+/** Stop reason of the model. */
 export const finishReasonOf = ({ info }: Experience): string | undefined =>
   textOf(info['finishReason']);

@@ -1,4 +1,4 @@
-/** The recorded experiences of a run: lists, single ones, conversations, groups, tasks over time. */
+/** Opens the recorded experiences of a run. */
 import { readExperiences, type ExperienceRow } from '@trinity-rft/buffer';
 import { loadTokenizer } from '@trinity-rft/chat';
 import type {
@@ -29,16 +29,16 @@ import { traceOf } from './trace.js';
 export interface StorePlace {
   /** Path of the SQLite file. */
   readonly database: string;
-  /** The model folder with the tokenizer of the records; without it, tokens are shown as ids. */
+  /** Model folder with the tokenizer of the records. @default tokens are shown as ids */
   readonly modelFolder?: string;
-  /** The log of the run, in which failed runs are recorded. */
+  /** Log of the run, which records failed runs. */
   readonly logFile: string;
 }
 
-/** A recorded model call. */
+/** Recorded model call. */
 export type AttemptRow = ExperienceRow;
 
-/** Answers about rollouts; undefined if there is no such row. */
+/** Queries of rollouts. Results are undefined if there is no such row. */
 export interface Rollouts {
   page(query: RolloutQuery): Promise<RolloutPage>;
   tasks(query: TaskQuery): Promise<TaskPage>;
@@ -80,8 +80,7 @@ export function openRollouts({ database, modelFolder, logFile }: StorePlace): Ro
     tasks: (query) => tasks.page(query),
     detail: async (id) => {
       const row = reader.row(id);
-      const parts = { uses: reader.uses(id), tokenizer: await tokenizer() };
-      return row && detailOf(id, row.experience, parts);
+      return row && detailOf(id, row.experience, reader.uses(id), await tokenizer());
     },
     conversation: (id) => conversationOf(id, store),
     trace: (id) => traceOf(id, store),

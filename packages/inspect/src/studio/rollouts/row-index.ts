@@ -1,7 +1,7 @@
 /**
- * Index for filtering and sorting all rollouts of a store, at about 60 to 90 bytes per model call, so that
- * a million fit. It grows while a run adds more. First the names of all calls are read, which say
- * which rollouts there are; the numbers of the calls follow when a request needs them.
+ * In-memory index for filtering and sorting all rollouts of a store, with 60 to 90 bytes per model
+ * call. It grows with the run. Names of calls are read first, because they determine the rollouts;
+ * numbers are read when a request needs them.
  */
 import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import { BufferError } from '@trinity-rft/core';
@@ -11,7 +11,7 @@ import { createRolloutChains, type RolloutChains } from './rollout-chains.js';
 import type { ToolCallReader } from './tool-calls.js';
 
 const none = -1;
-/** Stands for a time that was not recorded. */
+/** Placeholder for a time that was not recorded. */
 export const noTime = -(2 ** 31);
 
 export type CallColumns = ReturnType<typeof createColumns>;
@@ -22,7 +22,7 @@ function createColumns() {
     batch: textColumn(),
     task: textColumn(),
     run: smallIntegers(),
-    /** Place of the call in its rollout. */
+    /** Index of the call in its rollout. */
     step: smallIntegers(),
     /** 1 if the row was deleted from the store. */
     gone: smallIntegers(),
@@ -31,7 +31,7 @@ function createColumns() {
     policyVersion: integers(),
     promptTokens: integers(),
     responseTokens: integers(),
-    /** Model calls that the row holds. */
+    /** Number of model calls in the row. */
     turns: smallIntegers(),
     toolCalls: smallIntegers(),
     /** Names of the called tools, one per line. */
@@ -60,11 +60,11 @@ export interface RowIndex {
   catchUpNames(): Promise<void>;
   /** Reads until all rows are in the index; concurrent callers share the work. */
   catchUp(): Promise<void>;
-  /** Stops reading that is in progress. */
+  /** Cancels reads in progress. */
   close(): void;
 }
 
-/** Number of rows that are read at once, in a few milliseconds; other requests run in between. */
+/** Number of rows per read, which takes a few milliseconds; other requests run in between. */
 const [namesAtOnce, headsAtOnce, usesAtOnce] = [2000, 32, 512];
 
 export function createRowIndex(
@@ -101,7 +101,7 @@ export function createRowIndex(
     await markGone();
   };
 
-  /** Rows are deleted oldest first, so the walk is short. */
+  /** Marks deleted rows. Rows are deleted oldest first, so only the oldest are checked. */
   const markGone = async (): Promise<void> => {
     let position = 0;
     while (position < size && reader.count() < size - gone) {
@@ -165,7 +165,7 @@ const closedError = (): BufferError =>
     code: 'BUFFER_CLOSED',
   });
 
-/** Stores the result of a train step; a later step overwrites that of an earlier one. */
+/** Stores the result of a train step, replacing that of an earlier step. */
 function note(columns: CallColumns, position: number | undefined, use: ExperienceUse): void {
   if (position === undefined) return;
   columns.trainStep.set(position, use.trainStep);
@@ -205,9 +205,9 @@ function setDetails(columns: CallColumns, position: number, call: Call): void {
   columns.row.set(position, call.row ?? none);
 }
 
-/** Number of units of the columns of times in a millisecond. */
+/** Units of time columns per millisecond. */
 const perMs = 0.1;
-/** Seconds of a duration in the columns of times. */
+/** Converts a duration from units of time columns to seconds. */
 export const secondsIn = (duration: number): number => duration / perMs / 1000;
 
 function setTimes(columns: CallColumns, position: number, { times }: Call, origin: number): void {

@@ -1,4 +1,4 @@
-/** The reader on which everything about the rollouts of a run is based. */
+/** Sources of everything about the rollouts of a run, and their advantages. */
 import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { type Experience, responseLength } from '@trinity-rft/core';
@@ -11,7 +11,7 @@ export interface RolloutStore {
   readonly reader: ExperienceReader;
   readonly index: RowIndex;
   readonly failures: Failures;
-  /** Loaded by the first request, and kept. */
+  /** Loads the tokenizer once. */
   tokenizer(): Promise<Tokenizer | undefined>;
   toolCalls(): Promise<ToolCallReader>;
   readonly rewardParts: RewardParts;
@@ -23,10 +23,7 @@ export interface UsedAdvantages {
   readonly values?: Float32Array;
 }
 
-/**
- * Advantages of the last train step that computed some, else those that were stored with the
- * experience.
- */
+/** Advantages of the last train step that computed some, else those stored with the experience. */
 export function advantagesOf(
   experience: Experience,
   uses: readonly ExperienceUse[],

@@ -1,8 +1,8 @@
-/** Tasks on which a run has improved, and those on which it has not. */
+/** Progress of a run by task. */
 import type { TaskPage } from '../interface/types.js';
 import { within } from '../shared/within.js';
 import { headOf } from './head.js';
-import { numberReader } from './numbers.js';
+import { knownNumber, numberReader } from './numbers.js';
 import type { TaskQuery, TaskSortKey } from './query.js';
 import type { RowIndex } from './row-index.js';
 import type { RolloutStore } from './store.js';
@@ -10,12 +10,12 @@ import { askedIn } from './texts.js';
 
 /** Time in ms that a request waits for the index before it answers with partial results. */
 const waitMs = 250;
-/** Pause between making two lists, as a multiple of the time that making one takes. */
+/** Pause between two lists, as a multiple of the time for making one. */
 const pauses = 20;
 
-/** One row of a task set, with its first and its latest explore step. */
+/** Row of a task set, with its first and its latest visit. */
 interface TaskCourse {
-  /** A rollout, which has the question. */
+  /** Rollout from which the question is read. */
   readonly rollout: number;
   /** Number of explore steps with the task. */
   readonly times: number;
@@ -85,9 +85,9 @@ async function rowOf(course: TaskCourse, store: RolloutStore): Promise<TaskPage[
     ...(experience && placeOf(id, experience)),
     question: experience ? askedIn(experience, await store.tokenizer()) : '',
     times: course.times,
-    first: known(course.first),
-    latest: known(course.latest),
-    change: known(changeOf(course)),
+    first: knownNumber(course.first),
+    latest: knownNumber(course.latest),
+    change: knownNumber(changeOf(course)),
   };
 }
 
@@ -96,8 +96,6 @@ const placeOf = (...of: Parameters<typeof headOf>) => {
   return { taskset, row };
 };
 
-const known = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
-
 const readers: Readonly<Record<TaskSortKey, (course: TaskCourse) => number>> = {
   change: changeOf,
   first: ({ first }) => first,
@@ -105,15 +103,15 @@ const readers: Readonly<Record<TaskSortKey, (course: TaskCourse) => number>> = {
   times: ({ times }) => times,
 };
 
-/** Hardest first; those without a reward are last. */
+/** Orders tasks by reward, lowest first; tasks without a reward come last. */
 const byReward = (a: TaskCourse, b: TaskCourse): number =>
-  (known(a.latest) ?? Infinity) - (known(b.latest) ?? Infinity);
+  (knownNumber(a.latest) ?? Infinity) - (knownNumber(b.latest) ?? Infinity);
 
-/** Tasks without the number come last, and of equal ones the hardest first. */
+/** Orders tasks. Tasks without the number come last; equal tasks are ordered by reward. */
 function by(sort: TaskSortKey, descending: boolean): (a: TaskCourse, b: TaskCourse) => number {
   const read = readers[sort];
   const missing = descending ? -Infinity : Infinity;
-  const value = (course: TaskCourse): number => known(read(course)) ?? missing;
+  const value = (course: TaskCourse): number => knownNumber(read(course)) ?? missing;
   return (a, b) => {
     const order = value(a) - value(b);
     return (descending ? -order : order) || byReward(a, b) || a.rollout - b.rollout;
@@ -128,7 +126,7 @@ function coursesOf(index: RowIndex): readonly TaskCourse[] {
     const first = chains.first(rollout);
     const row = columns.row.at(first);
     if (row < 0) continue;
-    // Rows have 31 bits.
+    // Rows fit into 31 bits.
     const key = columns.taskset.codes.at(first) * 2 ** 31 + row;
     const before = rollouts.get(key);
     if (before) before.push(rollout);

@@ -1,7 +1,4 @@
-/**
- * Finds rollouts by text that was read or written. Texts stay in the store, and are read again for
- * every search.
- */
+/** Searches prompts and responses of rollouts. Reads them from the store for every search. */
 import type { ExperienceReader } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { decodeExperience } from '@trinity-rft/core/store';
@@ -14,8 +11,8 @@ export interface TextSearch {
   readonly done: number;
   readonly of: number;
   /**
-   * Continues the search, in the background while requests arrive; resolves when it is done or
-   * after `ms`.
+   * Continues the search in the background as long as it is called again; resolves when the search
+   * is done, or after `ms`.
    */
   run(ms: number): Promise<void>;
 }
@@ -31,7 +28,7 @@ export interface TextSearchOptions {
   readonly tokenizer: () => Promise<Tokenizer | undefined>;
 }
 
-/** Time in ms between two pauses, in which other requests run. */
+/** Time in ms after which the search lets other requests run. */
 const sliceMs = 8;
 /** Time in ms without a request after which a search stops. */
 const patienceMs = 3000;
@@ -74,8 +71,8 @@ export function textSearch(options: TextSearchOptions): TextSearch {
 }
 
 /**
- * Searches the bytes of a record before decoding it, which is thirty times as fast. A record whose
- * bytes contain the text is then decoded and checked; so is a record without texts.
+ * Searches the bytes of a record first, which is thirty times as fast as decoding it. Decodes only
+ * records whose bytes contain the text, and records without texts.
  */
 function matcher(text: string, tokenizer: Tokenizer | undefined): (bytes: Uint8Array) => boolean {
   const wanted = text.toLowerCase();

@@ -1,12 +1,11 @@
-/** Texts of an experience: the recorded ones, else its decoded tokens. */
-import type { Tokenizer } from '@trinity-rft/chat';
-import { tokenTexts } from '@trinity-rft/chat';
+/** Texts of an experience: recorded texts, or else decoded tokens. */
+import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
 import type { Experience } from '@trinity-rft/core';
-import { askedText, textBlocks } from '../interface/text-blocks.js';
+import { askedText, textBlocks, type BlockKind } from '../interface/text-blocks.js';
 
 type Texts = Pick<Experience, 'tokens' | 'promptLength' | 'promptText' | 'responseText'>;
 
-/** The text of an experience that a search covers, in lower case. */
+/** Searchable text of an experience, in lower case. */
 export function searchText(experience: Texts, tokenizer: Tokenizer | undefined): string {
   const { promptText = '', responseText = '', tokens } = experience;
   return `${promptText}\n${responseText}\n${textOf(tokens, tokenizer)}`.toLowerCase();
@@ -15,8 +14,8 @@ export function searchText(experience: Texts, tokenizer: Tokenizer | undefined):
 const longestAnswer = 100_000;
 
 /**
- * Text with which the user asked for the rollout that begins with this call. Prompts of later calls
- * end with what came after it, such as results of tools.
+ * Question of the user in the first call of a rollout. Prompts of later calls end with other texts,
+ * such as results of tools.
  */
 export function askedIn(
   { eid, promptText, tokens, promptLength }: Texts & Pick<Experience, 'eid'>,
@@ -38,30 +37,27 @@ export function writtenBy(
   const own = responseText.trim();
   if (own !== '') return own.slice(0, length);
   const text = textOf(tokens.subarray(promptLength, promptLength + length), tokenizer);
-  const said = textBlocks(text).filter(({ kind }) => kind !== 'mark');
-  return said
-    .map(({ start, end }) => text.slice(start, end))
-    .join('')
-    .trim()
-    .slice(0, length);
+  return blocksOf(text, (kind) => kind !== 'mark').slice(0, length);
 }
 
-/** Text for the user that a call wrote: neither reasoning nor tool calls. */
+const blocksOf = (text: string, isWanted: (kind: BlockKind) => boolean): string =>
+  textBlocks(text)
+    .filter(({ kind }) => isWanted(kind))
+    .map(({ start, end }) => text.slice(start, end))
+    .join('')
+    .trim();
+
+/** Response text for the user, without reasoning and tool calls. */
 export function spokenBy(
   experience: Texts,
   tokenizer: Tokenizer | undefined,
   length: number,
 ): string {
   const text = writtenBy(experience, tokenizer, longestAnswer);
-  const spoken = textBlocks(text).filter(({ kind }) => kind === 'text');
-  return spoken
-    .map(({ start, end }) => text.slice(start, end))
-    .join('')
-    .trim()
-    .slice(0, length);
+  return blocksOf(text, (kind) => kind === 'text').slice(0, length);
 }
 
-/** The answer of a rollout: what its last call says, or all that it wrote if it says nothing. */
+/** Answer of a rollout's last call: its text for the user, or else its whole response. */
 export const answerOf = (
   experience: Texts,
   tokenizer: Tokenizer | undefined,

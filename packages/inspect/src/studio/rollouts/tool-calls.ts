@@ -1,4 +1,4 @@
-/** Finds the tool calls of the model by the marks with which they begin. */
+/** Finds tool calls of the model by their opening marks. */
 import type { ExperienceHead } from '@trinity-rft/buffer';
 import { tokenTexts, toolCallParsers, type Tokenizer } from '@trinity-rft/chat';
 
@@ -13,9 +13,9 @@ export type ToolCallReader = (
   experience: Pick<ExperienceHead, 'tokens' | 'promptLength' | 'actionMask'>,
 ) => readonly ToolCall[];
 
-/** Marks with which tool calls begin, by the parsers that read them. */
+/** Opening marks of tool calls, from the parsers. */
 const marks = new Set(Object.values(toolCallParsers).flatMap(({ markers }) => markers.slice(0, 1)));
-/** Number of tokens after a mark within which the name is. */
+/** Number of tokens after a mark that are searched for the name. */
 const searched = 64;
 const named =
   /<function=([^>\s]+)>|"name"\s*:\s*"([^"\\]+)"|^\s*([\w.-]+)\[ARGS\]|^\s*call:([\w.-]+)\{|^\s*\[([\w.-]+)\(/;
@@ -25,7 +25,7 @@ export function toolCallReader(tokenizer: Tokenizer | undefined): ToolCallReader
   if (!tokenizer) return () => [];
   const textOf = (ids: ArrayLike<number>): string =>
     tokenTexts(tokenizer, Int32Array.from(ids)).join('');
-  // A vocabulary without the characters of a mark has none of its calls.
+  // A tokenizer that cannot encode a mark cannot produce its calls.
   const wanted = [...marks].flatMap((mark) => {
     const ids = tokenizer.encode(mark);
     return textOf(ids) === mark ? [ids] : [];

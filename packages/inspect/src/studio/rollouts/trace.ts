@@ -1,4 +1,4 @@
-/** One rollout with its turns: what the model was called for, when, and which tools it called. */
+/** Rollout with its turns: texts, times and called tools. */
 import { spansOf } from '@trinity-rft/core';
 import type { Trace, Turn } from '../interface/types.js';
 import { finishReasonOf, rolloutCalls, rolloutOf, type ReadCall } from './rollout.js';
@@ -8,7 +8,7 @@ import { answerOf, askedIn, spokenBy } from './texts.js';
 /** Maximum lengths of the question and the answer, and of the text of a turn. */
 const [longestText, longestPreview] = [20_000, 200];
 
-/** Undefined if there is no such row. */
+/** Trace of the rollout of a row; undefined if there is no such row. */
 export async function traceOf(id: number, store: RolloutStore): Promise<Trace | undefined> {
   const calls = await rolloutCalls(id, store);
   if (!calls) return undefined;
@@ -25,7 +25,7 @@ export async function traceOf(id: number, store: RolloutStore): Promise<Trace | 
   };
 }
 
-/** One turn for each model call that a row holds. */
+/** One turn per model call in a row. */
 function turnsOf(
   { row: { id, experience }, call }: ReadCall,
   startedAt: number | undefined,
@@ -44,7 +44,7 @@ function turnsOf(
       promptTokens: call.promptTokens + start,
       responseTokens: end - start,
       tools: call.tools.filter(({ at }) => at >= start && at < end).map(({ name }) => name ?? ''),
-      // Merged rows have the text and the end of their last call.
+      // Merged rows only have the text and the finish reason of their last call.
       text: isLast ? text : '',
       finishReason: isLast ? finishReasonOf(experience) : undefined,
       problem: isLast ? call.problem : undefined,

@@ -1,4 +1,4 @@
-/** All served runs, and their changes. */
+/** Catalogue of all served runs. */
 import { createRun, type Run } from './run.js';
 import { findRuns, type RunPlace } from './place.js';
 import type { RunEvent, RunSummary } from '../interface/types.js';
@@ -8,23 +8,19 @@ export interface Catalogue {
   /** Summaries of all runs; the run that changed last comes first. */
   summaries(): Promise<readonly RunSummary[]>;
   /**
-   * Calls back at once with all runs, and later with changes. Returns a function that stops this.
-   * Folders are only read while a client follows.
+   * Calls back at once with all runs, and later with changes. Reads folders only while a client
+   * follows.
+   * @returns function that unsubscribes
    */
   follow(onChange: (event: RunEvent) => void): () => void;
   close(): void;
 }
 
-/**
- * Time in ms between reads: steps must appear within a second, and reading more often would slow
- * the training down.
- */
+/** Time in ms between reads: steps appear within a second, without slowing the training down. */
 const lookMs = 700;
-/**
- * Number of reads after which all folders are searched and ended runs are read: both change rarely.
- */
+/** Number of reads after which folders are searched and ended runs are read, which rarely change. */
 const allEveryLooks = 5;
-/** Time in ms without a change after which a run whose process is not working counts as ended. */
+/** Time in ms without a change after which a run without a process counts as ended. */
 const quietMs = 15_000;
 
 /** @param root a folder in which runs are searched, or the locations of known runs */
@@ -85,7 +81,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
 
   const again = (): void => {
     timer = setTimeout(() => {
-      // A folder that cannot be read now is read the next time.
+      // The next read retries a folder that could not be read.
       void look()
         .catch(() => undefined)
         .finally(() => {

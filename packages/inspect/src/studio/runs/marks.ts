@@ -1,12 +1,12 @@
 /** Events of a run, placed on the axis of a role. */
-import { open, readdir } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import type { Mark, Marks } from '../interface/types.js';
 import { firstFrom, positionsOf, versionsOf, type Axis, type Position } from '../metrics/axis.js';
 import type { RoleLines } from '../metrics/line-index.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 import { failureOf } from './failure.js';
-import type { RunPlace } from './place.js';
+import { checkpointSteps, type RunPlace } from './place.js';
 
 interface Event {
   readonly kind: Mark['kind'];
@@ -18,7 +18,7 @@ interface Event {
 interface Looked {
   readonly lines: RoleLines;
   readonly metrics: MetricFile;
-  /** The first line that uses the weights of a train step. */
+  /** First line that uses the weights of a train step. */
   readonly lineOfTrainStep: (step: number) => number;
 }
 
@@ -63,16 +63,14 @@ const thinned = (events: readonly Event[]): readonly Event[] => {
   return every <= 1 ? events : events.filter((_, i) => i % every === 0);
 };
 
-/** Checkpoints on disk, and deleted ones, which are known by the time that writing them took. */
+/** Checkpoints on disk, and deleted checkpoints, which are known from their save times. */
 async function checkpoints(
   folder: string,
   { metrics, lineOfTrainStep }: Looked,
 ): Promise<readonly Event[]> {
-  const names = await readdir(folder).catch(() => []);
-  const there = names.flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
   const trainer = metrics.roles.get('trainer');
   const [saving] = await metrics.columns('trainer', ['time/save_checkpoint']);
-  const steps = new Set(there);
+  const steps = new Set(await checkpointSteps(folder));
   for (let line = 1; trainer && saving && line < saving.length(); line++)
     if (!Number.isNaN(saving.at(line))) steps.add(trainer.steps.at(line - 1));
   return [...steps]

@@ -1,4 +1,4 @@
-/** Notes about a run: the only file that the studio writes, and only on request. */
+/** Notes about a run, the only file that this server writes. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { replaceFile, tryJson } from '@trinity-rft/core/support';
@@ -7,7 +7,7 @@ import type { RunNotes } from '../interface/types.js';
 
 const fileName = 'notes.json';
 
-/** Empty if there are no notes, or the file has other content. */
+/** Reads the notes; empty if there are none or the file is not valid. */
 export async function readNotes(folder: string): Promise<RunNotes> {
   const text = await readFile(path.join(folder, fileName), 'utf8').catch(() => undefined);
   return runNotes.safeParse(tryJson(text)).data ?? { tags: [], note: '' };

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { evaluationsName, failureFile } from '@trinity-rft/launcher/files';
 
-/** Location of one run's files. A run of several stages has one location for each. */
+/** Locations of the files of a run, or of one stage of it. */
 export interface RunPlace {
   /** Unique id: the path relative to the served folder. */
   readonly id: string;
@@ -65,14 +65,14 @@ async function placeOf(root: string, folder: string): Promise<RunPlace | undefin
   return { id: below === '' ? path.basename(folder) : below, folder, metricsFile, database };
 }
 
-/** A server alongside a trainer logs into a folder of the run. */
+/** True for the log folder of a server inside the folder of a run. */
 async function isServer(folder: string): Promise<boolean> {
   if (path.basename(folder) !== 'serve') return false;
   const ofRun = ['stage_meta.json', 'monitor', 'buffer'];
   return isAnyThere(ofRun.map((name) => path.join(path.dirname(folder), name)));
 }
 
-/** `trinity debug` also writes an `experiences.db`, which is no run. */
+/** Experience store of a run. Ignores `experiences.db` of `trinity debug`, which is not a run. */
 async function databaseOf(root: string, folder: string): Promise<string | undefined> {
   const answers = path.join(folder, 'experiences.db');
   const isOfRun = path.basename(folder) === evaluationsName || folder === root;
@@ -91,7 +91,7 @@ const isThere = (file: string): Promise<boolean> =>
 const isAnyThere = async (files: readonly string[]): Promise<boolean> =>
   (await Promise.all(files.map(isThere))).includes(true);
 
-/** The newest checkpoint that has a tokenizer. */
+/** Model folder of the records: the given one, or the newest checkpoint with a tokenizer. */
 export async function tokenizerFolder({
   folder,
   modelFolder,
@@ -101,13 +101,15 @@ export async function tokenizerFolder({
   return newestTokenizer(folder);
 }
 
-async function newestTokenizer(folder: string): Promise<string | undefined> {
+/** Train steps of the checkpoints on disk, in any order. */
+export async function checkpointSteps(folder: string): Promise<readonly number[]> {
   const names = await readdir(folder).catch(() => []);
-  const steps = names
-    .flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? [])
-    .map(Number)
-    .toSorted((a, b) => b - a);
-  for (const step of steps) {
+  return names.flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+}
+
+async function newestTokenizer(folder: string): Promise<string | undefined> {
+  const steps = await checkpointSteps(folder);
+  for (const step of steps.toSorted((a, b) => b - a)) {
     const checkpoint = path.join(folder, `global_step_${step}`);
     if (await isThere(path.join(checkpoint, 'tokenizer.json'))) return checkpoint;
   }

@@ -45,7 +45,7 @@ export async function progressOf(
   ]);
   const evaluated = await benchmarkOf(metrics);
   const rewards = [reward, score, evaluated].find((each) => each?.isSet() === true);
-  // An evaluation after the last step is a line of a step that does not come.
+  // An evaluation after the last step is recorded under the next step, which never runs.
   const exploreStep = lastStep(metrics, 'explorer', waited);
   const trainStep = lastStep(metrics, 'trainer', step);
   const total = await totalOf(settings, passesOf(metrics, epochs));
@@ -64,7 +64,7 @@ export async function progressOf(
   };
 }
 
-/** A run that only evaluates has the rewards of its task sets, of which the first is shown. */
+/** Reward of the first task set of a run that only evaluates. */
 async function benchmarkOf(metrics: MetricFile): Promise<Column | undefined> {
   if (!metrics.roles.has('bench')) return undefined;
   const { metrics: all } = await metrics.seen(seenMs);
@@ -74,7 +74,7 @@ async function benchmarkOf(metrics: MetricFile): Promise<Column | undefined> {
   return found && (await metrics.columns('bench', [found.name]))[0];
 }
 
-/** Latest value of the first evaluation set. Its name is in the settings: to look for it would mean to parse every line. */
+/** Latest value of the first evaluation set, whose name is in the settings: finding it in the metrics would parse every line. */
 async function evaluationOf(
   metrics: MetricFile,
   settings: RunSettings,
@@ -87,14 +87,14 @@ async function evaluationOf(
   return mean === undefined ? undefined : { metric, mean, low, high };
 }
 
-/** Undefined: the trainer reads no file. */
+/** Completed passes of a trainer that reads a file; undefined for other trainers. */
 function passesOf(metrics: MetricFile, epochs: Column | undefined): Passes | undefined {
   const passed = epochs && lastOf(epochs);
   const steps = lastStep(metrics, 'trainer', epochs);
   return passed === undefined || steps === undefined ? undefined : { epochs: passed, steps };
 }
 
-/** Last step with a value; the very last step if no line has one. */
+/** Last step with a value; the last step if no line has a value. */
 function lastStep({ roles }: MetricFile, role: string, values?: Column): number | undefined {
   const steps = roles.get(role)?.steps;
   if (steps === undefined || steps.length() === 0) return undefined;

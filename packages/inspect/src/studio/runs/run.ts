@@ -1,6 +1,6 @@
-/** One run, open for reading. */
+/** Opens a run for reading. */
 import path from 'node:path';
-import { readExperiences } from '@trinity-rft/buffer';
+import { withReader } from '../../verify/targets.js';
 import { createMetricFile, type MetricFile } from '../metrics/metric-file.js';
 import type { RunSummary } from '../interface/types.js';
 import { whenChanged } from '../shared/when-changed.js';
@@ -26,10 +26,7 @@ export interface Run {
   close(): void;
 }
 
-/**
- * Maximum time in ms for a summary, so that a large file or a slow disk does not delay the list of
- * all runs.
- */
+/** Timeout of a summary in ms, so that a large file or a slow disk does not delay the list of runs. */
 const summaryMs = 250;
 
 export function createRun(place: RunPlace): Run {
@@ -54,7 +51,7 @@ export function createRun(place: RunPlace): Run {
     try {
       return (store = await opened);
     } catch (error) {
-      // It may be there the next time.
+      // The next call retries.
       opened = undefined;
       throw error;
     }
@@ -92,15 +89,8 @@ export function createRun(place: RunPlace): Run {
  * Number of recorded experiences. Closes the store again, so that a list of many runs does not keep
  * them all open.
  */
-function countRecorded(database: string | undefined): number | undefined {
-  if (database === undefined) return undefined;
-  const reader = readExperiences(database);
-  try {
-    return reader.count();
-  } finally {
-    reader.close();
-  }
-}
+const countRecorded = (database: string | undefined): number | undefined =>
+  database === undefined ? undefined : withReader(database, (reader) => reader.count());
 
 async function openStore(place: RunPlace, database: string): Promise<Rollouts> {
   const logFile = path.join(place.folder, 'log', 'trinity.log');

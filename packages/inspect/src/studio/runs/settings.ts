@@ -1,4 +1,4 @@
-/** The configuration with which a run was last started: `settings.json` of its job. */
+/** Reads `settings.json`: the configuration with which a run was last started. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
@@ -15,10 +15,7 @@ export const settingsFiles = (folder: string): readonly [own: string, job: strin
   path.join(path.dirname(folder), 'settings.json'),
 ];
 
-/**
- * Settings of a run. They contain no secrets, which are not recorded. Empty if nothing was
- * recorded.
- */
+/** Settings of a run, without secrets; empty if none were recorded. */
 export async function settingsOf(folder: string): Promise<RunSettings> {
   const [own, job] = settingsFiles(folder);
   const recorded = (await read(own)) ?? (await read(job));

@@ -1,7 +1,8 @@
-/** Decides whether a run is in progress, and how it ended, from the files of its folder. */
+/** Derives the state of a run from the files of its folder. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isProcessAlive, tryJson } from '@trinity-rft/core/support';
+import { tryJson } from '@trinity-rft/core/support';
+import { runningPid } from '../../report/run-report.js';
 import type { RunSummary } from '../interface/types.js';
 import { failureOf } from './failure.js';
 
@@ -22,7 +23,7 @@ const recentMs = 15_000;
 /** @param files files that a working run writes */
 export async function stateOf(folder: string, files: readonly string[]): Promise<RunState> {
   const times = await Promise.all(files.map(changedAt));
-  // A run that failed early has written nothing but its log.
+  // A run that failed early has only written its log.
   const changed = Math.max(...times) || (await folderChangedAt(folder));
   const failure = await failureOf(folder);
   const job = await jobFolder(folder);
@@ -38,12 +39,12 @@ export async function stateOf(folder: string, files: readonly string[]): Promise
   return { ...common, state: await endOf(job) };
 }
 
-/** Any of these marks the folder of a run. */
+/** Files that mark the folder of a run. */
 const filesOfRun = ['stage_meta.json', 'settings.json', 'run.lock'] as const;
 
 /**
- * The folder of the run, which holds the files of its process. The folder of a stage is a subfolder
- * of it. A folder without such files, in a folder without them, counts as the run itself.
+ * Folder of the run to which a folder of a stage belongs. If neither the folder nor its parent has
+ * the files of a run, the folder counts as the run.
  */
 export async function jobFolder(folder: string): Promise<string> {
   for (const place of [folder, path.dirname(folder)])
@@ -89,7 +90,7 @@ const changedAt = (file: string): Promise<number> =>
     () => 0,
   );
 
-/** A folder that is gone has just been removed. */
+/** Time of the last change of a folder; now if it was removed. */
 const folderChangedAt = (folder: string): Promise<number> =>
   stat(folder).then(
     ({ mtimeMs }) => mtimeMs,
@@ -97,12 +98,3 @@ const folderChangedAt = (folder: string): Promise<number> =>
   );
 
 const isThere = async (file: string): Promise<boolean> => (await changedAt(file)) > 0;
-
-async function runningPid(job: string): Promise<number | undefined> {
-  for (const role of ['run', 'serve']) {
-    const text = await readFile(path.join(job, `${role}.pid`), 'utf8').catch(() => '');
-    const pid = Number(text.trim());
-    if (pid > 0 && isProcessAlive(pid)) return pid;
-  }
-  return undefined;
-}

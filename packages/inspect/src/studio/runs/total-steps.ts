@@ -6,7 +6,7 @@ import { whenChanged } from '../shared/when-changed.js';
 
 interface TotalSteps {
   readonly steps?: number;
-  /** The role whose steps are counted. */
+  /** Role whose steps are counted. */
   readonly of: 'trainer' | 'explorer';
   /** Reason why the number is unknown. */
   readonly unknown?: RunSummary['noTotal'];

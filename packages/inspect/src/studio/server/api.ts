@@ -1,4 +1,4 @@
-/** Functions with which the parts of the interface add their routes. */
+/** Registers routes of the interface. */
 import { readJson } from '@trinity-rft/http-server';
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
@@ -43,7 +43,7 @@ export function createApi(app: Hono, catalogue: Catalogue): Api {
   /** The run in the path; its id may contain encoded slashes. */
   const runOf = async (context: Context): Promise<Run | undefined> => {
     const id = context.req.param('run') ?? '';
-    // After a restart of the server, a page may ask before anything was listed.
+    // After a restart of the server, a page may request a run before any list.
     if (catalogue.run(id) === undefined) await catalogue.summaries();
     return catalogue.run(id);
   };

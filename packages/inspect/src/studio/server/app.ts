@@ -1,4 +1,4 @@
-/** The server: a page without data, and an interface that requires the key. */
+/** Serves the page, which has no data, and the interface, which requires the key. */
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import { hasKey } from '@trinity-rft/http-server';
@@ -31,15 +31,13 @@ const headers = {
   'cache-control': 'no-store',
 };
 
-export interface AppOptions {
-  readonly catalogue: Catalogue;
-  /** Files of the page, by their path in the URL. */
-  readonly page: ReadonlyMap<string, PageFile>;
-  readonly key: string;
-  readonly more: readonly StudioPart[];
-}
-
-export function createApp({ catalogue, page, key, more }: AppOptions): Hono {
+/** @param page files of the page by their path in the URL */
+export function createApp(
+  catalogue: Catalogue,
+  page: ReadonlyMap<string, PageFile>,
+  key: string,
+  more: readonly StudioPart[],
+): Hono {
   const app = new Hono();
   app.use(async (context, next) => {
     await next();

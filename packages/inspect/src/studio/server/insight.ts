@@ -1,4 +1,4 @@
-/** Story and diagnosis of a run, and other rewards or losses over its rollouts. */
+/** Adds the routes of stories, diagnoses and what-if comparisons. */
 import { diagnosisOf } from '../insight/diagnosis.js';
 import { choicesOf, whatIfOf } from '../insight/what-if.js';
 import { storyOf } from '../story/story.js';

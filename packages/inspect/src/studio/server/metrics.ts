@@ -1,4 +1,4 @@
-/** Metrics of one run. */
+/** Adds the routes of metrics. */
 import type { Context } from 'hono';
 import { axes } from '../interface/metrics.js';
 import type { MetricList } from '../interface/types.js';
@@ -9,9 +9,7 @@ import { marksOf } from '../runs/marks.js';
 import type { Run } from '../runs/run.js';
 import { notFound, type AddRoutes } from './api.js';
 
-/**
- * Time in ms after which the first list of a large file is sent while the file is still being read.
- */
+/** Time in ms after which a partial list of a large file is sent. */
 const listMs = 300;
 
 export const addMetrics: AddRoutes = (api) => {

@@ -1,4 +1,4 @@
-/** The files of the built page, read once at the start. Paths of requests never reach the disk. */
+/** Reads the files of the built page once, so that paths of requests never reach the disk. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Error for a checkout in which the page was not built. */
+/** Shown in a checkout in which the page was not built. */
 const notBuilt = 'The page is not built. Run "pnpm build", and start the command again.\n';
 
 /** Files of the page by their path in the URL, such as `/index.html`. */

@@ -1,4 +1,4 @@
-/** Recorded rollouts of one run. */
+/** Adds the routes of recorded rollouts. */
 import type { Context } from 'hono';
 import { parseQuery, parseTaskQuery } from '../rollouts/query.js';
 import type { Rollouts } from '../rollouts/rollouts.js';

@@ -1,4 +1,4 @@
-/** Runs, and events about their changes. */
+/** Adds the routes of runs and of events about their changes. */
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { runNotes } from '../interface/runs.js';

@@ -1,13 +1,10 @@
 /** Repeats work on files only if they have changed. */
 import { stat } from 'node:fs/promises';
 
-/** Resolution of file times in ms: some file systems round them to two seconds. */
+/** Coarsest resolution of file times, in ms. */
 const coarsestMs = 2000;
 
-/**
- * The result of `work`, kept until one of the files is written, created or deleted. If `work`
- * fails, the next call repeats it.
- */
+/** Caches the result of `work` until one of the files is written, created or deleted. Errors are not cached. */
 export function whenChanged<T>(
   files: readonly string[],
   work: () => T | Promise<T>,
@@ -19,7 +16,7 @@ export function whenChanged<T>(
     const marks = found.map(({ mark }) => mark).join();
     if (known?.marks === marks) return known.result;
     const result = await work();
-    // What is written right after the work may not move the time of the file any more.
+    // A later write may not change the time of a file that was written just before.
     const isSettled = found.every(({ writtenAt }) => writtenAt < begun - coarsestMs);
     known = isSettled ? { marks, result } : undefined;
     return result;

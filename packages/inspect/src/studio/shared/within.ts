@@ -1,5 +1,3 @@
-/** Waiting with a time limit. */
-
 /**
  * Resolves when the work is done, or after `ms`, in which case the work continues.
  * @returns true if the work is done

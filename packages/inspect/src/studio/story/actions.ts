@@ -1,4 +1,4 @@
-/** Next actions after a run, each with the command to copy. */
+/** Suggests next actions after a run, each with its command. */
 import path from 'node:path';
 import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import type { Story } from '../interface/types.js';
@@ -22,7 +22,7 @@ interface Situation {
     | undefined;
 }
 
-/** Actions in order: the first one is the recommended one. */
+/** Actions by verdict, the recommended one first. */
 const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
   learned: ['chat', 'export', 'serve', 'doctor'],
   notEvaluated: ['evaluate', 'chat', 'export', 'doctor'],
@@ -37,7 +37,7 @@ const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
 
 const mostActions = 3;
 
-/** Actions that need a checkpoint, or the file of the run, are left out without one. */
+/** Suggested actions, without those that need a missing checkpoint or configuration. */
 export function actionsOf(situation: Situation): readonly Action[] {
   const possible = plans[situation.verdict].flatMap((name) => {
     const action = makers[name](situation);
@@ -65,12 +65,12 @@ const ofConfiguration =
 const makers: Readonly<Record<ActionName, Maker>> = {
   chat: ofCheckpoint((model) => ({
     title: 'Talk to it',
-    why: 'The trained model beside the one that training began with.',
+    why: 'Chat with the trained model and the original model side by side.',
     command: `trinity chat ${model} --compare base`,
   })),
   export: ofCheckpoint((model) => ({
-    title: 'Take it with you',
-    why: 'A model for Ollama, checked against the checkpoint; others are gguf, transformersjs and hf.',
+    title: 'Export it',
+    why: 'A model for Ollama, checked against the checkpoint; other formats are gguf, transformersjs and hf.',
     command: `trinity export ${model} --to ollama --output exported --check`,
   })),
   serve: ofConfiguration((file) => ({
@@ -98,7 +98,7 @@ const makers: Readonly<Record<ActionName, Maker>> = {
     why: 'Steps, and the warnings before the error.',
     command: `trinity log ${shellPath(folder)} --warnings`,
   }),
-  // Where nothing else explains it, the learning rate most often does.
+  // A low learning rate is the most likely cause if no other rule applies.
   raise: ({ finding, learningRate, configPath, folder }) =>
     finding?.name !== 'flat-reward' || learningRate === undefined
       ? undefined
@@ -110,7 +110,7 @@ const makers: Readonly<Record<ActionName, Maker>> = {
               ? `trinity doctor ${shellPath(folder)}`
               : `trinity run ${shellPath(configPath)}`,
         },
-  // It would repeat what `raise` says.
+  // The doctor would repeat the advice of `raise`.
   doctor: ({ folder, finding }) =>
     finding?.name === 'flat-reward'
       ? undefined
@@ -126,17 +126,17 @@ const makers: Readonly<Record<ActionName, Maker>> = {
   }),
   watch: ({ folder }) => ({
     title: 'Watch it',
-    why: 'What its processes do now, and what they wait for.',
+    why: 'State of its processes, and what they wait for.',
     command: `trinity status ${shellPath(folder)}`,
   }),
 };
 
-/** A path for a command: the shorter of the absolute one and that from the working directory. */
+/** Path for a command: absolute or relative to the working directory, whichever is shorter. */
 export function shellPath(place: string): string {
   const relative = path.relative('.', place);
   return shellText(relative !== '' && relative.length < place.length ? relative : place);
 }
 
-/** A text as one word of a command. */
+/** Quotes a text as one word of a shell command. */
 export const shellText = (text: string): string =>
   /^[\w./:@=+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

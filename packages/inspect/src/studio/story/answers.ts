@@ -1,4 +1,4 @@
-/** Up to three tasks of evaluations with their answers before and after training. */
+/** Selects tasks of evaluations with their answers before and after training. */
 import { gainOf, type Answered, type AnsweredSet } from '../../report/answers.js';
 import { askedText } from '../interface/text-blocks.js';
 import type { Story } from '../interface/types.js';
@@ -9,8 +9,8 @@ type Pair = Story['answers'][number];
 const mostText = 2000;
 
 /**
- * The best gain, the worst loss, and a task whose gain is the median of the others, of the tasks
- * with both answers: answers beyond the limit of the store are missing like failed ones.
+ * The best gain, the worst loss, and the median of the other tasks. Only tasks with both answers
+ * count: answers of failed runs and beyond the limit of the store are missing.
  */
 export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
   const compared = sets
@@ -44,7 +44,7 @@ export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
   });
 }
 
-/** Why no answers can be compared; undefined if some can. */
+/** Reason why no answers can be compared; undefined if some can. */
 export function noAnswersText(sets: readonly AnsweredSet[]): string | undefined {
   if (sets.length === 0)
     return 'No answers of evaluations are recorded. Give the run eval_tasksets, or use "trinity eval".';

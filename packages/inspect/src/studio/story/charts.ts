@@ -1,4 +1,4 @@
-/** Charts of a run's story, of the metrics that the run has. */
+/** Charts of a run's story. */
 import { evaluatedAfter } from '@trinity-rft/monitor';
 import type { EvaluationChange } from '../../diagnosis/index.js';
 import type { StoryChart } from '../interface/types.js';
@@ -9,7 +9,7 @@ interface ChartKind {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** The first one that the run has, and that moves, is shown. */
+  /** Candidates; the first one that the run has and that changes is shown. */
   readonly metrics: readonly (readonly [role: string, name: string])[];
 }
 
@@ -23,7 +23,7 @@ const rewardKind: ChartKind = {
   ],
 };
 
-/** In the order in which they are shown, after the evaluation. */
+/** Kinds in the order in which they are shown, after the evaluation. */
 const kinds: readonly ChartKind[] = [
   {
     name: 'length',
@@ -100,7 +100,7 @@ const kinds: readonly ChartKind[] = [
 ];
 
 const mostCharts = 6;
-/** Points of a chart, which is at most so many pixels wide. */
+/** Maximum number of points of a chart. */
 const mostPoints = 300;
 
 export interface StoryCharts {
@@ -108,7 +108,7 @@ export interface StoryCharts {
   readonly charts: StoryChart[];
 }
 
-/** @param evaluation the one whose course is shown */
+/** @param evaluation evaluation set to show */
 export async function chartsOf(
   file: MetricFile,
   evaluation: EvaluationChange | undefined,

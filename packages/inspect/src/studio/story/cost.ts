@@ -1,11 +1,11 @@
-/** Cost of a run: seconds, tokens, money, and where the time of its steps went. */
+/** Cost of a run: seconds, tokens, money, and the parts of its time. */
 import type { RunSettings, Story } from '../interface/types.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 
 type Time = Story['time'][number];
 type TimePart = Time['parts'][number];
 
-/** Durations of a role, whose sum is the time that the role was at work or waiting. */
+/** Parts of the time of a role: working and waiting. */
 const durations = {
   explorer: [
     ['sampling', 'sampling and scoring', 'time/wait_explore_step'],
@@ -25,7 +25,7 @@ const durations = {
 /** Share of a role's time below which a part is not shown. */
 const leastShare = 0.005;
 
-/** Roles in which something took time; parts without any are left out. */
+/** Time of each role that took any, without negligible parts. */
 export async function timeOf(file: MetricFile): Promise<readonly Time[]> {
   const roles = Object.keys(durations) as readonly Time['role'][];
   const times = await Promise.all(
@@ -90,7 +90,7 @@ function dollarsOf(
   return costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost, 0);
 }
 
-/** Undefined if no line has the metric. */
+/** Sum of a metric over all lines; undefined if no line has it. */
 async function sumOf(file: MetricFile, role: string, metric: string): Promise<number | undefined> {
   const [column] = await file.columns(role, [metric]);
   if (column?.isSet() !== true) return undefined;

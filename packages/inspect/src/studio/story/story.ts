@@ -1,12 +1,11 @@
-/** The story of a run: did it learn, why, and what to do next. */
-import { readdir } from 'node:fs/promises';
+/** Story of a run: verdict, causes, and next steps. */
 import { readSource } from '@trinity-rft/launcher/files';
 import { diagnose, evaluationChanges, verdictOf } from '../../diagnosis/index.js';
 import { pairedRewards, readAnswers } from '../../report/answers.js';
 import { toFinding } from '../insight/diagnosis.js';
 import { withRecord } from '../insight/record.js';
 import type { RunSettings, Story } from '../interface/types.js';
-import { tokenizerFolder } from '../runs/place.js';
+import { checkpointSteps, tokenizerFolder } from '../runs/place.js';
 import type { Run } from '../runs/run.js';
 import { settingsOf } from '../runs/settings.js';
 import { jobFolder } from '../runs/state.js';
@@ -29,7 +28,7 @@ export async function storyOf(run: Run): Promise<Story> {
   }));
   const summary = await run.summary();
   const folder = await jobFolder(place.folder);
-  // The verdict says already that a run has failed.
+  // The verdict already reports the failure.
   const shown = findings
     .filter(({ name }) => name !== 'run-failed')
     .map((each) => ({ ...each, advice: each.advice.replaceAll(/\bRUN\b/g, shellPath(folder)) }));
@@ -56,7 +55,7 @@ export async function storyOf(run: Run): Promise<Story> {
         folder,
         configPath: await readSource(folder),
         algorithm: textOf(settings['algorithm.algorithm_type']),
-        hasCheckpoint: await hasCheckpoint(place.folder),
+        hasCheckpoint: (await checkpointSteps(place.folder)).length > 0,
         hasEvaluationSets: 'buffer.explorer_input.eval_tasksets[0].name' in settings,
         learningRate: numberOf(settings['algorithm.optimizer.lr']),
         finding: shown[0],
@@ -65,7 +64,7 @@ export async function storyOf(run: Run): Promise<Story> {
   };
 }
 
-/** Settings that say what was trained, and how. */
+/** Settings to show. */
 const setup: readonly (readonly [name: string, key: string])[] = [
   ['model', 'model.model_path'],
   ['algorithm', 'algorithm.algorithm_type'],
@@ -86,8 +85,3 @@ const textOf = (value: unknown): string | undefined =>
 
 const numberOf = (value: unknown): number | undefined =>
   typeof value === 'number' ? value : undefined;
-
-async function hasCheckpoint(folder: string): Promise<boolean> {
-  const names = await readdir(folder).catch(() => []);
-  return names.some((name) => /^global_step_\d+$/.test(name));
-}

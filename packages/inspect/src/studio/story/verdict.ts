@@ -1,4 +1,4 @@
-/** The verdict of a story: a headline, and the sentence with its evidence. */
+/** Verdict of a story: a headline, and sentences with the evidence. */
 import type { EvaluationChange, Verdict } from '../../diagnosis/index.js';
 import type { RunSummary, Story } from '../interface/types.js';
 
@@ -6,7 +6,7 @@ type StoryVerdict = Story['verdict'];
 
 const notMeasured = { kind: 'notMeasured', headline: 'Nothing says whether it learned.' } as const;
 const noEvaluation =
-  'Nothing was evaluated twice, so what it does on tasks that it has not trained on is not known.';
+  'Nothing was evaluated twice, so its result on tasks outside the training set is unknown.';
 const noMeasure = 'There is neither a second evaluation nor a reward over steps.';
 
 export function storyVerdict(summary: RunSummary, verdict: Verdict | undefined): StoryVerdict {
@@ -60,7 +60,7 @@ function unfinishedHeadline(
   return place === '' ? `${verb} before its first step.` : `${verb} after${place}.`;
 }
 
-/** The messages of the failure, the first cause before what followed from it. */
+/** Messages of the failure, the root cause first. */
 const causeOf = ({ failure }: RunSummary): string | undefined =>
   failure
     ?.trim()
