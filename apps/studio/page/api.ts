@@ -4,7 +4,7 @@ import { createParser } from 'eventsource-parser';
 
 const storageName = 'trinity-studio-key';
 
-/** Takes the key from the address; it is kept for reloads of this tab, and then removed from the address. */
+/** Moves the key from the address to the storage of this tab, so that it survives reloads. */
 function takeKey(): string {
   const given = new URLSearchParams(location.hash.slice(1)).get('key');
   if (given === null) return sessionStorage.getItem(storageName) ?? '';
@@ -39,13 +39,13 @@ export const runPath = (
   return `runs/${encodeURIComponent(run)}/${rest}?${new URLSearchParams(given).toString()}`;
 };
 
-/** Changes something. @returns the result */
+/** Sends an action. @returns its result */
 export async function act<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const options = { method: 'POST', body: JSON.stringify(body), signal: signal ?? null };
   return (await request(`actions/${path}`, options)).json() as Promise<T>;
 }
 
-/** Like {@link act}, where the answer comes in lines of JSON. */
+/** Sends an action whose answer is a stream of JSON lines. */
 export async function* lines<T>(
   path: string,
   body: unknown,
@@ -64,7 +64,7 @@ export async function* lines<T>(
 export const actionPath = (run: string, rest: string): string =>
   `runs/${encodeURIComponent(run)}/${rest}`;
 
-/** A file of the server, as the browser saves one. */
+/** Downloads a file of the server. */
 export async function save(path: string, name: string): Promise<void> {
   saveBlob(await (await request(path)).blob(), name);
 }
@@ -84,7 +84,7 @@ export const fileName = (...parts: readonly string[]): string =>
 
 const againMs = 500;
 
-/** Calls back with every event until the page is closed; connects again where the connection ends. */
+/** Calls back with every event until the page is closed. Reconnects when the connection ends. */
 export async function followRuns(
   onEvent: (event: RunEvent) => void,
   onState: (isConnected: boolean, problem?: string) => void,

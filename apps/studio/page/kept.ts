@@ -1,4 +1,4 @@
-/** State that outlives the page that shows it: a draft is there again when one comes back. */
+/** State that survives leaving a page, such as drafts. */
 import { useState, type Dispatch, type StateUpdater } from 'preact/hooks';
 
 const kept = new Map<string, unknown>();

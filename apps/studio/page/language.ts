@@ -1,6 +1,6 @@
 /**
- * A language that can be used. Chromium reports `en-US@posix` where the system's language is C, and the charts make a
- * number format of it when they are loaded; so `index.html` loads this file first.
+ * Replaces an invalid language. Chromium reports `en-US@posix` if the system's language is C, and
+ * the charts create a number format from it when they are loaded; so `index.html` loads this first.
  */
 try {
   new Intl.NumberFormat(navigator.language);

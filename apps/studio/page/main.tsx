@@ -1,4 +1,4 @@
-/** The page: its frame, and which part is shown. */
+/** Entry of the page: frame and current page. */
 import '@awesome.me/webawesome/dist/styles/themes/default.css';
 import '@awesome.me/webawesome/dist/styles/native.css';
 import { render } from 'preact';

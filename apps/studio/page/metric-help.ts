@@ -1,4 +1,4 @@
-/** Meanings of metrics, from the tables of docs/reference/metrics.md, which is bundled with the page. */
+/** Explains metrics with the tables of docs/reference/metrics.md, which is bundled with the page. */
 
 /** Text of the document: see vite.config.ts. */
 declare const metricsDocument: string;
@@ -45,18 +45,18 @@ function patternOf(name: string, prefix: string): RegExp {
     .replaceAll(String.raw`\.\.\.`, '.*')
     .replaceAll('*', '.*')
     .replaceAll(/\b[A-Z]{3,}\b/g, '[^/]+');
-  // A name that stands for any is one of this section only.
+  // A placeholder for any name only matches names of its section.
   const before = /^(?:[A-Z]{3,}\b|\.\.\.)/.test(name) ? prefix : `(?:${prefix})?`;
   return new RegExp(`^${before}${source}(?:/(?:mean|max|min|std))?$`);
 }
 
-// After the functions that it calls.
+// Defined after the functions that it calls.
 const entries = metricsDocument.split(/^## /m).slice(1).flatMap(readSection);
 const noHelp: MetricHelp = { group: '', text: '', unit: '' };
 
 const known = new Map<string, MetricHelp>();
 
-/** The most precise explanation: the one whose pattern is longest. */
+/** Most precise explanation of a metric: the match with the longest pattern. */
 export function helpOf(name: string): MetricHelp {
   const before = known.get(name);
   if (before) return before;
@@ -75,7 +75,7 @@ function lookUp(name: string): MetricHelp {
 
 const order = [...new Set(entries.map(({ group }) => group))];
 
-/** In the order of the document; groups that it does not have are second, after how exploring goes. */
+/** Order of groups: that of the document, with undocumented groups in second place. */
 export const groupRank = (group: string): number => {
   const rank = order.indexOf(group);
   return rank === -1 ? 0.5 : rank;

@@ -1,11 +1,11 @@
-/** Metrics of the runs that are shown, asked for again whenever a run changes. */
+/** Loads metrics of the shown runs, again whenever a run changes. */
 import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from './api.js';
 import type { PageProps } from './place.js';
 import { words as frame } from './words/frame.js';
 
-/** So many can be told apart by colour. */
+/** Maximum number of runs whose colours are distinguishable. */
 export const mostRuns = 5;
 
 export type Axis = Curve['axis'];
@@ -13,11 +13,11 @@ export type Axis = Curve['axis'];
 export const axisOf = (text: string | undefined): Axis =>
   text !== undefined && text in frame.axes ? (text as Axis) : 'step';
 
-/** Name in addresses. */
+/** Name of a metric in addresses. */
 export const keyOf = ({ role, name }: Pick<MetricInfo, 'role' | 'name'>): string =>
   `${role} ${name}`;
 
-/** Runs of the address, and a text that changes when one of them does. */
+/** Runs of the address, and a text that changes with any of them. */
 export function shownRuns({ runs = [], place }: Pick<PageProps, 'runs' | 'place'>) {
   const ids = place.runs.slice(0, mostRuns);
   const version = ids.map((id) => runs.find((run) => run.id === id)?.changedAt ?? 0).join();
@@ -27,10 +27,7 @@ export function shownRuns({ runs = [], place }: Pick<PageProps, 'runs' | 'place'
 const togetherMs = 60;
 let shows: (() => void)[] = [];
 
-/**
- * Draws everything of one change of a run together: each drawing takes computing time from
- * the training on this machine.
- */
+/** Batches updates of one change of a run, because each drawing takes time from local training. */
 function showTogether(show: () => void): void {
   if (shows.length === 0)
     setTimeout(() => {
@@ -41,7 +38,7 @@ function showTogether(show: () => void): void {
   shows.push(show);
 }
 
-/** The answers for each run; a run that has none is left out. */
+/** Answers by run, without runs that have none. */
 function useOfRuns<T>(
   ids: readonly string[],
   path: (run: string) => string,
@@ -69,10 +66,10 @@ export interface RunMetrics {
 }
 
 const againMs = 500;
-/** A list of all metrics is long to draw, and is not what one watches. */
+/** Interval in ms of the list of all metrics, which is slow to draw. */
 const listMs = 3000;
 
-/** The value, as it was at most so long ago. */
+/** Throttles a value: it is at most `ms` old. */
 function useAtMostEvery<T>(ms: number, value: T): T {
   const [shown, setShown] = useState(value);
   const shownAt = useRef(0);
@@ -88,7 +85,7 @@ function useAtMostEvery<T>(ms: number, value: T): T {
   return shown;
 }
 
-/** All metrics of each run; those of a large file come bit by bit. */
+/** All metrics of each run. Those of a large file arrive in parts. */
 export function useMetrics(
   ids: readonly string[],
   version: string,
@@ -112,7 +109,7 @@ export function useMetrics(
   return { runs, share };
 }
 
-/** Those of all runs, without repetition, by name. */
+/** Metrics of all runs by name, without duplicates. */
 export function allMetrics(runs: readonly RunMetrics[]): readonly MetricInfo[] {
   const all = runs.toReversed().flatMap(({ metrics }) => metrics);
   const byKey = new Map(all.map((metric) => [keyOf(metric), metric]));

@@ -1,6 +1,6 @@
 /** Numbers and times as text. */
 
-/** Up to four significant digits, whole numbers as they are; empty where there is none. */
+/** Up to four significant digits; integers are not rounded. Empty for a missing value. */
 export function numberText(value: number | null | undefined): string {
   if (value === undefined || value === null) return '';
   if (Math.abs(value) >= 1000) return String(Math.round(value));
@@ -13,7 +13,7 @@ export interface Interval {
   readonly high?: number | null;
 }
 
-/** `0.5 [0.4, 0.6]`; the number alone where nothing is known of its interval. */
+/** `0.5 [0.4, 0.6]`; only the number if its interval is unknown. */
 export function intervalText(of: Interval | undefined): string {
   const { mean, low, high } = of ?? { mean: null };
   const ends = low === high ? [] : [numberText(low), numberText(high)].filter((end) => end !== '');
@@ -34,7 +34,7 @@ export function agoText(milliseconds: number): string {
   return relative.format(-Math.floor(seconds / size), unit);
 }
 
-/** In its largest unit. */
+/** Duration in its largest unit. */
 export function durationText(seconds: number): string {
   const [unit, size] = unitOf(seconds);
   const count = Math.round(seconds / size);

@@ -1,4 +1,4 @@
-/** The pages, in the order of the navigation. The words of one lie in `words`, under its name. */
+/** Pages in the order of the navigation. Their texts are in `words`, under the page's name. */
 import {
   Bot,
   ChartLine,
@@ -36,7 +36,7 @@ export interface Page {
   readonly Page: ComponentType<PageProps>;
 }
 
-/** The links at the top of every page. */
+/** Links in the header. */
 export const mainPages: readonly [Page, ...Page[]] = [
   { name: 'runs', icon: Rows3, Page: Runs },
   { name: 'compare', icon: GitCompareArrows, Page: Compare },
@@ -44,7 +44,7 @@ export const mainPages: readonly [Page, ...Page[]] = [
   { name: 'builder', icon: CirclePlus, Page: Builder },
 ];
 
-/** The tabs of one run. */
+/** Tabs of a run. */
 export const runPages: readonly Page[] = [
   { name: 'overview', icon: LayoutDashboard, Page: Overview },
   { name: 'metrics', icon: ChartLine, Page: Metrics },

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 export interface Place {
   readonly page: string;
-  /** The first one is the run that pages of one run show. */
+  /** Ids of runs; pages of a single run show the first. */
   readonly runs: readonly string[];
   /** Query that the page itself keeps in its address. */
   readonly query: Readonly<Record<string, string>>;
@@ -13,11 +13,11 @@ export interface Place {
 /** Props of every page. */
 export interface PageProps {
   readonly place: Place;
-  /** All; undefined until the server has told them. */
+  /** All runs; undefined until they are loaded. */
   readonly runs: readonly RunSummary[] | undefined;
   /** Number of runs that the server does not list. */
   readonly left: number;
-  /** The first one of the address. */
+  /** First run of the address. */
   readonly run: RunSummary | undefined;
 }
 

@@ -19,7 +19,7 @@ export const Command = ({ text }: { readonly text: string }) => (
   </div>
 );
 
-/** Where the browser refuses its clipboard, the command can still be selected. */
+/** Copies a text. If the browser refuses access to its clipboard, the user can still select it. */
 async function copy(text: string): Promise<void> {
   await navigator.clipboard.writeText(text).then(
     () => toast(words.copied),

@@ -1,4 +1,4 @@
-/** A dialog of the browser: it keeps the focus inside, closes with Escape, and gives the focus back. */
+/** Native dialog, which traps the focus, closes with Escape, and restores the focus. */
 import { X } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -7,7 +7,7 @@ import { Icon } from './icon.js';
 
 interface DialogProps {
   readonly title: string;
-  /** Called however it closes: Escape, the button, or a click beside it. */
+  /** Called when the dialog closes: by Escape, the button, or a click outside. */
   readonly onClose: () => void;
   /** `palette`: no visible title. `side`: at the right edge, as high as the window. */
   readonly kind?: 'plain' | 'palette' | 'side';

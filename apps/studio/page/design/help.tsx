@@ -1,4 +1,4 @@
-/** An explanation behind a question mark: a popover of the browser. */
+/** Question mark that opens an explanation in a native popover. */
 import { CircleQuestionMark } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';

@@ -1,10 +1,10 @@
-/** Icons, drawn with the colour of the text beside them. */
+/** Icons in the colour of the surrounding text. */
 import type { IconNode } from 'lucide';
 import { h } from 'preact';
 
 interface IconProps {
   readonly of: IconNode;
-  /** For an icon that stands without a text; otherwise it is hidden from screen readers. */
+  /** Label of an icon without a text beside it. @default hidden from screen readers */
   readonly label?: string;
 }
 

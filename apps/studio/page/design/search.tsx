@@ -1,4 +1,4 @@
-/** A field that filters what is below it. */
+/** Field that filters the list below it. */
 
 interface SearchProps {
   readonly label: string;

@@ -1,4 +1,4 @@
-/** Shown in place of a page's content: nothing there yet, still loading, failed. */
+/** Placeholders for a page's content: empty, loading, failed. */
 import { Inbox, TriangleAlert, type IconNode } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { words } from '../words/frame.js';
@@ -10,7 +10,7 @@ interface EmptyProps {
   readonly title: string;
   /** Next step for the user. */
   readonly text?: string;
-  /** Command that does it. */
+  /** Command for this step. */
   readonly command?: string;
   readonly children?: ComponentChildren;
 }
@@ -25,7 +25,7 @@ export const Empty = ({ icon = Inbox, title, text, command, children }: EmptyPro
   </div>
 );
 
-/** Grey bars of about the size of what is to come. */
+/** Grey bars of about the size of the content. */
 export const Skeleton = ({ lines = 4 }: { readonly lines?: number }) => (
   <div class="skeleton" role="status">
     <p class="faint">{words.loading}</p>

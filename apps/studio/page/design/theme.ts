@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, until the user chooses one. */
+/** Light or dark theme: that of the system, or the user's choice. */
 import { useState } from 'preact/hooks';
 
 const themes = ['system', 'light', 'dark'] as const;
@@ -10,7 +10,7 @@ const system = matchMedia('(prefers-color-scheme: dark)');
 const stored = (): Theme =>
   themes.find((theme) => theme === localStorage.getItem(storageName)) ?? 'system';
 
-/** Says `themechange` to what draws with the colours of the page. */
+/** Dispatches `themechange` for charts, which read the colours when they draw. */
 function apply(): void {
   const theme = stored();
   const isDark = theme === 'dark' || (theme === 'system' && system.matches);
@@ -21,7 +21,7 @@ function apply(): void {
 system.addEventListener('change', apply);
 apply();
 
-/** @returns the theme, and what changes to the next */
+/** @returns the theme, and a function that switches to the next one */
 export function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState(stored);
   const next = (): void => {

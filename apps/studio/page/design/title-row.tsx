@@ -1,4 +1,4 @@
-/** The titles of a table's columns. */
+/** Row of column titles. */
 export const TitleRow = ({ titles }: { readonly titles: readonly string[] }) => (
   <thead>
     <tr>

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 const shownMs = 4000;
 let show: ((text: string) => void) | undefined;
 
-/** Says that something is done. What went wrong belongs beside its cause, where it stays. */
+/** Shows that an action is done. Errors are shown permanently beside their cause instead. */
 export const toast = (text: string): void => show?.(text);
 
 export function Toasts() {

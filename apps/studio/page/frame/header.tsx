@@ -1,4 +1,4 @@
-/** The upper edge of every page: where one is, where one can go, and whether the server is there. */
+/** Header of every page: navigation and the state of the connection. */
 import { Keyboard, Monitor, Moon, Search, Sun } from 'lucide';
 import { Icon } from '../design/icon.js';
 import { useTheme } from '../design/theme.js';

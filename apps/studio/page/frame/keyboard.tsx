@@ -1,4 +1,4 @@
-/** Keys that work on every page, and the list of them. */
+/** Keyboard shortcuts of every page, and their list. */
 import { useEffect } from 'preact/hooks';
 import { Dialog } from '../design/dialog.js';
 import { runPages } from '../pages.js';
@@ -11,7 +11,7 @@ interface Actions {
   readonly place: Place;
 }
 
-/** In a field, keys write. */
+/** True in a field, where shortcuts are off. */
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName));

@@ -1,4 +1,4 @@
-/** Search over pages, runs, metrics and actions, by the keyboard. */
+/** Command palette: searches pages, runs, metrics and actions. */
 import type { MetricList, RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
@@ -16,12 +16,12 @@ interface Entry {
   readonly href: string;
 }
 
-/** More are found by a longer search. */
+/** Maximum number of results. */
 const most = 50;
 
 interface PaletteProps {
   readonly runs: readonly RunSummary[];
-  /** That the pages of a run show. */
+  /** Run that the pages show. */
   readonly run: string | undefined;
   readonly onClose: () => void;
 }
@@ -85,7 +85,7 @@ export function Palette({ runs, run, onClose }: PaletteProps) {
 
 const scrollTo = (element: Element | null): void => element?.scrollIntoView({ block: 'nearest' });
 
-/** All words of the search, in any order. */
+/** True if the text contains all words of the search, in any order. */
 const matches = (search: string) => {
   const parts = search.toLowerCase().split(/\s+/);
   return ({ text, kind }: Entry): boolean => {

@@ -1,4 +1,4 @@
-/** Name and state of the run that is shown, and the way to its pages. */
+/** Name, state and tabs of the run that is shown. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { Icon } from '../design/icon.js';
 import { runPages, type Page } from '../pages.js';
@@ -8,7 +8,7 @@ import { words } from '../words/frame.js';
 import { words as runsWords } from '../words/runs.js';
 
 interface RunHeaderProps {
-  /** Whose pages these are: an address may name one that is not there. */
+  /** Id of the run in the address, which may not exist. */
   readonly id: string;
   readonly run: RunSummary | undefined;
   readonly runs: readonly RunSummary[];
@@ -48,7 +48,7 @@ interface RunChoiceProps {
   readonly page: string;
 }
 
-/** Another run for the same page. */
+/** Selects another run for the same page. */
 const RunChoice = ({ id, runs, page }: RunChoiceProps) => (
   <select
     class="run-choice"

@@ -1,4 +1,4 @@
-/** All runs as they change, and which one is shown. */
+/** Keeps the list of runs up to date, and the run that is shown. */
 import type { RunEvent, RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { followRuns, key } from '../api.js';
@@ -18,7 +18,7 @@ export function useRuns(): Live {
   useEffect(() => {
     if (key === '') return setStatus(words.noKey);
     let all: Live['runs'];
-    // A hidden page takes nothing from the training.
+    // A hidden page uses no computing time, which the training may need.
     const show = (): void => {
       if (!document.hidden) setRuns(all);
     };
@@ -37,7 +37,7 @@ export function useRuns(): Live {
   return { runs, left, status };
 }
 
-/** The one that changed last first. */
+/** Merges changed runs into the list, ordered by their last change. */
 function merged(
   before: readonly RunSummary[] = [],
   { runs: changed, gone }: RunEvent,
@@ -48,7 +48,7 @@ function merged(
   );
 }
 
-/** Until one is chosen, pages show the run that changed last when the page was opened. */
+/** Place with a default run: the one that changed last when the page was opened. */
 export function useChosen(place: Place, runs: Live['runs']): Place {
   const [first, setFirst] = useState<string>();
   const [latest] = runs ?? [];

@@ -1,4 +1,4 @@
-/** Configurations: a form and its text, what the checks say, the plan, and starting it. */
+/** Editor of configurations: form, text, results of checks, plan, and start. */
 import type {
   Checked,
   ConfigTemplate,
@@ -25,11 +25,11 @@ import { useCheck } from './builder/use-check.js';
 import { readYaml, setInYaml } from './builder/yaml-edit.js';
 import './builder.css';
 
-/** What is edited. */
+/** Edited configuration. */
 interface Draft {
   readonly file: string;
   readonly text: string;
-  /** File as it is on disk; undefined: it is not saved. */
+  /** File on disk; undefined if it was never saved. */
   readonly kept: (SavedFile & { readonly text: string }) | undefined;
 }
 
@@ -60,7 +60,7 @@ export function Builder({ runs }: PageProps) {
   const [round, setRound] = useState(0);
   const started = useStarted();
   const { checked, isChecking } = useCheck(draft.file, draft.text, round);
-  /** Whatever goes wrong is said. */
+  /** Runs work, and shows its error. */
   const attempt = (work: () => Promise<void>): void => {
     setSaid('');
     work().catch((error: unknown) => setSaid(messageOf(error)));
@@ -247,7 +247,7 @@ function Findings({ checked, onLine }: FindingsProps) {
   );
 }
 
-/** Puts the cursor there. */
+/** Moves the cursor to a line of the text. */
 function showLine(area: HTMLTextAreaElement | null, line: number): void {
   if (area === null) return;
   const lines = area.value.split('\n');

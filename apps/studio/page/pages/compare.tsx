@@ -1,4 +1,4 @@
-/** Two to five runs beside each other: curves, settings, latest numbers. */
+/** Page that compares two to five runs: curves, settings, latest numbers. */
 import type { MetricInfo, RunSettings } from '@trinity-rft/inspect/studio/interface';
 import { GitCompareArrows } from 'lucide';
 import { useEffect, useMemo, useState } from 'preact/hooks';
@@ -177,13 +177,13 @@ function Numbers({ lists, place }: NumbersProps) {
   );
 }
 
-/** Ends and deviations are beside their mean; they are shown to those who look for them. */
+/** Statistics beside a mean, which are only shown if a search names them. */
 const isShown = (name: string, search: string): boolean =>
   search === ''
     ? !/\/(?:max|min|std|ci95_low|ci95_high|std@\d+)$/.test(name)
     : name.toLowerCase().includes(search.toLowerCase());
 
-/** An evaluation says its own interval; other metrics have that of their latest values. */
+/** Value and interval: of an evaluation as recorded, of other metrics over their latest values. */
 function intervalOf(metric: MetricInfo, { metrics }: RunMetrics): Interval | undefined {
   const named = (name: string) =>
     metrics.find((each) => each.role === metric.role && each.name === name);

@@ -1,4 +1,4 @@
-/** The settings of a run, as they were when it began. */
+/** Page of the settings with which a run was started. */
 import type { RunSettings } from '@trinity-rft/inspect/studio/interface';
 import { Settings2 } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';

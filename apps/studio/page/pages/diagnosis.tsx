@@ -1,4 +1,4 @@
-/** Problems of a run, in words, with the curves and rollouts that show it. */
+/** Page of the findings about a run, with curves and rollouts as evidence. */
 import type { Diagnosis as Answer } from '@trinity-rft/inspect/studio/interface';
 import { CircleCheck, Stethoscope, TriangleAlert, Wrench } from 'lucide';
 import { Help } from '../design/help.js';
@@ -81,7 +81,7 @@ function Found({ run, finding }: FoundProps) {
 
 type Filter = NonNullable<Finding['rollouts']>;
 
-/** Rollouts that show a finding; renders nothing where the rule names none. */
+/** Links to rollouts that show a finding, if the rule names any. */
 function Shown({ run, rollouts }: { readonly run: string; readonly rollouts: Filter }) {
   const { ids = [] } = rollouts;
   if (!isFilter(rollouts) && ids.length === 0) return null;
@@ -102,11 +102,11 @@ function Shown({ run, rollouts }: { readonly run: string; readonly rollouts: Fil
   );
 }
 
-/** It says more than which rows. */
+/** True if the filter has more than example rows. */
 const isFilter = (filter: Filter): boolean =>
   filter.ids === undefined || Object.keys(filter).length > 1;
 
-/** Filter in the form that the page of rollouts keeps in its address. */
+/** Filter as query of the page of rollouts. */
 const filterOf = (filter: Filter) =>
   Object.fromEntries(
     Object.entries(filter)

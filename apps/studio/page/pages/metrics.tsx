@@ -78,7 +78,7 @@ interface Group {
   readonly isOpen: boolean;
 }
 
-/** Pinned and key metrics first, which are open; by meaning then. */
+/** Groups of metrics: pinned and key metrics, which are open, then groups by meaning. */
 function groupsOf(
   metrics: readonly MetricInfo[],
   pinned: readonly string[],

@@ -1,4 +1,4 @@
-/** The story of a run on one page: did it learn, why, what did it take, what to do next. */
+/** Page of the story of a run: verdict, causes, cost, and next steps. */
 import {
   costFigures,
   duration,
@@ -82,7 +82,7 @@ function Verdict({ verdict: { kind, headline, text, evaluation } }: Pick<Story, 
 
 function Reward({ story: { reward, charts } }: Pick<ToldProps, 'story'>) {
   if (!reward) return <Empty title={words.noRewardTitle} text={words.noReward} />;
-  // Those of `trinity eval` are on the axis of train steps.
+  // Evaluations of `trinity eval` have another axis, train steps.
   const evaluation = charts.find(({ name, role }) => name === 'evaluation' && role === 'explorer');
   const shown = evaluation ? [reward, evaluation] : [reward];
   return (

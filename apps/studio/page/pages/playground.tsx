@@ -1,4 +1,4 @@
-/** Two models side by side: their answers, token by token, and feedback where a product learns. */
+/** Page with two models side by side: answers token by token, and feedback for products. */
 import { MessagesSquare } from 'lucide';
 import { useEffect, useRef } from 'preact/hooks';
 import { Empty } from '../design/states.js';
@@ -26,7 +26,7 @@ import { askSource, type Product } from './playground/sources.js';
 import './playground.css';
 
 export function Playground({ place, runs }: PageProps) {
-  // Those of the chosen runs first.
+  // Chosen runs come first.
   const offers = useOffers(runs && [...new Set([...place.runs, ...runs.map(({ id }) => id)])]);
   const [panes, setPanes] = useKept('playground panes', panesAtFirst);
   const [product, setProduct] = useKept<Product>('playground product', { url: '', apiKey: '' });
@@ -38,7 +38,7 @@ export function Playground({ place, runs }: PageProps) {
   });
   const stop = useRef<AbortController>(undefined);
   useEffect(() => {
-    // Leaving the page has stopped what was under way.
+    // Requests in progress end when the user leaves the page.
     setPanes((before) => before.map(ended));
     return () => stop.current?.abort();
   }, []);
@@ -103,6 +103,6 @@ export function Playground({ place, runs }: PageProps) {
   );
 }
 
-/** The one whose tasks are asked: that of the last model, which has learned them. */
+/** Run whose tasks are offered as questions: that of the last model, which was trained on them. */
 const runOf = (panes: readonly Pane[]): string | undefined =>
   panes.flatMap(({ source }) => (source.kind === 'checkpoint' ? source.run : [])).at(-1);

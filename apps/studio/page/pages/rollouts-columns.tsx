@@ -15,7 +15,7 @@ interface Column {
   readonly sort?: string;
   readonly isNumber?: boolean;
   readonly cell: (rollout: Rollout) => ComponentChildren;
-  /** Text when the pointer rests on the cell. @default the text of the cell */
+  /** Tooltip of the cell. @default the text of the cell */
   readonly title?: (rollout: Rollout) => string;
 }
 

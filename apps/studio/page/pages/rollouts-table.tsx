@@ -1,4 +1,4 @@
-/** The list of rollouts: a table of which only the rows in view are there. */
+/** Virtualized table of rollouts. */
 import type { Rollout, RolloutPage } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
@@ -9,7 +9,7 @@ import { words as frame } from '../words/frame.js';
 import { words } from '../words/rollouts.js';
 import { columns as specs, type ColumnName } from './rollouts-columns.js';
 
-/** Opens the rollout that is so many rows further down. */
+/** Opens the rollout at an offset in rows. */
 export type Step = (by: number) => void;
 
 interface RolloutTableProps {
@@ -36,7 +36,7 @@ export function RolloutTable(props: RolloutTableProps) {
   const [active, setActive] = useState(0);
   const [from, to] = [items.at(0)?.index ?? 0, items.at(-1)?.index ?? 0];
   useEffect(() => {
-    // Pages that are only scrolled past are not asked for.
+    // Debounced, so that pages that are scrolled past are not requested.
     const timer = setTimeout(() => want([...pagesOf(from, to)]), 50);
     return () => clearTimeout(timer);
   }, [from, to, list?.upTo, matching]);
@@ -110,7 +110,7 @@ export function RolloutTable(props: RolloutTableProps) {
         >
           {items.map(({ index, start }) => (
             <Row
-              // Rows that leave the view are used again for those that come into it.
+              // Elements of rows that leave the view are reused.
               key={index % items.length}
               index={index}
               start={start}
@@ -147,14 +147,14 @@ interface ListState {
   readonly asked: Set<number>;
   /** Pages in view. */
   wanted: readonly number[];
-  /** Increased when the list begins anew: answers of an earlier round are ignored. */
+  /** Increased when the list is reset; answers of earlier rounds are ignored. */
   round: number;
   /** Newest row of the first answer; 0 before it. */
   upTo: number;
   timer?: ReturnType<typeof setTimeout>;
 }
 
-/** Pages of rows, as they come into view. */
+/** Loads pages of rows when they come into view. */
 function usePages(run: string, filter: Place['query']) {
   const [pages, setPages] = useState<Pages>(new Map());
   const [list, setList] = useState<Omit<RolloutPage, 'rows'>>();
@@ -177,14 +177,14 @@ function usePages(run: string, filter: Place['query']) {
         state.upTo = answered.upTo;
         setList(answered);
         setPages((before) => keep(before, page, rows));
-        // Not complete yet: the next answer has more.
+        // The answer was partial; the next one has more rows.
         if (answered.progress) again();
       })
       .catch((error: unknown) =>
         setProblem(error instanceof Error ? error.message : String(error)),
       );
   };
-  /** Asks for the pages in view again; others when they come into view. */
+  /** Reloads the pages in view; other pages when they come into view. */
   const again = (): void => {
     const { round } = state;
     state.timer ??= setTimeout(() => {

@@ -1,4 +1,4 @@
-/** Saved views: filters, an order and columns that this browser keeps; and the choice of columns. */
+/** Views with filters, order and columns, saved in this browser; and the choice of columns. */
 import { Bookmark, Columns3, X } from 'lucide';
 import { Icon } from '../design/icon.js';
 import { toast } from '../design/toast.js';
@@ -22,7 +22,7 @@ const isView = (value: Partial<SavedView> | null): boolean =>
 const isViews = (value: unknown): value is readonly SavedView[] =>
   Array.isArray(value) && value.every(isView);
 
-/** Always there. */
+/** Built-in views. */
 const ready: readonly SavedView[] = [
   { name: words.views.newest, query: {} },
   { name: words.views.worst, query: { sort: 'reward', descending: 'false' } },

@@ -1,4 +1,4 @@
-/** Recorded rollouts of one run: which are shown, and which is open, is part of the address. */
+/** Page of the rollouts of a run. The address has the filter and the open rollout. */
 import { useCallback, useRef } from 'preact/hooks';
 import { Dialog } from '../design/dialog.js';
 import { Empty } from '../design/states.js';
@@ -12,11 +12,11 @@ import { RolloutTable, type Step } from './rollouts-table.js';
 import { RolloutViews } from './rollouts-views.js';
 import './rollouts.css';
 
-/** Parameters of the address beside the filter. */
+/** Parameters of the address that are not part of the filter. */
 const beside = new Set(['rollout', 'view', 'kind']);
 const evaluations = '/evaluations';
 
-/** Rollouts of evaluations are stored as a run of their own. */
+/** Runs to switch between, because evaluations are stored as a separate run. */
 function sourcesOf(id: string, kind: string | undefined) {
   const training = id.endsWith(evaluations) ? id.slice(0, -evaluations.length) : id;
   const isEvaluation = kind === 'evaluation' || training !== id;

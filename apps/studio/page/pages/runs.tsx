@@ -1,4 +1,4 @@
-/** All runs. */
+/** Page of all runs. */
 import type { RunNotes, RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { Pencil } from 'lucide';
 import { Fragment } from 'preact';
@@ -91,12 +91,12 @@ const NoRuns = () => (
 );
 
 interface Group {
-  /** With the slash at its end; empty for the folder that is served. */
+  /** Path with a trailing slash; empty for the served folder. */
   readonly folder: string;
   readonly members: readonly RunSummary[];
 }
 
-/** Stages and evaluations of a run stay together; the group that changed last is first. */
+/** Groups stages and evaluations of a run; the group that changed last is first. */
 function grouped(runs: readonly RunSummary[]): readonly Group[] {
   const folderOf = (id: string): string => {
     const run = id.replace(/\/evaluations$/, '');
@@ -106,7 +106,7 @@ function grouped(runs: readonly RunSummary[]): readonly Group[] {
   return [...groups].map(([folder, members]) => ({ folder, members }));
 }
 
-/** Breaks at slashes only. */
+/** Path that wraps at slashes only. */
 function Name({ id }: { readonly id: string }) {
   const parts = id.split(/(?<=\/)/);
   return (
@@ -121,7 +121,7 @@ function Name({ id }: { readonly id: string }) {
   );
 }
 
-/** In its name, its tags or its note. */
+/** True if name, tags or note contain the search. */
 function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boolean {
   const wanted = search.toLowerCase();
   return [id, note, ...tags].some((text) => text.toLowerCase().includes(wanted));
@@ -129,7 +129,7 @@ function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boo
 
 interface RunRowProps {
   readonly run: RunSummary;
-  /** That stands above it. */
+  /** Folder of the group, which is shown above the row. */
   readonly folder: string;
   readonly isPicked: boolean;
   readonly onPick: (id: string) => void;
@@ -186,7 +186,7 @@ function RunRow({ run, folder, isPicked, onPick }: RunRowProps) {
   );
 }
 
-/** How far it is, and of a run in progress how long it takes. */
+/** Progress of a run, and its estimated time left. */
 function Left({ run }: { readonly run: RunSummary }) {
   const { id, state, steps, secondsPerStep, noTotal, trainStep, exploreStep } = run;
   const step = trainStep ?? exploreStep;

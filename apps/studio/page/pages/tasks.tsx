@@ -1,4 +1,4 @@
-/** Tasks of the task sets: which the run has got better at, and which not. */
+/** Page of the tasks with their first and latest rewards. */
 import type { TaskPage } from '@trinity-rft/inspect/studio/interface';
 import { ListChecks } from 'lucide';
 import { useEffect, useState } from 'preact/hooks';
@@ -15,10 +15,10 @@ type Task = TaskPage['rows'][number];
 
 const pageSize = 100;
 const readingMs = 500;
-/** While the run continues. */
+/** Time in ms between reloads while the run continues. */
 const againMs = 5000;
 
-/** The first tasks of the order, up to the end of the last page that was asked for. */
+/** Tasks up to the end of the last requested page. */
 function useTasks(run: string | undefined, query: Place['query'], isRunning: boolean) {
   const [pages, setPages] = useState<readonly TaskPage[]>([]);
   const [wanted, setWanted] = useState(1);

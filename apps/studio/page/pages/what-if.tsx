@@ -1,4 +1,4 @@
-/** Another reward, advantage or loss over the newest recorded rollouts. */
+/** Page that compares another reward, advantage or loss on the newest rollouts. */
 import type { WhatIfAnswer, WhatIfChoices } from '@trinity-rft/inspect/studio/interface';
 import { Sparkles } from 'lucide';
 import { Fragment } from 'preact';

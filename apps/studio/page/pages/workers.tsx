@@ -1,4 +1,4 @@
-/** Waits between the processes of a run: as a picture, as chains of causes, as a table. */
+/** Page of the waits between processes: graph, wait chains, table. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { TitleRow } from '../design/title-row.js';
 import type { Processes as Status } from '../../src/control/interface/index.js';
@@ -49,7 +49,7 @@ const problemOf = (error: unknown): Status => ({
   chains: [],
 });
 
-/** Status of a run that no process makes any more. */
+/** Status of a run without a process. */
 function Ended({ run }: { readonly run: RunSummary }) {
   const { id, state, steps, failure } = run;
   return (
@@ -111,7 +111,7 @@ function Live({ status }: { readonly status: Status }) {
   );
 }
 
-/** Excludes times: a screen reader says it again only when the causes are others. */
+/** Text for screen readers, without times, so that it is only repeated when the causes change. */
 function verdict({ chains, endedAt }: Status): string {
   if (chains.length === 0) return endedAt === undefined ? words.none : words.ended(endedAt);
   const causes = chains.flatMap((chain) => {

@@ -9,7 +9,7 @@ import { words as curves } from '../words/metrics.js';
 export interface ChartMark {
   readonly x: number;
   readonly colour: string;
-  /** True for what happens often: a tick at the axis instead of a line. */
+  /** True to draw a tick at the axis instead of a line, for frequent events. */
   readonly isShort: boolean;
 }
 
@@ -17,13 +17,13 @@ export interface ChartProps {
   readonly curves: readonly RunCurve[];
   readonly marks?: readonly ChartMark[];
   readonly isLog?: boolean;
-  /** In pixels. @default 360 */
+  /** Height in pixels. @default 360 */
   readonly height?: number;
   readonly xLabel: string;
   readonly label: string;
-  /** Undefined = all. Without it, the chart is a small one that is only looked at. */
+  /** Called with the zoomed range; undefined for all. @default a small chart without interaction */
   readonly onZoom?: (range: Range | undefined) => void;
-  /** The plot as it is drawn, to save it. */
+  /** Receives the plot, to save it. */
   readonly plot?: { current: uPlot | undefined };
 }
 
@@ -43,7 +43,7 @@ export function Chart({ curves, marks = noMarks, isLog = false, label, ...rest }
   const inner = useRef<uPlot | undefined>(undefined);
   const shownMarks = useRef(marks);
   const data = useMemo(() => dataOf(curves, isLog), [curves, isLog]);
-  // A new plot only where its parts change: new values are put into the one that is there.
+  // New values are put into the existing plot; only changed parts create a new one.
   const runs = curves.map(({ run, curve }) => [run, Object.keys(linesOf(curve))]);
   const parts = JSON.stringify([runs, isLog, height, xLabel]);
   useEffect(() => {
@@ -108,7 +108,7 @@ function seriesOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Seri
   );
 }
 
-/** Areas between the ends of the intervals, which are beside each other. */
+/** Bands between the ends of intervals, which are adjacent series. */
 function bandsOf(curves: readonly RunCurve[], element: HTMLElement): uPlot.Band[] {
   let end = 0;
   return curves.flatMap(({ curve }, i): uPlot.Band[] => {
@@ -164,7 +164,7 @@ function readOut({ cursor: { idx }, data, series }: uPlot, element: HTMLElement)
   const at = idx ?? -1;
   const values = series.flatMap(({ width }, i) => {
     const value = data[i]?.[at];
-    // The thin lines are ends of intervals, and what smoothing hides.
+    // Skips thin lines: ends of intervals and unsmoothed values.
     return i === 0 || width === 1 || value === null || value === undefined
       ? []
       : [numberText(value)];

@@ -1,4 +1,4 @@
-/** The same page over the evaluations of a run, whose answers are a run of their own in the list. */
+/** Link to the same page of the run's evaluations, which are a separate run in the list. */
 import { addressOf, type PageProps } from '../place.js';
 import { words as frame } from '../words/frame.js';
 

@@ -1,8 +1,8 @@
-/** How curves are drawn: smoothed, and on a logarithmic scale. */
+/** Settings of curves: smoothing and logarithmic scale. */
 import { words } from '../words/metrics.js';
 
 interface LineStyleProps {
-  /** From 0 to below 1. */
+  /** Weight of the previous value, from 0 to below 1. */
   readonly smooth: number;
   readonly onSmooth: (smooth: number) => void;
   readonly isLog: boolean;

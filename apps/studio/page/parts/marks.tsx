@@ -1,4 +1,4 @@
-/** Events of the runs: which kinds are drawn, and all of them as a table. */
+/** Events of the runs: choice of the drawn kinds, and a table of all events. */
 import type { Mark } from '@trinity-rft/inspect/studio/interface';
 import { useState } from 'preact/hooks';
 import { TitleRow } from '../design/title-row.js';
@@ -18,7 +18,7 @@ const colours: Readonly<Record<Kind, string>> = {
   failure: '#c0392b',
 };
 const allKinds = Object.keys(colours) as readonly Kind[];
-/** New weights come with nearly every step: who wants them drawn chooses them. */
+/** Kinds that are drawn by default, without new weights, which occur in nearly every step. */
 export const firstKinds = allKinds.filter((kind) => kind !== 'weights');
 
 export const chartMarks = (
@@ -81,7 +81,7 @@ export function MarkTable({ marks, chosen, axis }: MarkTableProps) {
   );
 }
 
-/** The latest first: a failure is there. */
+/** Table of events, latest first, so that a failure is on top. */
 function OpenTable({ marks, chosen, axis }: MarkTableProps) {
   const all = marks
     .flatMap(({ run, marks: { marks: ofRun } }) => ofRun.map((mark) => ({ run, ...mark })))

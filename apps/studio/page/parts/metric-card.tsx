@@ -17,7 +17,7 @@ interface MetricCardProps {
   readonly place: Place;
   readonly version: string;
   readonly axis: Axis;
-  /** From 0 to below 1. */
+  /** Weight of the previous value, from 0 to below 1. */
   readonly smooth?: number;
   readonly isLog?: boolean;
   readonly isPinned?: boolean;
@@ -35,7 +35,7 @@ export function MetricCard(props: MetricCardProps) {
   const isSeen = useSeen(card);
   const query = { role, name, axis, smooth, points: 400 };
   const curves = useCurves(isSeen ? ids : noRuns, query, version);
-  // The list of metrics is asked for less often.
+  // The list of metrics is loaded less often than the curve.
   const last = curves[0]?.curve.values.at(-1) ?? metric.last;
   return (
     <article ref={card} class="card metric-card" aria-label={name}>
@@ -67,7 +67,7 @@ export function MetricCard(props: MetricCardProps) {
   );
 }
 
-/** True from the first time on. */
+/** True once the element has been in view. */
 function useSeen(element: { readonly current: Element | null }): boolean {
   const [isSeen, setSeen] = useState(false);
   useEffect(() => {

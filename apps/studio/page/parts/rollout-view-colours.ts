@@ -6,13 +6,13 @@ import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 export type Colour = keyof typeof words.legend;
 export const colours = Object.keys(words.colours) as (keyof typeof words.colours)[];
 
-/** Those that show a probability. */
+/** Colourings by probability. */
 export const chanceColours: ReadonlySet<string> = new Set(['logprob', 'scored']);
 
-/** Those that a checkpoint computes. */
+/** Colourings by numbers that a checkpoint computes. */
 export const scoredColours: ReadonlySet<string> = new Set(['entropy', 'ratio', 'scored']);
 
-/** One token that the model wrote, what was recorded with it, and what a checkpoint makes of it. */
+/** Sampled token with its recorded numbers and the scores of a checkpoint. */
 export interface TokenNumbers {
   readonly logprob?: number | null;
   readonly advantage?: number | null;
@@ -67,7 +67,7 @@ const trained = 'hsl(210 80% 50%)';
 /** Nats at which a difference to the teacher, or to what was recorded, has its full colour. */
 const farApart = { teacher: 2, ratio: Math.LN2 } as const;
 
-/** Undefined: without a colour. */
+/** Colour of a token; undefined for none. */
 export function heatOf(numbers: TokenNumbers, colour: Colour, scale: Scale): string | undefined {
   return heats[colour](numbers, scale);
 }

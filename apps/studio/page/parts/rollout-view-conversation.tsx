@@ -1,4 +1,4 @@
-/** The model calls of an attempt, one after the other: what was read, what was written, and why. */
+/** Model calls of an attempt, one after the other. */
 import type { Conversation } from '@trinity-rft/inspect/studio/interface';
 import { Fragment } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -28,11 +28,11 @@ import {
 } from './rollout-view-scores.js';
 
 interface ConversationViewProps {
-  /** Its id. */
+  /** Id of the rollout. */
   readonly of: string;
   readonly row: number;
   readonly conversation: Conversation;
-  /** Row of the call to scroll to. @default none */
+  /** Row of the call to scroll to. @default no scrolling */
   readonly turn: number | undefined;
 }
 
@@ -144,7 +144,7 @@ function keyOf(segment: ScoredSegment, i: number): string {
   return `${key} ${i}`;
 }
 
-/** Moves from token to token, by keys or clicks, and says what was recorded with the one. */
+/** Selects tokens by keys or clicks, and shows their recorded numbers. */
 function useInspector(tokens: readonly SampledToken[]) {
   const region = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState<number>();
@@ -196,9 +196,9 @@ function describe({ segment, i }: SampledToken): string {
 interface Paint {
   readonly colour: Colour;
   readonly scale: Scale;
-  /** Place of each token that the model wrote among all of them. */
+  /** Index of each sampled token among all sampled tokens. */
   readonly numbered: ReadonlyMap<string, number>;
-  /** Where other weights begin to write within a call. */
+  /** Indices at which the weights changed within a call. */
   readonly changed: ReadonlyMap<ScoredSegment, number>;
 }
 
@@ -248,7 +248,7 @@ function meanAdvantage({ segments }: ScoredCall): number | undefined {
     : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-/** Undefined: nothing was written, or every token was certain. */
+/** Least likely token; undefined if there is none or every token was certain. */
 function leastLikely({ segments }: ScoredCall): string | undefined {
   let least = { text: '', logprob: 0 };
   for (const segment of segments)
@@ -259,7 +259,7 @@ function leastLikely({ segments }: ScoredCall): string | undefined {
   return words.leastLikely(JSON.stringify(least.text), numberText(Math.exp(least.logprob)));
 }
 
-/** Where its prompt comes from. */
+/** Origin of the prompt of a call. */
 function Beginning({ call, earlier }: Omit<CallViewProps, 'paint'>) {
   const { beginning, after, same, fork } = call;
   const from = earlier.find(({ id }) => id === after);
@@ -285,7 +285,7 @@ function Beginning({ call, earlier }: Omit<CallViewProps, 'paint'>) {
   );
 }
 
-/** Speaker, where the template names one; else whether the model wrote it. */
+/** Role if the template names one, else sampled or context. */
 function speakerOf(piece: Piece | undefined): string | undefined {
   if (!piece) return undefined;
   const known: Readonly<Record<string, string>> = words.roles;
@@ -293,7 +293,7 @@ function speakerOf(piece: Piece | undefined): string | undefined {
   return piece.sampled ? words.roles.sampled : words.roles.context;
 }
 
-/** Characters from which on context is folded. */
+/** Number of characters above which context is folded. */
 const long = 1500;
 
 function PieceView({ piece, paint }: { readonly piece: Piece; readonly paint: Paint }) {

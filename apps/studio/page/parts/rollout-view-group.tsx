@@ -1,4 +1,4 @@
-/** The attempts at one task side by side: the best, beside it the worst, then the others. */
+/** Attempts at one task side by side: the best, the worst, then the others. */
 import type { Attempt, Group } from '@trinity-rft/inspect/studio/interface';
 import { numberText, secondsText } from '../numbers.js';
 import { words } from '../words/rollouts.js';
@@ -55,7 +55,7 @@ const textOf = ({ calls }: Attempt): string => JSON.stringify(calls.map(({ text 
 interface AttemptViewProps {
   readonly attempt: Attempt;
   readonly badge: string | undefined;
-  /** An attempt before it that wrote the same. */
+  /** Earlier attempt with the same text. */
   readonly same: number | undefined;
   readonly onOpen: (row: number) => void;
 }

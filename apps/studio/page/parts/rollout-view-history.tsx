@@ -1,4 +1,4 @@
-/** The same task under the checkpoints of a run: its rewards, and the difference between two answers. */
+/** History of a task: its rewards by policy version, and the difference between two answers. */
 import type { TaskHistory, Trace } from '@trinity-rft/inspect/studio/interface';
 import { diffWordsWithSpace } from 'diff';
 import { useMemo, useState } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { Sparkline } from './sparkline.js';
 const { history: words } = rollouts;
 
 interface HistoryViewProps extends TaskHistory {
-  /** The rollout whose task this is. */
+  /** Rollout that has the task. */
   readonly trace: Trace;
   readonly onOpen: (row: number) => void;
 }

@@ -1,4 +1,4 @@
-/** A model call cut into what is shown as one: a message, reasoning, a tool call, a result. */
+/** Splits a model call into messages, reasoning, tool calls and results. */
 import { textBlocks, type BlockKind, type TextBlock } from '@trinity-rft/inspect/studio/interface';
 import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 
@@ -59,7 +59,7 @@ interface Draft {
   readonly stretches: { readonly segment: ScoredSegment; readonly from: number; to: number }[];
 }
 
-/** Where nothing says who speaks, what was read and what was written are apart. */
+/** Without roles, context and sampled tokens are separate pieces. */
 function continues({ block, stretches }: Draft, next: TextBlock, segment: ScoredSegment): boolean {
   const isSame = block === next;
   const isAnonymous = block.role === undefined && block.kind === 'text';

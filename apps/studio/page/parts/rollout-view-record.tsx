@@ -1,4 +1,4 @@
-/** Everything else that was recorded with a rollout. */
+/** Further recorded values of a rollout. */
 import type { RolloutDetail } from '@trinity-rft/inspect/studio/interface';
 import { numberText } from '../numbers.js';
 import { words } from '../words/rollouts.js';

@@ -1,4 +1,4 @@
-/** Numbers that a checkpoint computes for the tokens of a conversation, on request. */
+/** Scores the tokens of a conversation with a checkpoint, on request. */
 import type { RecordedCall, Segment } from '@trinity-rft/inspect/studio/interface';
 import type { Checkpoint, Scored } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -56,7 +56,7 @@ interface ScoringProps {
   readonly onScores: (scores: ReadonlyMap<number, CallScore>) => void;
 }
 
-/** Chooses a checkpoint and asks it. */
+/** Selects a checkpoint and requests its scores. */
 export function Scoring({ run, row, onScores }: ScoringProps) {
   const [checkpoints, setCheckpoints] = useState<readonly Checkpoint[]>();
   const [chosen, setChosen] = useState('');
@@ -65,7 +65,7 @@ export function Scoring({ run, row, onScores }: ScoringProps) {
   const work = useRef<AbortController>(undefined);
   useEffect(() => {
     void ask<readonly Checkpoint[]>(runPath(run, 'checkpoints'), AbortSignal.timeout(answerMs))
-      // A studio that only reads has none.
+      // A studio without actions has no such route.
       .catch(() => undefined)
       .then(setCheckpoints);
     return () => work.current?.abort();

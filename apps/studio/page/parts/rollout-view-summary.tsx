@@ -1,4 +1,4 @@
-/** The head of a rollout: question, answer and expected answer, and how the reward came about. */
+/** Summary of a rollout: question, answer, expected answer, and the parts of the reward. */
 import type { Trace } from '@trinity-rft/inspect/studio/interface';
 import { TriangleAlert } from 'lucide';
 import { Icon } from '../design/icon.js';
@@ -71,7 +71,7 @@ function Reward({ reward, parts, reasons }: Trace) {
 
 function Facts(trace: Trace) {
   const { batch, task, run, advantage, staleness, trainStep, startedAt, seconds } = trace;
-  // The batch of an evaluation, which is not trained on, names its set as well.
+  // The batch of an evaluation also has the name of its set; evaluations are not trained on.
   const untrained = batch.includes('/') ? undefined : summary.untrained;
   const facts: Readonly<Record<string, string | undefined>> = {
     [summary.attempt]: `${batch}/${task}/${run}`,

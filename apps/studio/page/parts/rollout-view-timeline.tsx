@@ -20,7 +20,7 @@ interface Entry {
   readonly problem?: string | undefined;
 }
 
-/** Shorter times between turns, in seconds, without a tool call are not shown. */
+/** Minimum time between turns to show without a tool call, in seconds. */
 const shortest = 0.05;
 
 interface TimelineViewProps extends Trace {

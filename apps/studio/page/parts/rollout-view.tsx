@@ -1,6 +1,6 @@
 /**
- * One rollout: its reward and its turns, then its conversation, the other attempts at its task, the task under
- * other checkpoints, and the record.
+ * View of a rollout: summary and timeline, conversation, other attempts at the task, history of the
+ * task, and record.
  */
 import type {
   Conversation,
@@ -31,7 +31,7 @@ interface RolloutViewProps {
   readonly view: string;
   readonly onView: (view: string) => void;
   readonly onOpen: (row: number) => void;
-  /** Opens the rollout that is so many rows further down in the list. */
+  /** Opens the rollout at an offset in the list, in rows. */
   readonly onStep: (by: number) => void;
 }
 
@@ -169,7 +169,7 @@ interface AskedProps<T> {
 
 const againMs = 500;
 
-/** Answer of the server, asked again until it is complete. */
+/** Answer of the server; repeats the request until it is complete. */
 function Asked<T>({ path, view }: AskedProps<T>) {
   const [answer, setAnswer] = useState<T>();
   const [problem, setProblem] = useState<string>();

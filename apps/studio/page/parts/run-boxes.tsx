@@ -1,4 +1,4 @@
-/** Runs to choose from, of which those of the page are ticked. */
+/** Check boxes for the runs of the page. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useState } from 'preact/hooks';
 import { Search } from '../design/search.js';
@@ -14,7 +14,7 @@ interface RunBoxesProps {
   readonly place: Place;
 }
 
-/** More are found by a search. */
+/** Maximum number of listed runs. */
 const most = 50;
 
 /** Open until there is something to compare. */
@@ -57,7 +57,7 @@ export function RunBoxes({ page, runs, place }: RunBoxesProps) {
   );
 }
 
-/** There is always one: without a choice, a page shows the newest run. */
+/** False for the last ticked run, because without a choice a page shows the newest run. */
 const canToggle = (id: string, ticked: readonly string[]): boolean =>
   ticked.includes(id) ? ticked.length > 1 : ticked.length < mostRuns;
 

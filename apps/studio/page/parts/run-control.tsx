@@ -1,4 +1,4 @@
-/** Stop or Resume of one run, confirmed, and its result. */
+/** Stop or resume button of a run, with confirmation and result. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../src/control/interface/index.js';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -13,9 +13,9 @@ const verbs: Readonly<Partial<Record<RunSummary['state'], 'stop' | 'resume'>>> =
 
 export const canBeControlled = ({ state }: RunSummary): boolean => verbs[state] !== undefined;
 
-/** Finding the configuration of a run takes a check of each file. */
+/** Timeouts in ms. Resuming takes longer, because it checks the configuration. */
 const deadlines = { stop: 8000, resume: 70_000 } as const;
-/** A configuration that does not work ends within this time. */
+/** Time in ms within which a broken configuration fails. */
 const watchMs = 20_000;
 const everyMs = 1000;
 
@@ -73,7 +73,7 @@ export function RunControl({ run: { id, state } }: { readonly run: RunSummary })
 
 const focus = (button: HTMLButtonElement | null): void => button?.focus();
 
-/** Why a run that was started has ended at once; undefined: it continues. */
+/** Reason why a started run ended at once; undefined if it continues. */
 async function failureOf({ id }: StartedRun, signal: AbortSignal): Promise<string | undefined> {
   const deadline = Date.now() + watchMs;
   while (Date.now() < deadline && !signal.aborted) {

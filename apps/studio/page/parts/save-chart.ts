@@ -1,4 +1,4 @@
-/** A chart as a file. */
+/** Saves a chart as a file. */
 import type uPlot from 'uplot';
 import { saveBlob } from '../api.js';
 

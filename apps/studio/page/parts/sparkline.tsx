@@ -1,4 +1,4 @@
-/** A small curve without axes. The numbers stand beside it. */
+/** Small curve without axes. */
 
 interface SparklineProps {
   readonly values: readonly (number | null)[];

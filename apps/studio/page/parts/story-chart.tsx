@@ -6,7 +6,7 @@ import {
 } from '@trinity-rft/inspect/studio/interface';
 
 interface StoryChartProps {
-  /** Drawn over the same axes, in this order. */
+  /** Charts that share the axes, in drawing order. */
   readonly charts: readonly Chart[];
   readonly size: Size;
 }

@@ -1,8 +1,8 @@
-/** Metrics that tell most about how a run goes. */
+/** Key metrics of a run. */
 import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { keyOf } from '../metrics.js';
 
-/** In this order; rewards of all evaluations. */
+/** Patterns of key metrics in display order. */
 const telling = [
   /^explorer rollout\/reward\/mean$/,
   /^explorer eval\/.+\/reward\/mean@\d+$/,
@@ -12,7 +12,7 @@ const telling = [
 ] as const;
 const most = 8;
 
-/** Those of them that are there, at most eight. */
+/** Key metrics that the runs have, at most eight. */
 export const tellingOf = (metrics: readonly MetricInfo[]): readonly MetricInfo[] =>
   telling
     .flatMap((pattern) => metrics.filter((metric) => pattern.test(keyOf(metric))))

@@ -1,12 +1,12 @@
-/** An answer of the server about one run, which is asked for again while the run continues. */
+/** Answer of the server about a run, reloaded while the run continues. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';
 
-/** Each look reads the newest rollouts. */
+/** Time in ms between reloads, each of which reads the newest rollouts. */
 const againMs = 30_000;
 
-/** @param path below that of the run, such as `story` */
+/** @param path path below that of the run, such as `story` */
 export function useRunAnswer<T>(
   id: string | undefined,
   run: RunSummary | undefined,

@@ -28,14 +28,14 @@ export interface VirtualRows {
 const tallest = 12_000_000;
 const overscan = 6;
 
-/** @param rowHeight of the rows, and of a header that stays on top */
+/** @param rowHeight height of rows and of the sticky header, in pixels */
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((times: number) => times + 1, 0);
   const height = Math.min(count * rowHeight, tallest);
   const view = (scroller.current?.clientHeight ?? 0) - rowHeight;
   const fitting = Math.max(1, Math.floor(view / rowHeight));
-  // Scrolled to the end, the last rows are in view, however many rows a pixel stands for.
+  // Keeps the last rows in view at the end, even if a pixel covers several rows.
   const rowsPerPixel = Math.max(0, count - view / rowHeight) / Math.max(1, height - view);
   const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, Element>(optionsOf()));
   virtualizer.setOptions(optionsOf());

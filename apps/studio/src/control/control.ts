@@ -10,7 +10,7 @@ import { createProcessReaders } from './processes/readers.js';
 import { addProcesses } from './processes/routes.js';
 
 export interface ControlOptions {
-  /** How this machine starts `trinity`: program and first arguments, such as `node`, `cli.js`. */
+  /** Command that starts `trinity`: program and first arguments, such as `node`, `cli.js`. */
   readonly command: readonly string[];
   /** The folder of the configurations. @default the working directory of the process */
   readonly cwd?: string;
@@ -18,7 +18,7 @@ export interface ControlOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** For `parts` of `openStudio`. Runs that it has started continue after it is closed. */
+/** Part with actions for `parts` of `openStudio`. Started runs continue after it is closed. */
 export function openControl({ command, cwd = '.', env = process.env }: ControlOptions): StudioPart {
   const root = path.resolve(cwd);
   const trinity = { command, env };

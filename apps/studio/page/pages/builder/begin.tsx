@@ -1,4 +1,4 @@
-/** Start of a configuration: a template, or one that is there. */
+/** Choice of a template or an existing configuration to start with. */
 import { FileText } from 'lucide';
 import { useState } from 'preact/hooks';
 import type { ConfigTemplate } from '../../../src/control/interface/index.js';
@@ -39,7 +39,7 @@ export const Begin = ({ files, templates, onOpen, onTemplate }: BeginProps) => (
   </>
 );
 
-/** More are found by a search. */
+/** Maximum number of listed files. */
 const most = 30;
 
 function Files({ files, onOpen }: Pick<BeginProps, 'files' | 'onOpen'>) {

@@ -1,4 +1,4 @@
-/** The settings of a configuration, from its JSON Schema. */
+/** Settings of a configuration, from its JSON Schema. */
 import { showPath, type KeyPath } from './yaml-edit.js';
 
 export interface Schema {
@@ -27,7 +27,7 @@ export interface Field {
   readonly kind: FieldKind;
   readonly choices: readonly string[];
   readonly byDefault: string;
-  /** It has no effect. */
+  /** True if the setting has no effect. */
   readonly isIgnored: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Section {
   readonly sections: readonly Section[];
 }
 
-/** The settings for a tree: a list has as many sections as it has items. */
+/** Settings for a tree, with one section per item of a list. */
 export function sectionOf(schema: Schema, tree: unknown, path: KeyPath = []): Section {
   const fields: Field[] = [];
   const sections: Section[] = [];
@@ -72,7 +72,7 @@ const partOf = (tree: unknown, name: string): unknown =>
     ? (tree as Readonly<Record<string, unknown>>)[name]
     : undefined;
 
-/** The alternatives, without null and without `${...}`. */
+/** Alternatives of a schema, without null and `${...}`. */
 function plainOf(schema: Schema): readonly Schema[] {
   if (schema.anyOf === undefined) return [schema];
   return schema.anyOf.flatMap(plainOf).filter(({ type, pattern }) => type !== 'null' && !pattern);
@@ -116,14 +116,14 @@ export function valueAt(tree: unknown, path: KeyPath): unknown {
 
 export interface Filter {
   readonly tree: unknown;
-  /** Lower case; empty: what is set. */
+  /** Search in lower case; empty to show settings that are set. */
   readonly search: string;
   readonly showsAll: boolean;
-  /** Keys that something is said about. */
+  /** Keys with findings of the check. */
   readonly marked: ReadonlySet<string>;
 }
 
-/** The fields that are shown, and the sections that have any; undefined if it has none. */
+/** Section with only its visible fields and subsections; undefined if there are none. */
 export function filtered(section: Section, filter: Filter): Section | undefined {
   const { tree, search, showsAll, marked } = filter;
   const isShown = ({ key, path, about, isIgnored }: Field): boolean => {

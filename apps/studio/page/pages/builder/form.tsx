@@ -18,7 +18,7 @@ export interface FormProps {
   readonly schema: Schema;
   readonly tree: unknown;
   readonly problems: Checked['problems'];
-  /** @param value undefined: no longer set */
+  /** @param value undefined removes the setting */
   readonly onChange: (path: KeyPath, value: unknown) => void;
 }
 
@@ -92,7 +92,7 @@ interface GroupProps {
   readonly children: () => preact.JSX.Element;
 }
 
-/** What is closed is not rendered: there are some six hundred settings. */
+/** Section that renders its fields only while open, because there are about 600 settings. */
 function Group({ isOpen, section, children }: GroupProps) {
   const [open, setOpen] = useState(isOpen);
   return (
@@ -168,7 +168,7 @@ interface Read {
   readonly problem?: string;
 }
 
-/** Text stays text, also if it looks like a number. */
+/** Parses an input. Text settings stay text even if they look like a number. */
 function valueOf(text: string, kind: Field['kind']): Read {
   if (text.trim() === '') return {};
   if (kind === 'text') return { value: text };

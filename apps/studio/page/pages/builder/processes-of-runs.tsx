@@ -1,4 +1,4 @@
-/** Runs that continue or can continue, and what the studio has started. */
+/** Runs that can be stopped or resumed, and processes that the studio has started. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import type { StartedRun } from '../../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';

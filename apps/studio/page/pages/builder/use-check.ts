@@ -1,10 +1,10 @@
-/** Findings of the checks on the edited text, a moment after it was typed. */
+/** Checks the edited text, debounced. */
 import type { Checked } from '../../../src/control/interface/index.js';
 import { useEffect, useState } from 'preact/hooks';
 import { act } from '../../api.js';
 
 const afterMs = 500;
-/** The server gives up before. */
+/** Longer than the timeout of the server. */
 const answerMs = 70_000;
 
 export interface Check {
@@ -12,7 +12,7 @@ export interface Check {
   readonly isChecking: boolean;
 }
 
-/** @param round another number checks again: files that the text names may have changed */
+/** @param round changed to check again, because files that the text names may have changed */
 export function useCheck(file: string, text: string, round: number): Check {
   const [check, setCheck] = useState<Check>({ checked: undefined, isChecking: false });
   useEffect(() => {

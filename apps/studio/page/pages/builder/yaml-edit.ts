@@ -1,4 +1,4 @@
-/** One value of a YAML text set or removed, with the rest of the text as it was. */
+/** Sets or removes one value of a YAML text and keeps the rest of the text. */
 import {
   isMap,
   isNode,
@@ -22,7 +22,7 @@ export function showPath(path: KeyPath): string {
   return shown;
 }
 
-/** The text as a tree, or why it is none. */
+/** Parses the text as a tree, or returns the error. */
 export function readYaml(text: string): { readonly tree: unknown; readonly problem?: string } {
   const document = parseDocument(text);
   const [error] = document.errors;
@@ -40,7 +40,7 @@ export function setInYaml(text: string, path: KeyPath, value: unknown): string {
   if (value === undefined) document.deleteIn(path);
   else document.setIn(path, value);
   if (careful !== undefined && isSame(careful, document)) return careful;
-  // Comments stay, the layout of other lines may change.
+  // The library keeps comments, but may change the layout of other lines.
   return document.toString({ lineWidth: 0 });
 }
 
@@ -49,7 +49,7 @@ function isSame(text: string, wanted: Document): boolean {
   return problem === undefined && JSON.stringify(tree) === JSON.stringify(wanted.toJS() ?? {});
 }
 
-/** The text with as little change as possible; undefined where that is not known how. */
+/** Minimal edit of the text; undefined for forms that only the library can edit. */
 function spliced(
   text: string,
   document: Document,
@@ -80,7 +80,7 @@ const nested = (path: KeyPath, value: unknown): string =>
     { lineWidth: 0, defaultStringType: 'PLAIN' },
   );
 
-/** After the last key of the map, on a line of its own, or before the brace that ends it. */
+/** Inserts a key on a line after the last key of the map, or before its closing brace. */
 function inserted(text: string, map: YAMLMap, path: KeyPath, value: unknown): string | undefined {
   const [start, end] = map.range ?? [];
   if (start === undefined || end === undefined) return undefined;
@@ -102,7 +102,7 @@ function inserted(text: string, map: YAMLMap, path: KeyPath, value: unknown): st
   return `${before}${before.endsWith('\n') ? '' : '\n'}${added}${text.slice(at)}`;
 }
 
-/** The lines of a key in a block; other forms are left to the library. */
+/** Removes the lines of a key in a block. */
 function removed(text: string, document: Document, path: KeyPath): string | undefined {
   const parent: unknown =
     path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
@@ -116,7 +116,7 @@ function removed(text: string, document: Document, path: KeyPath): string | unde
   return text.slice(0, line) + text.slice(endOfLine(text, end));
 }
 
-/** Where the value of a key ends, without what follows it. */
+/** End of the value of a key, without trailing text. */
 function endOf(pair: Pair): number | undefined {
   const { key, value } = pair;
   if (isNode(value)) {

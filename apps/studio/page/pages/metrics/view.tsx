@@ -1,4 +1,4 @@
-/** One metric at full width: zoom, smoothing, events, its latest values, and files of it. */
+/** Metric at full width: zoom, smoothing, events, latest values, and downloads. */
 import type { MetricInfo } from '@trinity-rft/inspect/studio/interface';
 import { ArrowLeft } from 'lucide';
 import { useMemo, useRef, useState } from 'preact/hooks';
@@ -40,7 +40,7 @@ export function MetricView({ metric, ids, place, version }: MetricViewProps) {
   const curves = useCurves(ids, { role, name, axis, range, smooth }, version);
   const marks = useMarks(ids, role, axis, version);
   const drawn = useMemo(() => chartMarks(marks, kinds), [marks, kinds]);
-  // Until those of another metric have come, the ones before stay.
+  // Keeps the old curves until those of another metric arrive.
   const isOld = curves.some(({ curve }) => curve.name !== name || curve.role !== role);
   const hasPoints = curves.some(({ curve }) => curve.points > 0);
   return (
@@ -76,7 +76,7 @@ export function MetricView({ metric, ids, place, version }: MetricViewProps) {
   );
 }
 
-/** Its name, what it means, and in which unit. */
+/** Name, meaning and unit of the metric. */
 function MetricTitle({ name }: { readonly name: string }) {
   const { text, unit } = helpOf(name);
   return (

@@ -1,4 +1,4 @@
-/** An answer: its text, its tokens with their alternatives, and the prompt that the template made. */
+/** Answer with its text, its tokens and their alternatives, and the rendered prompt. */
 import { useState } from 'preact/hooks';
 import { Problem } from '../../design/states.js';
 import { heatOfChance } from '../../parts/heat.js';
@@ -31,7 +31,7 @@ export function AnswerView({ answer }: { readonly answer: Answer }) {
 }
 
 const percent = (logprob: number): string => `${(100 * Math.exp(logprob)).toFixed(1)} %`;
-/** White space that can be seen. */
+/** Makes white space visible. */
 const visible = (text: string): string =>
   text.replaceAll('\n', '⏎').replaceAll('\t', '⇥').replace(/^ | $/g, '␣') || '∅';
 

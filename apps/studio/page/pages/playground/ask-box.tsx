@@ -7,7 +7,7 @@ import { words } from '../../words/playground.js';
 interface AskBoxProps {
   readonly isBusy: boolean;
   readonly canAsk: boolean;
-  /** There is a conversation. */
+  /** True if there is a conversation. */
   readonly hasBegun: boolean;
   readonly questions: readonly string[];
   readonly onSend: (question: string) => void;

@@ -2,7 +2,7 @@
 import type { Message } from '../../../src/control/interface/index.js';
 import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
 
-/** One question and its answer. */
+/** Question and its answer. */
 export interface Turn {
   readonly question: string;
   readonly answer: Answer;
@@ -29,11 +29,11 @@ export const panesAtFirst: readonly Pane[] = [
   { source: unset, turns: [] },
 ];
 
-/** The user has not chosen a model, nor that there is none. */
+/** True if the user has changed none of the panes. */
 export const isUntouched = (panes: readonly Pane[]): boolean =>
   panes.every(({ source }) => source === unset);
 
-/** Oldest and newest checkpoint of the first run that has two, or else the only one there is. */
+/** Oldest and newest checkpoint of the first run that has two, or else the only checkpoint. */
 export function suggested(offers: readonly Offer[]): readonly Pane[] {
   const has = (count: number) => offers.find(({ checkpoints }) => checkpoints.length >= count);
   const offer = has(2) ?? has(1);
@@ -82,17 +82,17 @@ export function messagesOf(
   return [...first, ...before, { role: 'user', content: question }];
 }
 
-/** How often this has been asked of products before, in this visit. */
+/** Number of earlier attempts at this conversation with products, in this visit. */
 export function attempts(panes: readonly Pane[], at: number, question: string): number {
   const turns = panes.flatMap((pane) => pane.turns).filter((turn) => turn.question === question);
   const inThisRound = panes.slice(0, at).filter(({ source }) => source.kind === 'product').length;
   return turns.length + inThisRound;
 }
 
-/** Feedback of another visit is about other tasks. */
+/** Prefix of task names of this visit, so that feedback of visits is not mixed. */
 const visit = crypto.randomUUID();
 
-/** Short, and the same for the same conversation. */
+/** Short hash of a conversation. */
 export function taskOf(system: string, turns: readonly Turn[], question: string): string {
   const text = JSON.stringify(messagesOf(system, turns, question));
   let hash = 0;

@@ -1,4 +1,4 @@
-/** Models to choose, the checkpoints of runs; and questions to ask, from the tasks of a run. */
+/** Loads the models to choose from, and questions from the tasks of a run. */
 import type { TaskPage } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import type { Checkpoint } from '../../../src/control/interface/index.js';
@@ -6,13 +6,13 @@ import { ask, runPath } from '../../api.js';
 import type { Offer } from './sources.js';
 
 const answerMs = 8000;
-/** Whose checkpoints are offered. */
+/** Maximum number of runs whose checkpoints are offered. */
 const mostRuns = 20;
 const mostQuestions = 4;
-/** Longer ones are no label of a button. */
+/** Maximum length of a question on a button. */
 const longest = 160;
 
-/** Checkpoints of each run that has any; undefined while they are looked for. */
+/** Checkpoints of each run that has any; undefined while loading. */
 export function useOffers(all: readonly string[] | undefined): readonly Offer[] | undefined {
   const [offers, setOffers] = useState<readonly Offer[]>();
   const ids = all?.slice(0, mostRuns);

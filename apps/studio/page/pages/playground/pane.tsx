@@ -1,4 +1,4 @@
-/** One model: its choice, and its conversation. */
+/** Pane of one model: choice of the model, and conversation. */
 import { Help } from '../../design/help.js';
 import { Skeleton } from '../../design/states.js';
 import { words } from '../../words/playground.js';
@@ -10,7 +10,7 @@ import type { Answer, Offer, Product, Source } from './sources.js';
 interface PaneProps {
   readonly at: number;
   readonly pane: Pane;
-  /** Undefined while they are looked for. */
+  /** Undefined while loading. */
   readonly offers: readonly Offer[] | undefined;
   readonly product: Product;
   readonly system: string;
@@ -53,11 +53,11 @@ export function PaneView({ at, pane, offers, product, system, onSource }: PanePr
   );
 }
 
-/** Once, when it is complete. */
+/** Text for screen readers; empty until the answer is complete. */
 const spokenOf = (answer: Answer | undefined): string =>
   answer?.isOver === true ? (answer.problem ?? answer.text) : '';
 
-/** Identifies a choice of the list. */
+/** Key of a choice of the list. */
 const valueOf = (source: Source): string =>
   source.kind === 'checkpoint' ? `${source.run} ${source.checkpoint}` : source.kind;
 

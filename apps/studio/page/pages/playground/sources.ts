@@ -12,13 +12,13 @@ export type Source =
   | { readonly kind: 'checkpoint'; readonly run: string; readonly checkpoint: string }
   | { readonly kind: 'product' };
 
-/** A run, and what of it can answer. */
+/** Run with its checkpoints that can answer. */
 export interface Offer {
   readonly run: string;
   readonly checkpoints: readonly Checkpoint[];
 }
 
-/** Kept in the memory of the page alone. */
+/** Product; its key is only kept in the memory of the page. */
 export interface Product {
   readonly url: string;
   readonly apiKey: string;
@@ -33,10 +33,10 @@ export interface Token {
 export interface Answer {
   readonly text: string;
   readonly tokens: readonly Token[];
-  /** What is waited for. */
+  /** Noun phrase shown after "Waiting for". */
   readonly waits?: string;
   readonly problem?: string;
-  /** Prompt: the text that the chat template made. */
+  /** Prompt, rendered by the chat template. */
   readonly prompt?: { readonly text: string; readonly tokens: number; readonly template: string };
   /** ID of a product, for feedback. */
   readonly id?: string;

@@ -7,7 +7,7 @@ interface Box {
   /** Lines of text. */
   readonly lines: readonly string[];
   readonly kind: 'working' | 'waiting' | 'silent' | 'missing' | 'outside';
-  /** Others wait for it in the end. */
+  /** True for the root cause of a wait chain. */
   readonly isCause: boolean;
   readonly x: number;
   readonly y: number;
@@ -33,7 +33,7 @@ export interface Picture {
 
 const idOf = (name: string): string => `process ${name}`;
 const idOfMissing = (role: string): string => `missing ${role}`;
-/** The last link of a chain has no role there. */
+/** Id of a cause outside the run, whose link has no role. */
 const outsideId = idOfMissing('');
 
 type Node = Pick<Box, 'id' | 'lines' | 'kind'>;
@@ -97,7 +97,7 @@ const padding = 12;
 const widthOf = (lines: readonly string[]): number =>
   Math.max(...lines.map((line) => line.length)) * charWidth + 2 * padding;
 
-/** From left to right: the waiting process, then what it waits for. */
+/** Lays boxes out from left to right: the waiting process, then its causes. */
 function layOut(
   nodes: readonly Node[],
   edges: readonly Edge[],

@@ -1,4 +1,4 @@
-/** Problems of a configuration, and what it would run: in a process of its own, since it loads plugins. */
+/** Checks a configuration in a separate process, because a check loads plugins. */
 import path from 'node:path';
 import { renderProblem, type ConfigProblem, type ProblemReport } from '@trinity-rft/config';
 import { checked } from '../interface/builder.js';
@@ -7,17 +7,17 @@ import { askTrinity, type TrinityCommand } from '../shared/command.js';
 
 export interface CheckOptions {
   readonly file: string;
-  /** @default that of the file */
+  /** @default the name in the file */
   readonly text: string;
   /** Where the run would be started. */
   readonly cwd: string;
   readonly signal: AbortSignal;
 }
 
-/** Long enough for a hub that does not answer. */
+/** Timeout in ms, longer than that of a hub that does not answer. */
 const deadlineMs = 60_000;
 
-/** Prints of plugins come before the answer, which is the last line. */
+/** Reads the last line of the output, which follows the output of plugins. */
 export async function checkConfiguration(
   trinity: TrinityCommand,
   { file, text, cwd, signal }: CheckOptions,

@@ -1,4 +1,4 @@
-/** Configurations below a folder. No path of a request leads anywhere else. */
+/** Reads and writes configurations below a folder; paths of requests cannot leave it. */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import {
@@ -100,7 +100,7 @@ export async function saveConfiguration(
   const draft = `${file}.${process.pid}.tmp`;
   await writeFile(draft, text);
   try {
-    // A file that was created meanwhile is not replaced.
+    // Fails if the file was created meanwhile.
     if (before === undefined) await link(draft, file);
     else await rename(draft, file);
   } catch (error) {
@@ -119,7 +119,7 @@ const changed = (file: string, now: string | undefined): ConfigError =>
     { code: 'CONFIG_CHANGED' },
   );
 
-/** Where a run is started: the nearest folder with a package.json, or else `root`. */
+/** Working directory of a run: the nearest folder with a package.json, or else `root`. */
 export function projectOf(root: string, file: string): string {
   let folder = path.dirname(file);
   while (folder !== root) {

@@ -1,4 +1,4 @@
-/** Answers about configurations, and the processes that run them. */
+/** Adds the routes of configurations and of the processes that run them. */
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { configJsonSchema } from '@trinity-rft/config';
@@ -22,7 +22,7 @@ import { stopRun } from './stop.js';
 import { templates } from './templates.js';
 
 export interface BuilderOptions {
-  /** The folder of the configurations. */
+  /** Folder of the configurations. */
   readonly root: string;
   readonly trinity: TrinityCommand;
   readonly runs: StartedRuns;
@@ -85,7 +85,7 @@ function lazily<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-/** In ms, for the check of one configuration. */
+/** Timeout for checking one configuration, in ms. */
 const checkMs = 60_000;
 
 /**

@@ -1,4 +1,4 @@
-/** Runs that the studio starts. They do not end with it. */
+/** Starts runs that outlive the studio. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
@@ -9,11 +9,11 @@ import type { StartedRun } from '../interface/index.js';
 import { environmentOf, type TrinityCommand } from '../shared/command.js';
 
 export interface StartedRuns {
-  /** @param cwd where the command is given */
+  /** @param cwd working directory of the command */
   start(file: string, cwd: string): Promise<StartedRun>;
-  /** The last one first. */
+  /** Started runs, the last one first. */
   list(): Promise<readonly StartedRun[]>;
-  /** Forgets those that have ended; the others continue. */
+  /** Stops watching; runs continue. */
   close(): Promise<void>;
 }
 
@@ -25,11 +25,11 @@ interface Entry {
   readonly folder: string;
 }
 
-/** Last bytes of the output. */
+/** Number of bytes kept from the end of the output. */
 const lastBytes = 16_384;
 /** Watchers that are only of use while a page is open. */
 const most = 20;
-/** A mistake in the file shows within that time, in ms. */
+/** Time in ms within which a mistake in the file ends the process. */
 const firstLookMs = 50;
 
 export function createStartedRuns({ command, env }: TrinityCommand, root: string): StartedRuns {

@@ -3,7 +3,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { lockHolder } from '@trinity-rft/launcher/files';
 
 /**
- * The first time it finishes its step and saves a checkpoint, the second time it ends at once.
+ * Ends the process after its step and a checkpoint; the second call ends it at once.
  * @param job the folder of the run
  * @throws ConfigError when no process of this machine makes it
  */

@@ -1,4 +1,4 @@
-/** Configurations to begin with, one for each usual job. */
+/** Templates of configurations, one per common task. */
 import type { ConfigTemplate } from '../interface/index.js';
 
 const names = (name: string): string =>

@@ -1,44 +1,44 @@
-/** Configurations: found, checked, kept, started. */
+/** Schemas and routes of configurations and of the processes that run them. */
 import { text, type Actions, type Routes } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 
 const fileName = z
   .string()
   .max(500)
-  .describe('A YAML file, by its path below the working directory of the studio.');
+  .describe('Path of a YAML file, relative to the working directory of the studio.');
 
 export const foundFiles = z.object({
-  folder: z.string().describe('The working directory of the studio.'),
+  folder: z.string().describe('Working directory of the studio.'),
   files: z.array(fileName),
 });
 
 export const openedFile = z.object({
   text: z.string(),
-  digest: z.string().describe('Of the file as it is; a save names it.'),
-  command: z.string().describe('What a start does, as one would type it.'),
+  digest: z.string().describe('Digest of the file, to pass when saving it.'),
+  command: z.string().describe('Shell command that a start runs.'),
 });
 
 export const template = z.object({
   name: z.string(),
   title: z.string(),
   about: z.string(),
-  needs: z.string().describe('Files and programs that it takes.'),
+  needs: z.string().describe('Required files and programs.'),
   text: z.string(),
 });
 
 const configText = z.string().max(500_000);
 
 const problemAt = z.object({
-  line: z.int().describe('From 1; 0: not in the file.'),
+  line: z.int().describe('Line from 1; 0 if the problem is not in the file.'),
   column: z.int(),
-  key: z.string().describe('`buffer.batch_size`; empty: not about a key.'),
+  key: z.string().describe('Key such as `buffer.batch_size`; empty if it concerns no key.'),
   message: z.string(),
 });
 
 export const checked = z.object({
   problems: z.array(problemAt),
   warnings: z.array(z.string()),
-  plan: z.string().optional().describe('What would run, as text.'),
+  plan: z.string().optional().describe('Plan of the run as text.'),
   jobDirectory: z.string().optional(),
 });
 
@@ -49,15 +49,15 @@ export const started = z.object({
   file: z.string(),
   pid: z.int(),
   startedAt: z.number(),
-  exitCode: z.int().nullable().optional().describe('Absent: it goes on. Null: it was killed.'),
-  output: z.string().describe('The end of what it wrote.'),
+  exitCode: z.int().nullable().optional().describe('Absent while it runs; null if it was killed.'),
+  output: z.string().describe('End of its output.'),
 });
 
 const stopped = z.object({ pid: z.int() });
 
 export const checkBody = z.object({ file: fileName, text: configText });
 export const saveBody = checkBody.extend({
-  digest: z.string().optional().describe('Of the file as it was read; absent: it is new.'),
+  digest: z.string().optional().describe('Digest of the file as read; absent for a new file.'),
 });
 export const startBody = z.object({ file: fileName });
 export const nothing = z.object({});
@@ -69,17 +69,17 @@ export const builderRoutes = {
     answer: foundFiles,
   },
   '/api/builder/file': {
-    summary: 'A configuration.',
-    query: { file: text('One of those that are listed.') },
+    summary: 'Text of a configuration.',
+    query: { file: text('Path of a listed file.') },
     answer: openedFile,
   },
   '/api/builder/templates': {
-    summary: 'Configurations to begin with.',
+    summary: 'Templates of configurations.',
     query: {},
     answer: z.array(template),
   },
   '/api/builder/schema': {
-    summary: 'The JSON Schema of a configuration, without conditions.',
+    summary: 'JSON Schema of a configuration, without conditions.',
     query: {},
     answer: z.record(z.string(), z.unknown()),
   },
@@ -92,7 +92,7 @@ export const builderRoutes = {
 
 export const builderActions = {
   '/api/actions/builder/check': {
-    summary: 'What `trinity config plan` says of a text. It loads the plugins that the text names.',
+    summary: 'Checks a text like `trinity config plan`, which loads the plugins that it names.',
     body: checkBody,
     answer: checked,
   },
@@ -102,18 +102,17 @@ export const builderActions = {
     answer: saved,
   },
   '/api/actions/builder/start': {
-    summary: 'Starts `trinity run FILE`, as a process of its own. It resumes a run that has begun.',
+    summary: 'Starts or resumes a run: `trinity run FILE` in a separate process.',
     body: startBody,
     answer: started,
   },
   '/api/actions/runs/{run}/stop': {
-    summary:
-      'Asks the process of a run to finish its step, to save, and to end; again: to end at once.',
+    summary: 'Stops a run after its step and a checkpoint; the second request ends it at once.',
     body: nothing,
     answer: stopped,
   },
   '/api/actions/runs/{run}/resume': {
-    summary: 'Starts the configuration that the run was started from.',
+    summary: 'Resumes a run with its configuration.',
     body: nothing,
     answer: started,
   },

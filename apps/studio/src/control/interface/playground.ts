@@ -1,10 +1,10 @@
-/** Checkpoints that answer, and feedback to a product that learns. */
+/** Schemas and routes of the playground: checkpoints that answer, and feedback to a product. */
 import { count, type Actions, type Routes } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 
 export const checkpoint = z.object({
   name: z.string().describe('`global_step_40`, or `start`: the model that the run began with.'),
-  step: count.describe('Train steps.'),
+  step: count.describe('Number of train steps.'),
 });
 
 export const message = z.object({
@@ -16,22 +16,26 @@ const alternative = z.object({ text: z.string(), logprob: z.number() });
 
 const spokenToken = z.object({
   id: z.int(),
-  text: z.string().describe('The last of several tokens has the character that they share.'),
+  text: z
+    .string()
+    .describe('Text of the token; a character of several tokens belongs to the last of them.'),
   logprob: z.number(),
-  top: z.array(alternative).describe('The most likely tokens there.'),
+  top: z.array(alternative).describe('Most likely tokens at this position.'),
 });
 
 /** One line of JSON each. */
 export const spoken = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('wait'), what: z.string() }).describe('What is waited for.'),
+  z
+    .object({ kind: z.literal('wait'), what: z.string() })
+    .describe('Noun phrase shown after "Waiting for".'),
   z
     .object({ kind: z.literal('prompt'), text: z.string(), tokens: count, template: z.string() })
-    .describe('What the chat template makes of the messages, and its source.'),
-  z.object({ kind: z.literal('text'), text: z.string() }).describe('More of the answer.'),
+    .describe('Rendered prompt, and the source of the chat template.'),
+  z.object({ kind: z.literal('text'), text: z.string() }).describe('Next part of the answer.'),
   z.object({
     kind: z.literal('end'),
     tokens: z.array(spokenToken),
-    text: z.string().describe('The answer without markers.'),
+    text: z.string().describe('Complete answer without markers.'),
     stopReason: z.enum(['stop', 'length']),
   }),
   z.object({ kind: z.literal('problem'), problem: z.string() }),
@@ -50,14 +54,14 @@ export const sayBody = z.object({
 });
 
 const product = {
-  url: z.url({ protocol: /^https?$/ }).describe('As `trinity serve` prints it.'),
+  url: z.url({ protocol: /^https?$/ }).describe('Address that `trinity serve` prints.'),
   apiKey: z.string().max(512).describe('Used for this request only.'),
 };
 
 export const askProductBody = z.object({ ...product, ...sampling });
 
 export const productAnswer = z.object({
-  id: z.string().describe('For feedback.'),
+  id: z.string().describe('Id of the answer, for feedback.'),
   text: z.string(),
   tokens: z.array(spokenToken.omit({ id: true })),
 });
@@ -93,17 +97,17 @@ export const playgroundActions = {
     answer: spoken,
   },
   '/api/actions/playground/ask': {
-    summary: 'An answer of a product behind `trinity serve`.',
+    summary: 'Requests an answer of a product behind `trinity serve`.',
     body: askProductBody,
     answer: productAnswer,
   },
   '/api/actions/playground/feedback': {
-    summary: 'A reward for such an answer.',
+    summary: 'Gives an answer of a product its reward.',
     body: feedbackBody,
     answer: feedbackAnswer,
   },
   '/api/actions/playground/commit': {
-    summary: 'Makes training data of the answers that have rewards.',
+    summary: 'Turns answers with rewards into training data.',
     body: commitBody,
     answer: commitAnswer,
   },

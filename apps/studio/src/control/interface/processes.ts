@@ -1,13 +1,13 @@
-/** Waits between processes. */
+/** Schemas and route of waits between processes. */
 import type { Routes } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 
 const wait = z.object({
-  what: z.string().describe('What is waited for.'),
+  what: z.string().describe('Noun phrase shown after "waits for".'),
   on: z
     .string()
     .optional()
-    .describe('Name or role of a member; absent: something outside the run.'),
+    .describe('Name or role of a worker; absent for something outside the run.'),
   forMs: z.number(),
 });
 
@@ -20,37 +20,37 @@ const member = z.object({
   process: z
     .enum(['running', 'stopped', 'gone'])
     .optional()
-    .describe('What the system says of it, if it is on this machine.'),
-  isAlive: z.boolean().describe('Others may not take its tasks and its place.'),
+    .describe('State of the operating system process, if it is on this machine.'),
+  isAlive: z.boolean().describe('False if other workers may take its tasks and its place.'),
   silentForMs: z.number(),
-  version: z.int().describe('Of the weights that it uses; below 0: none yet.'),
+  version: z.int().describe('Version of its weights; below 0 before the first.'),
   waits: z.array(wait),
-  tasks: z.array(z.string()).describe('What it works on, `batch/task`.'),
-  problem: z.string().optional().describe('Why it refuses new weights.'),
+  tasks: z.array(z.string()).describe('Tasks in progress, as `batch/task`.'),
+  problem: z.string().optional().describe('Reason why it refuses new weights.'),
 });
 
 const link = z.object({
   role: z.string(),
-  name: z.string().optional().describe('Of a process; absent: no process has that role.'),
-  asked: wait.optional().describe('What the link before waits for from it.'),
+  name: z.string().optional().describe('Name of the process; absent if no process has the role.'),
+  asked: wait.optional().describe('Wait of the previous link for this one.'),
   state: z.enum(['waits', 'silent', 'works', 'missing', 'outside', 'circle']),
 });
 
 export const processes = z.object({
-  problem: z.string().optional().describe('Why there is nothing to see, such as no process.'),
+  problem: z.string().optional().describe('Reason why there is no status, such as no process.'),
   members: z.array(member),
   chains: z
     .array(z.array(link))
-    .describe('From one that waits to the first cause, longest wait first.'),
+    .describe('Wait chains, each from a waiting process to its root cause, longest wait first.'),
   trainStep: z.int().optional(),
   exploreStep: z.int().optional(),
   staleness: z.int().optional(),
-  endedAt: z.int().optional().describe('The last train step of a run that is complete.'),
+  endedAt: z.int().optional().describe('Last train step of a complete run.'),
 });
 
 export const processRoutes = {
   '/api/runs/{run}/processes': {
-    summary: 'What `trinity status` and `trinity why` say: the processes of a run, and its waits.',
+    summary: 'Processes of a run and their waits, as in `trinity status` and `trinity why`.',
     query: {},
     answer: processes,
   },

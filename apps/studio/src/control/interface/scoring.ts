@@ -1,23 +1,25 @@
-/** Scores of a checkpoint for recorded attempts. */
+/** Schemas and route of scores by a checkpoint. */
 import { count, numberOrNull, type Actions } from '@trinity-rft/inspect/studio';
 import { z } from 'zod';
 
-const perToken = z.array(numberOrNull).describe('For each token of the response.');
+const perToken = z.array(numberOrNull).describe('One value per response token.');
 
 export const scoreBody = z.object({
   checkpoint: z.string(),
-  rollout: count.describe('Its row; all calls of its attempt are scored.'),
+  rollout: count.describe('Row of a rollout, all calls of whose attempt are scored.'),
 });
 
 /** One line of JSON each. */
 export const scored = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('wait'), what: z.string() }).describe('What is waited for.'),
+  z
+    .object({ kind: z.literal('wait'), what: z.string() })
+    .describe('Noun phrase shown after "Waiting for".'),
   z.object({
     kind: z.literal('call'),
-    id: z.int().describe('Its row.'),
+    id: z.int().describe('Row of the call.'),
     logprobs: perToken,
-    entropy: perToken.describe('Of the distribution, in nats.'),
-    ratios: perToken.describe('Probability now / as recorded; null where the model did not write.'),
+    entropy: perToken.describe('Entropy of the distribution, in nats.'),
+    ratios: perToken.describe('Probability now / as recorded; null for context tokens.'),
   }),
   z.object({ kind: z.literal('end') }),
   z.object({ kind: z.literal('problem'), problem: z.string() }),

@@ -9,7 +9,7 @@ export interface FoundCheckpoint extends Checkpoint {
   readonly bytes: number;
 }
 
-/** The newest first. @param job the folder of the run, of which `folder` may be a stage */
+/** Models of a run, the newest first. @param job folder of the run, of which `folder` may be a stage */
 export async function findCheckpoints(
   folder: string,
   job: string,
@@ -30,7 +30,7 @@ export async function findCheckpoints(
   return found.filter(({ bytes }) => bytes > 0);
 }
 
-/** 0: no model with a tokenizer, such as a checkpoint of adapters alone. */
+/** Size of the weights; 0 without a model and tokenizer, such as for a checkpoint of adapters. */
 async function weightBytes(folder: string): Promise<number> {
   const names = await readdir(folder).catch((): string[] => []);
   if (!names.includes('config.json') || !names.includes('tokenizer.json')) return 0;
@@ -39,7 +39,7 @@ async function weightBytes(folder: string): Promise<number> {
   return sizes.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Start model as the run has recorded it. */
+/** Start model recorded by the run. */
 async function startModel(folder: string, job: string): Promise<string | undefined> {
   const text = await readFile(path.join(job, 'settings.json'), 'utf8').catch(() => '{}');
   try {

@@ -1,4 +1,4 @@
-/** A product behind `trinity serve`: its answers, and what people think of them. */
+/** Client of a product behind `trinity serve`: answers and feedback. */
 import { ConfigError } from '@trinity-rft/core';
 import { knowSecret } from '@trinity-rft/core/support';
 import { createServeClient, type ServeClient } from '@trinity-rft/serve';
@@ -28,7 +28,7 @@ interface Completion {
   readonly error?: { readonly message?: string };
 }
 
-/** @throws ConfigError with what the server says */
+/** @throws ConfigError with the error of the server */
 export async function askProduct(given: AskProduct, signal: AbortSignal): Promise<ProductAnswer> {
   const { baseURL, apiKey } = productClient(given).openai();
   const { messages, temperature, maxTokens } = given;

@@ -15,12 +15,12 @@ export interface SayQuestion {
 
 /** A recorded model call. */
 export interface CallToScore {
-  /** Its row in the store. */
+  /** Row of the call in the store. */
   readonly id: number;
   readonly tokens: readonly number[];
   readonly promptLength: number;
   readonly temperature: number;
-  /** Log-probabilities of the response; null where the model did not write it. */
+  /** Log-probabilities of the response; null for context tokens. */
   readonly recorded: readonly (number | null)[];
 }
 

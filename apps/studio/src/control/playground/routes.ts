@@ -1,4 +1,4 @@
-/** Answers of the playground. */
+/** Adds the routes of the playground. */
 import { jobFolder, notFound, type Api, type AttemptRow } from '@trinity-rft/inspect/studio';
 import { askProductBody, commitBody, feedbackBody, sayBody } from '../interface/playground.js';
 import { scoreBody } from '../interface/scoring.js';
@@ -52,7 +52,7 @@ const toScore = ({ id, experience }: AttemptRow): CallToScore => {
   };
 };
 
-/** Lines of JSON. A client that disconnects ends the work. */
+/** Streams JSON lines. Work is cancelled when the client disconnects. */
 function streamed<T>(
   work: (tell: (part: T) => void, signal: AbortSignal) => Promise<void>,
 ): Response {

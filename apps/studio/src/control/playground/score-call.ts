@@ -1,4 +1,4 @@
-/** Numbers for each token of a recorded call, by the weights of a model. */
+/** Scores the tokens of a recorded call with the weights of a model. */
 import type { TrainEngine } from '@trinity-rft/core/engine';
 import type { Scored } from '../interface/index.js';
 import type { CallToScore } from './protocol.js';
@@ -11,7 +11,7 @@ export async function scoreCall(
   const row = {
     tokens: Int32Array.from(tokens),
     promptLength,
-    // Of a greedy answer, which has no temperature.
+    // Greedy answers have temperature 0, at which there is no distribution.
     temperature: temperature > 0 ? temperature : 1,
   };
   const { logprobs, entropy } = await trainer.forward({ rows: [row] }, { entropy: true });

@@ -1,4 +1,4 @@
-/** The process of one model, and what it says. */
+/** Client of the process of one model. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -8,14 +8,14 @@ import type { FromSpeaker, Part, Question, ToSpeaker } from './protocol.js';
 export interface Speaker {
   readonly child: ChildProcess;
   readonly ready: Promise<void>;
-  /** Answers that are being given. */
+  /** Number of answers in progress. */
   uses: number;
   usedAt: number;
   readonly listeners: Map<number, (part: Part) => void>;
 }
 
 export function startSpeaker(folder: string, env: TrinityCommand['env']): Speaker {
-  // Training may continue beside it.
+  // Leaves half of the processors to training, which may run at the same time.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2));
   const child = fork(fileURLToPath(new URL('./speaker.js', import.meta.url)), {
     env: environmentOf(env),
@@ -49,7 +49,7 @@ export function startSpeaker(folder: string, env: TrinityCommand['env']): Speake
 const send = (child: ChildProcess, message: ToSpeaker): void =>
   void child.send(message, () => undefined);
 
-/** Resolves with the last part. Every part must follow the one before within `silenceMs`. */
+/** Resolves with the last part. Each part must arrive within `silenceMs`. */
 export async function answer(
   { child, listeners }: Speaker,
   question: Question,

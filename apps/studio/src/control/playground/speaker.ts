@@ -1,4 +1,4 @@
-/** Entry of a process that holds one model, answers and scores with it. It ends with the studio. */
+/** Entry of the process of one model, which answers and scores. It ends with the studio. */
 import {
   createChatFormat,
   loadTokenizer,
@@ -27,7 +27,7 @@ interface Model {
   readonly template: string;
 }
 
-/** Alternatives of each token. */
+/** Number of alternatives per token. */
 const alternatives = 5;
 
 let model: Model | undefined;

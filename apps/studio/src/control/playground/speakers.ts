@@ -1,4 +1,4 @@
-/** Models that are loaded: on demand, as many as memory allows, each in a process of its own. */
+/** Loads models on demand, each in its own process, as far as memory allows. */
 import type { SayRequest, Scored, Spoken } from '../interface/index.js';
 import type { FoundCheckpoint } from './checkpoints.js';
 import type { CallToScore, Part, Question } from './protocol.js';
@@ -8,7 +8,7 @@ export interface SpeakersOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Idle time after which a model is unloaded. @default 5 minutes */
   readonly idleMs?: number;
-  /** Bytes that a process may still take. @default what the system says */
+  /** Returns the bytes of free memory. @default reads them from the system */
   readonly availableMemory?: () => number;
 }
 
@@ -98,7 +98,7 @@ export function createSpeakers({
     );
   };
 
-  /** One at a time, so that two do not take the same room. */
+  /** Loads one model at a time, so that two do not claim the same memory. */
   let queue: Promise<unknown> = Promise.resolve();
   const open = (checkpoint: FoundCheckpoint, signal: AbortSignal, tell: Tell): Promise<Speaker> => {
     const opened = queue.then(async () => {
@@ -136,7 +136,7 @@ export function createSpeakers({
       await answer(speaker, question, silenceMs[question.kind], signal, tell);
     } catch (error) {
       if (!signal.aborted) tell({ kind: 'problem', problem: messageOf(error) });
-      // What hangs or has failed does not come back.
+      // A process that hangs or has failed cannot be reused.
       if (speaker && !signal.aborted) end(checkpoint.folder);
     } finally {
       if (speaker) {

@@ -1,4 +1,4 @@
-/** Status and causes of runs, as the page asks for them again and again. */
+/** Reads status and causes of runs for repeated requests. */
 import { describeError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
 import {
@@ -17,7 +17,7 @@ export interface ProcessReaders {
   close(): Promise<void>;
 }
 
-/** A database is not opened again for every question, and is closed when idle. */
+/** Keeps databases open between requests, and closes them when idle. */
 const idleMs = 10_000;
 
 interface Entry {

@@ -1,4 +1,4 @@
-/** Answers about processes. */
+/** Adds the routes of processes. */
 import { jobFolder, type Api } from '@trinity-rft/inspect/studio';
 import type { ProcessReaders } from './readers.js';
 

@@ -1,4 +1,4 @@
-/** The `trinity` command, as this machine has it. */
+/** Runs the `trinity` command. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { ConfigError } from '@trinity-rft/core';
 
@@ -20,7 +20,7 @@ export interface AskOptions {
   readonly cwd: string;
   readonly input: string;
   readonly signal: AbortSignal;
-  /** For messages: what is waited for. */
+  /** Noun phrase for messages, after "waiting for". */
   readonly what: string;
   readonly deadlineMs: number;
 }
@@ -62,7 +62,7 @@ function outputOf(child: ChildProcess, input: string): Promise<string> {
   };
   child.stdout?.on('data', keep(parts));
   child.stderr?.on('data', keep(errors));
-  // It may end before it has read everything.
+  // The process may end before it has read all input.
   child.stdin?.on('error', () => undefined).end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
