@@ -1,4 +1,11 @@
 /** Helpers for `node:sqlite`. */
+import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite';
+
+/** Loads `node:sqlite` only now, because Node 22 prints a warning when it is loaded. */
+export function openSqlite(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  return new sqlite.DatabaseSync(path, options);
+}
 
 /** A `DatabaseSync` or a compatible class. */
 interface Database {

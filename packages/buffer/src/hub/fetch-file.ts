@@ -62,7 +62,7 @@ export async function fetchFile(
 async function fetchAlone(file: RemoteFile, target: string, options: FetchOptions): Promise<void> {
   if (await exists(target)) return;
   await mkdir(dirname(target), { recursive: true });
-  // Parts of different contents are never joined.
+  // The digest in the name keeps parts of different contents apart.
   const part = `${target}.${file.digest.hex.slice(0, 16)}.incomplete`;
   await fetchPart(file, part, options);
   if ((await digestOf(part, file)) !== file.digest.hex) {
@@ -142,7 +142,7 @@ async function fetchRest(
     response.status === 206 &&
     response.headers.get('content-range')?.startsWith(`bytes ${had}-`) === true;
   let bytes = continues ? had : 0;
-  // Not through a stream: one that is cut off would lose what it has not written yet.
+  // Written directly: an interrupted stream would lose what it has buffered.
   await using handle = await open(part, continues ? 'a' : 'w');
   for await (const chunk of response.body as ReadableStream<Uint8Array>) {
     await handle.appendFile(chunk);

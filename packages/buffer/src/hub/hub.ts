@@ -8,7 +8,7 @@ import {
   hubAccess,
   isSet,
   reasonOf,
-  type Environment,
+  type CacheOptions,
 } from './hub-access.js';
 import { byteSize, fetchFile } from './fetch-file.js';
 import { hubCache, readText, type HubCache } from './hub-cache.js';
@@ -16,16 +16,9 @@ import { listRemoteFiles } from './list-files.js';
 import { oneAtATime } from './one-at-a-time.js';
 import { guardStalls, type DownloadOptions, type StallGuard } from './stall-guard.js';
 
-export interface HubRequest extends DownloadOptions {
+export interface HubRequest extends DownloadOptions, CacheOptions {
   /** Hub id: `owner/name`. */
   readonly id: string;
-  /**
-   * @default the folder that `huggingface_hub` uses: HF_HUB_CACHE, HF_HOME/hub, or
-   * ~/.cache/huggingface/hub
-   */
-  readonly cacheDirectory: string | undefined;
-  /** Contains HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token is only used in request headers. */
-  readonly environment: Environment;
   /** Selects the files to read from a listing and the text of README.md. @throws TaskError */
   readonly choose: (paths: readonly string[], readme: string) => readonly string[];
 }
@@ -66,7 +59,7 @@ async function findInCache(
     return paths;
   } catch (error) {
     if (listing.complete && error instanceof TaskError) throw error;
-    // Some files have not been fetched yet: look on the hub.
+    // Some files have not been fetched yet.
     return undefined;
   }
 }

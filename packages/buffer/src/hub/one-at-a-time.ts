@@ -3,6 +3,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { CancelledError } from '@trinity-rft/core';
+import { openSqlite } from '@trinity-rft/core/store';
 import { waitingFor } from '@trinity-rft/core/support';
 import { listFolder } from './hub-cache.js';
 import type { DownloadOptions } from './stall-guard.js';
@@ -88,9 +89,7 @@ async function tryLock(lock: string): Promise<DatabaseSync | 'busy' | undefined>
   let holder: DatabaseSync | undefined;
   try {
     await mkdir(dirname(lock), { recursive: true });
-    // Loaded lazily: Node 22 prints a warning when the module is loaded.
-    const sqlite = process.getBuiltinModule('node:sqlite');
-    holder = new sqlite.DatabaseSync(lock);
+    holder = openSqlite(lock);
     holder.exec('BEGIN EXCLUSIVE');
     return holder;
   } catch (error) {

@@ -1,7 +1,7 @@
 /** A timeout that restarts at each progress, for downloads of unknown length. */
 import { TrinityError, type Clock, CancelledError } from '@trinity-rft/core';
 
-/** Required in this whole folder, so that no download is silent. */
+/** Options that every download requires, so that none is silent. */
 export interface DownloadOptions {
   readonly clock: Clock;
   /** Longest time without progress in milliseconds. */

@@ -9,6 +9,7 @@ import {
   encodeExperience,
   hasBeenStored,
   inTransaction,
+  openSqlite,
   type CheckedTables,
   type LateRewards,
   type PendingGroup,
@@ -103,8 +104,7 @@ function open(path: string, expected?: 'whole'): LateFile {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true });
-    const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
-    database = new Database(path, { timeout: 10_000 });
+    database = openSqlite(path, { timeout: 10_000 });
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
     prepareSchema(database, path);
     const file = { database, tables: checkedTables(database, { path, tables, upgrade }) };

@@ -1,4 +1,4 @@
-/** Stored experiences of an earlier run, as the rows of a `fileExperienceSource`. */
+/** Stored experiences of an earlier run, as rows of a `fileExperienceSource`. */
 import type { RawTask } from '@trinity-rft/core';
 import type { FileExperienceSourceOptions } from '../supervised/file-experience-source.js';
 import { readExperiences } from '../store/read-experiences.js';

@@ -1,27 +1,14 @@
 /** Opens the store of a run by its URL. */
 import type { RunStore } from '@trinity-rft/core/store';
-import type { RunDatabase } from './database/run-database.js';
+import type { Patience, RunDatabase } from './database/run-database.js';
 import { postgresDatabase } from './database/postgres.js';
 import { memoryDatabase, sqliteDatabase } from './database/sqlite.js';
 import { runStore, runView, type RunStoreOptions } from './run/run-store.js';
 import { parseStoreUrl } from './store-url.js';
 
-export interface OpenRunStoreOptions extends RunStoreOptions {
+export interface OpenRunStoreOptions extends RunStoreOptions, Patience {
   /** `sqlite:///relative.db`, `sqlite:////absolute.db`, or a path; `postgresql://user:password@host:port/database`. */
   readonly url: string;
-  /**
-   * Milliseconds for which a call is retried while the database is unavailable: PostgreSQL cannot
-   * be reached, or another process holds the file of SQLite.
-   * @default 60_000 for PostgreSQL, 300_000 for SQLite
-   */
-  readonly patienceMs?: number;
-  /** Called with a text when the database becomes unavailable, and when it is available again. */
-  readonly onNotice?: (text: string) => void;
-  /**
-   * Aborted when the process is to stop: an unavailable database is then not retried.
-   * @default no signal
-   */
-  readonly stop?: AbortSignal;
 }
 
 /**

@@ -9,7 +9,7 @@ export type StoreUrl =
 export function parseStoreUrl(url: string): StoreUrl {
   const [, scheme] = /^([a-z][a-z+]+):\/\//i.exec(url) ?? [];
   if (scheme === undefined) return { kind: 'sqlite', path: url };
-  // As SQLAlchemy has it: a path that is absolute begins with a fourth slash.
+  // As in SQLAlchemy, an absolute path begins with a fourth slash.
   if (url.startsWith('sqlite:///')) return { kind: 'sqlite', path: url.slice('sqlite:///'.length) };
   if (scheme === 'postgresql' || scheme === 'postgres')
     return { kind: 'postgres', url: checked(url) };

@@ -272,7 +272,7 @@ async function rollback(store: StoreState, trainStep: number): Promise<void> {
   const { driver, queue, leases } = store;
   assertOpen(store, 'rollback');
   assertTrainStep(trainStep);
-  // What may be used several times is made again with the batches on record.
+  // With reuse, train steps are repeated with their recorded batches.
   const recorded = store.reuse ? driver.recordsAfter(trainStep) : [];
   if (!store.reuse) driver.unsettle(trainStep);
   for (const lease of leases) lease.state = 'rolled back';
@@ -322,7 +322,7 @@ async function followWriter(store: StoreState, { clock, everyMs, ended }: Follow
   const { driver, queue, closed } = store;
   try {
     while (store.phase === 'open') {
-      // Asked before looking: a writer may add rows and end in between.
+      // Before the rows are read: a writer may add rows and end in between.
       const last = ended();
       const rows = driver.unsettled(store.newestId);
       noteNewest(store, rows);

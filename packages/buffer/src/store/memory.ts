@@ -60,7 +60,7 @@ export function memoryRows(): RowDriver {
       uses = uses.filter((use) => use.trainStep <= trainStep);
     },
     lastTrainStep: () => uses.reduce((last, { trainStep }) => Math.max(last, trainStep), 0),
-    // What ends with its process has nothing to keep or to delete.
+    // Rows in memory end with the process.
     prune: () => undefined,
     unsettled: (after = 0) => {
       const used = new Set(uses.map(({ id }) => id));

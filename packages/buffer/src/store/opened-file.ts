@@ -22,7 +22,8 @@ export function openedFile(path: string): OpenedFile {
   };
 }
 
-function identityOf(path: string): string | undefined {
+/** Device and inode of a file; undefined if there is none. */
+export function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true });
   return found && `${found.dev}/${found.ino}`;
 }

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError } from '@trinity-rft/core';
-import { eachRow } from '@trinity-rft/core/store';
+import { eachRow, openSqlite } from '@trinity-rft/core/store';
 import { headReader, type HeadReader } from './read-heads.js';
 import { useReader, type UseReader } from './read-uses.js';
 import { hasChecksums } from './schema.js';
@@ -41,10 +41,7 @@ export interface ExperienceRow {
 /** @throws BufferError if the file does not exist or is not an experience store */
 export function readExperiences(path: string): ExperienceReader {
   if (!existsSync(path)) throw unreadable(path, 'there is no such file');
-  const database = naming(path, () => {
-    const sqlite = process.getBuiltinModule('node:sqlite');
-    return new sqlite.DatabaseSync(path, { readOnly: true });
-  });
+  const database = naming(path, () => openSqlite(path, { readOnly: true }));
   const statement = (sql: string): ReturnType<DatabaseSync['prepare']> =>
     naming(path, () => database.prepare(sql));
   const versions = statement(

@@ -77,7 +77,7 @@ export function headReader(database: DatabaseSync): HeadReader {
       const { first, last } = ends.get() ?? {};
       if (typeof first !== 'number' || typeof last !== 'number') return [];
       const end = Math.min(last, upTo);
-      // A store of which nothing was deleted has every id: no row needs to be stepped over.
+      // Ids have no gaps as long as nothing was deleted: they are computed instead of read.
       if (last - first + 1 === count())
         return idsBetween(first, end, { offset, limit, newestFirst });
       const rows = (newestFirst ? newest : oldest).all(end, limit, offset);

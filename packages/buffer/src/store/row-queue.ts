@@ -166,7 +166,7 @@ function admitPuts(queue: QueueState): void {
   for (let put = queue.puts[0]; put; put = queue.puts[0]) {
     const { length } = queue.pool;
     const hasRoom = length === 0 || length + put.size <= queue.capacity;
-    // A waiting taker needs more rows than there are: a put that waited for it would stop both.
+    // A waiting taker needs more rows than there are: a put that waited for room would deadlock.
     if (!hasRoom && queue.takers.length === 0 && !queue.finished) return;
     queue.puts.shift();
     put.store();

@@ -112,7 +112,7 @@ export function sqliteRows(
       }),
     prune: (trainStep, keep) =>
       transact('delete what was trained on', () => {
-        // Rows of both tables go; which goes first must not matter.
+        // Rows of both tables are deleted, in any order.
         database.exec('PRAGMA defer_foreign_keys = ON');
         const rows = sql.usedUpTo.all(trainStep).filter((row) => !keep?.has(Number(row['id'])));
         for (const { id } of rows) sql.deleteUses.run(Number(id));

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Clock, BufferError } from '@trinity-rft/core';
-import { type ExperienceStore, assertIntact } from '@trinity-rft/core/store';
+import { type ExperienceStore, assertIntact, openSqlite } from '@trinity-rft/core/store';
 import { damagedStore } from './checksum.js';
 import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
 import { readLedger } from './ledger.js';
@@ -73,7 +73,7 @@ export function openSqliteRows(
     const unlock = lock(path, suffix);
     try {
       const database = openDatabase(path);
-      // Which experiences were used is found by indices, of which rows have no checksums.
+      // Used experiences are found through indices, which the checksums of rows do not cover.
       if (suffix === undefined) assertIntact(database, damagedStore);
       const rows = sqliteRows(database, { ...options, path, release: unlock });
       if (owner) claim(database, path, owner);
@@ -140,7 +140,7 @@ function followOf(
 }
 
 function hasWriter(path: string): boolean {
-  const holder = connect(`${path}.${writerLock}`);
+  const holder = openSqlite(`${path}.${writerLock}`);
   try {
     holder.exec('BEGIN EXCLUSIVE');
     return false;
@@ -151,14 +151,8 @@ function hasWriter(path: string): boolean {
   }
 }
 
-/** Loaded on first use: Node 22 warns when it loads the module, even if no database is used. */
-function connect(path: string): DatabaseSync {
-  const sqlite = process.getBuiltinModule('node:sqlite');
-  return new sqlite.DatabaseSync(path);
-}
-
 function openDatabase(path: string): DatabaseSync {
-  const database = connect(path);
+  const database = openSqlite(path);
   try {
     // WAL: a commit is one append, and readers (a person with the sqlite3 shell) do not disturb it.
     // A commit survives SIGKILL at any setting of `synchronous`; FULL also flushes the disk once
@@ -178,7 +172,7 @@ function openDatabase(path: string): DatabaseSync {
 
 /** Holds an exclusive lock on an empty database next to the store. @returns function that releases it */
 function lock(path: string, suffix = 'lock'): () => void {
-  const holder = connect(`${path}.${suffix}`);
+  const holder = openSqlite(`${path}.${suffix}`);
   try {
     holder.exec(`PRAGMA busy_timeout = ${lockWaitMs}; BEGIN EXCLUSIVE`);
   } catch (cause) {

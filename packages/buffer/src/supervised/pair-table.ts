@@ -1,8 +1,9 @@
 /** Pairs to compare, stored in a database, where people can choose at any time. */
 import { TaskError } from '@trinity-rft/core';
+import { openSqlite } from '@trinity-rft/core/store';
 import { redactText } from '@trinity-rft/core/support';
 import { inPostgres } from '../tasks/postgres-client.js';
-import { readSqlRows } from '../tasks/sql-rows.js';
+import { quoted, readSqlRows } from '../tasks/sql-rows.js';
 import type { AnswerPair } from './preference-pairs.js';
 
 export interface PairTable {
@@ -41,8 +42,6 @@ export async function writePairTable(
   }
 }
 
-const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
-
 const createTable = (table: string): string =>
   `CREATE TABLE IF NOT EXISTS ${quoted(table)} (id text PRIMARY KEY, prompt text NOT NULL, answer1 text NOT NULL, answer2 text NOT NULL, preferred integer CHECK (preferred IN (1, 2)))`;
 
@@ -59,8 +58,7 @@ const valuesOf = ({ id, prompt, answer1, answer2 }: AnswerPair): string[] => [
 type Write = (url: string, table: string, pairs: readonly AnswerPair[]) => Promise<number>;
 
 const intoSqlite: Write = async (url, table, pairs) => {
-  const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
-  const database = new DatabaseSync(url.replace(/^sqlite:\/\/\//, ''));
+  const database = openSqlite(url.replace(/^sqlite:\/\/\//, ''));
   try {
     database.exec('PRAGMA busy_timeout = 60000');
     database.exec(createTable(table));

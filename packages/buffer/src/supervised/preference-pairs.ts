@@ -62,7 +62,7 @@ function pairOf(
   const prompt = rows[Number(worst?.info['row'])]?.[promptKey];
   if (!worst || !best || worst.responseText === best.responseText || typeof prompt !== 'string')
     return undefined;
-  // By name, as the person who compares them must not see the rewards in the order.
+  // Sorted by name, so that the order does not reveal the rewards.
   const [first, second] = [best, worst].sort((a, b) => (uid(a.eid) < uid(b.eid) ? -1 : 1));
   return {
     id: `${uid(first!.eid)} ${uid(second!.eid)}`,

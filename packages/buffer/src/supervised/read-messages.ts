@@ -1,16 +1,20 @@
 /** Converts a list of unknown values to chat messages, or reports which one is not a message. */
 import type { ChatMessage, ToolCall, TaskError } from '@trinity-rft/core';
+import { rowError } from './row-fields.js';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
 /**
  * Drops fields that are null, which is how tables represent fields that a message lacks.
- * @param errorOf creates the error to throw
+ * @throws TaskError naming `row` and `key`
  */
 export function readMessages(
   value: unknown,
-  errorOf: (problem: string, fix: string) => TaskError,
+  row: number | string,
+  key: string,
 ): readonly ChatMessage[] {
+  const errorOf = (problem: string, advice: string): TaskError =>
+    rowError(row, key, problem, advice);
   const fix = 'Expected a list of messages with role and content';
   if (!Array.isArray(value))
     throw errorOf(`expected a list, found ${value === null ? 'null' : `a ${typeof value}`}`, fix);

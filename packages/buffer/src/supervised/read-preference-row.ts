@@ -7,6 +7,7 @@ import {
   describe,
   isPresent,
   keyOfMessages,
+  missingError,
   readText,
   readTools,
   rowError,
@@ -65,21 +66,13 @@ function readAnswer(
 ): readonly ChatMessage[] {
   const fix =
     'Set format.chosen_key and format.rejected_key to the keys of the two answers, as texts or messages';
-  if (!isPresent(rawTask[key]))
-    throw rowError(
-      row,
-      key,
-      `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
-      fix,
-    );
+  if (!isPresent(rawTask[key])) throw missingError(rawTask, row, key, fix);
   if (format.promptType === 'plaintext')
     return [answerOf(readText(rawTask, key, row, fix), key, row)];
   const value = messagesInText(rawTask[key]);
   if (typeof value === 'string') return [answerOf(value, key, row)];
   if (typeof value !== 'object') throw rowError(row, key, `found ${describe(value)}`, fix);
-  const messages = readMessages(Array.isArray(value) ? value : [value], (problem, advice) =>
-    rowError(row, key, problem, advice),
-  );
+  const messages = readMessages(Array.isArray(value) ? value : [value], row, key);
   const last = messages.at(-1);
   if (last?.role !== 'assistant')
     throw rowError(
@@ -175,12 +168,7 @@ function readPrompt(
   const key = asMessages ? messagesKey : format.promptKey;
   if (!isPresent(rawTask[key])) {
     const fix = 'Set format.messages_key or format.prompt_key to the key of the prompt';
-    throw rowError(
-      row,
-      key,
-      `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
-      fix,
-    );
+    throw missingError(rawTask, row, key, fix);
   }
   const value = format.promptType === 'plaintext' ? rawTask[key] : messagesInText(rawTask[key]);
   if (typeof value === 'string')
@@ -192,7 +180,7 @@ function readPrompt(
       `expected text, found ${describe(value)}`,
       'Remove format.prompt_type to read messages',
     );
-  const messages = readMessages(value, (problem, fix) => rowError(row, key, problem, fix));
+  const messages = readMessages(value, row, key);
   if (messages.at(-1)?.role === 'assistant')
     throw rowError(
       row,

@@ -6,6 +6,7 @@ import {
   fromJson,
   isPresent,
   keyOfMessages,
+  missingError,
   readText,
   readTools,
   rowError,
@@ -61,16 +62,9 @@ function fromList(
     const fix = hasTexts
       ? 'Set format.prompt_type to plaintext to read prompt and response'
       : 'Set format.messages_key to the key of the conversation';
-    throw rowError(
-      row,
-      key,
-      `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
-      fix,
-    );
+    throw missingError(rawTask, row, key, fix);
   }
-  const messages = readMessages(fromJson(rawTask[key], row, key), (problem, fix) =>
-    rowError(row, key, problem, fix),
-  );
+  const messages = readMessages(fromJson(rawTask[key], row, key), row, key);
   if (messages.at(-1)?.role !== 'assistant') {
     throw rowError(
       row,

@@ -78,6 +78,19 @@ export function rowError(
   });
 }
 
+export const missingError = (
+  rawTask: RawTask,
+  row: number | string,
+  key: string,
+  fix: string,
+): TaskError =>
+  rowError(
+    row,
+    key,
+    `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
+    fix,
+  );
+
 /** A required text. @param fix remedy if it is missing */
 export function readText(rawTask: RawTask, key: string, row: number | string, fix: string): string {
   const value = rawTask[key];

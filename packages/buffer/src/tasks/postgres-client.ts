@@ -22,7 +22,7 @@ export async function inPostgres<T>(url: string, work: (client: Client) => Promi
         parsers.get(type) ?? pg.types.getTypeParser(type, format as never),
     },
   });
-  // A connection that breaks rejects the query; unheard, its event would end the process.
+  // A broken connection rejects the query; its event, if unhandled, would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();

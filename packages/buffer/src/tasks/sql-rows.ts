@@ -1,6 +1,7 @@
 /** Tasks in a database: a table or the result of a query, from SQLite or PostgreSQL. */
 import { existsSync } from 'node:fs';
 import { type RawTask, TaskError } from '@trinity-rft/core';
+import { openSqlite } from '@trinity-rft/core/store';
 import { parseJsonExactly, redactText } from '@trinity-rft/core/support';
 import { plainValue } from '../files/plain-value.js';
 import { inPostgres } from './postgres-client.js';
@@ -34,7 +35,7 @@ export async function readSqlRows(options: SqlRowsOptions): Promise<readonly Raw
 
 const isPostgres = (path: string): boolean => /^postgres(?:ql)?:\/\//.test(path);
 
-const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
+export const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;
 
 async function readSqlite(path: string, sql: string, name: string): Promise<readonly Row[]> {
   const file = path.replace(/^sqlite:\/\/\//, '');
@@ -43,8 +44,7 @@ async function readSqlite(path: string, sql: string, name: string): Promise<read
       `Task set "${name}": there is no ${file}. Expected a database of SQLite, sqlite:///file.db.`,
       { code: 'TASKSET_MISSING', details: { path: file } },
     );
-  const sqlite = process.getBuiltinModule('node:sqlite');
-  const database = new sqlite.DatabaseSync(file, { readOnly: true });
+  const database = openSqlite(file, { readOnly: true });
   try {
     const statement = database.prepare(sql);
     // Otherwise a whole number beyond 2^53 is an error.

@@ -123,8 +123,8 @@ async function createRuns(
     .addColumn('agreement', 'text')
     .addColumn('lease_calls', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('member_key', ['run', 'name'])
-    // PostgreSQL then takes a change of the epoch for one of a key, which waits for the holder of
-    // the row as the newest of its name; a heartbeat does not.
+    // Makes the epoch a key: in PostgreSQL, a change of it waits for transactions that have locked
+    // the row FOR KEY SHARE (see assertMember), whereas a heartbeat does not wait.
     .addUniqueConstraint('member_epoch', ['run', 'epoch'])
     .execute();
 }
@@ -153,7 +153,7 @@ async function createIndices(database: Kysely<Tables>): Promise<void> {
     .columns(['run', 'batch', 'task', 'place'])
     .unique()
     .execute();
-  // Nothing is used up twice.
+  // An experience is used up at most once.
   await index('use_once')
     .on('use')
     .columns(['run', 'uid'])

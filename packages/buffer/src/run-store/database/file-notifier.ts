@@ -10,7 +10,7 @@ export function fileNotifier(path: string): Notifier {
   const local = localNotifier();
   writeFileSync(path, '', { flag: 'a' });
   const watcher = watch(path, { persistent: false }, () => local.notify());
-  // Without a watcher (the limit of inotify, a network drive) waiters also poll.
+  // If watching fails (limit of inotify, network drive), waiters still poll.
   watcher.on('error', () => watcher.close());
   return {
     notify: () => {
@@ -18,7 +18,7 @@ export function fileNotifier(path: string): Notifier {
         const now = Date.now() / 1000;
         utimesSync(path, now, now);
       } catch {
-        // The folder was removed: the next transaction says so.
+        // The folder was removed: the next transaction reports it.
       }
     },
     listen: local.listen,

@@ -35,7 +35,7 @@ interface Reported {
 export function isLostConnection(error: unknown): boolean {
   const { code = '', severity } = error as Reported;
   if (severity !== undefined) return severity === 'FATAL' || unreachable.test(code);
-  // Without a severity it is not the server that speaks, but its client.
+  // Errors of the server have a severity; this one is from the client.
   return error instanceof Error && !isMistake(error);
 }
 

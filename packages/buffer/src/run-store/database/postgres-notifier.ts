@@ -61,7 +61,7 @@ async function listenOnce(client: Client, { clock, notify, ended }: Listening): 
   try {
     await unless(lost.signal, client.query('LISTEN trinity_run'));
     hasListened = true;
-    // What was stored since the last connection was lost.
+    // Something may have been stored since the last connection was lost.
     notify();
     for (;;) {
       await sleep(clock, askEveryMs, lost.signal);

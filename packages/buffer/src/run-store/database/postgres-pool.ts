@@ -3,6 +3,7 @@ import { sleep, systemClock, type Clock } from '@trinity-rft/core';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
 import { isLostConnection, type PostgresPlace } from './postgres-errors.js';
+import type { Patience } from './run-database.js';
 
 export interface Connections {
   readonly pool: PostgresPool;
@@ -28,7 +29,7 @@ export async function connectPool(options: PostgresOptions): Promise<Connections
     } as ClientConfig['types'],
   };
   const pool = new pg.Pool({ ...config, max: maxConnections });
-  // Of idle connections: the pool replaces them.
+  // The pool replaces idle connections that fail.
   pool.on('error', () => undefined);
   const { host, port, database = '', user = '' } = new pg.Client(config);
   const wrapped = new WeakMap<PoolClient, PostgresPoolClient>();
@@ -46,7 +47,7 @@ export async function connectPool(options: PostgresOptions): Promise<Connections
     },
     connect: async () => {
       const client = new pg.Client(config);
-      // Its listeners are notified as well.
+      // Without a listener, an error would end the process; the caller adds its own.
       client.on('error', () => undefined);
       await client.connect();
       return client;
@@ -95,23 +96,14 @@ function wrap(client: PoolClient): PostgresPoolClient {
   return { query: query as PostgresPoolClient['query'], release: () => client.release(isLost) };
 }
 
-export interface PostgresOptions {
+export interface PostgresOptions extends Patience {
   /** `postgresql://user:password@host:port/database`; missing parts are read from `PG*` variables. */
   readonly url: string;
-  /** Milliseconds for which a call is retried while the server cannot be reached. @default 60_000 */
-  readonly patienceMs?: number;
   /** True for read-only access: nothing is created or changed. @default false */
   readonly isReader?: boolean;
   /** Maximum number of milliseconds for a response of the server. @default 30_000 */
   readonly answerMs?: number;
   /** Number of connections of this process, in addition to the one that listens. @default 8 */
   readonly maxConnections?: number;
-  /** Called with a text when the server cannot be reached, and when it can be reached again. */
-  readonly onNotice?: (text: string) => void;
-  /**
-   * Aborted when the process is to stop: an unreachable database is then not retried.
-   * @default no signal
-   */
-  readonly stop?: AbortSignal;
   readonly clock?: Pick<Clock, 'after'>;
 }

@@ -97,7 +97,7 @@ async function rollingBack<T>(database: Kysely<Tables>, work: () => Promise<T>):
   try {
     return await work();
   } catch (error) {
-    // Fails where the connection is lost, and with it the transaction.
+    // Fails if the connection is lost, which also ends the transaction.
     await run(database, 'ROLLBACK').catch(() => undefined);
     throw error;
   }

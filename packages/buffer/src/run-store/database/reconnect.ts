@@ -1,14 +1,11 @@
 /** Retries while a server cannot be reached, for a limited time. */
 import { describeError, type Clock, BufferError, CancelledError, sleep } from '@trinity-rft/core';
 import { PassingError, type PostgresPlace } from './postgres-errors.js';
+import type { Patience } from './run-database.js';
 
-export interface ReconnectOptions {
+export interface ReconnectOptions extends Pick<Patience, 'stop'>, Required<Omit<Patience, 'stop'>> {
   readonly place: PostgresPlace;
-  readonly patienceMs: number;
   readonly clock: Pick<Clock, 'after'>;
-  readonly onNotice: (text: string) => void;
-  /** Aborted when the process is to stop: an unreachable server is then not retried. @default no signal */
-  readonly stop?: AbortSignal;
 }
 
 export interface Again {
@@ -46,7 +43,7 @@ export function untilItAnswers(options: ReconnectOptions): Again {
         if (error.isUnreachable && stop?.aborted) throw stopped(error, stop);
         noteOutage(error);
       }
-      // Two that have met do not meet again at once.
+      // Jitter: two transactions in conflict must not retry at the same moment.
       await sleep(clock, pause * (0.5 + Math.random() / 2), ended.signal).catch(() => undefined);
     }
   };

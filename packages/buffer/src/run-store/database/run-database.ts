@@ -25,6 +25,19 @@ export interface RunDatabase {
   readonly close: () => Promise<void>;
 }
 
+/** Behaviour while the database is unavailable: PostgreSQL is unreachable, or SQLite's file is locked. */
+export interface Patience {
+  /**
+   * Milliseconds for which a call is retried.
+   * @default 60_000 for PostgreSQL, 300_000 for SQLite
+   */
+  readonly patienceMs?: number;
+  /** Called with a text when the database becomes unavailable, and when it is available again. */
+  readonly onNotice?: (text: string) => void;
+  /** Aborted when the process is to stop: calls are then not retried. @default no signal */
+  readonly stop?: AbortSignal;
+}
+
 export type Work<T> = (database: Kysely<Tables>) => Promise<T>;
 
 export interface WriteOptions<T> {

@@ -19,7 +19,7 @@ const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<vo
   },
   async (database) => {
     await database.schema.alterTable('batch').addColumn('checksum', 'bigint').execute();
-    // From now on the checksum says that a plan is the last one.
+    // From this version on, the checksum covers whether a plan is the last one.
     const last = database.selectFrom('run').selectAll().where('is_last', '=', 1);
     for (const { id, planned_step: step, feed, feed_checksum: before } of await last.execute()) {
       if (feed === null || Number(before) !== feedChecksum(step, feed, false)) continue;
@@ -40,11 +40,7 @@ const migrations: readonly ((database: Kysely<Tables>, kind: Kind) => Promise<vo
  */
 export async function migrate(database: Kysely<Tables>, kind: Kind, place: string): Promise<void> {
   await sql`CREATE TABLE IF NOT EXISTS schema_version (version integer NOT NULL)`.execute(database);
-  const { rows } = await sql<{ version: number }>`SELECT version FROM schema_version`.execute(
-    database,
-  );
-  const version = rows[0]?.version ?? 0;
-  if (version > schemaVersion) throw newerSchema(place, version);
+  const version = await versionOf(database, place);
   if (version === schemaVersion) return;
   for (const step of migrations.slice(version)) await step(database, kind);
   await sql`DELETE FROM schema_version`.execute(database);
@@ -62,12 +58,17 @@ export async function assertSchema(
 ): Promise<void> {
   const { rows: tables } = await found[kind].execute(database);
   if (tables.length === 0) throw missingError(place);
+  if ((await versionOf(database, place)) < oldestReadable) throw missingError(place);
+}
+
+/** @throws BufferError if a newer program created the tables */
+async function versionOf(database: Kysely<Tables>, place: string): Promise<number> {
   const { rows } = await sql<{ version: number }>`SELECT version FROM schema_version`.execute(
     database,
   );
   const version = rows[0]?.version ?? 0;
   if (version > schemaVersion) throw newerSchema(place, version);
-  if (version < oldestReadable) throw missingError(place);
+  return version;
 }
 
 /** Queries that return a row if the tables exist. */

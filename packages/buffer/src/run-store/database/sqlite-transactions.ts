@@ -4,7 +4,7 @@
  */
 import { TrinityError, BufferError, CancelledError, sleep, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, type Kysely } from 'kysely';
-import type { RunDatabase, Work, WriteOptions } from './run-database.js';
+import type { Patience, RunDatabase, Work, WriteOptions } from './run-database.js';
 import type { Tables } from './tables.js';
 
 interface Job {
@@ -20,18 +20,12 @@ const largestGroup = 64;
 /** Lock time after which a warning is logged: other processes write for milliseconds. */
 const noticeMs = 5000;
 
-export interface TransactionOptions {
+export interface TransactionOptions extends Patience {
   /** Address for messages. */
   readonly place: string;
   /** Called before each group of write transactions; throws if the database file is gone. */
   readonly assertThere: () => void;
   readonly notify: () => void;
-  /** Milliseconds for which other processes may hold the database. @default 300_000 */
-  readonly patienceMs?: number;
-  /** Called with a text when another process has held the database for long, and when it is free again. */
-  readonly onNotice?: (text: string) => void;
-  /** Aborted when the process is to stop: a locked database is then not retried. @default no signal */
-  readonly stop?: AbortSignal;
 }
 
 interface SqliteTransactions extends Pick<RunDatabase, 'write' | 'read'> {

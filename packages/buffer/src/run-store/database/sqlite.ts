@@ -1,27 +1,23 @@
 /** Run stores in SQLite: one file, shared by processes of one machine. */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, BufferError } from '@trinity-rft/core';
+import { openSqlite } from '@trinity-rft/core/store';
 import { Kysely, SqliteDialect, sql } from 'kysely';
+import { identityOf } from '../../store/opened-file.js';
 import { localNotifier, type Notifier } from './notifier.js';
 import { fileNotifier } from './file-notifier.js';
-import type { RunDatabase } from './run-database.js';
+import type { Patience, RunDatabase } from './run-database.js';
 import { assertSchema, migrate, missingError } from './schema.js';
 import { sqliteAdapter } from './sqlite-adapter.js';
 import { sqliteTransactions } from './sqlite-transactions.js';
 import type { Tables } from './tables.js';
 
-export interface SqliteOptions {
+export interface SqliteOptions extends Patience {
   readonly path: string;
   /** True for read-only access: nothing is created, changed or waited for. @default false */
   readonly isReader?: boolean;
-  /** Milliseconds for which other processes may hold the database. @default 300_000 */
-  readonly patienceMs?: number;
-  /** Called with a text when another process has held the database for long, and when it is free again. */
-  readonly onNotice?: (text: string) => void;
-  /** Aborted when the process is to stop: a locked database is then not retried. @default no signal */
-  readonly stop?: AbortSignal;
   /** Milliseconds on a clock that all processes share. @default the system's monotonic clock */
   readonly leaseClock?: () => number;
 }
@@ -40,11 +36,11 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true });
-    database = connect(path);
+    database = openSqlite(path);
     database.exec('PRAGMA busy_timeout = 5000');
     assertOurs(database, place);
     if (!isReader) claim(database);
-    // Others keep it for milliseconds; a process that finds it locked retries without blocking its process.
+    // Other processes hold the lock for milliseconds: retries do not block this process.
     database.exec('PRAGMA busy_timeout = 5');
     const notifier = fileNotifier(`${path}.bell`);
     const assertThere = guard(path, place);
@@ -63,7 +59,7 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
 /** A database in memory, for processes that a test or simulation runs within this one. */
 export async function memoryDatabase(leaseClock: () => number): Promise<RunDatabase> {
   const place = 'The run store in memory';
-  return prepared(connect(':memory:'), {
+  return prepared(openSqlite(':memory:'), {
     place,
     notifier: localNotifier(),
     leaseClock,
@@ -117,12 +113,6 @@ async function prepared(database: DatabaseSync, parts: Parts): Promise<RunDataba
   };
 }
 
-/** Loaded on first use: Node 22 warns when it loads the module. */
-function connect(path: string): DatabaseSync {
-  const sqlite = process.getBuiltinModule('node:sqlite');
-  return new sqlite.DatabaseSync(path);
-}
-
 function assertOurs(database: DatabaseSync, place: string): void {
   const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id']);
   if (id === applicationId || isEmpty(database)) return;
@@ -150,9 +140,4 @@ function guard(path: string, place: string): () => void {
       { code: 'STORE_GONE' },
     );
   };
-}
-
-function identityOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return found && `${found.dev}/${found.ino}`;
 }

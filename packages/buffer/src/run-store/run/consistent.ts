@@ -50,7 +50,7 @@ interface Counts {
 export async function assertConsistent(context: RunContext, db: Connection): Promise<void> {
   const { run } = context;
   const done = sql.lit(taskState.done);
-  // One statement sees one moment.
+  // A single statement reads one consistent snapshot.
   const { rows } = await sql<Counts>`
     SELECT run.batches, run.completed,
       (SELECT coalesce(max(id), 0) FROM batch WHERE batch.run = run.id) AS last_batch,

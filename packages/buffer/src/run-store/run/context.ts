@@ -2,7 +2,7 @@
 import { BufferError } from '@trinity-rft/core';
 import type { Agreement, MemberRole, Membership } from '@trinity-rft/core/store';
 import { sql, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kysely';
-import type { RunDatabase } from '../database/run-database.js';
+import type { RunDatabase, Work, WriteOptions } from '../database/run-database.js';
 import type { Tables } from '../database/tables.js';
 
 export interface RunContext {
@@ -30,11 +30,32 @@ export async function assertMember(
     .select('epoch')
     .where('run', '=', run)
     .where('name', '=', member.name)
-    // Holds off a new membership until this transaction has ended, but no heartbeat.
+    // Blocks a new membership until this transaction has ended, but no heartbeat.
     .$if(database.kind === 'postgres', (query) => query.forKeyShare())
     .executeTakeFirst();
   if (row?.epoch !== member.epoch) throw fencedError(member);
 }
+
+/**
+ * Runs `work` in a transaction of `member`.
+ * @param what completes "could not ..."
+ * @throws BufferError as {@link assertMember}
+ */
+export const writeAs = <T>(
+  context: RunContext,
+  member: Membership,
+  what: string,
+  work: Work<T>,
+  options?: WriteOptions<T>,
+): Promise<T> =>
+  context.database.write(
+    what,
+    async (db) => {
+      await assertMember(context, db, member);
+      return work(db);
+    },
+    options,
+  );
 
 export const fencedError = ({ role, name, epoch }: Membership): BufferError =>
   new BufferError(
@@ -44,7 +65,7 @@ export const fencedError = ({ role, name, epoch }: Membership): BufferError =>
 
 /** SQL that is true if the member has not left and its last heartbeat is recent. */
 export const isAlive = ({ database, leaseMs }: RunContext): RawBuilder<boolean> =>
-  // A beat in the future is of before a restart of the machine, or the server's clock was set back.
+  // A heartbeat in the future is from before a restart of the machine or a change of its clock.
   sql<boolean>`(epoch > 0 AND abs(${database.now()} - beat_at) < ${leaseMs})`;
 
 /** Locks the rows that the query reads until the transaction ends. SQLite has only one writer anyway. */

@@ -3,8 +3,8 @@ import type { RunStore } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState } from '../database/tables.js';
 import { countDown } from './completion.js';
-import { assertMember, isAlive, locked, type Connection, type RunContext } from './context.js';
-import { describe, taskColumns, withoutRow } from './leases.js';
+import { isAlive, locked, writeAs, type Connection, type RunContext } from './context.js';
+import { describe, taskColumns } from './leases.js';
 
 export function cutOffs(
   context: RunContext,
@@ -26,10 +26,7 @@ export function cutOffs(
         return done;
       }),
     cutOffBatch: (member, name) =>
-      database.write('cut the tasks of a batch off', async (db) => {
-        await assertMember(context, db, member);
-        await cutOff(context, db, name);
-      }),
+      writeAs(context, member, 'cut the tasks of a batch off', (db) => cutOff(context, db, name)),
     cutOffTasks: (member) =>
       database.read('read which tasks are cut off', async (db) => {
         const rows = await db
@@ -43,7 +40,7 @@ export function cutOffs(
           .where('task.owner', '=', member.epoch)
           .where('batch.is_cut', '=', 1)
           .execute();
-        return (await describe(context, db, rows)).map(withoutRow);
+        return describe(context, db, rows);
       }),
   };
 }

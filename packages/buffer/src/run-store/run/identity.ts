@@ -32,7 +32,7 @@ export async function admit(
   if (known === undefined || (isFree && known.id !== claim.id)) {
     const problem = known === undefined ? await strangersSteps(context, db, claim) : undefined;
     if (problem !== undefined) return setAsideOr(context, db, { claim, members, problem });
-    // The folder of a run of an earlier version is its trainer's.
+    // A run of an earlier version belongs to the folder of its trainer.
     if (claim.role === 'trainer' || row.planned_step === 0) await write(context, db, claim);
     return 'admitted';
   }

@@ -2,7 +2,7 @@
 import type { LeasedTask, Membership, RunStore } from '@trinity-rft/core/store';
 import { sql } from 'kysely';
 import { taskState, type TaskTableRow } from '../database/tables.js';
-import { assertMember, fencedError, isAlive, type Connection, type RunContext } from './context.js';
+import { fencedError, isAlive, writeAs, type Connection, type RunContext } from './context.js';
 
 export function leases(context: RunContext): Pick<RunStore, 'leaseTasks' | 'releaseTask'> {
   const { database } = context;
@@ -20,8 +20,7 @@ export function leases(context: RunContext): Pick<RunStore, 'leaseTasks' | 'rele
       return tasks;
     },
     releaseTask: (member, task) =>
-      database.write('give a task back', async (db) => {
-        await assertMember(context, db, member);
+      writeAs(context, member, 'give a task back', async (db) => {
         await db
           .updateTable('task')
           .set({ state: taskState.open, owner: null })
@@ -126,7 +125,7 @@ async function take(
     .whereRef('task.task', '=', 'picked.task')
     .returning(taskColumns)
     .execute();
-  return (await describe(context, db, taken)).map(withoutRow);
+  return describe(context, db, taken);
 }
 
 /**
@@ -173,26 +172,19 @@ async function leasedBy(
     .where('owner', '=', member.epoch)
     .where('lease_call', '=', call)
     .execute();
-  return (await describe(context, db, rows)).map(withoutRow);
-}
-
-export function withoutRow({
-  of: _row,
-  ...task
-}: LeasedTask & { readonly of: unknown }): LeasedTask {
-  return task;
+  return describe(context, db, rows);
 }
 
 export const taskColumns = ['task.batch', 'task.task', 'task.taskset', 'task.row_number'] as const;
 
 type DescribedRow = Pick<TaskTableRow, 'batch' | 'task' | 'taskset' | 'row_number'>;
 
-/** Converts rows to tasks, oldest first. */
+/** Converts rows to tasks, oldest first; further columns are kept. */
 export async function describe<R extends DescribedRow>(
   { run }: RunContext,
   db: Connection,
   rows: readonly R[],
-): Promise<(LeasedTask & { readonly of: R })[]> {
+): Promise<(LeasedTask & Omit<R, 'batch' | 'row_number'>)[]> {
   if (rows.length === 0) return [];
   const ids = [...new Set(rows.map(({ batch }) => batch))];
   const found = await db
@@ -203,22 +195,11 @@ export async function describe<R extends DescribedRow>(
     .execute();
   const batches = new Map(found.map((batch) => [batch.id, batch]));
   const sorted = rows.toSorted((a, b) => a.batch - b.batch || a.task - b.task);
-  return sorted.flatMap((of) => {
-    const batch = batches.get(of.batch);
+  return sorted.flatMap(({ batch: id, row_number: row, ...rest }) => {
+    const batch = batches.get(id);
     if (!batch) return [];
-    const { task, taskset, row_number: row } = of;
     const { name, step, is_eval: isEval, version } = batch;
-    return [
-      {
-        task,
-        taskset,
-        row,
-        batch: name,
-        step,
-        isEval: isEval === 1,
-        version: version ?? undefined,
-        of,
-      },
-    ];
+    const described = { batch: name, step, isEval: isEval === 1, version: version ?? undefined };
+    return [{ ...rest, row, ...described }];
   });
 }

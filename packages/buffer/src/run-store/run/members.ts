@@ -34,7 +34,7 @@ export function members(context: RunContext): Pick<RunStore, 'join' | 'heartbeat
             .execute();
           return asksFor(before) !== state.asksForNewerThan;
         },
-        // What a member waits for, and for how long, is for those who look.
+        // The rest of the state is only displayed, so it wakes no process.
         { isDurable: false, notifies: (asksAnew) => asksAnew },
       );
     },
@@ -61,7 +61,7 @@ async function join(
   { info, token }: Join,
 ): Promise<Membership> {
   const { run } = context;
-  // One after another: this row is that of the run.
+  // The lock on the row of the run serializes joins.
   const { epoch } = await db
     .updateTable('run')
     .set((eb) => ({ epoch: eb('epoch', '+', 1) }))
@@ -142,7 +142,7 @@ async function assertAgreesWithRun(
   const { settings, role } = run;
   const [key] = differing(settings, agreement);
   const whose = `that of the run, which its ${role} has set,`;
-  // A changed configuration becomes the run's when its trainer joins, which may be about to.
+  // A changed configuration becomes that of the run when the trainer joins, which may be soon.
   const name = role === 'trainer' ? 'trainer' : undefined;
   if (key !== undefined)
     throw differsError(info, { key, own: agreement[key], other: settings[key], whose, name });

@@ -9,20 +9,15 @@ import type {
 import { assertChecksum, feedChecksum } from '../database/checksums.js';
 import { planChecksum } from './consistent.js';
 import { completeIfDone } from './completion.js';
-import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
+import { chunksOf, locked, writeAs, type Connection, type RunContext } from './context.js';
 
 export function plans(context: RunContext): Pick<RunStore, 'plan' | 'lastPlan'> {
   const { database, run } = context;
   return {
     plan: (member, plan) =>
-      database.write(
-        'plan an explore step',
-        async (db) => {
-          await assertMember(context, db, member);
-          return store(context, db, member, plan);
-        },
-        { notifies: (isPlanned) => isPlanned },
-      ),
+      writeAs(context, member, 'plan an explore step', (db) => store(context, db, member, plan), {
+        notifies: (isPlanned) => isPlanned,
+      }),
     lastPlan: () =>
       database.read('read the last plan', async (db) => {
         const row = await db
@@ -56,7 +51,7 @@ async function store(
   const isNext = row.planned_step === plan.step - 1;
   if (isNext ? row.is_last === 1 : plan.step > row.planned_step) return false;
   const fresh = isNext ? plan.batches : await unplanned(context, db, plan.batches);
-  // A member that plans its own step again has lost the answer.
+  // A member plans its own step again if the response to its first call was lost.
   if (!isNext && fresh.length === 0) return row.planned_step === plan.step && row.planner === epoch;
   const feed = JSON.stringify(plan.feed);
   const next = {

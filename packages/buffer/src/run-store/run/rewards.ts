@@ -2,7 +2,7 @@
 import { isUsableReward } from '@trinity-rft/core';
 import type { RewardReceipt, RunStore } from '@trinity-rft/core/store';
 import { assertChecksum, textChecksum } from '../database/checksums.js';
-import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
+import { chunksOf, locked, writeAs, type Connection, type RunContext } from './context.js';
 
 export function rewards(context: RunContext): Pick<RunStore, 'reward' | 'takeRewards'> {
   const { database } = context;
@@ -17,8 +17,7 @@ export function rewards(context: RunContext): Pick<RunStore, 'reward' | 'takeRew
         over: await awaitedBeside(context, db, waiting, step),
       }));
       if (over.length > 0)
-        await database.write('give up rewards', async (db) => {
-          await assertMember(context, db, member);
+        await writeAs(context, member, 'give up rewards', async (db) => {
           for (const runKey of over) await settle(context, db, runKey, null);
         });
       return found;
@@ -26,7 +25,7 @@ export function rewards(context: RunContext): Pick<RunStore, 'reward' | 'takeRew
   };
 }
 
-/** Runs up to explore step `step`, except `waiting`, whose rewards may still arrive. */
+/** Runs up to explore step `step` that await a reward, except `waiting`. */
 async function awaitedBeside(
   { run }: RunContext,
   db: Connection,

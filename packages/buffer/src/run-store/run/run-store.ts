@@ -3,10 +3,9 @@ import { type Clock, systemClock } from '@trinity-rft/core';
 import type { RunStore } from '@trinity-rft/core/store';
 import type { RunDatabase } from '../database/run-database.js';
 import { batches } from './batches.js';
-import { assertMember, type Connection, type RunContext } from './context.js';
+import { writeAs, type Connection, type RunClaim, type RunContext } from './context.js';
 import { cutOffs } from './cut-off.js';
 import { admit } from './identity.js';
-import { type RunClaim } from './context.js';
 import { leases } from './leases.js';
 import { members } from './members.js';
 import { plans } from './plans.js';
@@ -54,8 +53,7 @@ export async function runStore(
     ...trainSteps(context),
     ...weights(context),
     finishRun: (member, { trainStep }) =>
-      database.write('record the end of the run', async (db) => {
-        await assertMember(context, db, member);
+      writeAs(context, member, 'record the end of the run', async (db) => {
         await db.updateTable('run').set({ end_step: trainStep }).where('id', '=', run).execute();
       }),
     view: () => database.read('read the state of the run', (db) => view(context, db)),

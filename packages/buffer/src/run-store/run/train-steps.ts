@@ -3,7 +3,7 @@ import { BufferError } from '@trinity-rft/core';
 import type { RunStore, TrainRecord } from '@trinity-rft/core/store';
 import type { UseRow } from '../database/tables.js';
 import { assertChecksum, recordChecksum } from '../database/checksums.js';
-import { assertMember, chunksOf, locked, type Connection, type RunContext } from './context.js';
+import { chunksOf, locked, writeAs, type Connection, type RunContext } from './context.js';
 import { prune } from './prune.js';
 
 export function trainSteps(
@@ -12,9 +12,8 @@ export function trainSteps(
   const { database, run } = context;
   return {
     recordTrainStep: (member, record) =>
-      database.write('record a train step', async (db) => {
-        await assertMember(context, db, member);
-        // The same step may arrive twice at once.
+      writeAs(context, member, 'record a train step', async (db) => {
+        // Locks the run: the same step may arrive twice at once.
         const last = await lastTrainStep(context, db);
         if (await isRecorded(context, db, record)) return;
         assertNext(record, last);
@@ -33,12 +32,11 @@ export function trainSteps(
     trainRecordsAfter: (trainStep) =>
       database.read('read train steps', (db) => recordsAfter(context, db, trainStep)),
     prune: (member, trainStep) =>
-      database.write(
+      writeAs(
+        context,
+        member,
         'delete what was trained on',
-        async (db) => {
-          await assertMember(context, db, member);
-          await prune(context, db, trainStep);
-        },
+        (db) => prune(context, db, trainStep),
         { notifies: () => false },
       ),
   };

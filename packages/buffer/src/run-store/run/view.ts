@@ -26,30 +26,34 @@ export async function view(context: RunContext, db: Connection): Promise<RunView
     .select((eb) => eb.fn.max<number | null>('train_step').as('step'))
     .where('run', '=', run)
     .executeTakeFirstOrThrow();
-  const { late } = await db
-    .selectFrom('late')
-    .select((eb) => eb.fn.countAll<number>().as('late'))
-    .where('run', '=', run)
-    .executeTakeFirstOrThrow();
-  const { awaited } = await db
-    .selectFrom('awaited')
-    .select((eb) => eb.fn.countAll<number>().as('awaited'))
-    .where('run', '=', run)
-    .executeTakeFirstOrThrow();
   return {
     members: await membersOf(context, db),
     tasks: await taskCounts(context, db),
     lastMinute: await lastMinute(context, db),
     leases: await leasesOf(context, db),
-    lateResults: late,
+    lateResults: await countOf(context, db, 'late'),
     experiences: await experienceCounts(context, db),
-    awaitedRuns: awaited,
+    awaitedRuns: await countOf(context, db, 'awaited'),
     sizeBytes: await database.sizeBytes(db),
     plannedUpTo: row.planned_step,
     trainStep: Math.max(row.pruned_step, step ?? 0),
     published: await newest(context, db),
     end: row.end_step === null ? undefined : { trainStep: row.end_step },
   };
+}
+
+/** Number of rows of the run in a table. */
+async function countOf(
+  { run }: RunContext,
+  db: Connection,
+  table: 'late' | 'awaited' | 'experience',
+): Promise<number> {
+  const { count } = await db
+    .selectFrom(table)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('run', '=', run)
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 async function membersOf(context: RunContext, db: Connection): Promise<readonly MemberView[]> {
@@ -115,8 +119,7 @@ async function leasesOf(
     .where('task.run', '=', context.run)
     .where('task.state', '=', sql.lit(taskState.leased))
     .execute();
-  const described = await describe(context, db, rows);
-  return described.map(({ of, ...task }) => ({ ...task, explorer: of.explorer }));
+  return describe(context, db, rows);
 }
 
 async function experienceCounts(
@@ -124,11 +127,7 @@ async function experienceCounts(
   db: Connection,
 ): Promise<RunView['experiences']> {
   const gone = await goneOf(context, db);
-  const { count } = await db
-    .selectFrom('experience')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('run', '=', context.run)
-    .executeTakeFirstOrThrow();
+  const count = await countOf(context, db, 'experience');
   const uses = await db
     .selectFrom('use')
     .select((eb) => ['reason', eb.fn.countAll<number>().as('count')])

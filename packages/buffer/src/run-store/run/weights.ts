@@ -9,7 +9,7 @@ import type {
 } from '@trinity-rft/core/store';
 import type { WeightsRow } from '../database/tables.js';
 import { assertChecksum } from '../database/checksums.js';
-import { assertMember, type Connection, type RunContext } from './context.js';
+import { writeAs, type Connection, type RunContext } from './context.js';
 
 /** Bytes per row, because databases hold whole rows in memory. */
 const chunkBytes = 4 << 20;
@@ -29,21 +29,13 @@ export function weights(context: RunContext): Weights {
   const { database, run } = context;
   return {
     publishWeights: (member, published) =>
-      database.write('publish weights', async (db) => {
-        await assertMember(context, db, member);
-        await publish(context, db, published);
-      }),
+      writeAs(context, member, 'publish weights', (db) => publish(context, db, published)),
     publishedWeights: (boundary) =>
       database.read('read which weights are published', (db) => newest(context, db, boundary)),
     putWeightFile: (member, file) =>
-      database.write(
-        'store a file of weights',
-        async (db) => {
-          await assertMember(context, db, member);
-          await putFile(context, db, file);
-        },
-        { notifies: () => false },
-      ),
+      writeAs(context, member, 'store a file of weights', (db) => putFile(context, db, file), {
+        notifies: () => false,
+      }),
     getWeightFile: (version, path) =>
       database.read('read a file of weights', async (db) => {
         const chunks = await db
@@ -59,13 +51,11 @@ export function weights(context: RunContext): Weights {
         return chunks.length === 0 ? undefined : joined(chunks.map(({ bytes }) => bytes));
       }),
     deleteWeightFilesBefore: (member, version) =>
-      database.write('delete files of weights', async (db) => {
-        await assertMember(context, db, member);
+      writeAs(context, member, 'delete files of weights', async (db) => {
         await db.deleteFrom('file').where('run', '=', run).where('version', '<', version).execute();
       }),
     reportDelivery: (member, delivery) =>
-      database.write('record a delivery of weights', async (db) => {
-        await assertMember(context, db, member);
+      writeAs(context, member, 'record a delivery of weights', async (db) => {
         await db
           .updateTable('member')
           .set({ delivery: JSON.stringify(delivery) })
