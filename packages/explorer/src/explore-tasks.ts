@@ -113,7 +113,7 @@ async function leaseTasks(exploring: Exploring): Promise<number> {
   if (count <= 0) return 0;
   let started = 0;
   for (const leased of await store.leaseTasks(member, { count, maxStep: Infinity })) {
-    // The trainer has planned it for weights that it has published in this moment.
+    // The trainer has just published the weights that the task was planned for.
     if (!maySample(exploring, leased)) {
       await store.releaseTask(member, leased);
       continue;
@@ -137,7 +137,7 @@ async function explore(exploring: Exploring, leased: LeasedTask): Promise<void> 
     const running = startTask(await taskOf(leased));
     inFlight.set(leased, () => running.cutOff());
     const outcome = await running.outcome;
-    // The last calls may have used weights whose proof is under way.
+    // The last calls may have used weights that are still being verified.
     await exploring.following;
     if (!signal.aborted) {
       const stored = await store.storeResult(member, leased, toTaskResult(outcome));

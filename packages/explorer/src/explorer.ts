@@ -147,7 +147,7 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
   failureGuard.start(state ?? stateAt(parts, step));
   if (state) restore(parts, state);
   else if (settings.evalOnStartup) await recordEvaluation(parts, step);
-  // A resumed explorer that stood at a boundary has not fetched the weights of that boundary yet.
+  // An explorer that was stopped at a boundary has not fetched the weights of that boundary yet.
   if (state && sync.isBoundary(step)) await fetchWeights(parts, step);
   step = await exploreSteps(parts, step);
   await finishLateGroups(parts, step);
@@ -176,7 +176,8 @@ interface ExploreStep {
 async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<number> {
   const { sync, dynamicSampling, settings, runtime, signal } = parts;
   const stream = sync.streaming && createStream(sync.streaming, runtime.clock, signal);
-  // How many tasks a filled step takes is known only at its end, so none is started beside it.
+  // The number of tasks of a filled step is known only at its end, so no step is started before
+  // that.
   const most = dynamicSampling ? 1 : (settings.maxInflightBatches ?? (stream ? 2 : Infinity));
   const inFlight: ExploreStep[] = [];
   let step = lastStep;
@@ -241,7 +242,7 @@ async function finishStep(
   const metrics = stepMetrics(parts, explored, stateBefore);
   timeLimits.record(outcomes);
   parts.late.setAside(step, outcomes);
-  // A filled step is the only one in flight: what the feed gave until now belongs to it.
+  // A filled step is the only one in flight: all tasks drawn so far belong to it.
   const feed = parts.dynamicSampling ? parts.feed.state() : stateBefore.feed;
   const feedback = feedbackLine.add(step, plannedAfter, explored.feedback);
   const state = { ...stateBefore, ...ownState(parts), feed, feedback };

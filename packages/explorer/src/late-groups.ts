@@ -95,7 +95,7 @@ function experiencesOf(
   const scored = runs.flatMap(({ experiences, reward = failureReward }) =>
     reward === undefined ? [] : [{ experiences, reward }],
   );
-  // One run alone of several says nothing.
+  // A group reduced to one run has no advantage signal.
   if (runs.length > 1 && scored.length < 2) return [];
   return scored.flatMap(({ experiences, reward }) =>
     experiences.map((experience) =>

@@ -181,8 +181,8 @@ function completed(
       );
   checkSteps(task, experience.info);
   checkTokens(task, experience, recorded, model);
-  // A workflow that builds an experience from a response may leave out who sampled it: the recorded
-  // call knows.
+  // A workflow that builds an experience from a response may omit the policy version, which is then
+  // taken from the recorded call.
   const source =
     experience.policyVersion === unknownPolicyVersion
       ? recorded.find((record) => sameTokens(record, experience))
@@ -212,7 +212,7 @@ function completed(
   return complete;
 }
 
-/** Longer ones are cut off: every experience of the task has it. */
+/** Longer answers are cut off, because every experience of the task has a copy. */
 const longestTruth = 500;
 
 /** Row of the task set, and the answer that it expects. */

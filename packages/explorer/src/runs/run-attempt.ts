@@ -168,7 +168,7 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const model = options.createModel(key);
   const called: StartedAttempt['called'] = new Map();
   const endWatch = watchCalls();
-  // Its own copy: what one attempt changes in its row and arguments is not there in the next.
+  // A copy, so that changes of one attempt to its row and arguments do not reach the next.
   const own = { ...attempt, task: copyOf(task), called };
   const reasons = listenForReasons(options.rewardFn);
   const started: StartedAttempt = { ...own, model, signal, reasons, start: runtime.clock.now() };
@@ -295,7 +295,7 @@ function applyFailureReward(
   const seconds = (runtime.clock.now() - attempt.start) / 1000;
   const failed = { status: 'failed', ...failure, seconds } as const;
   const { failureReward: reward } = settings;
-  // Others say nothing about the agent, or are not trained on.
+  // Evaluations and groups of runs get no failure reward, nor do failures that are not the agent's.
   const isTrained = !attempt.task.isEval && attempt.range.count === 1;
   if (reward === undefined || !isTrained || !isOwnFailure(failure)) return failed;
   const { error } = failure;

@@ -119,7 +119,7 @@ async function runWithRetries(
   const mayRetry = ({ error, kind }: FailedAttempt): boolean => {
     if (end.signal.aborted || !isWorthRetrying(error)) return false;
     if (kind !== 'environment_failed') return failures < settings.maxRetryTimes;
-    // An environment that is down is waited for; an action that breaks one that answers others is not.
+    // Waits for an environment that is down, but not if only this action breaks it.
     if (isPaused()) return true;
     return environmentFailures < maxRetryTimes && !(isCrash() && breakages.answeredOthers());
   };

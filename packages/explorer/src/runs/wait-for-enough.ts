@@ -15,7 +15,7 @@ export interface OverRollout {
 
 /** Number of tasks that must have ended: `tasks` times (1 - ratio), rounded up. */
 export const enoughTasks = (tasks: number, { ratio }: Pick<OverRollout, 'ratio'>): number =>
-  // 0.9 * 10 tasks are 9, whatever the rounding of the product.
+  // Corrects the rounding of the product: 0.9 * 10 tasks are 9.
   Math.ceil(tasks * (1 - ratio) - 1e-9);
 
 /**
