@@ -174,7 +174,7 @@ async function trainOnce(options: TrainerOptions, progress: Progress): Promise<b
     },
   });
   progress.saveMetrics = {};
-  // After the record: a run that is killed in between has lost neither.
+  // After the record, so that a run that is killed in between loses nothing.
   if (settings.saveInterval !== undefined && step % settings.saveInterval === 0)
     await save(options, progress, { final: false });
   await sync?.trainStepDone(step, signal);

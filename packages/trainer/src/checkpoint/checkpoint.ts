@@ -51,7 +51,8 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
   const directory = path.join(root, checkpointName(step));
   const temporary = `${directory}.tmp`;
   await rm(temporary, { recursive: true, force: true });
-  // Not with its parents: a run folder that is gone must not come back with this checkpoint alone.
+  // Not recursive: a run folder that was deleted must not be created again for this checkpoint
+  // alone.
   await mkdir(temporary);
   await fill(temporary);
   const manifest = await writeManifest(temporary, { step, final });
