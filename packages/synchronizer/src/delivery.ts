@@ -60,7 +60,7 @@ export function createDelivery(parts: DrivenParts): Delivery {
   const isStreaming = parts.settings.syncStyle === 'fully_async';
   const moveAll = async (): Promise<void> => {
     for (;;) {
-      // What was held up: a trainer that waits is between two steps.
+      // Publishes what was delayed: a trainer that waits is between two steps.
       if (state.trainerWaits) await publishIfDue();
       if (!isStreaming || holds > 0 || state.published.version <= state.inUse.version) return;
       await adopt();

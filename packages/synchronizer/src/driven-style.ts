@@ -55,7 +55,7 @@ async function exploreBoundary(
     step,
     signal,
     turn,
-    // Without an answer, as long as the weights in use are new enough.
+    // Continues without an answer as long as the weights in use are new enough.
     mayGoOn: () => turnOf(parts, step, true).kind !== 'wait',
   });
   state.lastSyncPoint = boundaryBefore(settings, step);

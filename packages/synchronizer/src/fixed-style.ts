@@ -39,7 +39,7 @@ async function exploreBoundary(
   const weights: Weights = { version: state.trainStep, consumedUpTo: state.storedUpTo };
   if (weights.version > state.published.version) await publish(parts, weights);
   const outcome = hasNewerWeights(state) ? 'updated' : 'starved';
-  // A resumed trainer may just have made the weights again that the explorer used before.
+  // A resumed trainer may have recomputed the weights that the explorer already used.
   if (state.published.version !== state.inUse.version) await adopt(parts);
   state.explorerVersion = state.published.version;
   return { outcome, version: state.explorerVersion };
