@@ -29,7 +29,10 @@ export interface TaskSource {
   readonly size: number;
   /** The next `count` rows; fewer, or none, at the end of the last epoch. */
   next(count: number): Promise<readonly TaskRow[]>;
-  /** Tells the source how the runs of its rows were rewarded. @default the order does not depend on it */
+  /**
+   * Reports the rewards of the runs of its rows to the source. @default the order does not depend
+   * on it
+   */
   feedback?(feedback: readonly RowFeedback[]): void;
   /** State from which the rest of the order follows: the position, and what feedback has changed. */
   state(): JsonState;
@@ -126,7 +129,7 @@ export interface ExperienceStore extends ExperienceSource {
   /** Reports that the producer failed: a waiting trainer's call rejects with this error. */
   fail(error: Error): void;
   /**
-   * How many experiences are stored, waiting, leased and trained. Those discarded as too old
+   * Numbers of stored, waiting, leased and trained experiences. Those discarded as too old
    * (`TakeFilter`) count only as stored.
    */
   counts(): Promise<{

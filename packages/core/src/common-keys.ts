@@ -1,4 +1,4 @@
-/** Keys of `config.json` that some families name otherwise than others. */
+/** Keys of `config.json` whose names differ between model families. */
 
 type Keys = Readonly<Record<string, unknown>>;
 
@@ -10,7 +10,7 @@ const renamed: Readonly<Record<string, (found: Keys) => Keys>> = {
     tie_word_embeddings: found['tie_embedding'] ?? found['tie_word_embeddings'] ?? true,
     layer_types: found['layer_types'] ?? layerTypes(found),
   }),
-  // Its `intermediate_size` is that of experts.
+  // Its `intermediate_size` is the width of the experts.
   granitemoehybrid: ({ shared_intermediate_size: width, layer_types: types }) => ({
     intermediate_size: width ?? 1_024,
     layer_types: Array.isArray(types)
@@ -19,14 +19,17 @@ const renamed: Readonly<Record<string, (found: Keys) => Keys>> = {
   }),
 };
 
-/** A `config.json` with the keys that most families have; keys of other families are as they were. */
+/** A `config.json` with the keys that most families have; other keys are unchanged. */
 export function commonKeys(config: unknown): unknown {
   const found = (config ?? {}) as Keys;
   const own = renamed[String(found['model_type'])];
   return own ? { ...found, ...own(found) } : config;
 }
 
-/** Two thirds of the width that is named, rounded up, unless it is used as it is. @see transformers, `Lfm2MLP` */
+/**
+ * Two thirds of the configured width, times the multiplier, rounded up; the configured width itself
+ * if `block_auto_adjust_ff_dim` is false. @see transformers, `Lfm2MLP`
+ */
 function feedForwardWidth(found: Keys): number {
   const named = Number(found['block_ff_dim'] ?? found['intermediate_size'] ?? 12_288);
   if (found['block_auto_adjust_ff_dim'] === false) return named;

@@ -11,7 +11,7 @@ export function copyOf<T>(value: T): T {
 function copyAny(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyAny);
-  // Of the view only: its buffer may be that of a whole file.
+  // Copies only the view: its buffer may be that of a whole file.
   if (ArrayBuffer.isView(value) && 'slice' in value) return (value as Uint8Array).slice();
   if (value instanceof Date) return new Date(value);
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -47,7 +47,7 @@ export class TrinityError extends Error {
  */
 export class ConfigError extends TrinityError {}
 
-// On import, because whatever an older Node lacks would fail later with an error that explains nothing.
+// Checked on import: features that an older Node lacks would fail later with an obscure error.
 const nodeFault = nodeVersionFault(process.versions.node);
 if (nodeFault !== undefined) throw new ConfigError(nodeFault, { code: 'NODE_VERSION' });
 
@@ -114,7 +114,7 @@ export function readableThrown(thrown: unknown): unknown {
   try {
     let current: unknown = thrown;
     for (let depth = 0; depth < maxCauses && isObject(current); depth++) {
-      // The same questions as those of our handlers.
+      // Reads everything that our handlers read.
       void (current instanceof Error && marker in current);
       const fields = current as Readonly<Record<string, unknown>>;
       for (const name of errorFields) void fields[name];

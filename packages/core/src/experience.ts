@@ -87,7 +87,7 @@ export interface ExperienceInit {
   readonly teacherLogprobs?: ArrayLike<number>;
   /** @default `response_truncated` where `finishReason` is `length` */
   readonly truncateStatus?: TruncateStatus;
-  /** Why the model call stopped, as in `ChatResponse`. */
+  /** Reason that the model call stopped, as in `ChatResponse`. */
   readonly finishReason?: string;
   readonly promptText?: string;
   readonly responseText?: string;

@@ -176,7 +176,7 @@ const slashed = (name: string): string => name.replaceAll(path.sep, '/');
 export async function digestOfFile(file: string): Promise<string> {
   const digest = createHash('sha256');
   await using handle = await open(file);
-  // A stream makes a new buffer for each piece: they fill memory before they are collected.
+  // A stream would allocate a buffer for each piece, faster than they are collected.
   const buffer = new Uint8Array(1 << 20);
   for (let size = 1; size > 0;) {
     ({ bytesRead: size } = await handle.read(buffer));

@@ -1,4 +1,6 @@
-/** Processes of this machine: whether they exist, and the end of those that this one has started. */
+/**
+ * Processes of this machine: checks that they exist, and ends those that this process has started.
+ */
 import type { ChildProcess } from 'node:child_process';
 
 /**
@@ -15,8 +17,8 @@ export function isProcessAlive(pid: number): boolean {
 }
 
 /**
- * Sends a signal to the process group of a child that was started with `detached`; on Windows to the
- * child alone. 0 only looks.
+ * Sends a signal to the process group of a child that was started with `detached`; on Windows to
+ * the child alone. Signal 0 only checks.
  * @returns false if no process is left
  */
 export function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {

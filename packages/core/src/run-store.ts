@@ -25,7 +25,7 @@ export type Agreement = Readonly<Record<string, string>>;
 
 /** Reason and duration of a wait of a member. */
 export interface Wait {
-  /** Completes the sentence "waits for ...": `the weights for explore step 5`. */
+  /** Noun phrase shown after "waiting for": `the weights for explore step 5`. */
   readonly what: string;
   /** Role or member that can end the wait. Undefined if only something outside the run can. */
   readonly on: string | undefined;
@@ -131,7 +131,7 @@ export interface BatchContents {
   readonly useCounts: ReadonlyMap<string, number>;
 }
 
-/** Record of what one optimizer step used up. */
+/** Experiences that one optimizer step has used up. */
 export interface TrainRecord {
   readonly trainStep: number;
   /** Uids, in the order of the batch. */

@@ -37,7 +37,7 @@ export function isSecretName(name: string): boolean {
   const snake = name
     .replaceAll(/([a-z0-9])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$2_')
     .toLowerCase();
-  // The name of an environment variable is none.
+  // The name of an environment variable is not a secret.
   if (columnKey.test(snake) || /[-_]env$/.test(snake)) return false;
   const words = snake.split(/[^a-z0-9]+/).filter((word) => word !== '');
   return (
@@ -147,7 +147,7 @@ function encodedForms(value: string): readonly string[] {
   const bytes = Buffer.from(value);
   const base64 = [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    // Characters at both ends also hold bits of what is beside the secret.
+    // Characters at both ends also hold bits of the text next to the secret.
     const whole = text.slice(
       Math.ceil((before * 4) / 3),
       Math.floor(((before + bytes.length) * 4) / 3),

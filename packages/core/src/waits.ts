@@ -1,7 +1,7 @@
 /** Waits that are logged, so that no wait is silent. */
 import type { Clock, Logger } from './runtime.js';
 
-/** Milliseconds before the first log line of a wait, and most milliseconds between two lines. */
+/** Milliseconds before the first log line of a wait, and maximum between two lines. */
 const [silentMs, longestMs] = [5000, 60_000];
 /** Milliseconds after which a wait is shown on the terminal even if the other side is at work. */
 const longWorkMs = 30_000;
@@ -12,8 +12,8 @@ export interface WaitLog {
 }
 
 /**
- * Returns why a wait lasts, and what to do. Undefined while the other side is at work: the lines of
- * the first half minute then go to the log file only.
+ * Returns the cause of a wait, with a remedy. Undefined while the other side is at work: the lines
+ * of the first half minute then go to the log file only.
  */
 export type WaitCause = () => string | undefined | Promise<string | undefined>;
 

@@ -132,7 +132,7 @@ export class Link<M extends MethodTable<keyof M>> {
 
   #take(id: number): Pending | undefined {
     const call = this.#pending.get(id);
-    // A closed link has no calls, and must not let go of a thread that is ending.
+    // A closed link has no calls, and must keep the process alive until its thread has ended.
     if (this.#pending.delete(id) && this.#pending.size === 0) this.#hold(false);
     return call;
   }

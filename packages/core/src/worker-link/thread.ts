@@ -45,7 +45,7 @@ export function startThread<M extends MethodTable<keyof M>, Data>(
   entry: () => URL,
   options: ThreadOptions<Data>,
 ): Link<M> {
-  // A channel of its own, because a link can read what has arrived there without waiting.
+  // A separate channel, because a link can read its messages synchronously.
   const { port1, port2 } = new MessageChannel();
   const worker = startWorker(entry, options, port2);
   const terminate = async (): Promise<void> => {
