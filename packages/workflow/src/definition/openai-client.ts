@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import type * as openai from 'openai';
 import type { ClientOptions, OpenAI } from 'openai';
 
-// `import()` would make a promise of every client. This is the module that `import 'openai'` gives,
-// so that errors are instances of the classes that a program imports.
+// `import()` would make creating a client asynchronous. This is the module that `import 'openai'`
+// loads, so that errors are instances of the classes that a program imports.
 const load = (): typeof openai =>
   createRequire(import.meta.url)('openai/index.mjs') as typeof openai;
 

@@ -24,7 +24,7 @@ export function readAs(
   return known.find((each) => letters(each) === wanted);
 }
 
-/** Why `name` cannot be used, and what to use instead; undefined for an unknown name. */
+/** Reason that `name` cannot be used, with a replacement; undefined for an unknown name. */
 export function refusalOf(name: string, { refused }: OtherNames): string | undefined {
   const reason = isIn(refused, name);
   if (reason !== undefined || !isPythonClass(name)) return reason;

@@ -14,7 +14,9 @@ export interface Registry<T> {
   names(): readonly string[];
   /** The registered name that `name` is an alias of; undefined if it is not an alias. */
   readAs(name: string): string | undefined;
-  /** Why a recognised name cannot be used, and what to use instead; undefined for other names. */
+  /**
+   * Reason that a recognised name cannot be used, with a replacement; undefined for other names.
+   */
   refusal(name: string): string | undefined;
 }
 

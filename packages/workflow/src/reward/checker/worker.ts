@@ -10,7 +10,7 @@ answerCalls<CompareMethods>(
   port,
   () => ({
     ready: () => undefined,
-    // Throws where an answer is nested deeper than the stack, when the limit on its length is lifted.
+    // May throw for deeply nested answers if the limit on their length was raised.
     compare: ({ rule, response, truth }) => rules[rule](response, truth, data.maxAnswerLength),
   }),
   { toRecord: toErrorRecord },

@@ -64,9 +64,9 @@ export async function gradeInPython(
   const child: ChildProcess = spawn(program, ['-I', '-c', runner], {
     stdio: 'pipe',
     cwd: tmpdir(),
-    // Keys and addresses of this process are none of its business.
+    // Excludes keys and addresses that this process has in its environment.
     env: { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'] },
-    // Its own group, so that what it starts ends with it.
+    // A process group of its own, so that its child processes end with it.
     detached: process.platform !== 'win32',
   });
   const { promise, resolve, reject } = Promise.withResolvers<number | string>();
@@ -93,7 +93,7 @@ export async function gradeInPython(
   } finally {
     stop.removeEventListener('abort', onStop);
     killGroup(child, 'SIGKILL');
-    // A process that left the group may hold its end open.
+    // A process that left the group may keep its end open.
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
   }
 }

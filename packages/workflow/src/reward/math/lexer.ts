@@ -188,7 +188,7 @@ function takeCommand(scanner: Scanner): boolean {
   if (token === '') return scanner.separate();
   if (token !== undefined)
     return scanner.push(token.length > 2 && token.startsWith('\\') ? 'command' : 'mark', token);
-  // Some data sets run the command into what follows: \quadx is a space and an x.
+  // Some data sets omit the space after the command: \quadx is a space and an x.
   const glued = /^q?quad(.+)/.exec(name)?.[1];
   if (glued !== undefined) return scanner.separate() && takeName(scanner, glued);
   return scanner.push(

@@ -33,7 +33,7 @@ function unitPatterns(): readonly UnitPattern[] {
   }));
 }
 
-// Made on first use: it takes forty milliseconds, and few runs compare answers of this kind.
+// Created on first use: that takes forty milliseconds, and few runs compare answers of this kind.
 let patterns: readonly UnitPattern[] | undefined;
 
 /**

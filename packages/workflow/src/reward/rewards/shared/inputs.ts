@@ -6,7 +6,7 @@ import { type RewardInput, RewardError } from '@trinity-rft/core';
  * the response
  */
 export function requireTruth(owner: string, { truth, rawTask }: RewardInput): string {
-  // Programs that call reward functions directly pass numbers and tables as they are.
+  // Programs that call reward functions directly may pass numbers and objects instead of texts.
   const given: unknown = truth;
   if (typeof given === 'string') return given;
   if (typeof given === 'bigint') return String(given);

@@ -82,7 +82,7 @@ const parseJson = (text: string): unknown =>
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;
-  // As pairs: an object would put keys like "10" first, and loses __proto__.
+  // As pairs: an object would move keys like "10" to the front, and lose __proto__.
   return {
     sorted: Object.keys(value)
       .toSorted()
