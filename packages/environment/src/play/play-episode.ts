@@ -141,7 +141,7 @@ class Play {
    */
   async #ask(model: Model): Promise<ChatResponse | EpisodeEnd> {
     const { options, episode } = this;
-    // At the first call it is the task that is too long, or the model that does not answer.
+    // At the first call, the task itself is too long or the model does not respond.
     const isFirst = !this.#messages.some(({ role }) => role === 'assistant');
     const outOfTime = isFirst ? undefined : options.time?.over;
     if (outOfTime?.aborted) return this.#outOfTime();

@@ -46,7 +46,7 @@ export interface EpisodeStart {
   /** 32-bit, unsigned; the same for all runs of a task. */
   readonly seed: number;
   /**
-   * For verdicts that rules cannot give.
+   * Judge for verdicts that rules cannot give.
    * @default undefined if the run has no judge, or the environment is not `judged`
    */
   readonly judge?: Judge;

@@ -61,7 +61,7 @@ export async function miniwobEpisode(
         signal,
       );
     },
-    // As the page itself scores a task whose time is up.
+    // The score that the page itself gives when the time is up.
     grade: async () => -1,
     close: end,
   };

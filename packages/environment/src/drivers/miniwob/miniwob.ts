@@ -73,7 +73,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
         const work = () => (begun = begin(start, free));
         return await inTime(startMs)('reset', work, signal);
       } catch (error) {
-        // A page that comes too late is closed when it comes.
+        // Closes a page that opens after the deadline.
         void begun?.then((episode) => episode.close()).catch(() => undefined);
         free();
         throw error;

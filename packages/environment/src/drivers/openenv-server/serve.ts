@@ -177,7 +177,7 @@ interface Waiting {
 async function acceptSockets(options: SocketOptions): Promise<Sockets> {
   const { maxConcurrentEnvs = 256, environment, tasks, signal, logger = silentLogger } = options;
   const patience = { ms: options.timeoutMs ?? 60_000, signal };
-  // Every run loads this package, and few serve.
+  // Loaded on first use: every run loads this package, but few serve.
   const { WebSocketServer } = await import('ws');
   const acceptor = new WebSocketServer({ noServer: true, maxPayload });
   const sessions = new Map<WebSocket, Waiting>();

@@ -1,4 +1,4 @@
-/** Finds out from `GET /schema` which actions a server takes. */
+/** Reads from `GET /schema` which actions a server accepts. */
 import { ConfigError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';

@@ -75,7 +75,7 @@ function overSocket(socket: WebSocket, url: string): Connection {
 
   async function ask(message: { readonly type: string }, patience: Patience): Promise<Answer> {
     const [unasked] = early.splice(0);
-    // A server without capacity says so before it is asked.
+    // A server without capacity reports that before the first request.
     if (unasked?.type === 'error') return unasked;
     if (unasked !== undefined || waiting !== undefined) fail(outOfStep(url, message.type));
     if (failure !== undefined) throw failure;

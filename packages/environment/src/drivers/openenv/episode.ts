@@ -128,8 +128,8 @@ function toolError(
 }
 
 /**
- * Tells the policy why its value was not valid. Other problems, such as a missing field, are not
- * the policy's fault.
+ * Message for the policy that says why its value was not valid. Other problems, such as a missing
+ * field, are not the policy's fault.
  * @throws EnvironmentError for other problems
  */
 function refusalOf(problem: ProblemData, url: string, request: string): StepResult {

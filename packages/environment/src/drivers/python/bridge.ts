@@ -43,7 +43,7 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
   const name = [command, ...args].join(' ');
   const child = spawn(command, args, {
     stdio: 'pipe',
-    // Its own group: environments start programs of their own, such as Java.
+    // A process group of its own: environments start other programs, such as Java.
     detached: process.platform !== 'win32',
   });
   const { signal } = new AbortController();
@@ -70,7 +70,7 @@ export function startBridge({ command, args }: BridgeOptions): Bridge {
     lastWords = (lastWords + text).slice(-keptLength);
   });
   createInterface({ input: child.stdout }).on('line', receive);
-  // A process that is gone says so by its 'close'.
+  // The event 'close' reports a process that has ended.
   child.stdin.on('error', () => undefined);
   child.once('error', (cause) => fail(notStarted(name, cause)));
   child.once('close', (code, killer) => fail(ended(name, code ?? killer, lastWords)));

@@ -29,7 +29,7 @@ export function createBridges({ program, processes, params, startMs }: BridgesOp
     const bridge = startBridge(program);
     place.bridge = bridge;
     place.made = bridge.call('make', params, startMs).then(() => bridge);
-    // Until it is known what is wrong with it, others need not ask it.
+    // If its first call fails, the process is ended at once, so that no episode waits for it.
     place.made.catch(() => bridge.close());
     return place.made;
   }
