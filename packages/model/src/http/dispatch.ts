@@ -17,7 +17,10 @@ export interface AppOptions {
   readonly adminKey: string;
   readonly refusals: Refusals;
   readonly rewards?: RewardRoute | undefined;
-  /** Enables `GET /ready`. Returns why the server takes no calls at present, undefined while it does. */
+  /**
+   * Enables `GET /ready`. Returns the reason that the server takes no calls at present, undefined
+   * if it takes calls.
+   */
   readonly unready?: (() => string | undefined) | undefined;
 }
 

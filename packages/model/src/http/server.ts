@@ -24,8 +24,8 @@ export interface EndpointServerOptions {
   /** Error texts for callers without access. @default texts about rollouts of a run */
   readonly refusals?: Refusals;
   /**
-   * Enables `GET /ready`. Returns why the server takes no calls at present, undefined while it
-   * does.
+   * Enables `GET /ready`. Returns the reason that the server takes no calls at present, undefined
+   * if it takes calls.
    * @default `GET /ready` gives 404
    */
   readonly unready?: (() => string | undefined) | undefined;

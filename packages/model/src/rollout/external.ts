@@ -92,7 +92,7 @@ function writtenIds(
     const { tokens, promptLength } = encodeConversation(format, whole);
     return tokens.slice(promptLength);
   } catch (error) {
-    // Some templates write the turns before an answer in another way.
+    // Some templates render earlier turns differently once an answer follows.
     if (!TrinityError.is(error) || error.code !== 'CONVERSATION_REWRITTEN') throw error;
     return [...format.encode(responseText)];
   }

@@ -153,7 +153,7 @@ export function createCalls(options: GenerateOptions, history: History, counters
     throwIfAborted(signal);
     const conversation = conversationOf(request);
     const { tools } = conversation;
-    // Awaited only where it has to be: otherwise calls are numbered in the order of their requests.
+    // Awaited only if necessary, so that other calls are numbered in the order of their requests.
     const made = texts.attempt(() => promptFor(rollout, request, conversation));
     const prompt = made instanceof Promise ? await made : made;
     markDelivered(history, conversation, prompt);

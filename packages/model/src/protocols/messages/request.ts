@@ -95,7 +95,7 @@ const usedFields: ReadonlySet<string> = new Set([
   'seed',
   'stream',
   'mcp_servers',
-  // About caches of the server.
+  // Concerns caches of the server.
   'cache_control',
 ]);
 

@@ -68,7 +68,7 @@ const usedFields: ReadonlySet<string> = new Set([
   'chat_template_kwargs',
   'include',
   'max_output_tokens',
-  // About hosted tools, which are rejected.
+  // Concerns hosted tools, which are rejected.
   'max_tool_calls',
   'temperature',
   'top_p',
