@@ -1,8 +1,7 @@
 /** Order of the rows of a task set: by position only, by columns of the rows, or by results. */
-import type { RawTask } from '@trinity-rft/core';
+import { type RawTask, TaskError } from '@trinity-rft/core';
 import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
 import { difficultySelector, type DifficultyArgs } from './difficulty.js';
-import { rowFeatures } from './row-features.js';
 import { rowOrder, type PlainSelectorType } from './row-order.js';
 
 type SelectorType = PlainSelectorType | 'offline_easy2hard' | 'difficulty_based';
@@ -76,3 +75,25 @@ function easyToHard(features: readonly (readonly number[])[]): readonly number[]
 
 const wrapAround = (order: readonly number[], cursor: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, i) => order[(cursor + i) % order.length] ?? 0);
+
+/**
+ * Values of `keys`, per row.
+ * @throws TaskError naming a row and a key without a finite number
+ */
+function rowFeatures(
+  rows: readonly RawTask[],
+  keys: readonly string[],
+  name: string,
+): readonly (readonly number[])[] {
+  return rows.map((rawTask, row) => keys.map((key) => featureOf(rawTask, key, row, name)));
+}
+
+function featureOf(rawTask: RawTask, key: string, row: number, name: string): number {
+  const value = rawTask[key];
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  const has = key in rawTask ? `has ${JSON.stringify(value)} there` : 'has nothing there';
+  throw new TaskError(
+    `Row ${row} of task set "${name}" ${has}: data_selector.feature_keys names "${key}", which must be a number in every row. The keys of the row are ${Object.keys(rawTask).join(', ')}.`,
+    { code: 'TASK_FEATURE', details: { row, key } },
+  );
+}

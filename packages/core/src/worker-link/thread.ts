@@ -2,7 +2,6 @@
 import { MessageChannel, Worker, type MessagePort, type ResourceLimits } from 'node:worker_threads';
 import { Link, type LinkOptions } from './link.js';
 import type { MethodTable } from './protocol.js';
-import { threadFlags } from './thread-flags.js';
 
 export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'terminate'> {
   /** Shown by debuggers and in crash reports. */
@@ -96,4 +95,14 @@ function placeOf(entry: () => URL): URL {
       { cause },
     );
   }
+}
+
+/**
+ * Node flags that a worker thread is started with. Threads inherit the flags of the process, but
+ * Node rejects `--input-type` for them, which `node --eval` and programs on stdin set. Then only
+ * the flags that decide how modules are found are passed on.
+ */
+function threadFlags(): { readonly execArgv?: string[] } {
+  if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};
+  return { execArgv: process.execArgv.filter((flag) => /^--(?:conditions|import)=/.test(flag)) };
 }

@@ -9,7 +9,7 @@ import { errorResponseTo } from '../protocols/error-response-to.js';
 import { responseRoutes } from '../protocols/responses/route.js';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
 import { createRequestDeduplication } from '../protocols/shared/request-deduplication.js';
-import type { Route, RouteContext } from '../protocols/shared/route.js';
+import { lastSegment, type Route, type RouteContext } from '../protocols/shared/route.js';
 import { withoutKey } from './keys.js';
 
 export interface EndpointHandlerOptions extends Omit<ResponsesContext, 'deduplication'> {
@@ -110,7 +110,7 @@ async function listModels(_: Request, context: RouteContext): Promise<Response> 
 }
 
 async function retrieveModel(request: Request, context: RouteContext): Promise<Response> {
-  const segment = new URL(request.url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const segment = lastSegment(request);
   const models = modelsOf(context);
   const found = models.find(({ id }) => id === segment || encodeURIComponent(id) === segment);
   if (found) return Response.json(found);

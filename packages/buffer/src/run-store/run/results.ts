@@ -28,11 +28,11 @@ type Answer = 'stored' | 'late';
 const most = 64;
 
 export function results(context: RunContext): Pick<RunStore, 'storeResult'> {
-  const store = together<Done, Answer>({
-    most,
-    work: (all) =>
+  const store = together<Done, Answer>(
+    (all) =>
       context.database.write('store the result of a task', (db) => storeAll(context, db, all)),
-  });
+    most,
+  );
   return {
     storeResult: (member, task, { experiences, outcome, awaits = [] }) =>
       store({

@@ -6,15 +6,15 @@ interface Call<T, R> {
   readonly reject: (error: unknown) => void;
 }
 
-export interface TogetherOptions<T, R> {
-  /** Handles all items or none. Returns one result per item. */
-  readonly work: (items: readonly T[]) => Promise<readonly R[]>;
-  /** Maximum number of items that are handled together. */
-  readonly most: number;
-}
-
-/** If items fail together, each is tried separately, so that an error only affects its own call. */
-export function together<T, R>({ work, most }: TogetherOptions<T, R>): (item: T) => Promise<R> {
+/**
+ * If items fail together, each is tried separately, so that an error only affects its own call.
+ * @param work handles all items or none, and returns one result per item
+ * @param most maximum number of items that are handled together
+ */
+export function together<T, R>(
+  work: (items: readonly T[]) => Promise<readonly R[]>,
+  most: number,
+): (item: T) => Promise<R> {
   const queue: Call<T, R>[] = [];
   let isAtWork = false;
   const one = async ({ item, resolve, reject }: Call<T, R>): Promise<void> => {

@@ -26,6 +26,7 @@ import { readTemplateArgs } from '../shared/request/template-args.js';
 import {
   readToolChoice,
   toolChoiceInstruction,
+  type FunctionTool,
   type ToolChoice,
 } from '../shared/request/tool-choice.js';
 import { toChatMessages } from './conversation.js';
@@ -99,12 +100,7 @@ const usedFields: ReadonlySet<string> = new Set([
   'cache_control',
 ]);
 
-interface Tool {
-  readonly type: 'function';
-  readonly function: JsonObject & { readonly name: string };
-}
-
-function readTool(tool: unknown, i: number): Tool {
+function readTool(tool: unknown, i: number): FunctionTool {
   if (!isObject(tool)) throw invalidRequest(`tools[${i}]`, `is ${quote(tool)}`, 'a tool');
   const { type = 'custom', name, description, input_schema: parameters } = tool;
   if (type !== 'custom')
@@ -120,7 +116,7 @@ function readTool(tool: unknown, i: number): Tool {
 
 function readChoice(
   body: JsonObject,
-  tools: readonly Tool[],
+  tools: readonly FunctionTool[],
 ): { readonly choice: ToolChoice; readonly oneCall: boolean } {
   const given = object(body, 'tool_choice');
   const { type = 'auto', name } = given;

@@ -27,7 +27,12 @@ import {
 } from '../shared/request/sampling-fields.js';
 import { checkFields } from '../shared/request/strict-fields.js';
 import { readTemplateArgs } from '../shared/request/template-args.js';
-import { readToolChoice, wantsOneCall, type ToolChoice } from '../shared/request/tool-choice.js';
+import {
+  readToolChoice,
+  wantsOneCall,
+  type FunctionTool,
+  type ToolChoice,
+} from '../shared/request/tool-choice.js';
 
 /** Fields that are used; all others are ignored. */
 export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
@@ -146,13 +151,8 @@ function readInputField(body: JsonObject, continues: boolean): string | readonly
   );
 }
 
-interface Tool {
-  readonly type: 'function';
-  readonly function: JsonObject & { readonly name: string };
-}
-
 /** Converts a tool from the flat format of this API to the nested one, in the client's key order. */
-function readTool(tool: unknown, i: number): Tool {
+function readTool(tool: unknown, i: number): FunctionTool {
   if (!isObject(tool)) throw invalidRequest(`tools[${i}]`, `is ${quote(tool)}`, 'a tool');
   const { type, ...definition } = tool;
   const { name } = definition;
@@ -164,11 +164,11 @@ function readTool(tool: unknown, i: number): Tool {
     );
   if (typeof name !== 'string' || name === '')
     throw invalidRequest(`tools[${i}].name`, `is ${quote(name)}`, 'the name of the function');
-  return { type, function: definition as Tool['function'] };
+  return { type, function: definition as FunctionTool['function'] };
 }
 
 /** With `allowed_tools` the model still sees all tools, because prompts must not differ between turns. */
-function readChoice(value: unknown, tools: readonly Tool[]): ToolChoice {
+function readChoice(value: unknown, tools: readonly FunctionTool[]): ToolChoice {
   const allowed = isObject(value) && value['type'] === 'allowed_tools';
   return readToolChoice(
     allowed ? value['mode'] : value,

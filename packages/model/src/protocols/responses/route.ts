@@ -1,7 +1,7 @@
 /** The routes of the Responses API. */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import type { ModelError } from '@trinity-rft/core';
-import type { Route } from '../shared/route.js';
+import { lastSegment, type Route } from '../shared/route.js';
 import { createResponse, sseAfter } from './create-response.js';
 import type { ResponsesContext } from './response-store.js';
 
@@ -21,7 +21,7 @@ function retrieve(
   request: Request,
   { responses, deliveries }: ResponsesContext,
 ): Promise<Response> {
-  const id = idOf(request);
+  const id = lastSegment(request);
   const found = responses.get(id);
   if (!found) throw unknownResponse(id);
   deliveries.markDelivered(found.callIndex);
@@ -33,13 +33,10 @@ function retrieve(
 }
 
 function remove(request: Request, { responses }: ResponsesContext): Promise<Response> {
-  const id = idOf(request);
+  const id = lastSegment(request);
   if (!responses.delete(id)) throw unknownResponse(id);
   return Promise.resolve(Response.json({ id, object: 'response', deleted: true }));
 }
-
-const idOf = (request: Request): string =>
-  new URL(request.url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '';
 
 const unknownResponse = (id: string): ModelError =>
   invalidRequest(

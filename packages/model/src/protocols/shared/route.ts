@@ -60,6 +60,10 @@ export function answerRequest<T extends RecordedCall, Head>(
   return deliver(context.deduplication.answer(incoming, generate), encoding, context);
 }
 
+/** Last segment of a request's path: the id in `/v1/models/ID` or `/v1/responses/ID`. */
+export const lastSegment = ({ url }: Request): string =>
+  new URL(url).pathname.replace(/\/+$/, '').split('/').at(-1) ?? '';
+
 /**
  * Returns a listener that passes turns to clients that stream; undefined if the text is not
  * streamed as it is sampled.

@@ -1,6 +1,5 @@
 /** `accuracy_reward`: 1 if the answer is mathematically the expected one. */
 import { rewardKind } from './shared/reward-kind.js';
-import { requireTruth } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
@@ -13,9 +12,5 @@ export const accuracyReward = rewardKind('accuracy_reward', {
   args: { accuracy_coef: accuracyCoef },
   create:
     ({ accuracy_coef: coef }, isRight) =>
-    async (input) => ({
-      accuracy: (await isRight('answer', input.response, requireTruth('accuracy_reward', input)))
-        ? coef
-        : 0,
-    }),
+    async (input) => ({ accuracy: (await isRight('answer', input)) ? coef : 0 }),
 });

@@ -1,7 +1,7 @@
 /** `length_penalty_reward`: rewards a correct answer, minus a cost for every token. */
 import { ConfigError, numberArg } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
-import { requireTokens, requireTruth } from './shared/inputs.js';
+import { requireTokens } from './shared/inputs.js';
 import { accuracyCoef } from './shared/arguments.js';
 
 /**
@@ -36,13 +36,7 @@ export const lengthPenaltyReward = rewardKind('length_penalty_reward', {
       );
     }
     return async (input) => ({
-      accuracy: (await isRight(
-        'answer',
-        input.response,
-        requireTruth('length_penalty_reward', input),
-      ))
-        ? accuracy
-        : 0,
+      accuracy: (await isRight('answer', input)) ? accuracy : 0,
       length_penalty:
         0 - coef * Math.min(1, requireTokens('length_penalty_reward', input) / longest),
     });

@@ -2,7 +2,7 @@
 import { booleanArg } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 import { hasOneThought } from './shared/layout.js';
-import { requireTruth, wholeResponse } from './shared/inputs.js';
+import { wholeResponse } from './shared/inputs.js';
 import { accuracyCoef, checkerArg, formatScoreCoef } from './shared/arguments.js';
 
 /**
@@ -27,9 +27,7 @@ export const mathBoxedReward = rewardKind('math_boxed_reward', {
   create: (options, isRight) => {
     const rule = options.checker === 'math' ? 'boxed' : 'trinity_boxed';
     return async (input) => ({
-      accuracy: (await isRight(rule, input.response, requireTruth('math_boxed_reward', input)))
-        ? options.accuracy_coef
-        : 0,
+      accuracy: (await isRight(rule, input)) ? options.accuracy_coef : 0,
       format_score:
         options.with_think && !hasOneThought(wholeResponse(input))
           ? 0 - options.format_score_coef

@@ -2,7 +2,7 @@
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 import { overlongPenalty, readOverlong } from './shared/overlong.js';
-import { requireTokens, requireTruth } from './shared/inputs.js';
+import { requireTokens } from './shared/inputs.js';
 import { accuracyCoef, checkerArg, overlongArgs } from './shared/arguments.js';
 
 /**
@@ -36,9 +36,7 @@ export const mathDapoReward = rewardKind('math_dapo_reward', {
       : undefined;
     const rule = args.checker === 'math' ? 'answer' : 'trinity_dapo';
     return async (input) => ({
-      accuracy: (await isRight(rule, input.response, requireTruth('math_dapo_reward', input)))
-        ? args.accuracy_coef
-        : args.wrong_coef,
+      accuracy: (await isRight(rule, input)) ? args.accuracy_coef : args.wrong_coef,
       format_score: overlong
         ? overlongPenalty(requireTokens('math_dapo_reward', input), overlong)
         : 0,

@@ -1,6 +1,5 @@
 /** `math_eval_reward`: accuracy as benchmark evaluations measure it. */
 import { rewardKind } from './shared/reward-kind.js';
-import { requireTruth } from './shared/inputs.js';
 import { accuracyCoef, checkerArg } from './shared/arguments.js';
 
 /**
@@ -14,10 +13,6 @@ export const mathEvalReward = rewardKind('math_eval_reward', {
   args: { checker: checkerArg, accuracy_coef: accuracyCoef },
   create: ({ checker, accuracy_coef: coef }, isRight) => {
     const rule = checker === 'math' ? 'answer' : 'trinity_eval';
-    return async (input) => ({
-      accuracy: (await isRight(rule, input.response, requireTruth('math_eval_reward', input)))
-        ? coef
-        : 0,
-    });
+    return async (input) => ({ accuracy: (await isRight(rule, input)) ? coef : 0 });
   },
 });

@@ -1,7 +1,7 @@
 /** `math_reward`: accuracy of the answer, plus a small reward for its layout. */
 import { rewardKind } from './shared/reward-kind.js';
 import { hasLooseLayout } from './shared/layout.js';
-import { requireTruth, wholeResponse } from './shared/inputs.js';
+import { wholeResponse } from './shared/inputs.js';
 import { accuracyCoef, formatScoreCoef, signed } from './shared/arguments.js';
 
 /**
@@ -18,9 +18,7 @@ export const mathReward = rewardKind('math_reward', {
   create:
     ({ accuracy_coef: accuracy, format_score_coef: format }, isRight) =>
     async (input) => ({
-      accuracy: (await isRight('answer', input.response, requireTruth('math_reward', input)))
-        ? accuracy
-        : 0,
+      accuracy: (await isRight('answer', input)) ? accuracy : 0,
       format_score: signed(hasLooseLayout(wholeResponse(input)), format),
     }),
 });

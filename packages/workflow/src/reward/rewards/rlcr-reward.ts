@@ -46,10 +46,11 @@ export const rlcrReward = rewardKind('rlcr_reward', {
   create: ({ weights: given }, isRight) => {
     const weights: Weights = { ...standardWeights, ...given };
     return async (input) => {
-      const truth = requireTruth('rlcr_reward', input);
+      requireTruth('rlcr_reward', input);
       const response = wholeResponse(input);
       const layout = readRlcrLayout(response);
-      const right = layout !== undefined && (await isRight('answer', layout.answer, truth)) ? 1 : 0;
+      const right =
+        layout && (await isRight('answer', { ...input, response: layout.answer })) ? 1 : 0;
       const confidence = readConfidence(response);
       const isExtreme = confidence !== undefined && (confidence < 0.01 || confidence > 0.99);
       return {

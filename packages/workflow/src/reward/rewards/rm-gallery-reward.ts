@@ -1,6 +1,5 @@
 /** `rm_gallery_reward`: the one reward of RM-Gallery that verifies math. */
 import { ConfigError, stringArg } from '@trinity-rft/core';
-import { requireTruth } from './shared/inputs.js';
 import { rewardKind } from './shared/reward-kind.js';
 
 const name = 'rm_gallery_reward';
@@ -25,7 +24,7 @@ export const rmGalleryReward = rewardKind(name, {
         details: { name: 'reward_name' },
       });
     return async (input) => ({
-      accuracy: Number(await isRight('answer', input.response, requireTruth(name, input))),
+      accuracy: Number(await isRight('answer', input)),
     });
   },
 });

@@ -2,6 +2,12 @@
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { flag, isObject, isPresent, type JsonObject } from './fields.js';
 
+/** A tool in the format of chat completions. */
+export interface FunctionTool {
+  readonly type: 'function';
+  readonly function: JsonObject & { readonly name: string };
+}
+
 /** `{ name }` forces a call of that function. */
 export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string };
 

@@ -1,6 +1,7 @@
 /** Extracts JSON texts of tool schemas, because parsing changes the spelling of their numbers. */
 import { itemSpans, memberSpans, skipSpace } from '@trinity-rft/chat/internal';
 import { keepSource } from '../../../rollout/tool-definitions.js';
+import { isObject } from './fields.js';
 
 /** Matches numbers that JavaScript may write differently, and keys that it may reorder. */
 const respelled = /\d\.\d|\d[eE]|\d{16}|"\d+"\s*:/;
@@ -14,12 +15,12 @@ export interface ToolSource {
 
 /** Schemas of a body's tools that JavaScript would write differently. */
 export function toolSources(body: unknown, text: string): readonly ToolSource[] {
-  const tools: unknown = isRecord(body) ? body['tools'] : undefined;
+  const tools: unknown = isObject(body) ? body['tools'] : undefined;
   if (!Array.isArray(tools) || tools.length === 0) return [];
   const [start, end] = memberSpans(text, skipSpace(text, 0)).get('tools') ?? [0, 0];
   if (!respelled.test(text.slice(start, end))) return [];
   return itemSpans(text, start).flatMap(([at], i) =>
-    isRecord(tools[i]) ? schemasOf(text, at, ['tools', i]) : [],
+    isObject(tools[i]) ? schemasOf(text, at, ['tools', i]) : [],
   );
 }
 
@@ -42,9 +43,6 @@ export function keepToolSources(body: unknown, found: readonly ToolSource[]): vo
       (value, key) => (value as Readonly<Record<string, unknown>> | null)?.[key],
       body,
     );
-    if (isRecord(schema)) keepSource(schema, source);
+    if (isObject(schema)) keepSource(schema, source);
   }
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,9 +1,10 @@
 /** Declaration of a built-in reward function: description, arguments and result. */
-import type { ArgSpec, ArgValues, RewardFn } from '@trinity-rft/core';
+import type { ArgSpec, ArgValues, RewardFn, RewardInput } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
 import { sharedMathChecker } from '../../checker/checker.js';
 import { type MathChecker } from '../../checker/types.js';
 import type { MathRule } from '../../checker/rules.js';
+import { requireTruth } from './inputs.js';
 
 /** Tools that reward functions receive in addition to their arguments. */
 export interface RewardTools {
@@ -29,10 +30,11 @@ export interface RewardKind {
 }
 
 /**
- * True if the answer in `response` is that in `truth`. An answer that cannot be compared in time is
- * wrong.
+ * True if the answer in the response is that in the truth. An answer that cannot be compared in time
+ * is wrong.
+ * @throws RewardError as {@link requireTruth}
  */
-type IsRight = (rule: MathRule, response: string, truth: string) => Promise<boolean>;
+type IsRight = (rule: MathRule, input: RewardInput) => Promise<boolean>;
 
 /**
  * Declares a reward function. `create` receives the checked arguments, including defaults, and a
@@ -48,9 +50,9 @@ export function rewardKind<S extends ArgSpec>(
   return {
     ...kind,
     create: (given, { mathChecker = sharedMathChecker } = {}) =>
-      kind.create(
-        readArgs(`reward function "${name}"`, kind.args, given),
-        async (rule, response, truth) => (await mathChecker.check({ rule, response, truth })).equal,
-      ),
+      kind.create(readArgs(`reward function "${name}"`, kind.args, given), async (rule, input) => {
+        const truth = requireTruth(name, input);
+        return (await mathChecker.check({ rule, response: input.response, truth })).equal;
+      }),
   };
 }
