@@ -411,6 +411,25 @@ describe('a plan', () => {
     return rendered.replaceAll(cwd, '<cwd>').replaceAll(/ {2,}/g, '  ').split('\n');
   };
 
+  it.each([
+    ['phi3', 'qkv_proj gate_up_proj o_proj down_proj'],
+    ['lfm2', 'q_proj k_proj v_proj in_proj out_proj w1 w3 w2'],
+  ])('names the linear layers of %s to the servers', (family, layers) => {
+    mkdirSync(join(cwd, family), { recursive: true });
+    const shape = { ...modelShape, model_type: family };
+    writeFileSync(join(cwd, family, 'config.json'), JSON.stringify(shape));
+    const served = text
+      .replace('./tiny', `./${family}`)
+      .replace('max_model_len: 64', 'max_model_len: 64\n  lora_configs: [{lora_rank: 4}]')
+      .replace(
+        'explorer: {eval_interval: 10}',
+        'explorer: {eval_interval: 10, rollout_model: {engine_type: vllm, base_url: http://gpu}}',
+      );
+    expect(renderPlan(planConfig(parse(cwd, served).config))).toContain(
+      `--max-lora-rank 8 --lora-target-modules ${layers}`,
+    );
+  });
+
   it('prints how a server is started that trains, and what is no longer needed here', () => {
     const rows = rowsOf(
       remote(

@@ -371,6 +371,8 @@ describe('an engine that ends', () => {
     await expect(nowhere).rejects.toBeInstanceOf(CheckpointError);
     const long = open({ maxModelLen: 1000 });
     await expect(long).rejects.toBeInstanceOf(EngineError);
-    await expect(long).rejects.toThrow('maxModelLen is 1000, but the model');
+    await expect(long).rejects.toThrow(
+      '(model.max_model_len, maxModelLen) is 1000 tokens, but the model',
+    );
   });
 });

@@ -1,7 +1,11 @@
 /** The servers that a stage samples on, and the commands that start them. */
 import type { Disk } from '../resolve/base/disk.js';
 import type { ModelConfig, SamplerConfig, StageConfig } from '../resolve/base/resolved.js';
-import { readModelFolder } from '../resolve/model/model-folder.js';
+import {
+  linearModulesOf,
+  readModelFolder,
+  type ModelShape,
+} from '../resolve/model/model-folder.js';
 import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface PlannedServer {
@@ -42,17 +46,27 @@ const longer = (variable: string, length: number, { model }: StageConfig, disk: 
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];
 
 /** Infinity if the number of positions is not known. */
-function positionsOf({ isLocal, modelPath }: ModelConfig, disk: Disk): number {
+const positionsOf = (model: ModelConfig, disk: Disk): number =>
+  shapeIn(model, disk)?.maxPositions ?? Infinity;
+
+/** Undefined if the model is not on this machine. */
+function shapeIn({ isLocal, modelPath }: ModelConfig, disk: Disk): ModelShape | undefined {
   const folder = isLocal ? readModelFolder(disk, modelPath) : undefined;
-  return (folder?.kind === 'shape' ? folder.shape.maxPositions : undefined) ?? Infinity;
+  return folder?.kind === 'shape' ? folder.shape : undefined;
 }
+
+/** Linear layers of the model, which the adapters of a run are part of. */
+const adaptedLayers = (model: ModelConfig, disk: Disk): readonly string[] => [
+  '--lora-target-modules',
+  ...linearModulesOf(shapeIn(model, disk)),
+];
 
 const vllm: Planner = ({ stage, sampler, disk }) => {
   const { model } = stage;
   // One more than the longest text: vLLM scores a text only where it may add a token.
   const length = model.maxModelLen + 1;
   const rank = adapterRank(stage);
-  const lora = rank === undefined ? undefined : adapterOptions(rank);
+  const lora = rank === undefined ? undefined : adapterOptions(rank, adaptedLayers(model, disk));
   const opened = lora ? 'VLLM_ALLOW_RUNTIME_LORA_UPDATING=True' : 'VLLM_SERVER_DEV_MODE=1';
   return {
     note: '',
@@ -87,7 +101,7 @@ const sglang: Planner = ({ stage, sampler: { start }, disk }) => {
       ? []
       : [
           ...['--enable-lora', '--max-loras-per-batch', '2', '--max-lora-rank', String(rank)],
-          ...['--lora-target-modules', ...modules],
+          ...adaptedLayers(model, disk),
         ];
   return {
     note: ' (never run against a real SGLang)',
@@ -120,7 +134,6 @@ const vllmMemory = 0.9;
 
 /** Adapter ranks that vLLM supports. */
 const ranks = [8, 16, 32, 64, 128, 256, 320, 512];
-const modules = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
 
 /** Undefined if all weights are trained. */
 function adapterRank({ engine, model }: StageConfig): number | 'RANK' | undefined {
@@ -129,11 +142,11 @@ function adapterRank({ engine, model }: StageConfig): number | 'RANK' | undefine
   return model.lora?.path === undefined ? model.lora?.rank : 'RANK';
 }
 
-const adapterOptions = (rank: number | 'RANK'): readonly string[] => [
+const adapterOptions = (rank: number | 'RANK', layers: readonly string[]): readonly string[] => [
   ...['--enable-lora', '--max-loras', '2', '--max-lora-rank'],
   String(ranks.find((one) => rank !== 'RANK' && one >= rank) ?? 'RANK'),
   // Else vLLM 0.32 adapts the output as well, and ends when a text is scored beside others.
-  ...['--lora-target-modules', ...modules],
+  ...layers,
 ];
 
 const programs: Readonly<Record<SamplerConfig['name'], Planner>> = { vllm, sglang };

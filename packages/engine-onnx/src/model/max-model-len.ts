@@ -13,7 +13,7 @@ export function checkMaxModelLen(
 ): void {
   if (maxModelLen === undefined || maxModelLen <= maxPositions) return;
   throw new EngineError(
-    `maxModelLen is ${maxModelLen}, but the model in ${modelPath} has only ${maxPositions} positions (${key ?? 'max_position_embeddings'}); set it to that or less.`,
+    `The longest sequence (model.max_model_len, maxModelLen) is ${maxModelLen} tokens, but the model in ${modelPath} has only ${maxPositions} positions (${key ?? 'max_position_embeddings'}); set it to that or less.`,
     { code: 'ENGINE_OPTIONS' },
   );
 }

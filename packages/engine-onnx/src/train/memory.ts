@@ -1,6 +1,12 @@
 /** Memory limits of training, and estimates of the memory that its graphs need. */
 import { machineMemory } from '@trinity-rft/core/support';
-import { deltaChannels, deltaShape, type ModelConfig } from '../model/config.js';
+import {
+  deltaChannels,
+  deltaShape,
+  layersWith,
+  type Mixer,
+  type ModelConfig,
+} from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import { chunkLength } from '../onnx/ops/gated-delta-gradient.js';
 
@@ -75,11 +81,23 @@ function feedForwardWidth({ intermediateSize, experts, hiddenSize }: ModelConfig
   return Math.max(intermediateSize, routed);
 }
 
-/** Number of values that one layer keeps per position for its backward pass. */
-export function keptPerLayer(config: ModelConfig, time: number): number {
-  const mixed = Math.max(attentionKept(config, time), config.delta ? deltaKept(config) : 0);
-  return 4 * config.hiddenSize + mixed + 3 * feedForwardWidth(config);
-}
+/** Number of values that the layers of each kind keep per position, and how many layers there are. */
+const keptByKind = (config: ModelConfig, time: number) =>
+  (Object.entries(kept) as readonly (readonly [Mixer, typeof kept.attention])[])
+    .map(([mixer, mixed]) => [layersWith(config, mixer).length, mixed] as const)
+    .filter(([layers]) => layers > 0)
+    .map(([layers, mixed]) => ({
+      layers,
+      values: 4 * config.hiddenSize + mixed(config, time) + 3 * feedForwardWidth(config),
+    }));
+
+/** Number of values that the layer that keeps most keeps per position for its backward pass. */
+export const keptPerLayer = (config: ModelConfig, time: number): number =>
+  Math.max(...keptByKind(config, time).map(({ values }) => values));
+
+/** The same of all layers together. */
+const keptOfLayers = (config: ModelConfig, time: number): number =>
+  keptByKind(config, time).reduce((sum, { layers, values }) => sum + layers * values, 0);
 
 function attentionKept(config: ModelConfig, time: number): number {
   const scores = (config.attentionCap === undefined ? 1 : 2) * config.heads * time;
@@ -94,6 +112,16 @@ function deltaKept(config: ModelConfig): number {
   const { valueHeads, valueDim } = deltaShape(config);
   return 5 * deltaChannels(config) + 4 * valueHeads * valueDim;
 }
+
+/** The three parts of the projection, the product before the convolution, its result, and the gated one. */
+const convolutionKept = ({ hiddenSize }: ModelConfig): number => 6 * hiddenSize;
+
+/** Between the norms of a layer, by its mixer. */
+const kept: Readonly<Record<Mixer, (config: ModelConfig, time: number) => number>> = {
+  attention: attentionKept,
+  conv: convolutionKept,
+  delta: deltaKept,
+};
 
 /** Matrices of all chunks: position by position, position by width, and states between chunks. */
 function deltaTransient({ delta }: ModelConfig): number {
@@ -125,7 +153,7 @@ export function forwardCost(config: ModelConfig): MemoryCost {
 export function backwardCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
     bytes *
-    (rows * time * (config.layers * keptPerLayer(config, time) + transientPerLayer(config, time)) +
+    (rows * time * (keptOfLayers(config, time) + transientPerLayer(config, time)) +
       headCost(config, picked));
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { planAdapters, adapterSpecs, adapterTargets } from '../lora/plan.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { completeConfig } from '../storage/new-model.js';
-import type { TrainingMemory } from './memory.js';
+import { backwardCost, layerwiseCost, type TrainingMemory } from './memory.js';
 import { planGradients } from './plan-gradients.js';
 import { singleStrand } from './strands.js';
 
@@ -67,5 +67,36 @@ describe('gradients of 135 million weights, 8 rows of 256 positions', () => {
 
   test('never come layer by layer where the head cannot', () => {
     expect(planned({ budget }, { canSplit: false }).byLayer).toBe(false);
+  });
+});
+
+describe('memory of gradients', () => {
+  const time = 512;
+  const mixers = (mixer: 'conv' | 'delta', every: number) => ({
+    ...config,
+    layerTraits: Array.from({ length: config.layers }, (_, layer) =>
+      (layer + 1) % every === 0 ? {} : { mixer },
+    ),
+    ...(mixer === 'delta' && {
+      delta: { keyHeads: 9, keyDim: 64, valueHeads: 9, valueDim: 64 },
+    }),
+  });
+
+  test('counts each layer by its kind', () => {
+    const whole = backwardCost(config)(1, time, 0);
+    const { hiddenSize, heads, kvHeads, headDim } = config;
+    const attention = heads * time + 2 * (heads + kvHeads) * headDim;
+    const saved = 4 * time * 20 * (attention - 6 * hiddenSize);
+    expect(whole - backwardCost(mixers('conv', 3))(1, time, 0)).toBe(saved);
+    // Layers of these heads keep more than attention does.
+    const [some, nearlyAll] = [3, 30].map((every) =>
+      backwardCost(mixers('delta', every))(1, time, 0),
+    );
+    expect(some).toBeGreaterThan(whole);
+    expect(some).toBeLessThan(nearlyAll!);
+  });
+
+  test('layer by layer is that of the layer that keeps most', () => {
+    expect(layerwiseCost(mixers('conv', 3))(1, time, 0)).toBe(layerwiseCost(config)(1, time, 0));
   });
 });
