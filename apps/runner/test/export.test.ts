@@ -122,6 +122,12 @@ describe('trinity export', () => {
     expect(readdirSync(workspace.root).filter((name) => name.includes('partial'))).toEqual([]);
   });
 
+  it('prints nothing but the report as JSON', async () => {
+    const from = path.join(job, 'global_step_2');
+    const run = await command('export', from, '--to', 'gguf', '-o', 'out-json', '--json');
+    expect(JSON.parse(run.stdout)).toEqual(reportOf('out-json'));
+  });
+
   it('plays the prompts of a file, and names the line of a bad one', async () => {
     const args = [
       'export',

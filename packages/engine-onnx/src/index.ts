@@ -20,6 +20,7 @@ export {
 } from './storage/new-model.js';
 export { readModelConfig } from './storage/model-folder.js';
 export { openWeights, type StoredWeights } from './storage/open-weights.js';
+export { openMergedWeights, type MergedWeights } from './quantized/merged-weights.js';
 export type { LoraOptions, NewAdapters, StoredAdapters } from './lora/plan.js';
 export type { ModelConfig, ModelFamily, RopeScaling } from './model/config.js';
 export { saveTransformersJs, type SaveTransformersOptions } from './transformers-js/save.js';

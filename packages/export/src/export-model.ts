@@ -10,8 +10,14 @@ import {
   readManifest,
   verifyFolder,
   type CheckpointFile,
+  type TokenRow,
 } from '@trinity-rft/core/engine';
-import { openWeights, readModelConfig } from '@trinity-rft/engine-onnx';
+import {
+  openMergedWeights,
+  openWeights,
+  readModelConfig,
+  type MergedWeights,
+} from '@trinity-rft/engine-onnx';
 import {
   chatFormatOf,
   type ChatSettings,
@@ -22,6 +28,7 @@ import {
 } from '@trinity-rft/local';
 import { chatProgram } from './chat-program.js';
 import { checkExport, type CheckOptions, type CheckResult } from './check/check-export.js';
+import { mergeLossOf, scorePolicy, type MergeLoss } from './check/merge-loss.js';
 import { openExported } from './check/open-exported.js';
 import { chooseNumbers, type FormatName } from './format/formats.js';
 import { writeGguf, writeOllama } from './targets/gguf.js';
@@ -34,7 +41,10 @@ export interface ExportOptions {
   /** The model to export, as found by `findModel` of `@trinity-rft/local`. */
   readonly model: ModelPlace;
   readonly format: FormatName;
-  /** Number format. @default depends on format and size: 8 bits for fewer than a billion weights */
+  /**
+   * Number format. @default depends on format and size: 8 bits for fewer than a billion weights, and for an
+   * adapter that is merged with quantised weights
+   */
   readonly quantize?: string;
   /**
    * True to export only the LoRA adapter of the checkpoint, without its base model.
@@ -53,6 +63,11 @@ export interface ExportOptions {
    * @default no comparison
    */
   readonly compareRewards?: (exported: LocalModel) => Promise<readonly RewardComparison[]>;
+  /**
+   * Reads sequences of the run, on which {@link ExportReport.mergeLoss} is measured. Each fits the model.
+   * @default texts that are sampled from the checkpoint
+   */
+  readonly recorded?: () => Promise<readonly TokenRow[]>;
   readonly signal?: AbortSignal;
   /** Called with each line of progress. @default no callback */
   readonly onProgress?: (line: string) => void;
@@ -91,6 +106,11 @@ export interface ExportReport {
   /** Settings for chatting with the model, with the keys of `explorer.rollout_model`. */
   readonly chat: ChatSettings;
   readonly notes: readonly string[];
+  /**
+   * Distance of the file from the checkpoint, where an adapter is merged with quantised weights, which are then
+   * rounded again.
+   */
+  readonly mergeLoss?: MergeLoss;
   /** Undefined if there was no check. */
   readonly check?: CheckResult;
   /** Undefined if rewards were not compared. */
@@ -116,8 +136,10 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
   const { location: from, chat, run: facts } = model;
   await verifySource(from);
   const adapter = options.adapterOnly === true ? adapterOf(from, format) : undefined;
-  const weights = await countWeights(adapter ?? from);
-  const numbers = chooseNumbers(format, options.quantize, weights);
+  const { count: weights, beside } = await weightsIn(adapter, from);
+  const isRounded = beside !== undefined && (format === 'gguf' || format === 'ollama');
+  const asked = options.quantize ?? (isRounded ? 'Q8_0' : undefined);
+  const numbers = chooseNumbers(format, asked, weights);
   const input: Omit<TargetInput, 'folder'> = {
     from,
     adapter,
@@ -132,6 +154,9 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
   };
   return fillFolder(directory, async (folder) => {
     await assertRoom(folder, weights * numbers.bytes * 1.1 + 1e7);
+    const policy = isRounded
+      ? await scorePolicy(from, input.format, await options.recorded?.())
+      : undefined;
     onProgress(`Writes ${format} (${numbers.name}) from ${from}.`);
     const { file, notes } = await writers[format]({ ...input, folder });
     await writeCompanions({ ...input, folder }, format, file, chat);
@@ -149,13 +174,23 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
       chat,
       notes,
     };
+    const mergeLoss = policy && (await mergeLossOf(path.join(folder, file), policy));
     const check = options.check && (await checked({ ...input, folder, file }, options, onProgress));
     const rewards = await rewardsOf({ ...input, folder, file }, options, onProgress);
-    const complete = { ...report, ...(check && { check }), ...(rewards && { rewards }) };
+    const complete = {
+      ...report,
+      ...(mergeLoss && { mergeLoss }),
+      ...(isRounded && !mergeLoss && { notes: [...notes, unmeasured] }),
+      ...(check && { check }),
+      ...(rewards && { rewards }),
+    };
     await writeFile(path.join(folder, 'export.json'), `${JSON.stringify(complete, null, 2)}\n`);
     return complete;
   });
 }
+
+const unmeasured =
+  'What is lost by rounding again was not measured, because the embedded engine reads no GGUF files of this architecture: --check plays the file in llama.cpp.';
 
 function checked(
   input: TargetInput & { readonly file: string },
@@ -228,14 +263,21 @@ function adapterOf(from: string, format: FormatName): string {
   );
 }
 
-async function countWeights(folder: string): Promise<number> {
-  const adapter = path.join(folder, 'adapter_model.safetensors');
-  const weights = await openWeights(existsSync(adapter) ? adapter : folder);
+/** Number of weights to export, and what those of an adapter are merged with. */
+async function weightsIn(
+  adapter: string | undefined,
+  from: string,
+): Promise<Pick<MergedWeights, 'beside'> & { readonly count: number }> {
+  const weights: MergedWeights =
+    adapter === undefined
+      ? await openMergedWeights(from)
+      : await openWeights(path.join(adapter, 'adapter_model.safetensors'));
   try {
-    return [...weights.tensors.values()].reduce(
+    const count = [...weights.tensors.values()].reduce(
       (sum, { shape }) => sum + shape.reduce((product, n) => product * n, 1),
       0,
     );
+    return { count, ...(weights.beside && { beside: weights.beside }) };
   } finally {
     await weights.close();
   }

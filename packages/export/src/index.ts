@@ -1,6 +1,7 @@
 export type { CheckOptions, CheckResult } from './check/check-export.js';
 export type { Parity, Share } from './check/compare.js';
 export { readPrompts } from './check/conversations.js';
+export type { MergeLoss } from './check/merge-loss.js';
 export type { PlayedPrompt } from './check/player.js';
 export {
   exportModel,

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import type { CheckResult } from './check/check-export.js';
 import type { Share } from './check/compare.js';
+import type { MergeLoss } from './check/merge-loss.js';
 import type { ExportReport, RewardComparison } from './export-model.js';
 import { megabytes } from './room.js';
 
@@ -13,6 +14,7 @@ export function renderExport(report: ExportReport, directory: string): string {
   const { name, format, numbers, bytes, file, notes, check } = report;
   return [
     `${name} as ${format} (${numbers}), ${megabytes(bytes)}: ${path.join(directory, file)}`,
+    ...(report.mergeLoss ? [lossLine(report.mergeLoss)] : []),
     ...(check ? checkLines(check) : []),
     ...(report.rewards ?? []).map(rewardLine),
     ...notes,
@@ -21,6 +23,9 @@ export function renderExport(report: ExportReport, directory: string): string {
     .join('\n')
     .concat('\n');
 }
+
+const lossLine = ({ texts, positions, meanDifference, largestDifference }: MergeLoss): string =>
+  `Merged and rounded again, it differs from the checkpoint by ${meanDifference.toExponential(1)} nats per token on average, at most ${largestDifference.toExponential(1)}, on ${positions} tokens ${texts === 'recorded' ? 'that the run recorded' : 'sampled from the checkpoint'}.`;
 
 function rewardLine({
   set,

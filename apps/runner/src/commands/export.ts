@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
+import type { TokenRow } from '@trinity-rft/core/engine';
 import type { ExportOptions } from '@trinity-rft/export';
 import type { Terminal } from '@trinity-rft/launcher';
 import type { ModelPlace } from '@trinity-rft/local';
@@ -22,6 +23,7 @@ interface ExportArguments extends PluginOptions {
   readonly check?: string | true;
   readonly promptKey?: string;
   readonly push?: string;
+  readonly json?: boolean;
   /** False with `--no-rewards`. */
   readonly rewards: boolean;
 }
@@ -49,6 +51,7 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
       '--push <repository>',
       'with --to hf: upload the folder to the hub, OWNER/NAME; needs HF_TOKEN',
     )
+    .option('--json', 'the report as JSON')
     .addHelpText(
       'after',
       '\n<model> is the folder of a run (its best checkpoint by evaluation, else the last), a checkpoint, or a model folder.',
@@ -60,8 +63,10 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
 /** Played beside the conversations, at most. */
 const mostRecorded = 16;
 
-/** Prompts of the last evaluation that the stage of a checkpoint recorded: those of its agent. */
-async function recordedPrompts({ location, run }: ModelPlace): Promise<readonly string[]> {
+/**
+ * Answers of the last evaluation that the stage of a checkpoint recorded: those of its agent, to different prompts.
+ */
+async function recordedAnswers({ location, run }: ModelPlace): Promise<readonly RecordedAnswer[]> {
   const { answersFile } = await import('@trinity-rft/launcher/files');
   const file = run && answersFile(run.stageDirectory);
   if (file === undefined || !existsSync(file)) return [];
@@ -69,16 +74,25 @@ async function recordedPrompts({ location, run }: ModelPlace): Promise<readonly 
   const { loadTokenizer } = await import('@trinity-rft/chat');
   const tokenizer = await loadTokenizer(location);
   const reader = readExperiences(file);
-  const prompts = new Set<string>();
+  const answers = new Map<string, RecordedAnswer>();
   try {
     for (const { tokens, promptLength } of reader.experiences()) {
-      prompts.add(tokenizer.decode(tokens.subarray(0, promptLength)));
-      if (prompts.size === mostRecorded) break;
+      const prompt = tokenizer.decode(tokens.subarray(0, promptLength));
+      answers.set(prompt, { prompt, row: { tokens, promptLength, temperature: 1 } });
+      if (answers.size === mostRecorded) break;
     }
   } finally {
     reader.close();
   }
-  return [...prompts];
+  return [...answers.values()];
+}
+
+const recordedPrompts = async (place: ModelPlace): Promise<readonly string[]> =>
+  (await recordedAnswers(place)).map(({ prompt }) => prompt);
+
+interface RecordedAnswer {
+  readonly prompt: string;
+  readonly row: TokenRow;
 }
 
 interface Surroundings {
@@ -142,6 +156,9 @@ async function rewardsOf(
   };
 }
 
+/** Standard output is for the report alone. */
+const silent = (terminal: Terminal): Terminal => ({ ...terminal, write: () => undefined });
+
 async function exportCommand(model: string, given: ExportArguments, write: Write): Promise<number> {
   const { exportModel, formatNamed, readPrompts, renderExport } =
     await import('@trinity-rft/export');
@@ -157,8 +174,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
     throw new ConfigError('--push needs --to hf.', { code: 'ARGUMENT_INVALID' });
   const prompts = typeof check === 'string' ? await readPrompts(check, given.promptKey) : undefined;
   const place = await findModel(model);
-  const recorded = check === true ? await recordedPrompts(place) : undefined;
-  const terminal = standardTerminal();
+  const terminal = given.json === true ? silent(standardTerminal()) : standardTerminal();
   if (place.choice !== undefined) terminal.write(`${place.choice}\n`);
   const report = await stoppable(terminal, async (signal) =>
     exportModel({
@@ -168,7 +184,11 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
       quantize: given.quantize,
       name: given.name,
       adapterOnly: given.adapterOnly,
-      check: check === undefined ? undefined : { prompts, recorded },
+      check:
+        check === undefined
+          ? undefined
+          : { prompts, recorded: check === true ? await recordedPrompts(place) : undefined },
+      recorded: async () => (await recordedAnswers(place)).map(({ row }) => row),
       compareRewards:
         check === undefined || !given.rewards
           ? undefined
@@ -178,10 +198,12 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
     }),
   );
   if (report === undefined) return exitCodes.interrupted;
-  write(renderExport(report, directory));
+  write(
+    given.json === true ? `${JSON.stringify(report, null, 2)}\n` : renderExport(report, directory),
+  );
   if (given.push !== undefined) {
     const { pushFolder } = await import('@trinity-rft/export');
-    write(`Uploaded: ${await pushFolder(directory, given.push, process.env)}\n`);
+    terminal.write(`Uploaded: ${await pushFolder(directory, given.push, process.env)}\n`);
   }
   return report.check !== undefined && report.check.faults.length > 0
     ? exitCodes.failed

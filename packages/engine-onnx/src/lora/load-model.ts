@@ -69,8 +69,9 @@ async function refuseQuantized(directory: string): Promise<void> {
   if (quantization === undefined) return;
   throw new CheckpointError(
     `${directory} holds an adapter that was trained beside quantised weights (model.quantization: ${quantization}), ` +
-      'so it has no weights to be merged with. Sample from the folder itself, or export the adapter alone: ' +
-      '`trinity export FOLDER --to gguf --adapter-only`.',
+      'so it has no weights to be merged with. Sample from the folder itself, export the adapter alone ' +
+      '(`trinity export FOLDER --to gguf --adapter-only`), or a GGUF file with it merged in, whose weights are ' +
+      'rounded again (`trinity export FOLDER --to gguf`).',
     { code: 'ADAPTER_BESIDE_QUANTIZED', details: { directory } },
   );
 }

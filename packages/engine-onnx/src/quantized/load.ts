@@ -45,7 +45,12 @@ export async function loadQuantizedBase(
   return new QuantizedBase(config, stored);
 }
 
-function inBlocks(spec: ParameterSpec, numbers: Float32Array, kind: Quantization): StoredParameter {
+/** A matrix rounded to blocks; other parameters, and with `file` all, stay numbers. */
+export function inBlocks(
+  spec: ParameterSpec,
+  numbers: Float32Array,
+  kind: Quantization,
+): StoredParameter {
   if (kind === 'file' || spec.shape.length !== 2 || isRouter(spec)) return numbers;
   const { bits, round } = rounding[kind];
   const blocks = round(numbers, spec.shape as readonly [number, number]);

@@ -1,6 +1,6 @@
 /** The engine with quantised weights below adapters, behind its protocol. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -14,7 +14,9 @@ import { writeRandomGguf } from '../../test/support/gguf.js';
 import { checkModel } from '../check-model.js';
 import { convertModel } from '../convert.js';
 import type { OnnxEngineOptions } from '../engine.js';
+import { writeSafetensors } from '../storage/safetensors.js';
 import { createModelFolder } from '../storage/new-model.js';
+import { openMergedWeights } from './merged-weights.js';
 
 const root = mkdtempSync(join(tmpdir(), 'quantized-'));
 const modelPath = join(root, 'model');
@@ -270,6 +272,33 @@ describe.each(models.filter(({ name }) => name === 'int8' || name === 'Q4_K_M'))
       );
       const merging = convertModel({ from: folder('refused'), to: folder('merged') });
       await expect(merging).rejects.toMatchObject({ code: 'ADAPTER_BESIDE_QUANTIZED' });
+    });
+
+    test('is read with its adapter merged into the numbers of the weights', async () => {
+      const engine = await openModel(model);
+      await train(engine, 2);
+      const trained = await logprobsOf(engine);
+      await engine.trainer.save(folder('numbers'), { optimizer: false });
+      const merged = await openMergedWeights(folder('numbers'));
+      expect(merged.beside).toEqual({ quantization: model.quantization, model: model.path });
+      const tensors = await Promise.all(
+        [...merged.tensors].map(async ([name, { shape }]) => ({
+          name,
+          shape,
+          data: await merged.read(name),
+        })),
+      );
+      await merged.close();
+      const file = join(folder('numbers'), 'model.safetensors');
+      await rm(join(folder('numbers'), 'lora_adapter'), { recursive: true });
+      await writeSafetensors(file, tensors);
+      const other = await open({ modelPath: folder('numbers'), quantization: undefined });
+      const [base, found] = [await referenceOf(engine), await logprobsOf(other)];
+      const distance = (a: Float32Array): number =>
+        a.reduce((sum, value, i) => sum + Math.abs(value - found[i]!), 0) / a.length;
+      // Scores of the first round activations.
+      expect(distance(trained)).toBeLessThan(0.1);
+      expect(distance(base)).toBeGreaterThan(3 * distance(trained));
     });
   },
 );

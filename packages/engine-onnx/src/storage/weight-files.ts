@@ -59,7 +59,7 @@ async function waysOn(directory: string): Promise<string> {
   return quantization === undefined
     ? ': `trinity convert` writes the model with the adapter merged in.'
     : `, trained beside quantised weights (model.quantization: ${quantization}), with which it cannot be merged: ` +
-        '`trinity export --adapter-only` writes it.';
+        '`trinity export --to gguf --adapter-only` writes it.';
 }
 
 /** True if a folder has weights of its own. */

@@ -185,7 +185,7 @@ async function addScores(
 }
 
 /** Id of the unknown token; -1 if the tokenizer has a token for every text. */
-function unknownId({ tokenizer }: ChatFormat): number {
+export function unknownId({ tokenizer }: ChatFormat): number {
   const { unk_token: unknown } = tokenizer.specialTokens;
   return unknown === undefined ? -1 : (tokenizer.tokenToId(unknown) ?? -1);
 }

@@ -8,9 +8,10 @@ import {
   type GgufFileType,
   type SavedGguf,
 } from '@trinity-rft/chat/gguf';
-import { openWeights } from '@trinity-rft/engine-onnx';
+import { openMergedWeights, openWeights } from '@trinity-rft/engine-onnx';
 import { licenseOf } from './license.js';
 import { modelfileOf } from '../ollama/modelfile.js';
+import { roundedNotes } from './rounded.js';
 import type { TargetInput, Written } from './target.js';
 
 export async function writeGguf(input: TargetInput): Promise<Written> {
@@ -31,9 +32,9 @@ const jsonOf = async (folder: string, name: string): Promise<Json> =>
 async function saveModel(input: TargetInput, target: string): Promise<SavedGguf> {
   const { from, name, numbers, chatTemplate, facts } = input;
   const files = await readTokenizerFiles(from);
-  const weights = await openWeights(from);
+  const weights = await openMergedWeights(from);
   try {
-    return await saveGgufModel({
+    const saved = await saveGgufModel({
       config: await jsonOf(from, 'config.json'),
       tokenizer: { ...files, ...(chatTemplate !== undefined && { chatTemplate }) },
       weights,
@@ -42,6 +43,8 @@ async function saveModel(input: TargetInput, target: string): Promise<SavedGguf>
       name,
       license: (await licenseOf(facts?.base)).id,
     });
+    const { beside } = weights;
+    return beside ? { ...saved, notes: [...saved.notes, ...roundedNotes(beside)] } : saved;
   } finally {
     await weights.close();
   }

@@ -1,0 +1,71 @@
+/** Reads the weights of a model with its adapter merged in, one tensor at a time, also where both are apart on disk. */
+import { join } from 'node:path';
+
+import type { Quantization } from '@trinity-rft/core/engine';
+
+import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
+import { loadAdapters } from '../lora/peft-folder.js';
+import { adapterScale, adapterTargets, type AdapterTarget } from '../lora/plan.js';
+import { parameterSpecs } from '../model/parameters.js';
+import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
+import { readModelConfig } from '../storage/model-folder.js';
+import { openWeights, type StoredWeights } from '../storage/open-weights.js';
+import { isBlocks, readRow } from './base.js';
+import { inBlocks } from './load.js';
+
+export interface MergedWeights extends StoredWeights {
+  /** Present if the adapter was trained beside quantised weights, which are no such numbers with it. */
+  readonly beside?: { readonly quantization: Quantization; readonly model: string };
+}
+
+/**
+ * As {@link openWeights}; of a folder with an adapter alone, W + alpha / rank B A of the model below. Quantised
+ * weights are the numbers that their integers mean. Memory holds the adapter and one tensor at a time.
+ * @throws CheckpointError as {@link openWeights}, or when the model below cannot be read
+ */
+export async function openMergedWeights(path: string): Promise<MergedWeights> {
+  if (!(await holdsAdapterOnly(path))) return openWeights(path);
+  const config = await readModelConfig(path);
+  const { quantization } = await readBaseRecord(path);
+  const model = await modelBelow(path);
+  const { plan, flat } = await loadAdapters(join(path, adapterFolder), config);
+  const specs = new Map(parameterSpecs(config).map((spec) => [spec.name, spec]));
+  const targets = new Map(adapterTargets(config, plan).map((each) => [each.weight.name, each]));
+  const below = await openMergedWeights(model);
+  return {
+    ...below,
+    read: async (name) => {
+      const numbers = await below.read(name);
+      const [spec, target] = [specs.get(name), targets.get(name)];
+      const stored = spec && quantization && inBlocks(spec, numbers, quantization);
+      if (stored && isBlocks(stored)) {
+        const width = spec.shape[1]!;
+        for (let row = 0; row < spec.shape[0]!; row++)
+          readRow(stored, row, numbers.subarray(row * width, (row + 1) * width));
+      }
+      if (target) addProduct(numbers, target, flat, adapterScale(plan));
+      return numbers;
+    },
+    ...(quantization && { beside: { quantization, model } }),
+  };
+}
+
+/** numbers += scale B A */
+function addProduct(
+  numbers: Float32Array,
+  { a, b }: AdapterTarget,
+  flat: Float32Array,
+  scale: number,
+): void {
+  const [rank, width] = a.shape as [number, number];
+  const change = new Float64Array(width);
+  for (let row = 0; row < b.shape[0]!; row++) {
+    change.fill(0);
+    for (let r = 0; r < rank; r++) {
+      const factor = scale * flat[b.offset + row * rank + r]!;
+      const start = a.offset + r * width;
+      for (let i = 0; i < width; i++) change[i]! += factor * flat[start + i]!;
+    }
+    for (let i = 0; i < width; i++) numbers[row * width + i]! += change[i]!;
+  }
+}
