@@ -3,7 +3,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openGguf } from '@trinity-rft/chat/gguf';
 import type { Quantization, TokenRow } from '@trinity-rft/core/engine';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { findModel } from '@trinity-rft/local';
@@ -21,7 +20,8 @@ const file = (): string => path.join(folder('base'), 'model-Q8_0.gguf');
 /** A checkpoint of a few steps, which make the adapter matter. */
 async function train(name: string, modelPath: string, quantization: Quantization): Promise<void> {
   const lora = { rank: 2, alpha: 8, seed: 1 };
-  const { trainer, close } = await createOnnxEngine({ modelPath, lora, quantization, threads: 1 });
+  const engine = await createOnnxEngine({ modelPath, lora, quantization, threads: 1 });
+  const { trainer } = engine;
   const tokens = Int32Array.from({ length: 24 }, (_, i) => 3 + ((5 * i) % 12));
   for (let step = 0; step < 3; step++) {
     const pass = await trainer.forward({ rows: [{ tokens, promptLength: 4, temperature: 1 }] });
@@ -29,7 +29,7 @@ async function train(name: string, modelPath: string, quantization: Quantization
     await trainer.step({ learningRate: 0.02 });
   }
   await trainer.save(folder(name), { optimizer: false });
-  await close();
+  await engine.close();
 }
 
 beforeAll(async () => {
@@ -108,7 +108,4 @@ it('formats of the file that cannot be written are named, with those that can', 
   expect(roundedNotes({ quantization: 'file', model: formats })[1]).toMatch(
     /^formats\.gguf has matrices in Q4_0, Q4_1, Q5_0, Q5_1, Q5_K, which cannot be written\. .*Q8_0, Q4_K_M, Q6_K/,
   );
-  const { tensors, close } = openGguf(file());
-  close();
-  expect([...tensors.values()].some(({ type }) => type === 'Q8_0')).toBe(true);
 });

@@ -19,7 +19,7 @@ export interface MergedWeights extends StoredWeights {
 }
 
 /**
- * As {@link openWeights}; of a folder with an adapter alone, W + alpha / rank B A of the model below. Quantised
+ * Opens weights as {@link openWeights} does; of a folder with an adapter alone, W + alpha / rank B A of the model below. Quantised
  * weights are the numbers that their integers mean. Memory holds the adapter and one tensor at a time.
  * @throws CheckpointError as {@link openWeights}, or when the model below cannot be read
  */

@@ -7,9 +7,9 @@ import type { ModelConfig } from '../../src/model/config.js';
 /** A matrix or vector of the model. [out, in]; of vectors `columns` is 1 */
 export interface Weight {
   readonly columns: number;
-  /** What rounded activations are multiplied with. */
+  /** Factors of the rounded activations. */
   readonly numbers: ArrayLike<number>;
-  /** What is multiplied with activations that are not rounded. @default nothing */
+  /** Factors of activations that are not rounded. @default nothing */
   readonly offsets?: ArrayLike<number>;
   /** Numbers of a block. @default activations are not rounded for it */
   readonly block?: number;
@@ -48,7 +48,7 @@ export interface Factors {
 }
 
 export interface Scored {
-  /** Of each token after the first. [T - 1] */
+  /** One for each token after the first. [T - 1] */
   readonly logprobs: Float64Array;
   /** Gradients of the sum of `by` times `logprobs`; that activations are rounded is passed over. */
   backward(by: ArrayLike<number>): ReadonlyMap<string, Factors>;

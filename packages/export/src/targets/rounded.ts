@@ -18,9 +18,9 @@ export function roundedNotes({ quantization, model }: Beside): readonly string[]
 
 /** Formats of the quantised tensors of a file that no export has. */
 function unwritten(file: string): readonly string[] {
-  const { tensors, close } = openGguf(file);
-  close();
-  const found = [...tensors.values()].flatMap(({ type, isQuantized }) =>
+  const opened = openGguf(file);
+  opened.close();
+  const found = [...opened.tensors.values()].flatMap(({ type, isQuantized }) =>
     isQuantized && !ggufFileTypes.some((name) => name === type || name === `${type}_M`)
       ? [type]
       : [],
