@@ -21,8 +21,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
- * Lets a child work for `lines` lines of its report and `delay` ms more, then kills it; returns the
- * last steps it reported.
+ * Kills a child `delay` ms after it has reported `lines` lines; returns the last steps it reported.
  */
 async function workAndDie(
   path: string,

@@ -53,14 +53,14 @@ const read = async (url: string, options: Partial<Parameters<typeof readTaskRows
   return rows.map((row) => row['n']);
 };
 
-/** Fifty times as fast as the clock on the wall. */
+/** Clock that runs at fifty times the real speed. */
 const fastClock: Clock = {
   now: () => 50 * systemClock.now(),
   after: (ms, callback) => systemClock.after(ms / 50, callback),
   sleep: (ms, signal) => systemClock.sleep(ms / 50, signal),
 };
 
-/** An address that refuses connections: that of a server that has gone. */
+/** Address of a stopped server, which refuses connections. */
 let nowhere: string;
 beforeAll(async () => {
   const gone = await startHub(id, {});

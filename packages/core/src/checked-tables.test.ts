@@ -53,7 +53,9 @@ const rowsOf = ({ database }: ReturnType<typeof open>): unknown => [
   database.prepare('SELECT * FROM fact').all(),
 ];
 
-/** Rows of a copy of the database that a killed process has left, or the error of its opening. */
+/**
+ * Rows of a copy of the database that a killed process has left, or the error when it is opened.
+ */
 function outcome(damage: (place: string) => void): unknown {
   const copy = path.join(folder, 'copy');
   for (const suffix of ['', '-wal', '-commits'])

@@ -10,7 +10,7 @@ import {
   type TrinityError,
 } from './errors.js';
 
-/** What an error looks like on the other side of a thread. */
+/** The error as it arrives in another thread. */
 async function across(error: unknown, Foreign = EngineError): Promise<TrinityError> {
   const { port1, port2 } = new MessageChannel();
   const arrived = new Promise<TrinityError>((resolve) =>

@@ -13,7 +13,7 @@ import {
 } from './errors.js';
 import { toErrorRecord } from './error-record.js';
 
-/** The module once more, as a second installed copy of the package would be. */
+/** A second instance of the module, as in a second installed copy of the package. */
 const otherCopy = (await import('./errors.js?copy' as string)) as {
   readonly TrinityError: typeof TrinityError;
   readonly ConfigError: typeof ConfigError;

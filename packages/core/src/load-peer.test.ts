@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
-/** Messages of `loadPeer` for packages of a project, in a Node of its own. */
+/** Messages of `loadPeer` for packages of a project, in a separate Node process. */
 async function messageFor(packages: Readonly<Record<string, string>>): Promise<string> {
   const project = await mkdtemp(path.join(tmpdir(), 'trinity-peer-'));
   for (const [name, source] of Object.entries(packages)) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createStoppableClock } from './stoppable-clock.js';
 
-/** Moved by hand; due callbacks run in their order. */
+/** Clock that a test advances; due callbacks run in order. */
 function handClock() {
   let now = 1000;
   const due: { readonly at: number; readonly run: () => void }[] = [];

@@ -67,7 +67,7 @@ interface Step {
 interface Scene {
   readonly size: number;
   readonly maxSteps: number;
-  /** The runs of a task of that row differ. */
+  /** True if the rewards of the runs of this row differ. */
   readonly differs: (row: number) => boolean;
   readonly dynamicSampling?: Partial<DynamicSampling>;
   readonly from?: ExplorerState;

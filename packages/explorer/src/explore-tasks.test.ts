@@ -14,7 +14,10 @@ const leased: LeasedTask = {
   version: undefined,
 };
 
-/** An explorer whose second look at the weights lasts until `proved` settles; its run ends before. */
+/**
+ * An explorer whose second check of the weights lasts until `proved` settles, after its run has
+ * ended.
+ */
 async function play(proved: Promise<boolean>): Promise<readonly string[]> {
   const events: string[] = [];
   const runEnded = Promise.withResolvers<void>();

@@ -14,7 +14,7 @@ const planned = (version: number | undefined): LeasedTask => ({
 });
 const member: Membership = { role: 'explorer', name: 'one', host: 'here', pid: 1, epoch: 1 };
 
-/** What an explorer with version 4 does with one task. */
+/** Offers one task to an explorer with version 4; returns its actions. */
 async function offered(task: LeasedTask, mayBeNewer: boolean): Promise<string> {
   const events: string[] = [];
   const open = [task];

@@ -26,7 +26,7 @@ export interface Scripted {
   readonly runtime: TestRuntime;
 }
 
-/** Answers one text per choice, in order; texts end where they are written to end. */
+/** Answers one text per choice, in order; each text ends with a stop token. */
 export function scripted(
   texts: readonly string[],
   options: Partial<RolloutModelOptions> = {},

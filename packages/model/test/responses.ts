@@ -4,7 +4,7 @@ import { tools } from './helpers.js';
 export const call = (args: string): string =>
   `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
 
-/** The tool of the other tests in the flat shape. */
+/** The tool of the other tests, in the flat format of the Responses API. */
 export const add = { type: 'function' as const, ...tools[0]!.function, strict: null };
 
 export const post = (body: unknown): Request =>

@@ -28,7 +28,7 @@ function setUp(over: Partial<TrainStepOptions> = {}) {
   return { engine, critic, options };
 }
 
-/** Without a critic, with the advantages of a batch. */
+/** Algorithm without a critic, whose advantages are computed from the batch. */
 const fromBatch = (over: Partial<Algorithm>): Algorithm => ({
   loss: actorCritic.loss,
   batchAdvantage: ({ rewards }) => ({ advantages: rewards, returns: rewards, metrics: {} }),
@@ -36,7 +36,7 @@ const fromBatch = (over: Partial<Algorithm>): Algorithm => ({
   needs: { ...noNeeds, rollouts: true, ...over.needs },
 });
 
-/** What the loss of `algorithm` sees. */
+/** Input of the loss of `algorithm`. */
 async function lossInput(
   algorithm: Algorithm,
   experiences: readonly Experience[],

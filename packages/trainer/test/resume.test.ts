@@ -1,4 +1,4 @@
-/** A trainer that was killed continues as if it had not been: policy, critic and coefficient. */
+/** A killed trainer resumes with the same policy, critic and coefficient. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,7 +19,10 @@ afterEach(() => rm(root, { recursive: true }));
 const batches = Array.from({ length: 8 }, (_, step) => [0, 1, 2].map((run) => sample(run + step)));
 const optimizer = { lr: 0.1, lrSchedulerType: 'cosine', lrWarmupSteps: 2 } as const;
 
-/** A fresh process: models, then what the newest checkpoint holds, then the steps that are left. */
+/**
+ * Acts as a new process: creates the models, loads the newest checkpoint, and makes the remaining
+ * steps.
+ */
 async function process(folder: string, totalSteps: number) {
   const jobDirectory = path.join(root, folder);
   await mkdir(jobDirectory, { recursive: true });

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { trainStep } from '../src/step/train-step.js';
 import { actorCritic, leaseOf, sample } from './support/fixtures.js';
 
-/** What the lease of a step learns of the advantages of these rewards, which are per token. */
+/** Advantages that a step with these token rewards reports to its lease. */
 async function recorded(
   experiences: Lease['experiences'],
   kept?: Uint8Array,

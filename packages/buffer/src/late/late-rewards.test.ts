@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Two runs; the workflow has scored the second itself if `own` is given. */
+/** Two runs; if `own` is given, it is the reward that the workflow gave the second. */
 const group = (step: number, task: number, own?: number): PendingGroup => ({
   task: `${step}/${task}`,
   step,

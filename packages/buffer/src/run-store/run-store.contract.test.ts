@@ -27,7 +27,7 @@ describeRunStore('in SQLite', async () => {
   };
 });
 
-/** As a driver does it that repeats a transaction of which it has lost the answer. */
+/** Runs each transaction twice, like a driver that has lost the response to the first. */
 const repeating = (database: RunDatabase): RunDatabase => ({
   ...database,
   write: async (what, work, options) => {

@@ -1,4 +1,4 @@
-/** An explorer of its own at a store. `explorer-process.ts PATH NAME` */
+/** Explores from a store, as a separate process. `explorer-process.ts PATH NAME` */
 import { createExperience } from '@trinity-rft/core';
 import { openRunStore } from '../../src/run-store/index.js';
 

@@ -1,18 +1,18 @@
-/** A TCP proxy between a store and its server, which does to connections what networks do. */
+/** A TCP proxy between a store and its server, with the faults of a network. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface FaultyProxy {
   readonly port: number;
-  /** What happens to connections from now on. */
+  /** Sets the fault that affects connections from now on. */
   set(fault: Fault): void;
-  /** Passes half of what has come, and cuts all connections. */
+  /** Forwards half of the received data, and cuts all connections. */
   cut(): void;
   close(): Promise<void>;
 }
 
 /**
- * `swallow`: nothing arrives any more, without notice. `half a request` and `half an answer`: of
- * the next one, then the end of the connection.
+ * `swallow`: nothing arrives any more, without notice. `half a request` and `half an answer`:
+ * forwards half of the next one, then ends the connection.
  */
 export type Fault =
   | 'none'

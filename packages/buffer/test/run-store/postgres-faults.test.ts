@@ -182,7 +182,7 @@ const planOf = (step: number): ExplorePlan => ({
   isLast: step === steps,
 });
 
-/** Until nothing is open. */
+/** Explores until no task is open. */
 async function explore(store: RunStore, name: string): Promise<void> {
   const member = await store.join({ role: 'explorer', name, host: 'h', pid: 1 });
   for (;;) {
@@ -199,7 +199,7 @@ async function explore(store: RunStore, name: string): Promise<void> {
   }
 }
 
-/** One train step per batch, in the order of completion. */
+/** Makes one train step per batch, in the order of completion. */
 async function train(store: RunStore, trainer: Membership): Promise<void> {
   for (let trainStep = 1; trainStep <= steps;) {
     const [next] = await store.batchesCompletedAfter(trainStep - 1);

@@ -1,12 +1,12 @@
 import type { describeRunStore } from '@trinity-rft/testing';
 import type { RunDatabase } from '../../src/run-store/database/run-database.js';
 
-/** Called with each transaction, to be sent once more by the contract. */
+/** Called with each transaction, which the contract may send again. */
 export type OnWrite = Parameters<
   Awaited<ReturnType<Parameters<typeof describeRunStore>[1]>>['open']
 >[0];
 
-/** A database whose transactions can arrive once more: as copies that a network has kept. */
+/** A database whose transactions may arrive twice, because the network duplicated them. */
 export const withCopies = (
   database: RunDatabase,
   onWrite: OnWrite = () => undefined,

@@ -1,4 +1,4 @@
-/** Every fault at every message of an episode: it ends as it would have, or it breaks. Never otherwise. */
+/** Every fault at every message of an episode: the episode ends unchanged, or it breaks. */
 import { isDeepStrictEqual } from 'node:util';
 import { EnvironmentError, silentLogger, systemClock } from '@trinity-rft/core';
 import pLimit from 'p-limit';
@@ -44,7 +44,7 @@ async function play(driver: string, options: DriverOptions): Promise<readonly un
   }
 }
 
-/** At that message alone, if it can happen to it. */
+/** Injects the fault at that message only, if it is possible there. */
 function at(position: number, kind: FaultKind): { inject: Injector; injected: () => boolean } {
   let [count, isInjected] = [0, false];
   const inject: Injector = (possible) => {
@@ -55,7 +55,7 @@ function at(position: number, kind: FaultKind): { inject: Injector; injected: ()
   return { inject, injected: () => isInjected };
 }
 
-/** These are found out by the deadline alone, so theirs is short; for the others time does not matter. */
+/** Faults that only the deadline detects: their deadline is short. */
 const silent: ReadonlySet<FaultKind> = new Set(['hang', 'late', 'corrupt', 'truncate']);
 const patient = { delayMs: 1, lateMs: 1, deadlineMs: 60_000, startMs: 60_000 };
 const hasty = { delayMs: 1, lateMs: 600, deadlineMs: 300, startMs: 300 };
@@ -63,7 +63,7 @@ const hasty = { delayMs: 1, lateMs: 600, deadlineMs: 300, startMs: 300 };
 interface Outcome {
   readonly kind: FaultKind;
   readonly position: number;
-  /** `same`, `broken`, or what it ended with. */
+  /** `same`, `broken`, or the unexpected result. */
   readonly how: unknown;
   readonly injected: boolean;
 }

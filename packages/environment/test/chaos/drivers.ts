@@ -34,13 +34,13 @@ export interface Driver {
 }
 
 export interface DriverOptions extends ChaosOptions {
-  /** For each answer. */
+  /** Deadline of each answer. */
   readonly deadlineMs: number;
-  /** For a process or a connection. */
+  /** Deadline for the start of a process or connection. */
   readonly startMs: number;
 }
 
-/** Keyed by name: opens it. */
+/** Functions that open a driver, by name. */
 export const drivers: Readonly<Record<string, (options: DriverOptions) => Promise<Driver>>> = {
   native: async (chaos) => ({
     definition: define('native', async (context) =>
@@ -103,7 +103,7 @@ interface Params {
   readonly action: string;
 }
 
-/** What python/bridge.py does, with the world of letters. */
+/** Stands in for python/bridge.py, with the world of letters. */
 function answerAsPython(input: Readable, output: Writable): void {
   const worlds = new Map<string, Letters>();
   const results: Readonly<Record<string, (params: Params) => unknown>> = {
@@ -198,7 +198,7 @@ function lettersServer(seed: number): McpServer {
 
 const firstState = ({ row }: McpStart): string => new Letters(Number(row['seed'])).observation;
 
-/** The reward comes from the last state that the server told. */
+/** The reward is read from the last state that the server reported. */
 function mcpDefinition(
   name: string,
   { deadlineMs, startMs }: DriverOptions,
@@ -223,7 +223,7 @@ function mcpDefinition(
   });
 }
 
-/** Letters that are written become calls; after the last one the policy is done. */
+/** Turns written letters into calls; after the last one, the policy is done. */
 function spoken(episode: Episode): Episode {
   let said = 0;
   return {

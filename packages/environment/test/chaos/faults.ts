@@ -1,4 +1,4 @@
-/** What can happen to a message on its way, and a way that it happens on. */
+/** Faults of messages, and a connection that has them. */
 
 export const faultKinds = [
   'kill',
@@ -10,12 +10,12 @@ export const faultKinds = [
   'truncate',
 ] as const;
 /**
- * `delay` is shorter than the deadline of the side that waits, `late` is longer. `hang`: neither this
- * message nor one after it arrives.
+ * `delay` is shorter than the deadline of the side that waits, `late` is longer. `hang`: neither
+ * this message nor any later one arrives.
  */
 export type FaultKind = (typeof faultKinds)[number];
 
-/** Asked for every message, with what can happen to it; undefined: it passes as it is. */
+/** Called for every message with its possible faults; undefined to pass it unchanged. */
 export type Injector = (possible: readonly FaultKind[]) => FaultKind | undefined;
 
 export interface ChaosOptions {
@@ -28,13 +28,13 @@ export interface ChaosOptions {
 export interface LaneOptions extends ChaosOptions {
   /** @default all */
   readonly kinds?: readonly FaultKind[];
-  /** `isCut`: what follows of the message never comes. */
+  /** `isCut`: the rest of the message never arrives. */
   readonly send: (message: string, isCut?: boolean) => void;
-  /** Ends the other side without a word. */
+  /** Kills the other side without notice. */
   readonly kill: () => void;
 }
 
-/** One direction of a connection: messages arrive in order, each as the injector says. */
+/** One direction of a connection: messages arrive in order, with the faults of the injector. */
 export function createLane({
   inject,
   kinds = faultKinds,
@@ -66,7 +66,10 @@ export function createLane({
   };
 }
 
-/** A control character, which is nowhere allowed in JSON; a change that stays valid would go unnoticed. */
+/**
+ * Inserts a control character, which is not allowed in JSON; a change to other valid JSON could not
+ * be detected.
+ */
 function corrupted(message: string): string {
   const middle = Math.floor(message.length / 2);
   return `${message.slice(0, middle)}\u0001${message.slice(middle + 1)}`;

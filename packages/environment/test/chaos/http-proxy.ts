@@ -12,7 +12,7 @@ export const httpProxy = (target: string, chaos: ChaosOptions): Promise<Proxy> =
     }),
   );
 
-/** Headers of one connection. */
+/** Headers that apply to one connection only. */
 const dropped: ReadonlySet<string> = new Set([
   'host',
   'connection',

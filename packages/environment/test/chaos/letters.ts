@@ -1,4 +1,4 @@
-/** A world in which every letter that is said counts: an extra or a missing one changes the reward. */
+/** A world in which every letter counts: an extra or missing one changes the reward. */
 import { defineEnvironment } from '../../src/seam/define.js';
 import { nativeEnvironment } from '../../src/native/native-environment.js';
 import { rowsOfSplit } from '../../src/native/splits.js';

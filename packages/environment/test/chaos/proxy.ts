@@ -1,4 +1,4 @@
-/** What all proxies of the tests have. */
+/** Interface of all proxies of the tests. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,4 +1,4 @@
-/** Stands between a program that speaks in lines and who started it. */
+/** Stands between a program that exchanges lines and the process that started it. */
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -13,7 +13,7 @@ export interface Program {
 }
 
 export interface StdioProxy {
-  /** To be started in place of the program. */
+  /** Command to start instead of the program. */
   readonly command: string;
   readonly args: readonly string[];
   close(): Promise<void>;

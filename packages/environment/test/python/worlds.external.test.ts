@@ -1,4 +1,4 @@
-/** Real environments of PyPI over the bridge, each to its best end. */
+/** Real environments of PyPI over the bridge, each played to its best result. */
 import { silentLogger } from '@trinity-rft/core';
 import { findPython } from '@trinity-rft/test-support';
 import { describe, expect, it, type TestContext } from 'vitest';

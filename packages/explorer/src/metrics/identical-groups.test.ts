@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { identicalGroupShare } from './identical-groups.js';
 import type { RunOutcome, TaskOutcome } from '../runs/outcome.js';
 
-/** Each run by the response tokens of its calls; undefined for one that failed. */
+/** Outcome with the response tokens of each call of each run; undefined for a failed run. */
 function outcome(...runs: readonly (readonly (readonly number[])[] | undefined)[]): TaskOutcome {
   return {
     runs: runs.map(
@@ -15,7 +15,7 @@ function outcome(...runs: readonly (readonly (readonly number[])[] | undefined)[
   } as Partial<TaskOutcome> as TaskOutcome;
 }
 
-/** Prompts differ, as they do where an agent names the run in them. */
+/** Prompts differ, as if the agent named the run in them. */
 const experience = (
   response: readonly number[],
   run: number,

@@ -14,7 +14,7 @@ import {
   type UsableOutcome,
 } from './wait-for-enough.js';
 
-/** A run of task t, run r ends after `rawTask.seconds[r]`; never, where there is none. */
+/** Run r of the task ends after `seconds[r]` seconds; never if that is undefined. */
 const taskOf = (taskId: number, seconds: readonly (number | undefined)[]): Task =>
   testTask({
     taskId,

@@ -9,8 +9,8 @@ import { openEndpointServer, type EndpointServer } from './server.js';
 const members = 64;
 
 /**
- * Says back the last thing that was said, after as many ticks as that is long: answers overtake
- * each other.
+ * Repeats the last message after as many ticks as it has characters, so that answers overtake each
+ * other.
  */
 const echo = scriptedSampler({
   script: (prompt) =>

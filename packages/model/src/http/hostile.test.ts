@@ -8,7 +8,10 @@ import { openEndpointServer, type EndpointMount, type EndpointServer } from './s
 
 const limits = { maxConnections: 40, maxHeaderBytes: 8192 };
 let server: EndpointServer;
-/** Gives up soon, so it is only asked what never ends: a slow machine must not look like that. */
+/**
+ * A server with short timeouts, only for requests that never end: on a slow machine it would reject
+ * others too.
+ */
 let hasty: EndpointServer;
 let hastyMount: EndpointMount;
 let model: RecordingModel;
@@ -44,8 +47,8 @@ interface Wire {
 }
 
 /**
- * Writes pieces, some time apart, and reads until the server closes; `null` ends our side,
- * `undefined` breaks it off.
+ * Writes pieces with pauses, and reads until the server closes; `null` ends our side, `undefined`
+ * destroys the connection.
  */
 function wire(
   pieces: readonly (string | null | undefined)[],
@@ -88,7 +91,7 @@ interface RequestParts {
   readonly length?: number | null;
 }
 
-/** The text of a request that is right but for what is given; the connection is closed after it. */
+/** Text of a valid request, except for the given parts; the connection is closed after it. */
 function http(parts: RequestParts = {}): string {
   const {
     method = 'POST',
@@ -110,7 +113,7 @@ function http(parts: RequestParts = {}): string {
 const close = ['Host: x', 'Connection: close'];
 const one = (status: number): readonly number[] => [status];
 
-/** What is sent, with what is expected back; nothing of it is recorded. */
+/** Requests and the expected answers; none is recorded. */
 const cases: readonly [
   name: string,
   pieces: () => readonly (string | null)[],
@@ -214,7 +217,7 @@ const cases: readonly [
   ['a body that is not JSON', () => [http({ body: '{"messages":' })], one(400)],
 ];
 
-/** What never ends is answered with 408. */
+/** Requests that never end, which are answered with 408. */
 const endless: readonly [name: string, pieces: () => readonly string[], gapMs: number][] = [
   [
     'headers that never end',

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).toReversed()) await step();
 });
 
-/** Answers every call with its name, and keeps what it was asked. */
+/** Answers every call with its name, and records the requests. */
 interface Named extends RolloutEndpoint {
   readonly asked: string[];
 }
@@ -51,8 +51,8 @@ const shared = (): OpenAI =>
   });
 
 /**
- * One place; starts a waiting task from within whatever gave the place back, as queues do that know
- * nothing of contexts.
+ * A queue with one slot: the task that frees the slot starts the next one within its own context,
+ * like most queues.
  */
 function queueOfOne(): { add<T>(task: () => Promise<T>): Promise<T> } {
   const waiting: (() => Promise<void>)[] = [];

@@ -1,10 +1,10 @@
-/** Every field of the clients' request types, and what this endpoint does with it. */
+/** Checks the treatment of every field of the clients' request types. */
 import type Anthropic from '@anthropic-ai/sdk';
 import type { OpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { scripted } from '../../test/helpers.js';
 
-/** `used`: followed or checked. `ignored`: no answer depends on it. `refused`: by name. */
+/** `used`: followed or checked. `ignored`: no answer depends on it. `refused`: rejected by name. */
 type Effect = 'used' | 'ignored' | 'refused';
 type Table<T> = Readonly<Record<keyof T, Effect>>;
 type All<T> = T extends unknown ? keyof T : never;

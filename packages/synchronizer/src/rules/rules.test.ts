@@ -31,7 +31,7 @@ describe('meeting points', () => {
 
 const w = (version: number, consumedUpTo: number): Weights => ({ version, consumedUpTo });
 
-/** Waits as in Trinity-RFT, less what stops its runs or drains them needlessly. */
+/** Waits as in Trinity-RFT, except where those would stop or needlessly drain a run. */
 describe('an explorer at a meeting point', () => {
   const facts = { inUse: w(0, 0), lastSyncPoint: 0, answered: false };
   const turn = (syncStyle: DrivenRules['syncStyle'], over: object = {}) =>
@@ -103,7 +103,7 @@ describe('a trainer between two steps', () => {
   });
 });
 
-/** The rules at work: an explorer and a trainer that continue in any order until both are done. */
+/** Simulates an explorer and a trainer that advance in any order until both are done. */
 interface World {
   readonly inUse: Weights;
   readonly lastSyncPoint: number;
@@ -113,7 +113,10 @@ interface World {
   readonly consumedUpTo: number;
 }
 
-/** Weights that each explore step began with. @param trainStepsOf what an explore step makes */
+/**
+ * Weights that each explore step began with. @param trainStepsOf number of train steps per explore
+ * step
+ */
 function simulate(
   rules: DrivenRules,
   { order, makes }: { readonly order: readonly boolean[]; readonly makes: readonly number[] },

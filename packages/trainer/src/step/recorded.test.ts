@@ -8,7 +8,7 @@ import { packBatch } from './pack.js';
 
 const count = 40;
 
-/** What the sampler of an engine drew, as the explorer stores it. */
+/** Experiences from the sampler of an engine, as the explorer stores them. */
 async function drawn(engine: TrainEngine): Promise<readonly Experience[]> {
   const rows = Array.from({ length: count }, (_, i) => ({
     tokens: Int32Array.of(1, i % 5, (2 * i) % 5),

@@ -23,7 +23,7 @@ export interface Journal {
   readonly lines: string[];
 }
 
-/** Writes down what became of it. */
+/** A lease that logs how it ended. */
 export function leaseOf(experiences: readonly Experience[], lines: string[] = []): Lease {
   return {
     experiences,

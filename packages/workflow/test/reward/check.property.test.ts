@@ -1,6 +1,6 @@
 /**
- * What holds for every answer: spellings of one value agree, others do not, and nothing a model
- * writes can hurt.
+ * Properties of all answers: spellings of one value are equal, other values are not, and no text of
+ * a model does harm.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the checker calls the same, case by case. */
+/** Verdicts of the checker, case by case. */
 import { describe, expect, it } from 'vitest';
 import { sameMath } from '../../src/reward/index.js';
 import { different, same } from './corpus.js';

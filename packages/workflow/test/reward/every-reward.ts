@@ -1,7 +1,4 @@
-/**
- * Every reward function that runs, with the arguments that it cannot do without and a truth that it
- * can read.
- */
+/** Every usable reward function, with its required arguments and a truth that it can read. */
 import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn, rewardFnNames } from '../../src/reward/index.js';
 

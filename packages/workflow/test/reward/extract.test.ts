@@ -1,4 +1,4 @@
-/** Where the answer of a response is, case by case. */
+/** Extraction of answers from responses, case by case. */
 import { describe, expect, it } from 'vitest';
 import { checkMathAnswer, extractAnswer } from '../../src/reward/index.js';
 

@@ -1,4 +1,7 @@
-/** Scorers of evaluation libraries from npm, in the place of reward functions. No network after the installation. */
+/**
+ * Scorers of evaluation libraries from npm, as reward functions. No network access after the
+ * installation.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';

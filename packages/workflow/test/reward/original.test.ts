@@ -1,4 +1,4 @@
-/** The functions of Trinity-RFT by their names: its own figures, from `trinity-rewards.json`. */
+/** The functions with Trinity-RFT's names, against its results in `trinity-rewards.json`. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRewardFn, original } from '../../src/reward/index.js';

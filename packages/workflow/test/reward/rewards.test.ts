@@ -1,6 +1,5 @@
 /**
- * The rewards beyond math: figures of Trinity-RFT from `trinity-rewards.json`, and what no case of
- * it shows.
+ * The rewards beyond math: Trinity-RFT's results from `trinity-rewards.json`, and further cases.
  */
 import { ConfigError, type RewardParts, RewardError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';

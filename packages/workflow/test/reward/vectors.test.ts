@@ -1,4 +1,6 @@
-/** Trinity-RFT's own test cases, from `trinity-rewards.json`; where we differ, why. */
+/**
+ * Trinity-RFT's own test cases, from `trinity-rewards.json`; with the reason where results differ.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   checkBoxedAnswer,
@@ -11,7 +13,7 @@ import {
 import { boxedAnswer } from '../../src/reward/math/marks.js';
 import vectors from './trinity-rewards.json' with { type: 'json' };
 
-/** The reasons for which a case has another result here. Also in the README. */
+/** Reasons for other results here. */
 const reasons = {
   prose: 'the number behind "the answer is" counts although the sentence goes on',
   letters: 'Trinity-RFT erases single letters as if they were units',
@@ -21,7 +23,7 @@ const reasons = {
   case: 'Trinity-RFT ignores the case of variables',
 } as const;
 
-/** By the text of the case: the result here, and the reason. */
+/** Result here and reason, keyed by the text of the case. */
 const deviations: Readonly<
   Record<string, readonly [result: boolean, reason: keyof typeof reasons]>
 > = {

@@ -170,7 +170,7 @@ describe('against our own server', () => {
   });
 });
 
-/** A server whose answers to reset, step and state are those given, as texts; undefined: none. */
+/** A server that answers reset, step and state with the given texts; undefined for no answer. */
 async function scripted(
   answers: Readonly<Record<string, (socket: WebSocket) => string | undefined>>,
 ): Promise<string> {

@@ -268,7 +268,7 @@ describe('a malformed request', () => {
   });
 });
 
-/** Names that mean something, so that random bodies get further than the first check. */
+/** Names of real fields, so that random bodies pass the first check. */
 const names = fc.constantFrom(
   ...[
     'messages',

@@ -14,7 +14,7 @@ interface Served extends Scripted {
   readonly client: Anthropic;
 }
 
-/** The SDK over HTTP. */
+/** Serves the texts over HTTP, for Anthropic's SDK. */
 function serve(...texts: readonly string[]): Served {
   const rollout = scripted(texts, {
     clientSampling: 'respect',

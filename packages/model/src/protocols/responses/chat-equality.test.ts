@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { decode, scripted, tools, type Scripted } from '../../../test/helpers.js';
 import { add, call, post } from '../../../test/responses.js';
 
-/** Answers with everything that frameworks and templates treat differently. */
+/** Answers with all features that frameworks and templates treat differently. */
 const answer = fc.oneof(
   fc.constantFrom('4', ' padded \n', '<think>hm</think>so', '<think>\na\n\nb\n</think>\n\nout'),
   fc.constantFrom(
@@ -16,9 +16,9 @@ const answer = fc.oneof(
 
 interface Step {
   readonly answer: string;
-  /** What is said next when the answer has no calls. */
+  /** The next user message if the answer has no calls. */
   readonly next: string;
-  /** How the Responses client continues. */
+  /** Way in which the Responses client continues the conversation. */
   readonly style: 'id' | 'items' | 'references' | 'unstored';
   readonly stream: boolean;
 }

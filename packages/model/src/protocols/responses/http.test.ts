@@ -18,7 +18,9 @@ function overHttp(model: RecordingModel): OpenAI {
   return new OpenAI({ baseURL, apiKey, maxRetries: 0 });
 }
 
-/** Three turns, each continuing the one before by its id. Gives what the agent heard last. */
+/**
+ * Makes three turns, each of which continues the previous one by its id; returns the last answer.
+ */
 async function loop({ responses }: OpenAI, stream: boolean): Promise<string> {
   let previous:
     | { readonly id: string; readonly output: readonly object[]; readonly output_text: string }

@@ -29,7 +29,7 @@ interface Client {
   readonly controller: AbortController;
   readonly response: Promise<Response>;
   reader?: ReadableStreamDefaultReader<Uint8Array>;
-  /** A read that waits for its piece. */
+  /** Pending read of the next piece. */
   reading?: Promise<boolean>;
   text: string;
 }

@@ -21,7 +21,7 @@ const nestedSet = (label: number, isReversed: boolean, depth = 3): string => {
   );
   return `\\{${(isReversed ? items.toReversed() : items).join(',')}\\}`;
 };
-/** Takes minutes, and little memory. Only read where the limit on the length is lifted. */
+/** A pair that takes minutes but little memory; only compared without a limit on the length. */
 const slow: MathPair = {
   rule: 'same',
   response: nestedSet(0, false),
@@ -37,7 +37,7 @@ const open = (options: MathCheckerOptions = {}): MathChecker => {
   opened.push(checker);
   return checker;
 };
-/** Far less than a slow answer takes, far more than others take on a busy machine. */
+/** Much less than the slow pair takes, much more than other pairs take on a busy machine. */
 const soonMs = 1000;
 /** Reads answers of any length, so that one can be slow. */
 const unlimited = (deadlineMs: number): MathChecker =>
@@ -266,7 +266,7 @@ describe('a wait for an answer', () => {
 
 describe('the thread', () => {
   const register = new URL('../../../../../tools/register-source.mjs', import.meta.url).href;
-  /** Runs a module in a process of its own, from the sources. */
+  /** Runs a module in a separate process, from the sources. */
   const runModule = (code: string) =>
     promisify(execFile)(
       process.execPath,

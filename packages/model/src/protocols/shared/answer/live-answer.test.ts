@@ -16,7 +16,7 @@ interface Gated {
   readonly aborted: Promise<unknown>;
 }
 
-/** The test decides when which tokens are drawn. */
+/** A sampler that draws tokens when the test says so. */
 function gated(): Gated {
   const tokens: number[] = [];
   const { promise: listening, resolve: listen } = Promise.withResolvers<TokenListener>();
@@ -152,7 +152,7 @@ describe('a stream of a served model', () => {
   });
 });
 
-/** Parts of turns that are easily cut in the wrong place. */
+/** Parts of turns that are easily split in the wrong place. */
 const turn = fc
   .array(
     fc.constantFrom(

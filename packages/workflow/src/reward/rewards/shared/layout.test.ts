@@ -3,10 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { wholeResponse } from './inputs.js';
 import { hasLooseLayout, hasOneThought, hasStrictLayout } from './layout.js';
 
-/**
- * Texts of the marks that layouts are made of: short, so that the patterns below, which may
- * backtrack, end.
- */
+/** Texts made of the tags of layouts; short, because the patterns below may backtrack. */
 const text = fc
   .array(fc.constantFrom('<think>', '</think>', '<answer>', '</answer>', '\n', '\n', ' ', 'a'), {
     maxLength: 14,
