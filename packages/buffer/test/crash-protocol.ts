@@ -1,4 +1,4 @@
-// What the killed process and its judge agree on.
+// Constants that the killed process and the test share.
 
 /** Experiences per put. */
 export const putSize = 8;

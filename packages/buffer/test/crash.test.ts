@@ -62,7 +62,7 @@ it('loses nothing and doubles nothing when its process is killed again and again
     expect(trained % batchSize).toBe(0);
     expect({ leased, waiting }).toEqual({ leased: 0, waiting: total - trained });
 
-    // What is left is exactly what was not trained, whole and in order.
+    // The remaining rows are exactly those that were not trained on, complete and in order.
     store.finish();
     expect(numbers(await store.take(total + 1))).toEqual(range(trained, total));
     await store.close();

@@ -1,5 +1,5 @@
-// A hub in small: serves the files of one dataset over the routes of the Hugging Face hub that
-// fetching uses.
+// A small hub: serves the files of one dataset over the routes of the Hugging Face hub that
+// downloads use.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

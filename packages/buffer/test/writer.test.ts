@@ -39,7 +39,7 @@ it('gives a trainer what a writer adds while it waits, each experience once, and
     '2/1/0/0/',
   ]);
   await first!.acknowledge(1);
-  // A trainer that resumes frees what it had not finished; what came since is not there twice.
+  // A resumed trainer releases unfinished experiences; later ones are not duplicated.
   await store.rollback(0);
   expect(uids((await store.take(4))?.experiences)).toHaveLength(4);
   const atEnd = store.take(2);

@@ -340,7 +340,7 @@ describe('fully asynchronous style', () => {
     starve();
     fetched.finish();
     await settled(Promise.resolve());
-    // What was held up follows without another train step.
+    // The delayed publication follows without another train step.
     expect(log.slice(3)).toEqual(['publish 2', 'adopt 2']);
     expect(sync.isBoundary(1)).toBe(false);
   });

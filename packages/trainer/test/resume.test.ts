@@ -63,7 +63,7 @@ it('a resumed run equals one that was not stopped', async () => {
   expect(
     [...first.records, ...second.records].map(({ metrics }) => metrics['critic/kl_coef']),
   ).toEqual(whole.records.map(({ metrics }) => metrics['critic/kl_coef']));
-  // The coefficient did move, so that a new one would have been noticed.
+  // The coefficient has changed, so that the test would detect a new one.
   expect(
     new Set(whole.records.map(({ metrics }) => metrics['critic/kl_coef'])).size,
   ).toBeGreaterThan(3);

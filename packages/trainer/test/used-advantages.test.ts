@@ -51,7 +51,7 @@ it('tells who keeps the experiences what each token was trained with, also where
     [1, 2, NaN, 3],
     [4, 5],
   ]);
-  // What the advantage function takes out, and what is context, is not trained.
+  // Tokens that the advantage function masks, and context, are not trained on.
   const partly = withFields(alone, { actionMask: Uint8Array.of(0, 1) });
   expect(plain(await recorded([...merged, partly], Uint8Array.of(1, 0, 1, 0, 1)))).toEqual([
     [1, NaN, NaN, 3],

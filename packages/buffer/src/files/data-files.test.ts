@@ -7,8 +7,8 @@ import { parseSplit, slicePart } from './splits.js';
 const choose = (paths: readonly string[], split = 'train', subsetName?: string, readme = '') =>
   chooseDataFiles(paths, { where: 'sums', split, subsetName, card: readDatasetCard(readme) });
 
-// What `datasets` 5 of Python loads from folders with these files (run once; the rows of each file
-// said its name).
+// Files that Python's `datasets` 5 loads from folders with these files (recorded once; the rows of
+// each file held its name).
 describe('chooses the files that Hugging Face datasets chooses', () => {
   it.each<[string, string[], Record<string, string[]>]>([
     [

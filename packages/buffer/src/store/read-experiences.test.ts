@@ -95,7 +95,7 @@ describe('readExperiences', () => {
       [1, 2].map((id) => ({ id, trainStep: id, dropped: false })),
     );
     expect(reader.usedSince(2)).toEqual([{ id: 2, trainStep: 2, dropped: false }]);
-    // With what was deleted, ids have gaps.
+    // After deletions, ids have gaps.
     await store.prune(2);
     expect(reader.count()).toBe(2);
     expect(reader.idsFrom(0, 9, { newestFirst: true })).toEqual([4, 3]);

@@ -1,5 +1,5 @@
-// The order in which experiences come again: traces of Trinity-RFT's tests/buffer/queue_test.py
-// (Apache-2.0), restarts, and what is deleted.
+// Order in which experiences are reused: traces of Trinity-RFT's tests/buffer/queue_test.py
+// (Apache-2.0), restarts, and deletions.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -146,7 +146,7 @@ describe.each(Object.entries(stores))('%s', (_name, open) => {
     await clock.advance(1000);
     const second = await train(2);
     await store.rollback(1);
-    // Everything is past its pause now, and something newer has come: neither changes step 2.
+    // All cooldowns are over, and there is a newer experience: neither changes step 2.
     await clock.advance(5000);
     await store.put(explore(4));
     expect(await store.lastTrainStep()).toBe(1);
@@ -206,7 +206,7 @@ it('keeps uses and pauses when it is opened again, and deletes only what is used
   await second?.acknowledge(2);
   await store.prune(2);
   expect(await store.counts()).toEqual({ total: 4, waiting: 0, leased: 0, trained: 4 });
-  // Both are in their pause.
+  // Both are in their cooldown.
   let served = false;
   const pending = store.take(4).finally(() => (served = true));
   await clock.advance(9_000);

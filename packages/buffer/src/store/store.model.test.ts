@@ -1,4 +1,4 @@
-// Random histories of a store, compared with a list that a child could keep.
+// Random histories of a store, compared with a simple list.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -66,7 +66,7 @@ describe('a run store in SQLite', () => {
     'keeps whole what it has when the disk of one process is full, and serves the others',
     async () => {
       const store = await opened();
-      // A process that may write no more than so much into a file meets a full disk.
+      // A limit on the file size acts like a full disk.
       const { stdout } = await promisify(execFile)('bash', [
         ...['-c', 'trap "" XFSZ; ulimit -f 400; exec "$@"', 'bash', process.execPath],
         ...['--conditions=@trinity-rft/source', `--import=${register}`, fullDisk, path],

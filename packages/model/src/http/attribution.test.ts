@@ -111,7 +111,7 @@ it.each(
   }
   for (const { over } of rollouts) over.abort();
   await server.close();
-  // Clients keep their ends for a moment; nothing of the server's is left.
+  // Clients close their ends a moment later; the server holds no resources.
   await expect.poll(resources).toBeLessThanOrEqual(before);
 });
 

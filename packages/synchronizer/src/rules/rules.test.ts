@@ -91,7 +91,7 @@ describe('a trainer between two steps', () => {
     const rules = rulesOf({ syncStyle: 'fully_async', trainerSyncInterval: 4 });
     expect(publication(rules, facts)).toBeUndefined();
     expect(publication(rules, { ...facts, trainStep: 4 })).toEqual(w(4, 2));
-    // Held up while the explorer fetched the version before.
+    // Delayed while the explorer fetched the previous version.
     expect(publication(rules, { ...facts, trainStep: 5 })).toEqual(w(5, 2));
   });
 

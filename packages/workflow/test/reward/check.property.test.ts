@@ -84,7 +84,7 @@ describe('numbers', () => {
   });
 
   it('differ in all their spellings when they are different whole numbers', () => {
-    // A percent sign alone may make a number of another.
+    // A percent sign on one side may turn a number into another.
     const pair = fc.constantFrom(...spellings.filter((write) => !write(7n).endsWith('%')));
     fc.assert(
       fc.property(
@@ -223,7 +223,7 @@ describe('what a model writes', () => {
     );
   });
 
-  // Unbounded work on texts of this length would not end within the life of the runner.
+  // Unbounded work on texts of this length would not end within the test's timeout.
   it.each(
     `( { [ \\boxed{ \\boxed_ \\boxed{1}_and_ a\\boxed{1}_ \\boxed{\\boxed{1}} \\frac{1 \\sqrt 9^ 9^{9 7 1,000, , . the_answer_is_ answer:¶ <answer> </answer>
      <think></think> </think>_¶_ ####_ _ ¶ $1 \\(x 1\\pm - 1_cm_ x abc_ 1,_ x=_ \\begin{pmatrix} x_{ ² √ 1e9 ** 1._ \ufdfa Answer___ 1/ % \\)`

@@ -60,7 +60,7 @@ const comparisons = [
   ...[...vectors.is_equiv.cases, ...vectors.qwen25_math_equal.cases].flatMap(({ a, b, equal }) =>
     a === null || b === null ? [] : [{ a, b, equal }],
   ),
-  // The original rewrites texts until they are equal; here both spellings must mean the same.
+  // The original rewrites texts until they are equal; here both spellings must be equal.
   ...[...vectors.strip_string.cases, ...vectors.naive_dapo_parts._normalize].map((row) => ({
     a: row.in,
     b: row.out,

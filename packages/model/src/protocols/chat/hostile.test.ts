@@ -349,7 +349,7 @@ const plain = fc.record({
 });
 const bodies = fc.oneof(
   junk,
-  // Nearly right.
+  // Almost valid.
   fc
     .tuple(
       fc.dictionary(names, junk, { maxKeys: 1 }),

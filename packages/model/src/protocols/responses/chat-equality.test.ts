@@ -89,7 +89,7 @@ async function respond(
       input: byId ? fresh : all,
       ...(byId && { previous_response_id: previous!.id }),
     };
-    // What was never stored cannot be referred to later either.
+    // A response that was not stored cannot be referred to later.
     stored &&= style !== 'unstored';
     const text: string = await (await model.handler(post({ ...body, store: stored }))).text();
     const answered: Answered = stream ? lastResponse(text) : (JSON.parse(text) as Answered);
