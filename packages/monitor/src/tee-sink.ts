@@ -67,7 +67,7 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
         } catch (cause) {
           alive = alive.filter((other) => other !== sink);
           report(`A metric sink failed at ${record.role} step ${record.step}`, cause);
-          // Its failure has just been reported: one of closing it adds nothing.
+          // The failure of the sink was reported already; an error of closing it adds nothing.
           void Promise.resolve()
             .then(() => sink.close())
             .catch(() => undefined);

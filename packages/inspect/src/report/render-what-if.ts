@@ -24,7 +24,7 @@ function renderStore(store: StoreWhatIf, shown: number): string {
     store.database,
     `${store.exploreSteps} explore steps, ${groups.length} groups`,
     '',
-    `  ${''.padEnd(24)} ${'as it is'.padStart(12)} ${'changed'.padStart(12)}`,
+    `  ${''.padEnd(24)} ${'recorded'.padStart(12)} ${'changed'.padStart(12)}`,
     row('mean reward', ({ meanReward }) => short(meanReward)),
     row('groups with a signal', ({ groupsWithSignal }) => String(groupsWithSignal)),
     row('runs with a signal', ({ runsWithSignal }) => String(runsWithSignal)),

@@ -80,11 +80,11 @@ function silence({ silentForMs, process: state, isAlive }: MemberStatus): string
     state === 'gone'
       ? 'its process is gone'
       : state === 'stopped'
-        ? 'its process is stopped (SIGSTOP); SIGCONT lets it go on'
+        ? 'its process is stopped (SIGSTOP); SIGCONT continues it'
         : state === 'running'
-          ? 'its process runs, and does not get to say anything'
-          : 'its machine, its process or its way to the store is down';
-  const tasks = isAlive ? '' : '; others may take its tasks and its place';
+          ? 'its process runs, but sends no heartbeat'
+          : 'its machine, its process or its connection to the store is down';
+  const tasks = isAlive ? '' : '; other workers may take its tasks and its place';
   return `silent ${seconds(silentForMs)}: ${why}${tasks}`;
 }
 
@@ -92,7 +92,7 @@ function silence({ silentForMs, process: state, isAlive }: MemberStatus): string
 export function renderCauses({ chains, end }: RunCauses): string {
   if (end !== undefined && chains.length === 0)
     return `The run is complete: train step ${end.trainStep} was its last.\n`;
-  if (chains.length === 0) return 'Nobody waits.\n';
+  if (chains.length === 0) return 'No process waits.\n';
   return chains.map(({ links }) => `${links.map(linkLine).join('\n')}\n`).join('\n');
 }
 

@@ -112,7 +112,7 @@ async function experimentOf(
   const made = await call('mlflow/experiments/create', { name: project }, signal, {
     accept: [400],
   });
-  // Two runs may have started at once.
+  // Another run may have created the experiment at the same time.
   if (made.status === 400)
     return need((await call(query, {}, signal, get)).json, root, 'experiment', 'experiment_id');
   return need(made.json, root, 'experiment_id');

@@ -9,7 +9,7 @@ const mostCharacters = 4000;
 /** Maximum size in bytes of a preview file; a larger one is left out. */
 const mostBytes = 32 * 2 ** 20;
 
-/** Undefined if there are no rollouts, or no new ones since the last call. */
+/** Reads the table; undefined if there are no rollouts, or no new ones since the last call. */
 export function previewReader(file: string): () => PreviewTable | undefined {
   let seen = 0;
   return () => {

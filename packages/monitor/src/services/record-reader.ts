@@ -46,7 +46,7 @@ export function recordReader(file: string): RecordReader {
   };
 }
 
-/** Empty for a line that is not a record. Numbers that were not finite are left out. */
+/** Parses a line; empty if it is not a record. Leaves out numbers that were not finite. */
 function recordOf(line: string): readonly MetricRecord[] {
   const read = tryJson(line) as MetricLine | null | undefined;
   if (!read) return [];

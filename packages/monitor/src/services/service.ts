@@ -32,7 +32,7 @@ export interface PreviewTable {
   readonly rows: readonly (readonly (string | number | null)[])[];
 }
 
-/** Outcome of a run, as far as this process knows it. */
+/** Outcome of a run, if this process knows it. */
 export type RunOutcome = 'finished' | 'interrupted' | 'failed';
 
 /** One run of one service. Every call rejects with a {@link ServiceError}. */

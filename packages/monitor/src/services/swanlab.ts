@@ -61,7 +61,7 @@ export function swanlabRun(options: SwanlabOptions): TrackedRun {
       return await once();
     } catch (error) {
       if (!(error instanceof ServiceError) || error.problem !== 'refused') throw error;
-      // Sessions end while a run continues.
+      // Sessions may expire during a run.
       await login(signal);
       return once();
     }

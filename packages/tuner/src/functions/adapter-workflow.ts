@@ -36,7 +36,7 @@ async function runFunctions<Row, Response, Model>(
 ): Promise<WorkflowOutput> {
   const { model, auxiliaryModels } = await adaptModels(adapter, context);
   const { logger } = context.runtime;
-  // Each function may edit its row; the next one gets it as it was.
+  // Each function gets its own copy of the row, which it may edit.
   const row = (): Row => copyOf(context.task.rawTask) as Row;
   const name = nameOf(workflowFunc, 'workflowFunc');
   const output = checkWorkflowOutput(

@@ -81,7 +81,7 @@ function emptyIn(
 
 const emptyPrompts: Rule = {
   name: 'empty-prompts',
-  title: 'Prompts hold no question',
+  title: 'Prompts contain no question',
   when: `at least ${percent(emptyPromptShare)} of the newest rollouts have a prompt of nothing but the marks and role names of the chat template`,
   advice:
     'Look at format.prompt_key (the column of the question) and at the rows of the task set; "trinity debug FILE --module workflow" shows what the model reads.',
@@ -113,7 +113,7 @@ const tooLong = shareRule({
 
 const duplicated: Rule = {
   name: 'duplicated-tasks',
-  title: 'The same task stands several times in a step',
+  title: 'The same task occurs several times in a step',
   when: `in the newest explore steps, at least ${percent(duplicateShare)} of the tasks have the prompt of another task of their step; tasks of several model calls are left out`,
   advice:
     'Remove duplicates from the task set (task pipeline, document_deduplicator), or take a smaller batch_size than it has rows. If all prompts are equal, look at format.prompt_key.',
@@ -149,7 +149,7 @@ const identical: Rule = {
   title: 'All attempts at a task begin with the same answer',
   when: `in at least ${percent(identicalShare)} of the groups of recent steps the first answers are equal, while the reward is not near its highest`,
   advice:
-    'Set temperature: 1. If it is, look for a cache or memory between the runs of the agent, then take a smaller learning rate or an entropy_loss_fn.',
+    'Set temperature: 1. If it is, look for a cache or memory between the runs of the agent, then use a smaller learning rate or an entropy_loss_fn.',
   explains: ['no-variance', 'entropy-collapse', 'no-gradient', 'dropped-groups'],
   look: (run) => {
     const seen = recently(run, 'explorer', 'rollout/identical_group_share');

@@ -80,10 +80,10 @@ const rewarded =
 
 const settingsChanged: Rule = {
   name: 'settings-changed',
-  title: 'Settings changed while the run was going on',
+  title: 'Settings changed during the run',
   when: 'a setting that decides what is asked or rewarded changed when the run was resumed',
   advice:
-    'Rewards before and after are not those of the same task. Change it back, or give the new settings a run of their own.',
+    'Rewards before and after are not comparable. Change it back, or give the new settings a run of their own.',
   look: ({ changes = [] }) => {
     const found = changes.filter((change) => rewarded.test(change));
     return found.length === 0 ? undefined : { text: found.join(' '), numbers: [] };

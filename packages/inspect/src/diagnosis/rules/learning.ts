@@ -28,7 +28,7 @@ const entropyCollapse: Rule = {
   title: 'The model has stopped trying anything',
   when: `the recent mean of actor/entropy is at most ${percent(entropyShare)} of that of the first ${leastSteps} steps, while the reward is not near its highest`,
   advice:
-    'Set temperature to 1, take a smaller learning rate or an entropy_loss_fn with a coefficient, or clip higher (clip_range_high). Resume from a checkpoint before it fell.',
+    'Set temperature to 1, use a smaller learning rate or an entropy_loss_fn with a coefficient, or clip higher (clip_range_high). Resume from a checkpoint before it fell.',
   look: (run) => {
     const points = run.points('trainer', 'actor/entropy');
     const first = valuesOf(points.slice(0, leastSteps));
@@ -51,7 +51,7 @@ const ratioExplodes: Rule = {
   title: 'Answers have become much more or less likely than when they were sampled',
   when: `the recent mean of an importance ratio (${ratioMetrics.join(', ')}) is below ${ratioLow} or above ${ratioHigh}, or at least ${percent(clippedShare)} of the tokens are clipped (actor/pg_clipfrac)`,
   advice:
-    'Train what the newest weights sampled (sync_interval: 1, less staleness), and take a smaller learning rate. If trainer and sampler compute differently, set algorithm.rollout_correction.',
+    'Train what the newest weights sampled (sync_interval: 1, less staleness), and use a smaller learning rate. If trainer and sampler compute differently, set algorithm.rollout_correction.',
   look: (run) => {
     const seen = firstOf(run, ratioMetrics, (value) => value < ratioLow || value > ratioHigh);
     if (seen) return saying(seen, `The importance ratio is ${short(seen.value)}`);
@@ -95,7 +95,7 @@ const referenceDrift: Rule = {
   title: 'The model is far from its reference',
   when: `the recent mean of actor/kl_loss or critic/kl is above ${driftNats} nats`,
   advice:
-    'Raise the coefficient of kl_loss_fn or kl_penalty_fn, or take a smaller learning rate; read some answers: they are usually no language any more.',
+    'Raise the coefficient of kl_loss_fn or kl_penalty_fn, or use a smaller learning rate; read some answers: they are usually no longer language.',
   look: (run) => {
     const seen = firstOf(run, ['actor/kl_loss', 'critic/kl'], (value) => value > driftNats);
     return seen && saying(seen, `The divergence from the reference is ${short(seen.value)} nats`);
@@ -109,7 +109,7 @@ const gradientExplodes: Rule = {
   title: 'The gradient explodes',
   when: `a recent gradient norm is at least ${spikeFactor} times the median of the run, and at least ${leastSpike}`,
   advice:
-    'Set clip_grad (1.0) and take a smaller learning rate. Look at the batch of that step: one reward or advantage is often far larger than the others.',
+    'Set clip_grad (1.0) and use a smaller learning rate. Look at the batch of that step: one reward or advantage is often far larger than the others.',
   look: (run) => {
     for (const metric of norms) {
       const points = run.points('trainer', metric);
@@ -127,10 +127,10 @@ const gradientExplodes: Rule = {
 
 const notFinite: Rule = {
   name: 'not-finite',
-  title: 'Numbers are not finite any more',
+  title: 'Numbers are no longer finite',
   when: 'a recent loss or gradient norm is not finite (written as null, or -1)',
   advice:
-    'Take a smaller learning rate, clip gradients, and look at the rewards of that step for a huge number. Resume from the checkpoint before.',
+    'Use a smaller learning rate, clip gradients, and look at the rewards of that step for a huge number. Resume from the checkpoint before.',
   explains: ['gradient-explodes', 'updates-skipped'],
   look: (run) => {
     for (const metric of [...norms, 'actor/final_loss', 'critic/vf_loss']) {

@@ -65,7 +65,7 @@ const rewardFloor: Rule = {
   title: 'No attempt is ever rewarded',
   when: 'every reward of the run is the same number, 0 or less',
   advice:
-    'Read some answers. Are right ones scored 0, the reward is too strict (spaces, units, format). Are all wrong, take easier tasks, give a part of the reward for what the model can reach, or warm up with worked examples (sft).',
+    'Read some answers. If right ones score 0, the reward is too strict (spaces, units, format). If all are wrong, use easier tasks, give a part of the reward for what the model can reach, or warm up with worked examples (sft).',
   explains: ['no-variance', 'dropped-groups', 'no-gradient'],
   look: (run) => alwaysSame(run, (reward) => reward <= 0),
 };
@@ -209,7 +209,7 @@ const [formatCorrelation, formatName] = [0.95, /(?:^|_)format(?:_|$)/];
 
 const followsFormat: Rule = {
   name: 'reward-follows-format',
-  title: 'Only the format decides about the reward',
+  title: 'The reward depends only on the format',
   when: `within groups, the reward and a part of it whose name says "format" correlate by at least ${formatCorrelation}, over at least ${enoughRuns} attempts`,
   advice:
     'What is learned is the layout of the answer. Give the format a small share (0.1 to 0.2) of the reward and the result the rest; if nothing is solved, take easier tasks.',
@@ -273,7 +273,7 @@ export const rewardCollapse: Rule = {
 const flatReward: Rule = {
   name: 'flat-reward',
   title: 'The reward does not rise',
-  when: `over at least ${flatSteps} steps, the slope of the mean reward is less than ${flatRatio} times its standard error, while less than ${percent(solvedShare)} of the way to the highest reward is gone and no other rule holds`,
+  when: `over at least ${flatSteps} steps, the slope of the mean reward is less than ${flatRatio} times its standard error, while less than ${percent(solvedShare)} of the way to the highest reward is covered and no other rule applies`,
   advice:
     'The learning rate is most often too small: try three times as much, by the table of the guide on first settings. More runs in a step make its direction less a matter of chance.',
   isLastResort: true,
@@ -297,7 +297,7 @@ const evalFalls: Rule = {
   title: 'An evaluation falls while the training reward rises',
   when: `the latest result of an evaluation lies at least ${evalDrop} times its best below that best, and its 95 % interval below that of the best, while the mean training reward is higher than at that time`,
   advice:
-    'It learns the training tasks by heart, or a weakness of the training reward. Take the checkpoint of the best evaluation, more tasks and fewer epochs; compare the two rewards.',
+    'The model memorizes the training tasks, or exploits a weakness of the training reward. Use the checkpoint of the best evaluation, more tasks and fewer epochs; compare the two rewards.',
   look: (run) => {
     const course = rewardCourse(run);
     if (!course) return undefined;

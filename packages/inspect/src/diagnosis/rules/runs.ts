@@ -24,7 +24,7 @@ const failingRuns = shareRule({
   name: 'failing-runs',
   title: 'Runs of the workflow throw',
   when: `at least ${percent(failedShare)} of the runs of recent steps failed (rollout/runs/failed, failure_rewarded)`,
-  advice: `${seeLog} Such runs are left out of training or get a fixed reward, so what is hard may never be learned.`,
+  advice: `${seeLog} Such runs are left out of training or get a fixed reward, so hard tasks may never be learned.`,
   counted: ['rollout/runs/failed', 'rollout/runs/failure_rewarded'],
   outOf: allRuns,
   atLeast: failedShare,
@@ -160,7 +160,7 @@ const brokenConversations: Rule = {
   title: 'Turns do not continue the recorded conversation',
   when: `at least ${percent(forkShare)} of the later calls of recent steps could not continue their conversation (rollout/model/fork per fork and spliced), and at least ${leastForks} per run`,
   advice:
-    'The agent rewrites its history (removes reasoning, trims, changes old messages), so every call is trained apart and costs its whole prompt. Append messages instead; fork/REASON says what was changed.',
+    'The agent rewrites its history (removes reasoning, trims, changes old messages), so every call is trained separately and costs its whole prompt. Append messages instead; fork/REASON says what was changed.',
   look: (run) => {
     const forks = run
       .names('explorer')
