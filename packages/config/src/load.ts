@@ -55,13 +55,12 @@ export interface ParseConfigOptions extends NameTables {
   /** Base of relative paths. @default the working directory of the process */
   readonly cwd?: string;
   /**
-   * Suffix of the run name if the run directory is in use and must not be continued, such as
-   * `20260701093000`.
+   * Suffix of the run name, such as `20260701093000`, if the run directory must not be continued.
    */
   readonly timestamp?: string;
   /**
-   * Values that a program sets, merged into the file key by key. Their problems are reported under
-   * `overridesName`.
+   * Values of a program, merged into the file key by key. Problems name `overridesName` as their
+   * file.
    */
   readonly overrides?: Readonly<Record<string, unknown>>;
   /** Name of the overrides in messages. @default "arguments" */
@@ -72,7 +71,7 @@ export interface ParseConfigOptions extends NameTables {
   readonly algorithms?: AlgorithmTables;
 }
 
-/** The position of values that come from no file. */
+/** Position of values from overrides. */
 const nowhere: SourcePosition = { line: 0, column: 0 };
 
 export interface LoadedConfig {
@@ -90,8 +89,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Creates a problem. `path` is the path that the key would have in a file without stages, with
- * `tasksets` instead of `taskset`.
+ * Creates a problem. `path` is the path of the key in a file without stages and with `tasksets`.
  */
 export type ProblemAt = (stageIndex: number, path: KeyPath, message: string) => ConfigProblem;
 
@@ -112,23 +110,20 @@ export async function loadConfig(path: string, options: LoadConfigOptions): Prom
   return parseConfig(decoded, { ...options, file: path });
 }
 
-/** A module that a file names: a plugin, or `FILE#EXPORT` for a scorer. */
+/** A plugin, or `FILE#EXPORT` for a scorer. */
 interface NamedModule {
   readonly name: string;
   /** Creates a problem at the module's place in the file. */
   readonly problem: (message: string) => ConfigProblem;
 }
 
-/** Modules that a file names, which must be loaded before the rest of it can be checked. */
+/** Modules to load before the rest of the file can be checked. */
 interface NamedModules {
   readonly plugins: readonly NamedModule[];
   readonly scorers: readonly NamedModule[];
 }
 
-/**
- * Reads the module names. Lists nothing if the file cannot be read: {@link loadConfig} then reports
- * why.
- */
+/** Reads the module names; none if the file is invalid, which {@link loadConfig} reports. */
 export async function readModuleNames(
   path: string,
   { env = process.env, cwd = process.cwd(), text }: Pick<LoadConfigOptions, 'env' | 'cwd' | 'text'>,
@@ -152,12 +147,11 @@ export async function readModuleNames(
 }
 
 const rewardKeys: ReadonlySet<string> = new Set(['default_reward_fn_type', 'default_reward_fn']);
-/** True for `FILE#EXPORT`: a module and one of its exports, in the place of a reward function. */
+/** True for `FILE#EXPORT` in the place of a reward function. */
 export const isScorerName = (name: string): boolean => /\.[cm]?[jt]s#\w+$/.test(name);
 
 /**
- * Like {@link loadConfig}, from text. Reads model folders, template files and the run directory, and
- * writes nothing.
+ * Like {@link loadConfig}, from text. Reads model folders, templates and the run directory only.
  */
 export function parseConfig(text: string, options: ParseConfigOptions): LoadedConfig {
   const { file = 'config.yaml', algorithms = builtInTables, engines, timestamp } = options;
@@ -186,14 +180,13 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
     locateProblem(isInFile(problem) ? file : (options.overridesName ?? 'arguments'), problem);
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
   const warningProblems = sortProblems(findings.warnings.map(locate));
-  const warnings = warningProblems.map(renderProblem);
   const problemAt: ProblemAt = (stageIndex, path, message) => {
     const { at, keyAt, path: key, node } = placeOf((stages[stageIndex] ?? stages[0]).tree, path);
     return locate({ at: node === undefined ? keyAt : at, key, message });
   };
   return {
     config,
-    warnings,
+    warnings: warningProblems.map(renderProblem),
     warningProblems,
     file,
     positions: positionsOf(parsed.root),
@@ -203,10 +196,7 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
 
 const isInFile = ({ at }: LocatedProblem): boolean => at.line !== nowhere.line;
 
-/**
- * Interpolates, renames and checks a file. Invalid values are removed, and their paths are listed
- * as failed.
- */
+/** Interpolates, renames and checks a file. Invalid values are removed and listed as failed. */
 function checkTree(
   file: MapNode,
   schemas: ConfigSchemas,
@@ -237,16 +227,13 @@ function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']
   return overrides['mode'] === 'bench' ? withLastStage(merged, over) : merged;
 }
 
-/**
- * Applies the overrides to the last stage: an evaluation uses the last stage, whatever its mode in
- * the file is.
- */
+/** Applies the overrides to the last stage, which an evaluation uses whatever its mode is. */
 function withLastStage(file: MapNode, over: MapNode): MapNode {
   const entry = file.entries.get('stages');
   const list = entry?.node;
   const last = list?.kind === 'list' ? list.items.at(-1) : undefined;
   if (entry === undefined || list?.kind !== 'list' || last === undefined) return file;
-  // What stages may set: sections, and the mode.
+  // Stages can set sections and the mode only.
   const entries = [...over.entries].filter(
     ([key, { node }]) => key === 'mode' || node.kind === 'map',
   );
@@ -279,15 +266,13 @@ function positionsOf(root: MapNode): ReadonlyMap<string, SourcePosition> {
   return positions;
 }
 
-function locateProblem(file: string, problem: LocatedProblem): ConfigProblem {
-  return {
-    file,
-    line: problem.at.line,
-    column: problem.at.column,
-    key: showPath(problem.key),
-    message: problem.message,
-  };
-}
+const locateProblem = (file: string, { at, key, message }: LocatedProblem): ConfigProblem => ({
+  file,
+  line: at.line,
+  column: at.column,
+  key: showPath(key),
+  message,
+});
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file. Check the path; relative paths start at the working directory.',

@@ -20,8 +20,8 @@ export interface RenamedTree {
 }
 
 /**
- * Applies {@link keyAliases} and {@link keysElsewhere} everywhere, in stages too, and turns a single
- * `taskset` into `tasksets`.
+ * Applies {@link keyAliases} and {@link keysElsewhere}, in stages too, and turns `taskset` into
+ * `tasksets`.
  */
 export function renameKeys(root: MapNode): RenamedTree {
   const problems: LocatedProblem[] = [];
@@ -56,7 +56,7 @@ function moveKey(root: MapNode, { from, to }: MovedKey, found: Found): MapNode {
   return merge(rest, mapAround(to, node, root), 'base') as MapNode;
 }
 
-/** Sections around a node. */
+/** Nests a node in the sections that `path` names. */
 const mapAround = (path: readonly string[], node: Node, { at, path: root }: MapNode): Node =>
   path.reduceRight<Node>(
     (inner, name) => ({
@@ -110,8 +110,7 @@ function wrap(node: Node, alias: KeyAlias | undefined): Node {
 }
 
 /**
- * Turns `taskset: {...}` into `tasksets: [{...}]`, so that either one in a stage replaces the
- * other.
+ * Turns `taskset: {...}` into `tasksets: [{...}]`, so that a stage can replace one by the other.
  */
 function singleTaskset(
   node: MapNode,
@@ -123,12 +122,11 @@ function singleTaskset(
   const entries = new Map(node.entries);
   entries.delete('taskset');
   const list = entries.get('tasksets')?.node;
-  if (single.node.kind === 'scalar' && single.node.value === null) return { ...node, entries };
-  if (
-    list !== undefined &&
-    !(list.kind === 'list' && list.items.length === 0) &&
-    !(list.kind === 'scalar' && list.value === null)
-  ) {
+  const isNull = (other: Node): boolean => other.kind === 'scalar' && other.value === null;
+  if (isNull(single.node)) return { ...node, entries };
+  const isEmpty =
+    list === undefined || isNull(list) || (list.kind === 'list' && list.items.length === 0);
+  if (!isEmpty) {
     problems.push({
       at: single.keyAt,
       key: [...node.path, 'taskset'],
@@ -136,14 +134,9 @@ function singleTaskset(
     });
     return { ...node, entries };
   }
-  entries.set('tasksets', {
-    keyAt: single.keyAt,
-    node: {
-      kind: 'list',
-      at: single.node.at,
-      path: [...node.path, 'taskset'],
-      items: [single.node],
-    },
-  });
+  const items = [single.node];
+  const path = [...node.path, 'taskset'];
+  const only: Node = { kind: 'list', at: single.node.at, path, items };
+  entries.set('tasksets', { keyAt: single.keyAt, node: only });
   return { ...node, entries };
 }

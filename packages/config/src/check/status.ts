@@ -1,7 +1,4 @@
-/**
- * Applies the statuses of the schema to one stage: a problem for every feature that is not supported, a
- * warning for every key that is ignored.
- */
+/** Reports features of one stage that are not supported, and warns of keys that are ignored. */
 import type { z } from 'zod';
 import { defaultAt, schemaAt } from '../schema/introspect.js';
 import { filledInText } from '../schema/fields.js';
@@ -15,7 +12,7 @@ export interface StatusReport {
   readonly warnings: readonly LocatedProblem[];
 }
 
-/** `values` are the values of `tree` as the schema has parsed them. */
+/** @param values values of `tree`, parsed with the schema */
 export function checkStatus(
   tree: Node,
   values: unknown,
@@ -28,29 +25,16 @@ export function checkStatus(
     for (const path of matches(tree, row.path.split('.'))) {
       const value = valueAt(values, path);
       if (!applies(row, value, defaultAt(schema, path)?.value)) continue;
-      const place = placeOf(tree, path);
-      const shown = showValue(value, place.path);
+      const { keyAt: at, path: key } = placeOf(tree, path);
+      const shown = showValue(value, key);
       if (row.status === 'notSupported')
-        problems.push({
-          at: place.keyAt,
-          key: place.path,
-          message: `got ${shown}, which is not supported. ${row.note}`,
-        });
-      else
-        warnings.push({
-          at: place.keyAt,
-          key: place.path,
-          message: `ignored (${shown}). ${row.note}`,
-        });
+        problems.push({ at, key, message: `got ${shown}, which is not supported. ${row.note}` });
+      else warnings.push({ at, key, message: `ignored (${shown}). ${row.note}` });
     }
   }
   for (const path of filledInKeys(tree, schema, [])) {
-    const place = placeOf(tree, path);
-    warnings.push({
-      at: place.keyAt,
-      key: place.path,
-      message: 'ignored. The run fills it in itself.',
-    });
+    const { keyAt: at, path: key } = placeOf(tree, path);
+    warnings.push({ at, key, message: 'ignored. The run fills it in itself.' });
   }
   return { problems, warnings };
 }
@@ -61,7 +45,7 @@ function applies(row: KeyStatus, value: unknown, standard: unknown): boolean {
   return !same(value, standard);
 }
 
-/** Paths of the tree that a pattern names. */
+/** Paths of the tree that match a pattern, in which `*` stands for any index or name. */
 function matches(tree: Node, pattern: readonly string[]): readonly KeyPath[] {
   let found: { readonly path: KeyPath; readonly node: Node }[] = [{ path: [], node: tree }];
   for (const part of pattern) {
@@ -93,11 +77,9 @@ function same(a: unknown, b: unknown): boolean {
 }
 
 function filledInKeys(node: Node, schema: z.ZodType, path: KeyPath): readonly KeyPath[] {
-  if (node.kind === 'scalar')
-    return schemaAt(schema, path)?.description === filledInText && node.value !== null
-      ? [path]
-      : [];
-  if (schemaAt(schema, path)?.description === filledInText) return [path];
+  const isFilledIn = schemaAt(schema, path)?.description === filledInText;
+  if (node.kind === 'scalar') return isFilledIn && node.value !== null ? [path] : [];
+  if (isFilledIn) return [path];
   return childNames(node).flatMap((name) => {
     const child = childOf(node, name);
     return child === undefined ? [] : filledInKeys(child, schema, [...path, name]);

@@ -1,6 +1,6 @@
 /**
- * Checks names and types against the schema. Invalid keys are reported and removed, so that the
- * rest can be checked.
+ * Checks names and types against the schema. Reports and removes invalid keys, then checks the
+ * rest.
  */
 import { didYouMean, nearest } from '@trinity-rft/core/support';
 import type { z } from 'zod';
@@ -36,10 +36,7 @@ export interface CheckedTree {
   readonly failed: readonly KeyPath[];
 }
 
-/**
- * Maximum number of times that the schema is applied: removing a problem can uncover others. No
- * file needs more rounds.
- */
+/** Maximum number of passes: a removed problem can uncover others. No file needs more. */
 const maxRounds = 8;
 
 export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
@@ -49,20 +46,19 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
   for (let round = 0; round < maxRounds; round++) {
     const result = schema.safeParse(toPlain(current));
     if (result.success) break;
-    const found: FoundProblem[] = [];
-    for (const issue of result.error.issues)
-      for (const each of problemsOfIssue(issue, current, schema)) found.push(each);
+    const tree = current;
+    const found = result.error.issues.flatMap((issue) => problemsOfIssue(issue, tree, schema));
     const paths = found.map(({ path }) => path);
-    for (const { problem } of found) problems.push(problem);
-    for (const path of paths) failed.push(path);
+    problems.push(...found.map(({ problem }) => problem));
+    failed.push(...paths);
     current = withoutAll(current, paths) as MapNode;
   }
   return { root: current, problems, failed };
 }
 
 /**
- * Drops sections and lists without content: they are the same as ones that are not set. Where text
- * is expected, a number is replaced by its text in the file, such as `name: 1.10`.
+ * Drops empty sections and lists, which equal unset ones. Where text is expected, a number is
+ * replaced by its text in the file, such as `name: 1.10`.
  */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   if (schema === undefined) return node;
@@ -100,16 +96,15 @@ function problemsOfIssue(
   if (issue.code === 'unrecognized_keys') return unknownKeys(path, issue.keys, root, schema);
   const place = placeOf(root, path);
   if (place.node === undefined) return [missingKey(path, place, schema)];
-  const message = `got ${showNode(place.node)}, expected ${expectedText(schemaAt(schema, path))}.${hint(place.node, schemaAt(schema, path))}`;
+  const { node } = place;
+  const expected = schemaAt(schema, path);
+  const shown = showValue(plainUnlessSecret(node), node.path);
+  const message = `got ${shown}, expected ${expectedText(expected)}.${hint(node, expected)}`;
   const whole = coreOf(schemaAt(schema, path.slice(0, -1)) ?? schema).def.type === 'tuple';
-  // A tuple without one of its items would be a second problem.
+  // Removes the whole tuple: without one item, the schema would report the tuple again.
   return [
     { problem: { at: place.at, key: place.path, message }, path: whole ? path.slice(0, -1) : path },
   ];
-}
-
-function showNode(node: Node): string {
-  return showValue(plainUnlessSecret(node), node.path);
 }
 
 function missingKey(
@@ -144,9 +139,7 @@ function hint(node: Node, schema: z.ZodType | undefined): string {
   return '';
 }
 
-/**
- * Maximum number of unknown keys of a section that are reported one by one; the others are counted.
- */
+/** Maximum number of unknown keys of a section that get a message each; the others are counted. */
 const maxUnknown = 100;
 
 function unknownKeys(
@@ -167,21 +160,12 @@ function unknownKeys(
 
 function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodType): FoundProblem {
   const path = [...section, key];
-  const place = placeOf(root, path);
-  return {
-    problem: {
-      at: place.keyAt,
-      key: place.path,
-      message: `unknown key "${key}". ${fixOf(section, key, schema)}`,
-    },
-    path,
-  };
+  const { keyAt: at, path: shown } = placeOf(root, path);
+  const message = `unknown key "${key}". ${fixOf(section, key, schema)}`;
+  return { problem: { at, key: shown, message }, path };
 }
 
-/**
- * Suggests a fix: the new name of the key, a similar name here, its right section, or the names
- * that are known here.
- */
+/** Suggests the new name of the key, a similar name, its right section, or the names known here. */
 function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
   const names = [...section, key].filter((part) => typeof part === 'string');
   const whole = (names[0] === 'stages' ? names.slice(1) : names).join('.');

@@ -12,9 +12,7 @@ export interface CostPlan {
 interface CostPart {
   readonly kind: 'prefill' | 'sample' | 'train';
   readonly tokens: number;
-  /**
-   * US dollars per million tokens; undefined if it is not given, and then not part of the total.
-   */
+  /** US dollars per million tokens; undefined if not given, and then left out of the total. */
   readonly price: number | undefined;
 }
 
@@ -27,27 +25,18 @@ export function planCost(stage: StageConfig, steps: StepPlan): CostPlan | undefi
   const kinds = ['prefill', 'sample', 'train'] as const;
   if (stage.engine !== 'tinker' || kinds.every((kind) => prices[kind] === undefined))
     return undefined;
-  const tokens = billedTokens(stage, steps);
-  if (tokens === undefined) return undefined;
+  const amount = countWork(stage, steps);
+  if (amount === undefined) return undefined;
+  const { model, algorithm } = stage;
+  const train = amount.trainRows * model.maxModelLen;
+  // The policy computes log-probabilities, and so does the reference.
+  const passes = algorithm.needs.referenceLogprobs ? 2 : 1;
+  const tokens = {
+    prefill: amount.calls * model.maxPromptTokens + passes * train,
+    sample: amount.calls * model.maxResponseTokens,
+    train,
+  };
   const parts = kinds.map((kind) => ({ kind, tokens: tokens[kind], price: prices[kind] }));
   const total = parts.reduce((sum, part) => sum + (part.tokens / 1e6) * (part.price ?? 0), 0);
   return { parts, total };
-}
-
-function billedTokens(
-  stage: StageConfig,
-  steps: StepPlan,
-): Readonly<Record<CostPart['kind'], number>> | undefined {
-  const amount = countWork(stage, steps);
-  if (amount === undefined) return undefined;
-  const { calls, trainRows } = amount;
-  const { model, algorithm } = stage;
-  const train = trainRows * model.maxModelLen;
-  // Log-probabilities by the policy, and by the reference.
-  const passes = algorithm.needs.referenceLogprobs ? 2 : 1;
-  return {
-    prefill: calls * model.maxPromptTokens + passes * train,
-    sample: calls * model.maxResponseTokens,
-    train,
-  };
 }

@@ -13,12 +13,12 @@ import { serverOf } from './tinker-server.js';
 export interface GpuPlan {
   /** Peak of TuFT while it trains rows of the greatest length one by one. */
   readonly trainer: number;
-  /** Memory of vLLM with keys and values for {@link cachedTokens} tokens. */
+  /** Memory of vLLM with the keys and values of {@link cachedTokens} tokens. */
   readonly sampler: number;
   readonly fits: readonly { readonly size: number; readonly verdict: GpuVerdict }[];
 }
 
-/** `asleep` means that it fits if vLLM frees its memory while TuFT trains. */
+/** `asleep`: fits if vLLM frees its memory while TuFT trains. */
 type GpuVerdict = 'fits' | 'asleep' | 'no';
 
 const sizes = [24, 48, 80] as const;

@@ -1,4 +1,4 @@
-/** How much memory the embedded engine needs for a model, from its shape and the memory of the machine. */
+/** Memory that the embedded engine needs for a model, from its shape and the machine's memory. */
 import { machineMemory } from '@trinity-rft/core/support';
 import type { Disk } from '../resolve/base/disk.js';
 import {
@@ -21,28 +21,25 @@ export interface MemoryPlan {
   readonly gradients: number;
   /** First and second moment of AdamW. */
   readonly moments: number;
-  /** Activations of one micro-batch of the longest rows, within the budget, and gradients that its graph returns. */
+  /**
+   * Activations of a micro-batch of the longest rows, within the budget, with its graph's
+   * gradients.
+   */
   readonly activations: number;
   /** Weights, gradients and moments of the critic, if the algorithm has one. */
   readonly critic: number;
   /** Keys and values of all runs in flight at the maximum length, within the budget. */
   readonly keyValueCache: number;
-  /** Weights, keys and values of those auxiliary models that are folders. */
+  /** Weights, keys and values of auxiliary models that are folders. */
   readonly auxiliary: number;
   readonly total: number;
 }
 
 const float = 4;
 const mebibyte = 2 ** 20;
-/**
- * Default memory of the embedded engine for activations, and the same again for keys and values, in
- * MiB.
- */
+/** Default memory for activations in MiB; keys and values get the same again. */
 const engineBudget = 384;
-/**
- * Share of the machine's memory that a graph of the whole model with its gradients may take if no
- * budget is set.
- */
+/** Largest share of the machine's memory for the graph of a whole model, if no budget is set. */
 const machineShare = 1 / 8;
 /** Maximum memory for logits, in MiB. */
 const logitsBudget = 256;
@@ -68,7 +65,7 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   return { parameters, ...parts, total };
 }
 
-/** Bytes of a weight in blocks of 32 with a scale. */
+/** Bytes of a weight that is stored in blocks of 32 with a scale. */
 const bytesPerWeight = { int8: 1 + float / 32, int4: (1 + float / 16) / 2 } as const;
 
 function quantizedSize({ model }: StageConfig, disk: Disk, parameters: number): number | undefined {
@@ -89,14 +86,14 @@ function partsHere(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   return {
     weights: (quantized ?? base) + adapter,
     ...(mode === 'bench' ? none : trainingParts(stage, disk, sizes)),
-    // Gradients read the integers as they are stored, the runtime as it has packed them.
+    // Gradients read the stored integers; the runtime packs another copy of them.
     ...(quantized !== undefined && { copies: quantized + 2 * adapter }),
     keyValueCache: mode === 'train' ? 0 : cacheSize(stage, model.maxModelLen, sizes),
     auxiliary: mode === 'train' ? 0 : auxiliary(stage, disk, sizes.budget),
   };
 }
 
-/** Memory if servers train and sample the policy: only the critic and auxiliary models are here. */
+/** Memory in this process if servers train and sample: that of the critic and auxiliary models. */
 function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryParts {
   const { mode, part, algorithm } = stage;
   const learns = algorithm.needs.valueHead && mode !== 'bench' && part !== 'explore';
@@ -118,7 +115,7 @@ interface Sizes {
   readonly base: number;
   /** The weights of the adapter, in MiB; undefined without one. */
   readonly adapter: number | undefined;
-  /** The weights as they are quantised, in MiB; undefined: they are not. */
+  /** The quantised weights, in MiB; undefined if they are not quantised. */
   readonly quantized: number | undefined;
 }
 
@@ -154,8 +151,8 @@ const cacheSize = (
 };
 
 /**
- * Parameters of the adapter. The rank of a stored adapter is in its folder; the default rank is
- * used instead.
+ * Parameters of the adapter. A stored one is counted with the default rank; its own is in its
+ * folder.
  */
 function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
   const stored = lora.path !== undefined;
@@ -164,7 +161,7 @@ function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
   return countAdapter(shape, stored ? 32 : lora.rank, named);
 }
 
-/** Parameters of an adapter of the modules `named`. */
+/** Parameters of an adapter of rank `rank` for the modules `named`. */
 export function countAdapter(shape: ModelShape, rank: number, named: readonly string[]): number {
   const {
     hiddenSize: D,
@@ -223,14 +220,13 @@ function auxiliary(stage: StageConfig, disk: Disk, budget: number): number {
     if (source.kind === 'folder')
       folders.set(source.modelPath, Math.max(maxModelLen, folders.get(source.modelPath) ?? 0));
   }
-  const sizes = [...folders].map(([modelPath, maxModelLen]) => {
+  return [...folders].reduce((sum, [modelPath, maxModelLen]) => {
     const folder = readModelFolder(disk, modelPath);
-    if (folder.kind === 'problem') return 0;
+    if (folder.kind === 'problem') return sum;
     const { shape } = folder;
     const weights = (countParameters(shape) * float) / mebibyte;
-    return weights + cacheSize(stage, maxModelLen, { shape, budget });
-  });
-  return sizes.reduce((sum, size) => sum + size, 0);
+    return sum + weights + cacheSize(stage, maxModelLen, { shape, budget });
+  }, 0);
 }
 
 /**
@@ -259,7 +255,7 @@ export function countParameters(shape: ModelShape): number {
   return embeddings + mixers + L * (feedForward + 2 * D) + D;
 }
 
-/** Outputs of the query projection by the width of all heads. */
+/** Outputs of the query projection, as a multiple of the width of all heads. */
 const gatesOf = ({ delta }: ModelShape): number => (delta ? 2 : 1);
 
 /** Projections and the four taps of each channel. */
@@ -270,8 +266,8 @@ function deltaParameters({ delta, hiddenSize: D }: ModelShape): number {
 }
 
 /**
- * Memory of one row, of all rows of a batch, and of a micro-batch, whose rows fill the budget or
- * exceed it with a single row.
+ * Memory of one row, of a batch, and of a micro-batch, in MiB. A micro-batch may exceed the budget
+ * with a single row.
  */
 function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
   const row = bytesPerRow(shape, model.maxModelLen) / mebibyte;
@@ -280,12 +276,12 @@ function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
 }
 
 /**
- * Memory for activations. Without a budget, a larger model takes as much as it needs for a single
- * graph, or is trained layer by layer.
+ * Memory for activations in MiB. Without a budget, a larger model takes what a single graph needs,
+ * or is trained layer by layer.
  */
 function activations(stage: StageConfig, sizes: Sizes): number {
   const { row, all, within } = microBatch(stage, sizes);
-  // Layer by layer, with the weights of one layer as numbers.
+  // A quantised model is trained layer by layer, with the weights of one layer as floats.
   if (sizes.quantized !== undefined) return within + sizes.base / sizes.shape.layers;
   if (stage.model.memoryBudgetMb !== undefined || all <= sizes.budget) return within;
   const returned = 2 * (sizes.adapter ?? sizes.base);
@@ -316,9 +312,8 @@ function bytesPerRow(shape: ModelShape, tokens: number): number {
   return float * tokens * (L * kept + transient + 4 * D) + head;
 }
 
-function keyValueBytesPerToken(shape: ModelShape): number {
-  return 2 * attentionLayers(shape) * shape.keyValueHeads * shape.headDim * float;
-}
+const keyValueBytesPerToken = (shape: ModelShape): number =>
+  2 * attentionLayers(shape) * shape.keyValueHeads * shape.headDim * float;
 
 /** A matrix per head; the positions that convolutions remember are few. */
 const stateBytesPerRow = ({ delta }: ModelShape): number =>

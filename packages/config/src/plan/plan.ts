@@ -1,6 +1,4 @@
-/**
- * Plan of a configuration as plain data: stages, steps, batch arithmetic, memory and files.
- */
+/** Plan of a configuration as plain data: stages, steps, batch arithmetic, memory and files. */
 import { diskAt } from '../resolve/base/disk.js';
 import type {
   LoopPart,
@@ -32,7 +30,7 @@ export interface PlanOptions {
   readonly graders?: readonly (readonly GraderPlan[])[];
   /** Name of the configuration file in printed commands. @default "FILE" */
   readonly file?: string;
-  /** Environment variables, of which TINKER_BASE_URL is read. @default no variables */
+  /** Environment; only TINKER_BASE_URL is read. @default no variables */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -67,7 +65,7 @@ export interface StagePlan {
   readonly model: string;
   /** The server that trains; undefined if the process trains itself, or does not train. */
   readonly tinker: TinkerServerPlan | undefined;
-  /** The model that answers instead of the trained one, as text. */
+  /** Model behind an API that answers instead of the trained one, as text. */
   readonly external: string | undefined;
   /** The servers that sample. */
   readonly servers: readonly PlannedServer[];
@@ -75,7 +73,7 @@ export interface StagePlan {
   readonly steps: StepPlan;
   /** One for each task set of the training, if there is a task pipeline. */
   readonly pipelines: readonly PipelinePlan[];
-  /** One for each task set whose answers either a judge or a comparison of words can grade. */
+  /** One for each task set whose answers a judge or a comparison of words can grade. */
   readonly graders: readonly GraderPlan[];
   /** True if no weights are loaded in this process. */
   readonly isElsewhere: boolean;
@@ -102,13 +100,8 @@ export interface RunPlan {
 /** Plans a configuration. Reads `config.json` of a local model; writes nothing. */
 export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): RunPlan {
   const { name, jobDirectory, resume, seed } = config;
-  return {
-    name,
-    jobDirectory,
-    resume,
-    seed,
-    stages: config.stages.map((stage) => planStage(stage, options)),
-  };
+  const stages = config.stages.map((stage) => planStage(stage, options));
+  return { name, jobDirectory, resume, seed, stages };
 }
 
 const rowWords = { sft: 'answers', cpt: 'texts', dpo: 'pairs' } as const;

@@ -4,8 +4,7 @@ import { quoted } from './shell.js';
 
 export interface ProcessesPlan {
   /**
-   * One command that starts all, or one for the trainer and one for each explorer; empty for a
-   * single process.
+   * A command that starts all, or one for the trainer and one for explorers; empty for one process.
    */
   readonly commands: readonly string[];
   /** Undefined if the processes share a file, or there is only one process. */
@@ -23,10 +22,10 @@ export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
   return { commands: isApart ? apart : [], database };
 }
 
-/** Location of the database, with the password removed, and the command that starts it. */
+/** Location of the database, without its password, and the command that starts it. */
 function databasePlan(url: string): ProcessesPlan['database'] {
   const address = /^postgres/i.test(url) ? URL.parse(url) : null;
-  // A host that is left out comes from PGHOST, and so on.
+  // An omitted host comes from PGHOST, so no command can be given.
   if (address === null || address.hostname === '') return undefined;
   const { username: user } = address;
   const name = address.pathname.slice(1);

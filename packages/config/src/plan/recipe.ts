@@ -1,14 +1,12 @@
-/**
- * The parts of a stage's algorithm with all arguments, including those that the file leaves out.
- */
+/** The parts of a stage's algorithm with all arguments, defaults included. */
 import type { PartConfig, StageConfig } from '../resolve/base/resolved.js';
-import { yamlName } from '../schema/args.js';
+import { toYaml } from '../schema/args.js';
 
 /** A part under its names in YAML. */
 export interface PlannedPart {
   /**
-   * Key in YAML, such as `policy_loss_fn`; `task_operator` and `operator` for those of the two
-   * pipelines.
+   * Key in YAML, such as `policy_loss_fn`, or `task_operator` or `operator` for those of a
+   * pipeline.
    */
   readonly key: string;
   readonly name: string;
@@ -31,12 +29,8 @@ export function planParts({ algorithm, dataProcessor }: StageConfig): readonly P
     ['entropy_loss_fn', entropyLossFn],
   ];
   return parts.flatMap(([key, part]) =>
-    part === undefined || part.name === 'none' ? [] : [planned(key, part)],
+    part === undefined || part.name === 'none'
+      ? []
+      : [{ key, name: part.name, args: toYaml(part.args) }],
   );
 }
-
-const planned = (key: string, { name, args }: PartConfig): PlannedPart => ({
-  key,
-  name,
-  args: Object.fromEntries(Object.entries(args).map(([arg, value]) => [yamlName(arg), value])),
-});

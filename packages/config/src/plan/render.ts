@@ -1,19 +1,14 @@
-/** A plan as text. */
+/** Renders a plan as text. */
 import { cachedTokens } from './gpu.js';
 import type { RunPlan, StagePlan } from './plan.js';
 
-/** A plan as several lines, without a newline at the end. */
+/** Lines of a plan, without a newline at the end. */
 export function renderPlan(plan: RunPlan): string {
-  const head = [
+  const { stages } = plan;
+  return [
     `${plan.name} (seed ${plan.seed})`,
     `${plan.resume ? 'continues in' : 'writes to'} ${plan.jobDirectory}`,
-  ];
-  return [
-    ...head,
-    ...plan.stages.flatMap((stage, index) => [
-      '',
-      ...renderStage(stage, index, plan.stages.length),
-    ]),
+    ...stages.flatMap((stage, index) => ['', ...renderStage(stage, index, stages.length)]),
   ].join('\n');
 }
 
@@ -45,7 +40,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
   ];
 }
 
-/** Servers that must be started before the run, with the options that they need at least. */
+/** Servers to start before the run, with the options that they need at least. */
 const serverRows = (stage: StagePlan): readonly Row[] => [
   ...tinkerRows(stage),
   ...(stage.external === undefined ? [] : [['answers', stage.external] as const]),
@@ -73,20 +68,17 @@ function tinkerRows({ tinker, servers, mode, part }: StagePlan): readonly Row[] 
 function processRows({ processes: { commands, database } }: StagePlan): readonly Row[] {
   const [first, ...others] = commands;
   if (first === undefined) return [];
-  const meets = database && [
-    ['meets in', `${database.place}, started with`] as const,
-    ['', database.command] as const,
-  ];
-  return [
-    ...(meets ?? []),
-    ['processes', first],
-    ...others.map(
-      (command) => ['', `${command}   # any number, each with a name of its own`] as const,
-    ),
-  ];
+  const meets: readonly Row[] = database
+    ? [
+        ['meets in', `${database.place}, started with`],
+        ['', database.command],
+      ]
+    : [];
+  const named = others.map((command) => `${command}   # any number, each with a name of its own`);
+  return [...meets, ['processes', first], ...named.map((line) => ['', line] as const)];
 }
 
-/** Rows of task pipelines; the decisions of a model are not known before the run. */
+/** Rows of task pipelines. The decisions of a model are unknown before the run. */
 const pipelineRows = ({ pipelines }: StagePlan): readonly Row[] =>
   pipelines.map(({ taskset, kept, read, dropped, isBound }) => [
     'tasks',
@@ -98,11 +90,12 @@ function explorerRows({ mode, steps, pipelines }: StagePlan): readonly Row[] {
   const bound = pipelines.some(({ isBound }) => isBound) ? 'at most ' : '';
   const tasks = steps.rows === undefined ? '' : ` from ${bound}${steps.rows} tasks`;
   const drawn = range(steps.tasksPerExploreStep, steps.mostTasksPerExploreStep);
+  const most = steps.mostTasksPerExploreStep * steps.runsPerTask;
+  const experiences = range(steps.experiencesPerExploreStep, most);
+  const count = range(steps.leastExploreSteps, steps.exploreSteps);
+  const each = `${drawn} tasks x ${steps.runsPerTask} runs = ${experiences} experiences or more`;
   return [
-    [
-      'explore',
-      `${range(steps.leastExploreSteps, steps.exploreSteps)} steps${tasks}, each ${drawn} tasks x ${steps.runsPerTask} runs = ${range(steps.experiencesPerExploreStep, steps.mostTasksPerExploreStep * steps.runsPerTask)} experiences or more`,
-    ],
+    ['explore', `${count} steps${tasks}, each ${each}`],
     ['sync', `${known(steps.syncs)} weight updates, staleness ${boundText(steps)}`],
   ];
 }
@@ -125,12 +118,8 @@ function trainerRows({ mode, part, steps, rowWord }: StagePlan): readonly Row[] 
       : steps.trainStepsPerExploreStep === undefined
         ? '; their number depends on how often the runs call the model'
         : `, ${round(steps.trainStepsPerExploreStep)} per explore step`;
-  return [
-    [
-      'train',
-      `${range(steps.leastTrainSteps, steps.trainSteps)} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`,
-    ],
-  ];
+  const count = range(steps.leastTrainSteps, steps.trainSteps);
+  return [['train', `${count} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`]];
 }
 
 function evalRows({ steps }: StagePlan): readonly Row[] {
@@ -151,15 +140,9 @@ function memoryRows({ isElsewhere, memory }: StagePlan): readonly Row[] {
     ['key-value cache at most', memory.keyValueCache],
     ['auxiliary models at most', memory.auxiliary],
   ];
-  const shown = parts
-    .filter(([, size]) => size > 0)
-    .map(([name, size]) => `${name} ${mebibytes(size)}`);
-  return [
-    [
-      'memory',
-      `about ${mebibytes(memory.total)} for ${(memory.parameters / 1e6).toFixed(1)} M parameters: ${shown.join(', ')}`,
-    ],
-  ];
+  const shown = parts.flatMap(([name, size]) => (size > 0 ? [`${name} ${mebibytes(size)}`] : []));
+  const parameters = `${(memory.parameters / 1e6).toFixed(1)} M parameters`;
+  return [['memory', `about ${mebibytes(memory.total)} for ${parameters}: ${shown.join(', ')}`]];
 }
 
 const verdicts = {
@@ -172,12 +155,9 @@ function gpuRows({ gpu }: StagePlan): readonly Row[] {
   if (gpu === undefined) return [];
   const { trainer, sampler, fits } = gpu;
   const said = fits.map(({ size, verdict }) => `${size} GB ${verdicts[verdict]}`).join(', ');
-  return [
-    [
-      'one GPU',
-      `about ${Math.round(trainer)} GB for TuFT and ${Math.round(sampler)} GB for vLLM with ${cachedTokens} tokens in its cache: ${said}`,
-    ],
-  ];
+  const tuft = `about ${Math.round(trainer)} GB for TuFT`;
+  const vllm = `${Math.round(sampler)} GB for vLLM with ${cachedTokens} tokens in its cache`;
+  return [['one GPU', `${tuft} and ${vllm}: ${said}`]];
 }
 
 function timeRows({ time, mode }: StagePlan): readonly Row[] {
@@ -185,12 +165,9 @@ function timeRows({ time, mode }: StagePlan): readonly Row[] {
   const { sampling, training, cores } = time;
   const parts =
     mode === 'train' ? '' : `: sampling ${duration(sampling)}, training ${duration(training)}`;
-  return [
-    [
-      'time',
-      `at most about ${duration(sampling + training)} on ${cores} cores, if every text is as long as it may be, at one call of the model for each run${parts}`,
-    ],
-  ];
+  const bound = `at most about ${duration(sampling + training)} on ${cores} cores`;
+  const when = 'if every text is as long as it may be, at one call of the model for each run';
+  return [['time', `${bound}, ${when}${parts}`]];
 }
 
 function duration(seconds: number): string {
@@ -198,7 +175,7 @@ function duration(seconds: number): string {
   return `${Math.max(1, Math.round(seconds / unit))} ${name}`;
 }
 
-/** Rows of the price if every text has the maximum length. */
+/** Upper bound of the price: every text has the maximum length. */
 function costRows({ cost }: StagePlan): readonly Row[] {
   if (cost === undefined) return [];
   const parts = cost.parts
@@ -207,12 +184,8 @@ function costRows({ cost }: StagePlan): readonly Row[] {
       const each = price === undefined ? 'without a price' : `at $${price} a million`;
       return `${kind} ${(tokens / 1e6).toPrecision(3)} M tokens ${each}`;
     });
-  return [
-    [
-      'cost',
-      `at most $${cost.total.toFixed(2)}, at one call of the model for each run: ${parts.join(', ')}`,
-    ],
-  ];
+  const total = `at most $${cost.total.toFixed(2)}, at one call of the model for each run`;
+  return [['cost', `${total}: ${parts.join(', ')}`]];
 }
 
 /** Rows of the algorithm, defaults included. */

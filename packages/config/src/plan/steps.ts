@@ -1,4 +1,4 @@
-/** The number of steps, and the number of experiences of each one. */
+/** Number of steps of a stage, and of experiences per step. */
 import type { StageConfig, TrainBatchConfig } from '../resolve/base/resolved.js';
 import { stalenessBoundOf } from '../resolve/synchronizer.js';
 import { trainStepsOf } from '../resolve/buffer/train-batch-size.js';
@@ -25,8 +25,8 @@ export interface StepPlan {
   /** Weight updates that the explorer sees. */
   readonly syncs: number | undefined;
   /**
-   * Maximum number of explore steps by which the sampling weights may be behind; undefined if only
-   * the capacity of the experience buffer limits it.
+   * Maximum lag of the sampling weights in explore steps; undefined if only the capacity of the
+   * experience buffer limits it.
    */
   readonly maxStaleness: number | undefined;
   readonly evaluations: number | undefined;
@@ -34,10 +34,7 @@ export interface StepPlan {
   readonly checkpoints: number | undefined;
 }
 
-/**
- * Rows by the name of their set. Evaluation sets are named `eval/NAME`, because NAME may also be
- * another set.
- */
+/** Rows by the name of their set, which is `eval/NAME` for evaluation. */
 type Counts = Readonly<Record<string, number>>;
 
 export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
@@ -49,7 +46,8 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
   const trainSteps = countTrainSteps(stage, rows, exploreSteps);
   const { enable: fills, maxBatches } = stage.explorer.dynamicSampling;
   const mostBatches = fills ? maxBatches : 1;
-  // Where every step hits its bound; such a step may have nothing to train on.
+  // The minimum is reached if every step draws its maximum of tasks, even if nothing is left to
+  // train on.
   const leastExploreSteps =
     buffer.totalSteps !== undefined || exploreSteps === undefined
       ? exploreSteps
@@ -81,8 +79,8 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
 }
 
 /**
- * Calls of the model if each run makes one, and rows that are trained on; undefined if a count is
- * not known.
+ * Calls of the model, at one per run, and rows that are trained on; undefined if a count is
+ * unknown.
  */
 export function countWork(
   { mode, algorithm }: StageConfig,
@@ -117,12 +115,12 @@ function perExploreStep({ own, perExploreStep: made }: TrainBatchConfig): number
   return own < made ? Math.ceil(made / own) : made / own;
 }
 
-/** Leaves out the incomplete batch at the end of the last pass. */
+/** Number of whole batches; the incomplete one at the end of the last pass is left out. */
 function stepsOf(rows: number | undefined, epochs: number, batchSize: number): number | undefined {
   return rows === undefined ? undefined : Math.floor((rows * epochs) / batchSize);
 }
 
-/** Steps until the tasks end, or the trainer has made its steps. */
+/** Number of steps until the tasks or the steps of the trainer end. */
 function countExploreSteps(
   { buffer, trainer }: StageConfig,
   rows: number | undefined,
@@ -154,8 +152,8 @@ function countTrainSteps(
 }
 
 /**
- * Counts the multiples of the interval: in explore steps after the offset, or in train steps if the
- * trainer decides, which is then the maximum.
+ * Weight updates: multiples of the interval in explore steps after the offset; at most that many in
+ * train steps if the trainer decides.
  */
 function countSyncs(
   { mode, synchronizer }: StageConfig,
@@ -174,13 +172,10 @@ function countEvaluations(
 ): number | undefined {
   if (mode === 'train' || buffer.explorerInput.evalTasksets.length === 0) return 0;
   if (mode === 'bench' || exploreSteps === undefined) return undefined;
-  // One at the start when configured, those at the interval, and one of the last weights.
-  const atStart = explorer.evalOnStartup ? 1 : 0;
-  return (
-    atStart +
-    1 +
-    (explorer.evalInterval === undefined ? 0 : Math.floor(exploreSteps / explorer.evalInterval))
-  );
+  // Counts one at the start if configured, those at the interval, and one of the last weights.
+  const { evalOnStartup, evalInterval } = explorer;
+  const between = evalInterval === undefined ? 0 : Math.floor(exploreSteps / evalInterval);
+  return (evalOnStartup ? 1 : 0) + between + 1;
 }
 
 /** One checkpoint after every `saveInterval` steps, and one at the end. */
@@ -191,8 +186,6 @@ function countCheckpoints(
   if (mode === 'bench') return 0;
   if (trainer.saveInterval === undefined) return 1;
   if (trainSteps === undefined) return trainer.maxCheckpointsToKeep;
-  const all =
-    Math.floor(trainSteps / trainer.saveInterval) +
-    (trainSteps % trainer.saveInterval === 0 ? 0 : 1);
+  const all = Math.ceil(trainSteps / trainer.saveInterval);
   return Math.min(all, trainer.maxCheckpointsToKeep ?? Infinity);
 }

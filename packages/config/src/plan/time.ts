@@ -14,10 +14,7 @@ export interface TimePlan {
   readonly cores: number;
 }
 
-/**
- * Operations per second of one core in the matrix products of the engine, measured on cores with
- * AVX2.
- */
+/** Operations per second of one core in the engine's matrix products, measured with AVX2. */
 const coreSpeed = 40e9;
 /** Bytes of weights per second that sampling reads, measured on the same machines. */
 const memorySpeed = 9e9;

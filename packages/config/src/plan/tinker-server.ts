@@ -9,7 +9,7 @@ export interface TinkerServerPlan {
   readonly url: string | undefined;
   /** The program to start there. */
   readonly program: 'TuFT' | 'SkyRL';
-  /** Requirement of its start, as the rest of a sentence; may be empty. */
+  /** Condition on how to start the server, as the rest of a sentence; may be empty. */
   readonly note: string;
   /** Shell lines that write the files of {@link command}. */
   readonly files: readonly string[];
@@ -17,12 +17,12 @@ export interface TinkerServerPlan {
   readonly command: string | undefined;
 }
 
-/** True if all training or sampling of the process happens on servers. */
+/** True if servers do all training or sampling of the process. */
 export const runsElsewhere = ({ engine, part, sampler }: StageConfig): boolean =>
   engine === 'tinker' || (part === 'explore' && sampler !== undefined);
 
 /**
- * Undefined if the process uses no server.
+ * Undefined if the process uses no such server.
  * @param url value of `TINKER_BASE_URL`
  */
 export function planTinkerServer(
@@ -33,14 +33,7 @@ export function planTinkerServer(
   if (engine !== 'tinker' || (part === 'explore' && sampler !== undefined)) return undefined;
   const address = stage.model.tinker.baseUrl ?? url;
   const isHosted = address === undefined || /\bthinkingmachines\.\w+$/.test(hostOf(address));
-  const hosted = {
-    url: undefined,
-    program: 'TuFT',
-    note: '',
-    files: [],
-    command: undefined,
-  } as const;
-  if (isHosted) return hosted;
+  if (isHosted) return { url: undefined, program: 'TuFT', note: '', files: [], command: undefined };
   if (serverOf(stage) === 'tuft')
     return { url: address, program: 'TuFT', note: '', ...tuftCommands(stage, address) };
   const note = halfPrecisionNote(stage);
@@ -48,13 +41,12 @@ export function planTinkerServer(
 }
 
 /**
- * The server that the plan starts by default. TuFT could also sample, with a vLLM of its own, but
- * this was not tried.
+ * Server that the plan starts. TuFT with a vLLM of its own, which could also sample, is untested.
  */
 export const serverOf = ({ model, sampler }: StageConfig): 'tuft' | 'skyrl' =>
   model.tinker.server ?? (sampler === undefined ? 'skyrl' : 'tuft');
 
-/** Note about 16-bit types: SkyRL's JAX backend creates adapters in the type of config.json. */
+/** Note for 16-bit models: SkyRL's JAX backend creates adapters in the dtype of config.json. */
 function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): string {
   const text = isLocal ? diskAt('.').readText(join(modelPath, 'config.json')) : undefined;
   if (text !== undefined && !/"(?:torch_)?dtype": *"(?:bfloat16|float16)"/.test(text)) return '';
@@ -62,8 +54,8 @@ function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): stri
 }
 
 /**
- * Files and command. The shell inserts key and folder into the configuration, which is JSON,
- * because JSON is valid YAML.
+ * Files and command. The configuration is JSON, which is valid YAML; the shell inserts key and
+ * folder.
  */
 function tuftCommands({ model }: StageConfig, address: string) {
   const { tinker } = model;
@@ -101,7 +93,8 @@ const packages = ['skyrl[tinker,jax,gpu]==0.4.0', 'aiohttp', 'psutil'];
 
 function skyrlCommand({ model, sampler }: StageConfig, address: string): string {
   const backend = {
-    // SkyRL keeps one, and computes with all: one is trained, one is a reference, one is tried; two are sampled.
+    // SkyRL reserves one of these. One is trained, one is a reference and one is probed; sampling
+    // takes two more.
     max_lora_adapters: sampler === undefined ? 6 : 4,
     max_lora_rank: model.tinker.rank,
     train_micro_batch_size: 4,

@@ -7,7 +7,7 @@ import {
   type PartRef,
 } from '@trinity-rft/algorithm';
 import { ConfigError, type AlgorithmNeeds, type Arg, type ArgSpec } from '@trinity-rft/core';
-import { yamlName } from '../schema/args.js';
+import { toYaml, yamlName } from '../schema/args.js';
 
 export interface ArgReference {
   /** Name in YAML. */
@@ -36,9 +36,7 @@ export interface PartReference extends PartDoc {
   readonly needs: readonly string[];
 }
 
-/**
- * A part with those arguments of a preset that differ from its defaults, under their YAML names.
- */
+/** A part with the arguments of a preset that differ from its defaults, under their YAML names. */
 export interface ChosenPart {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -122,12 +120,9 @@ function presetReference(
   };
 }
 
-const chosen = ({ name, args = {} }: PartRef): ChosenPart => ({
-  name,
-  args: Object.fromEntries(Object.entries(args).map(([arg, value]) => [yamlName(arg), value])),
-});
+const chosen = ({ name, args = {} }: PartRef): ChosenPart => ({ name, args: toYaml(args) });
 
-/** Needs of a part; unknown if it cannot be built from its defaults alone. */
+/** Result of `build`; undefined if the part cannot be built from its defaults alone. */
 function ifBuilt<T>(build: () => T): T | undefined {
   try {
     return build();
@@ -137,10 +132,7 @@ function ifBuilt<T>(build: () => T): T | undefined {
   }
 }
 
-/**
- * Texts of needs in the order in which they are listed. Rollouts are left out: every explorer
- * provides them.
- */
+/** Texts of needs, in the order of the list; without rollouts, which every explorer provides. */
 const needWords = {
   referenceLogprobs: 'reference model',
   valueHead: 'critic',
@@ -153,13 +145,9 @@ function words(needs: Partial<AlgorithmNeeds>): readonly string[] {
   const flags = (Object.keys(needWords) as (keyof typeof needWords)[]).filter(
     (need) => needs[need] === true,
   );
-  const entropy =
-    needs.entropy === 'gradient'
-      ? ['gradient of the entropy']
-      : (needs.entropy ?? 'none') === 'none'
-        ? []
-        : ['entropy'];
-  return [...flags.map((need) => needWords[need]), ...entropy];
+  const { entropy = 'none' } = needs;
+  const words = entropy === 'gradient' ? 'gradient of the entropy' : 'entropy';
+  return [...flags.map((need) => needWords[need]), ...(entropy === 'none' ? [] : [words])];
 }
 
 const signs = [
@@ -168,17 +156,12 @@ const signs = [
   ['max', '<='],
 ] as const;
 
-function argReference(
-  name: string,
-  { form, expected, fallback, help }: Arg<unknown>,
-): ArgReference {
-  return {
-    name: yamlName(name),
-    type: typeWords(form) ?? expected,
-    default: fallback ?? null,
-    help,
-  };
-}
+const argReference = (name: string, arg: Arg<unknown>): ArgReference => ({
+  name: yamlName(name),
+  type: typeWords(arg.form) ?? arg.expected,
+  default: arg.fallback ?? null,
+  help: arg.help,
+});
 
 function typeWords(form: Arg<unknown>['form']): string | undefined {
   if (form?.type === 'number') {

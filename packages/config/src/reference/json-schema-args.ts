@@ -1,49 +1,27 @@
-/** Arguments of algorithm parts in the JSON Schema, which depend on the name of the part. */
-import type { AlgorithmPreset, AlgorithmTables, PartRef } from '@trinity-rft/algorithm';
+/** Conditions of the JSON Schema for arguments of algorithm parts, by the name of the part. */
+import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { ArgSpec } from '@trinity-rft/core';
 import type { z } from 'zod';
 import { argsSchema } from '../schema/args.js';
 
 type JsonSchema = { [key: string]: unknown };
 
-interface PartTable {
-  /** The key that holds the name of the part; `<key>_args` holds its arguments. */
-  readonly key: string;
-  readonly table: Readonly<Record<string, { readonly args: ArgSpec }>>;
-  readonly ofPreset: (preset: AlgorithmPreset) => PartRef | undefined;
-}
-
-const partTables = (tables: AlgorithmTables): readonly PartTable[] => [
-  { key: 'advantage_fn', table: tables.advantageFns, ofPreset: ({ advantageFn }) => advantageFn },
-  {
-    key: 'policy_loss_fn',
-    table: tables.policyLossFns,
-    ofPreset: ({ policyLossFn }) => policyLossFn,
-  },
-  { key: 'kl_loss_fn', table: tables.klFns, ofPreset: ({ klLossFn }) => klLossFn },
-  {
-    key: 'kl_penalty_fn',
-    table: tables.klFns,
-    ofPreset: ({ klPenaltyFn }) => klPenaltyFn ?? { name: 'none' },
-  },
-  {
-    key: 'entropy_loss_fn',
-    table: tables.entropyLossFns,
-    ofPreset: ({ entropyLossFn }) => entropyLossFn,
-  },
-  {
-    key: 'sample_strategy',
-    table: tables.sampleStrategies,
-    ofPreset: ({ sampleStrategy }) => sampleStrategy,
-  },
-];
+/** Key that names the part (`<key>_args` holds its arguments), field of presets, and table. */
+const partTables = [
+  ['advantage_fn', 'advantageFn', 'advantageFns'],
+  ['policy_loss_fn', 'policyLossFn', 'policyLossFns'],
+  ['kl_loss_fn', 'klLossFn', 'klFns'],
+  ['kl_penalty_fn', 'klPenaltyFn', 'klFns'],
+  ['entropy_loss_fn', 'entropyLossFn', 'entropyLossFns'],
+  ['sample_strategy', 'sampleStrategy', 'sampleStrategies'],
+] as const;
 
 export interface ArgConditions {
   /** Schemas by name, for `definitions` of the root. */
   readonly definitions: Readonly<Record<string, JsonSchema>>;
   /**
-   * Conditions for `allOf` of the `algorithm` section at the top level, where the algorithm
-   * determines the parts that are not set.
+   * Conditions for the `algorithm` section at the top level, where the algorithm implies unset
+   * parts.
    */
   readonly algorithm: readonly JsonSchema[];
   /** Conditions for the `algorithm` section of a stage, which may inherit the name of a part. */
@@ -62,20 +40,13 @@ export function argConditions(
     definitions[`${key}.${name}`] = toJson(argsSchema(spec, `Arguments of ${name}.`));
     return { anyOf: [{ $ref: `#/definitions/${key}.${name}` }, { type: ['null', 'string'] }] };
   };
-  const rows = partTables(tables).flatMap(({ key, table, ofPreset }) =>
-    Object.entries(table).map(([name, { args }]) => {
-      const presets = Object.entries(tables.presets).filter(
-        ([, preset]) => ofPreset(preset)?.name === name,
+  const rows = partTables.flatMap(([key, field, table]) =>
+    Object.entries<{ readonly args: ArgSpec }>(tables[table]).map(([name, { args }]) => {
+      const presets = Object.entries(tables.presets).flatMap(([preset, parts]) =>
+        (parts[field]?.name ?? 'none') === name ? [preset] : [],
       );
       const consequence = { properties: { [`${key}_args`]: define(key, name, args) } };
-      return {
-        chosen: has(key, name),
-        implied: implied(
-          key,
-          presets.map(([preset]) => preset),
-        ),
-        consequence,
-      };
+      return { chosen: has(key, name), implied: implied(key, presets), consequence };
     }),
   );
   return {
@@ -90,7 +61,7 @@ export function argConditions(
   };
 }
 
-/** Not a literal, because linters take an object with the key `then` for a promise. */
+/** Not a literal: linters take an object with the key `then` for a promise. */
 const implies = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>
   Object.fromEntries(new Map([['if', condition]]).set('then', consequence));
 

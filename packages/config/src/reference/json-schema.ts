@@ -93,7 +93,7 @@ function stageSections(schema: JsonSchema): readonly JsonSchema[] {
   return item === undefined ? [] : [item as JsonSchema];
 }
 
-/** The schemas of a section: its own, or the schema of the items if it is a list or may be null. */
+/** Schema of a section; for a list or a nullable section, that of its items or of the section. */
 function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let current: JsonSchema | undefined = schema;
   for (const name of path)

@@ -1,4 +1,4 @@
-/** The explorer: its section, and values that depend on batches and weight updates. */
+/** Resolves the `explorer` section, and values that depend on batches and weight updates. */
 import { resolveSection } from '../schema/resolve-section.js';
 import { showValue } from '../source/secrets.js';
 import { presetOf } from './algorithm/algorithm.js';
@@ -35,14 +35,13 @@ export function deriveExplorer(
 }
 
 /**
- * Minimum concurrency, which fills the batches of the engine in an evaluation even if an explore
- * step is small.
+ * Minimum concurrency: fills the engine's batches in an evaluation even if explore steps are small.
  */
 const leastConcurrency = 64;
 
 /**
- * Runs in flight. A runner of Trinity-RFT processes one task with all its repeats. The default is a
- * whole step.
+ * Runs in flight; a whole step by default. A runner of Trinity-RFT takes one task with all its
+ * repeats.
  */
 function deriveConcurrency(
   context: StageContext,
@@ -65,7 +64,7 @@ function explainOverRollout({ input, mode, warn }: StageContext): void {
   );
 }
 
-/** True if the file enables it, else as the algorithm says; false if nothing is explored. */
+/** Setting of the file, else of the algorithm; false if nothing is explored. */
 function deriveDynamicSampling(context: StageContext, operators: readonly PartConfig[]): boolean {
   const { enable } = context.input.explorer.dynamic_sampling;
   const byDefault = presetOf(context).dynamicSampling ?? false;
@@ -97,9 +96,7 @@ function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> 
   return Object.fromEntries(entries);
 }
 
-/**
- * Limits the explore steps that are begun at once, if the explorer does not wait for the trainer.
- */
+/** Maximum number of explore steps in flight if the explorer does not wait for the trainer. */
 function deriveInflightBatches({ input: { explorer, synchronizer } }: StageContext) {
   const { sync_style: style, sync_interval: interval } = synchronizer;
   if (explorer.max_inflight_batches !== null) return explorer.max_inflight_batches;
@@ -113,8 +110,8 @@ const explorerKey = 'explorer_sync_interval';
 const meetingStyles: readonly string[] = ['fixed', 'explorer_driven'];
 
 /**
- * Evaluation happens right before weights are updated, so its interval is a multiple of the
- * explorer's sync interval: rounded down, but at least one interval.
+ * Evaluation happens right before weights are updated, so its interval is rounded down to a
+ * multiple of the explorer's sync interval, at least one.
  */
 function deriveEvalInterval(context: StageContext): number | undefined {
   const { explorer, synchronizer } = context.input;

@@ -1,7 +1,7 @@
-/** A model behind an OpenAI-compatible API that answers instead of the trained model. */
+/** Resolves a model behind an OpenAI-compatible API that answers instead of the trained model. */
 import type { KeyPath } from '../source/node.js';
-import { isSecretKey } from '../source/secrets.js';
 import type { StageContext } from './base/context.js';
+import { apiAddress } from './base/paths.js';
 import type { AlgorithmConfig, ExternalModelConfig } from './base/resolved.js';
 import { imitates } from './sampling-distribution.js';
 
@@ -53,7 +53,7 @@ function enabledBy({ input: { explorer, model } }: StageContext): KeyPath | unde
   return model.external_model.enable ? [...modelSection, 'enable'] : undefined;
 }
 
-/** Reports uses that cannot work: its answers come without token ids and log-probabilities. */
+/** Reports uses that need the token ids and log-probabilities which such an API does not give. */
 function checkUse(context: StageContext, enable: KeyPath, algorithm: AlgorithmConfig): void {
   if (context.mode === 'bench') return;
   if (context.mode === 'serve')
@@ -96,14 +96,5 @@ function addressOf(context: StageContext): string | undefined {
   if (address === undefined) return undefined;
   const at: KeyPath = [...rolloutModel, 'base_url'];
   if (others.length > 0) context.report(at, 'has several addresses; one API answers. Give one.');
-  const url = URL.parse(address);
-  if (url === null || !/^https?:$/.test(url.protocol))
-    context.report(at, 'is not a URL. Expected one such as https://api.openai.com/v1.');
-  else if (
-    url.username !== '' ||
-    url.password !== '' ||
-    [...url.searchParams.keys()].some((key) => isSecretKey(key))
-  )
-    context.report(at, 'contains a secret. Move it to api_key, as ${oc.env:OPENAI_API_KEY}.');
-  return address.replace(/\/+$/, '');
+  return apiAddress(context, at, address);
 }

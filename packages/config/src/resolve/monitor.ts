@@ -1,7 +1,4 @@
-/**
- * Arguments of the tracking services: a flat section for one service, or a section by name for
- * several.
- */
+/** Arguments of the tracking services: flat for one service, by name for several. */
 import type { MonitorArgs } from './base/resolved.js';
 import type { StageContext } from './base/context.js';
 

@@ -1,6 +1,4 @@
-/**
- * Side of mode `both` that a process runs, and the store that it shares with the other processes.
- */
+/** Side of mode `both` that a process runs, and the store that the processes share. */
 import { join } from 'node:path';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
@@ -10,8 +8,8 @@ import { isPostgres, sqliteFile, sqlitePath } from './base/paths.js';
 const bufferKey: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
 
 /**
- * Turns the stage into one of mode `both` if its process explores for a trainer, or trains on what
- * explorers make. Mode train without tasks, or with the database of an earlier run, trains on
+ * Turns the stage into one side of mode `both` if its process explores for a trainer, or trains on
+ * what explorers make. Mode train without tasks, or with the database of an earlier run, trains on
  * stored experiences instead.
  */
 export function asPart(context: StageContext, needs: PartNeeds): StageContext {
@@ -29,8 +27,8 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
 }
 
 /**
- * Derives the size of an explore step. Trainers of Trinity-RFT do not plan tasks, so their files
- * only give the size of a train step.
+ * Derives the size of an explore step from the train step, because files for trainers of
+ * Trinity-RFT give only the latter.
  */
 function withBatchSize(context: StageContext, { algorithm }: PartNeeds): StageContext {
   const { buffer } = context.input;
@@ -73,7 +71,7 @@ const runDatabase = 'run.db';
 export function deriveRunStore(context: StageContext, jobDirectory: string): string {
   const { path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, runDatabase);
-  // Also where the command line, not the file, says which side a process is.
+  // Also applies if the command line, not the file, names the side of the process.
   if (isPostgres(path)) return path;
   if (context.part === undefined || path === null) return own;
   return sqlitePath(context, [...bufferKey, 'path'], path) ?? own;

@@ -26,7 +26,7 @@ import { checkSamplingLimits } from './sampling-limits.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
 
-/** @param timestamp suffix for the name of a run that must not continue what its folder contains */
+/** @param timestamp suffix of the run name if its folder has content that must not be continued */
 export function deriveRun(stages: Stages, timestamp: string | undefined): ResolvedConfig {
   const [first] = stages;
   checkStageNames(stages);
@@ -76,8 +76,7 @@ function deriveRoot(context: StageContext): string {
 }
 
 /**
- * @param run `isBlocked` is true if the folder has content that is not continued, and no timestamp
- * for a new name was given
+ * @param run `isBlocked`: the folder has content that is not continued, and there is no timestamp
  */
 function warnOfContinuing(
   context: StageContext,

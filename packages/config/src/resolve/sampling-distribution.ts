@@ -1,7 +1,4 @@
-/**
- * Warns if the sampler draws from another distribution than the trainer computes, and the policy
- * loss compares the two.
- */
+/** Warns if the policy loss compares the trainer's distribution with another one of the sampler. */
 import type { AlgorithmConfig, BufferConfig, RolloutModelConfig } from './base/resolved.js';
 import { showValue } from '../source/secrets.js';
 import { nodeAt, toPlain, type KeyPath } from '../source/node.js';
@@ -10,14 +7,12 @@ import type { StageContext } from './base/context.js';
 /** A setting that excludes tokens from sampling. */
 interface Cut {
   readonly path: KeyPath;
-  /** Condition under which it does; undefined if it always does. */
+  /** Condition, as a part of a sentence; undefined if it always applies. */
   readonly when?: string;
   readonly fix: string;
 }
 
-/**
- * Checks the settings of rollouts. Evaluation is left out, because its samples are not trained on.
- */
+/** Checks the settings of rollouts, not those of evaluation, whose samples are not trained on. */
 export function checkDistribution(
   context: StageContext,
   algorithm: AlgorithmConfig,
@@ -57,10 +52,7 @@ function cutsOf(
   return [...cuts, ...answerCuts(context, model)];
 }
 
-/**
- * The section whose value applies: `section` if the file sets the key in it, else that of the
- * model.
- */
+/** Key whose value applies: in `section` if the file sets it there, else in the model's. */
 const deciding = (context: StageContext, section: KeyPath, key: string): KeyPath =>
   context.isSet(...section, key) ? [...section, key] : ['model', key];
 
@@ -94,7 +86,7 @@ function answerCuts(context: StageContext, model: RolloutModelConfig): readonly 
 }
 
 /**
- * True if the loss is imitation: it depends neither on rewards nor on the behaviour policy's
+ * True if the loss is imitation: independent of rewards and of the behaviour policy's
  * log-probabilities. Rewards may still decide which texts are trained on.
  */
 export const imitates = ({ klPenaltyFn, needs }: AlgorithmConfig): boolean =>

@@ -1,5 +1,4 @@
 /** Sampling settings of the file that the engine cannot follow. */
-import type { EngineCapabilities } from '@trinity-rft/core/engine';
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
 import type { BufferConfig, RolloutModelConfig, SamplerConfig } from './base/resolved.js';
@@ -12,10 +11,7 @@ interface Sampling {
   readonly sampler: SamplerConfig | undefined;
 }
 
-/**
- * Checks the settings of rollouts. Any engine can evaluate at another temperature, because that is
- * not trained on.
- */
+/** Checks the settings of rollouts. Evaluation is not trained on and may use any temperature. */
 export function checkSamplingLimits(
   context: StageContext,
   { engine, buffer, rolloutModel, sampler }: Sampling,
@@ -23,7 +19,8 @@ export function checkSamplingLimits(
   const capabilities = context.engines[engine]?.capabilities;
   if (capabilities === undefined || context.input.mode === 'bench') return;
   if (!capabilities.anyTemperature) checkTemperatures(context, { engine, buffer, rolloutModel });
-  if (sampler === undefined) checkControls(context, engine, { capabilities, rolloutModel });
+  if (sampler === undefined && !capabilities.samplingControls)
+    checkControls(context, engine, rolloutModel);
 }
 
 function checkTemperatures(
@@ -50,14 +47,9 @@ function checkTemperatures(
 function checkControls(
   context: StageContext,
   engine: string,
-  {
-    capabilities,
-    rolloutModel,
-  }: { readonly capabilities: EngineCapabilities; readonly rolloutModel: RolloutModelConfig },
+  { minResponseTokens }: RolloutModelConfig,
 ): void {
-  if (capabilities.samplingControls) return;
   const cannot = `but the engine "${engine}" samples freely only`;
-  const { minResponseTokens } = rolloutModel;
   if (minResponseTokens > 0) {
     const own: KeyPath = ['explorer', 'rollout_model', 'min_response_tokens'];
     const place = context.isSet(...own) ? own : ['model', 'min_response_tokens'];

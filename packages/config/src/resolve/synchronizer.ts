@@ -1,5 +1,5 @@
 /**
- * Timing of weight updates: the intervals of each side, and settings that the style does not use.
+ * Timing of weight updates: the intervals of each side, and warnings of settings without effect.
  */
 import { resolveSection } from '../schema/resolve-section.js';
 import type { StageContext } from './base/context.js';
@@ -70,8 +70,8 @@ function checkBound(context: StageContext, config: SynchronizerConfig): void {
 }
 
 /**
- * Maximum number of explore steps by which the sampling weights may be behind. Undefined if only
- * the capacity of the experience buffer limits it.
+ * Maximum lag of the sampling weights in explore steps; undefined if only the capacity of the
+ * experience buffer limits it.
  */
 export function stalenessBoundOf({
   syncStyle,

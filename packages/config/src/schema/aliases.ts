@@ -1,9 +1,6 @@
-/** Old names of keys: some are still accepted, others cause problems that give the new name. */
+/** Old names of keys, which are accepted or give a problem with the new name. */
 
-/**
- * An old name and its new name within one section, also in stages. Accepted silently, unless
- * `deprecated`.
- */
+/** An old and a new name within one section. Accepted silently, unless `deprecated`. */
 export interface KeyAlias {
   /** Path of the section from the top level, without list indices. */
   readonly section: readonly string[];
@@ -55,9 +52,7 @@ export const keyAliases: readonly KeyAlias[] = [
   { section: ['model'], from: 'max_token_len', to: 'max_model_len', deprecated: true },
 ];
 
-/**
- * A key that now belongs to another section. Its value moves there with a warning, also in stages.
- */
+/** A key that now belongs to another section, to which its value moves with a warning. */
 export interface MovedKey {
   readonly from: readonly string[];
   readonly to: readonly string[];
@@ -74,10 +69,7 @@ export const keysElsewhere: readonly MovedKey[] = [
   },
 ];
 
-/**
- * Keys of older versions without an alias: path in the file, without list indices, and what to do
- * instead.
- */
+/** Keys of older versions without an alias: path without list indices, and what to do instead. */
 export const movedKeys: Readonly<Record<string, string>> = {
   'buffer.default_workflow_type': 'Move it to buffer.explorer_input.default_workflow_type.',
   'buffer.default_reward_fn_type': 'Move it to buffer.explorer_input.default_reward_fn_type.',

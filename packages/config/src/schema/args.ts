@@ -1,7 +1,4 @@
-/**
- * Arguments of algorithm parts: turns their specification into the schema of the file, and converts
- * YAML names to the names in the specification.
- */
+/** Schemas for the arguments of algorithm parts, and conversion of their names from and to YAML. */
 import type { Arg, ArgSpec } from '@trinity-rft/core';
 import { z } from 'zod';
 import { field, maybe, section } from './fields.js';
@@ -11,13 +8,17 @@ import { expectations, flag, float, oneOf, text } from './scalars.js';
 export const yamlName = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
+/** Arguments under their names in YAML. */
+export const toYaml = (
+  args: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(args).map(([name, value]) => [yamlName(name), value]));
+
 /** Converts `clip_range_low` to `clipRangeLow`. */
 const codeName = (name: string): string =>
   name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/**
- * Reads arguments as they are in a file, and returns them under the names of their specification.
- */
+/** Arguments of a file under the names of their specification. */
 export const fromPlainArgs = (
   args: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>

@@ -24,12 +24,7 @@ const sqlRetries = (reason: string) => ({
 const progressBar = field(flag(), false, 'Python only.', ignored('Progress is always shown.'));
 
 const tasksetShape = {
-  name: field(
-    text(),
-    '',
-    'Name in metrics and states. Default: taskset_0, eval_taskset_0, ...',
-    derived,
-  ),
+  name: field(text(), '', 'Name in metrics and states. Default: taskset_0 and so on.', derived),
   storage_type: field(
     oneOf(['file', 'sql', 'generated', 'queue']),
     'file',
@@ -183,10 +178,7 @@ const experienceBufferShape = {
 
 export const experienceBuffer = z.strictObject(experienceBufferShape);
 
-/**
- * An auxiliary buffer, which has a schema of its own; rows of the experience buffer have the schema
- * of the algorithm.
- */
+/** An auxiliary buffer, with a schema of its own instead of the algorithm's. */
 const auxiliaryBuffer = z.strictObject({
   ...experienceBufferShape,
   schema_type: maybe(

@@ -1,13 +1,10 @@
-/** Keys that choose an engine, by the names in the table and by other names of Trinity-RFT. */
+/** Keys that choose an engine, by its name in the table or another name of Trinity-RFT. */
 import type { EngineFacts } from '@trinity-rft/core/engine';
 import { z } from 'zod';
 import { derived, field, ignored, notSupported } from './fields.js';
 import { cast, oneOf } from './scalars.js';
 
-/**
- * Capabilities of each engine, by its name in YAML; the first one is the default. A table of
- * `EngineFactory` fits too.
- */
+/** Capabilities of each engine, by its name in YAML; the first one is the default. */
 export type EngineFactsTable = Readonly<Record<string, EngineFacts>>;
 
 export const defaultEngineName = (engines: EngineFactsTable): string =>
@@ -60,10 +57,7 @@ export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary
   );
 };
 
-/**
- * Engines that can serve auxiliary models. An engine with its own configuration section has only
- * one model, the trained one.
- */
+/** Engines that can serve auxiliary models. One with its own section has only the trained model. */
 const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
   Object.fromEntries(
     Object.entries(engines).filter(

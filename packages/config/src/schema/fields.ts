@@ -1,8 +1,8 @@
 /**
- * Keys and sections of the schema. A key states everything about itself in one place: type, default
- * and description; its effects state whether it is ignored or not supported, and its name and value
- * in the resolved configuration. Without effects, the resolved name is in camelCase and the value
- * is the same, with undefined instead of null.
+ * Keys and sections of the schema. A key states its type, default and description in one place; its
+ * effects state whether it is ignored or not supported, and its name and value in the resolved
+ * configuration. Without effects, the resolved name is in camelCase and the value is the same, with
+ * undefined instead of null.
  */
 import { z } from 'zod';
 
@@ -13,8 +13,7 @@ import { z } from 'zod';
 export type KeyStatusName = 'notSupported' | 'ignored';
 
 /**
- * Options of a status. `values` are the values that it applies to. @default all but the default of
- * the key
+ * Options of a status. `values`: values that it applies to. @default all but the default of the key
  */
 export interface StatusOptions<V = unknown> {
   readonly values?: readonly V[];
@@ -66,15 +65,12 @@ export function supportedOnly<const V extends string>(values: readonly V[]) {
   ] as const;
 }
 
-/**
- * Hidden: its value in the resolved configuration depends on other keys too, so code in `resolve/`
- * computes it.
- */
+/** Hidden: `resolve/` computes the resolved value from several keys. */
 export const derived = { hides: true } as const;
 
 /**
- * Hidden: it has a meaning only together with another key, which is ignored or not supported. The
- * same effect as {@link derived}; the name tells readers of the schema why the key is hidden.
+ * Hidden like {@link derived}, because another key that gives it a meaning is ignored or not
+ * supported.
  */
 export const unused = { hides: true } as const;
 
@@ -95,8 +91,8 @@ export function as(name: string, convert?: (value: never) => unknown): object {
 export const converted = <In, Out>(convert: (value: In) => Out) => ({ convert });
 
 /**
- * Together with {@link ignored} or {@link notSupported}: the key stays in the resolved
- * configuration, which those would hide.
+ * Keeps a key in the resolved configuration that {@link ignored} or {@link notSupported} would
+ * hide.
  */
 export const kept = { keeps: true } as const;
 
@@ -106,10 +102,7 @@ export const zeroIsNone = (value: number | null): number | undefined =>
 export const emptyIsNone = (value: string): string | undefined =>
   value === '' ? undefined : value;
 
-/**
- * Marks an effect's type, so that `Resolved` can infer from the effects alone whether the key is
- * hidden (`H`).
- */
+/** Marks the type of an effect: `H` tells `Resolved` whether the key is hidden. */
 export interface Hides<H extends boolean> {
   readonly hides: H;
 }

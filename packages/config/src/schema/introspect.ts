@@ -1,4 +1,4 @@
-/** Reads the schema by path: what is expected at a key, which keys exist, what their defaults are. */
+/** Reads the schema by path: expected values, keys and defaults. */
 import { z } from 'zod';
 import type { KeyPath } from '../source/node.js';
 import { expectations } from './scalars.js';
@@ -34,8 +34,8 @@ export function coreOf(schema: z.ZodType): z.ZodType {
 }
 
 /**
- * The schema at a path, with its layers; undefined for a path that cannot exist. Every path
- * inside a free-form section can exist.
+ * Schema at a path, with its layers; undefined for an impossible path. Free-form sections allow any
+ * path.
  */
 export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined {
   let schema: z.ZodType | undefined = root;
@@ -103,10 +103,7 @@ export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unk
 
 const keysOfRoots = new WeakMap<z.ZodType, ReadonlyMap<string, readonly string[]>>();
 
-/**
- * Every key of a schema, with the path of each section that has the key; a list counts as one level
- * `[]`.
- */
+/** Every key of a schema, with the paths of its sections; a list counts as one level `[]`. */
 export function allKeys(root: z.ZodType): ReadonlyMap<string, readonly string[]> {
   const known = keysOfRoots.get(root);
   if (known !== undefined) return known;

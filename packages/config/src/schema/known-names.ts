@@ -6,8 +6,8 @@ const crossEpisode =
   'It compares runs across tasks that are packed together, which workflows cannot express. Use grpo or multi_step_grpo.';
 
 /**
- * Names of Trinity-RFT (Apache-2.0), from trinity/algorithm and trinity/buffer/operators up to its
- * versions of 2026, that are not built in, with advice. A plugin may define them.
+ * Names from trinity/algorithm and trinity/buffer/operators of Trinity-RFT (Apache-2.0), up to
+ * 2026, that are not built in, with advice. A plugin may define them.
  */
 const unsupported: Partial<Record<keyof AlgorithmTables, Readonly<Record<string, string>>>> = {
   presets: { cod: crossEpisode },

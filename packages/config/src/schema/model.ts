@@ -15,10 +15,7 @@ export const linearModules = [
   'down_proj',
 ] as const;
 
-/**
- * Modules that combine several linear layers in one matrix: queries, keys and values, or gate and
- * up.
- */
+/** Modules that combine linear layers in one matrix: queries, keys and values, or gate and up. */
 export const fusedModules = ['qkv_proj', 'gate_up_proj'] as const;
 
 /** Modules of LFM2: both ends of its mixers, and the feed-forward block. */

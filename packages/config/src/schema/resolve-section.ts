@@ -1,6 +1,6 @@
 /**
  * Turns a section of YAML into its group of the resolved configuration: names in camelCase, units
- * and values as the keys define them, undefined instead of null, and without hidden keys.
+ * and values as the keys define them, undefined instead of null, without hidden keys.
  */
 import { z } from 'zod';
 import { effectsOf, type Effect, type EffectsIn } from './fields.js';

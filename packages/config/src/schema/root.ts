@@ -1,6 +1,4 @@
-/**
- * The schema of the whole file: the top level, and the stages that may override any section of it.
- */
+/** Schema of the whole file: the top level, and the stages that can override its sections. */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { z } from 'zod';
 import { algorithmSection } from './algorithm.js';
@@ -109,8 +107,8 @@ function fileOf(sections: Sections) {
     ]),
   );
   const stage = z.strictObject({
-    // Required, which is checked when stages are named: the rest of a stage without a name can
-    // still be checked.
+    // Required, but checked with the names of stages, so that the rest of a nameless stage is
+    // checked too.
     stage_name: word()
       .optional()
       .describe('Name of the stage; it becomes a folder inside the run.'),

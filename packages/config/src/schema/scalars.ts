@@ -2,8 +2,7 @@
 import { z } from 'zod';
 
 /**
- * For messages, the form that a value must have; for the JSON Schema, other names of an
- * enumeration.
+ * Expected form of a value, for messages, and other names of an enumeration, for the JSON Schema.
  */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 

@@ -1,8 +1,7 @@
 /**
- * The statuses of keys, collected from the schema. A key without a status is supported.
- *
- * A status applies when the file sets the key to something else than its default. Keys that the run
- * fills in itself (`filledIn()` in the schema) are ignored with a warning as well.
+ * Statuses of keys, collected from the schema. A key without a status is supported. A status
+ * applies if the file sets the key to something else than its default. Keys that the run fills in
+ * itself (`filledIn()` in the schema) are ignored with a warning as well.
  */
 import { z } from 'zod';
 import { effectsOf, type KeyStatusName, type StatusEffect } from './fields.js';
@@ -41,10 +40,7 @@ function statusesBelow(schema: z.ZodType, path: readonly string[]): readonly Key
   return [];
 }
 
-/**
- * Statuses of a schema's keys. Keys of a section that is ignored or not supported as a whole have
- * no status of their own.
- */
+/** Statuses of a key and of the keys below, which have none if the whole section has one. */
 function statusesAt(schema: z.ZodType, path: readonly string[]): readonly KeyStatus[] {
   const effects = effectsOf(schema);
   const own = effects.filter((effect) => 'status' in effect);
@@ -59,11 +55,5 @@ function statusesAt(schema: z.ZodType, path: readonly string[]): readonly KeySta
 function statusAt(path: readonly string[], effect: StatusEffect): KeyStatus {
   const { status, note, values, except, inside } = effect;
   const full = inside === undefined ? path : [...path, inside];
-  return {
-    path: full.join('.'),
-    status,
-    note,
-    values,
-    except,
-  };
+  return { path: full.join('.'), status, note, values, except };
 }

@@ -137,10 +137,7 @@ export const critic = section(
 const unset = [undefined, null, {}];
 const insteadOfVerl = 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.';
 
-/**
- * A free-form section of verl; `inside` lists the keys that would have an effect but are not
- * supported.
- */
+/** A free-form section of verl; `inside` lists keys with an effect that is not supported. */
 const verlSection = (
   inside: readonly (readonly [key: string, note: string, except?: StatusOptions['except']])[] = [],
 ) =>

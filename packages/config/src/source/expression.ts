@@ -5,8 +5,7 @@ import { ConfigError } from '@trinity-rft/core';
 type Part =
   | { readonly kind: 'text'; readonly text: string }
   /**
-   * Reference such as `${model.temperature}` or `${.sibling}`; the path may contain further
-   * interpolations.
+   * Reference such as `${model.temperature}` or `${.sibling}`; the path may be interpolated too.
    */
   | { readonly kind: 'reference'; readonly path: Expression }
   /** Call such as `${oc.env:HOME,/tmp}`. */

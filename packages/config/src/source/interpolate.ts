@@ -40,18 +40,12 @@ export interface InterpolatedTree {
 /** Maximum number of keys in a chain of references; a longer one would exhaust the stack. */
 const maxChain = 200;
 
-/**
- * Maximum number of characters that all interpolations of a file produce together; each value
- * counts as ten more.
- */
+/** Maximum number of characters that all interpolations produce; each value counts as ten more. */
 const maxMade = 1_000_000;
 
 const resolverNames = ['oc.env', 'oc.decode', 'oc.select', 'oc.create'];
 
-/**
- * Resolves all interpolations. Values that cannot be resolved are reported and left out of the
- * result.
- */
+/** Resolves all interpolations. Invalid ones are reported and left out. */
 export function interpolate(root: MapNode, context: InterpolationContext): InterpolatedTree {
   const interpolator = new Interpolator(root, context);
   const resolved = interpolator.resolve(root);
@@ -135,8 +129,8 @@ class Interpolator {
   }
 
   /**
-   * Evaluates an expression. A single interpolation keeps its type; several, or one with text
-   * around it, become a string.
+   * Evaluates an expression. One interpolation keeps its type; with text around it, it becomes
+   * text.
    */
   #evaluate(expression: Expression, owner: Node): Found {
     const [first] = expression;
@@ -235,8 +229,8 @@ class Interpolator {
   }
 
   /**
-   * Path of a reference: `a.b[0]` starts at the root, `.b` beside the owner, and each further dot
-   * one level up.
+   * Path of a reference: `a.b[0]` from the root, `.b` beside the owner, one level up per further
+   * dot.
    */
   #absolute(text: string, owner: Node): KeyPath {
     const dots = /^\.*/.exec(text)?.[0].length ?? 0;
@@ -269,8 +263,7 @@ class Interpolator {
 
   /**
    * Counts produced characters.
-   * @throws ExpressionProblem when repeated keys have produced too many; only the first one has a
-   * message
+   * @throws ExpressionProblem beyond the limit; only the first one has a message
    */
   #make(count: number): void {
     const isFirst = this.#made <= maxMade;
@@ -293,7 +286,7 @@ class Interpolator {
   }
 }
 
-/** Rejects NUL characters, at which the operating system would cut names, paths and texts off. */
+/** Rejects NUL characters, at which the operating system would truncate names and texts. */
 function assertNoNul(value: Node | Scalar): void {
   if (typeof value === 'string' && value.includes('\0'))
     throw new ExpressionProblem('The text holds a NUL character (\\0). Remove it.');

@@ -15,10 +15,7 @@ interface NodeBase {
 export interface ScalarNode extends NodeBase {
   readonly kind: 'scalar';
   readonly value: Scalar;
-  /**
-   * True if the value must not be shown, because it comes from a key or variable with the name of a
-   * secret.
-   */
+  /** True if the value comes from a key or variable with the name of a secret: never show it. */
   readonly secret?: boolean;
   /** Text of a number in the file, such as `1.10`. */
   readonly source?: string;
@@ -84,7 +81,7 @@ export function nodeAt(root: Node, path: KeyPath): Node | undefined {
   return node;
 }
 
-/** A path with its position, or the position of the nearest existing node around it. */
+/** Position of a path, or of the nearest existing node around it. */
 export interface Place {
   /** Position of the value. */
   readonly at: SourcePosition;
@@ -121,10 +118,10 @@ export function visit(
     for (const entry of node.entries.values()) visit(entry.node, see, entry.keyAt);
 }
 
-/** The same tree without what is at `path`. */
+/** The tree without the node at `path`. */
 export const without = (root: Node, path: KeyPath): Node => withoutAll(root, [path]);
 
-/** The same tree without what is at each of `paths`, in one pass. */
+/** The tree without the nodes at `paths`, in one pass. */
 export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
   if (root.kind === 'scalar' || paths.length === 0) return root;
   const inner = new Map<string, KeyPath[]>();
@@ -150,8 +147,8 @@ export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
 }
 
 /**
- * Merges `over` into `base`: maps merge key by key, everything else is replaced. A merged map takes
- * the position of the tree that `keep` names.
+ * Merges `over` into `base`: maps key by key; other values are replaced. A merged map keeps the
+ * position of the tree `keep`.
  */
 export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): Node {
   if (base.kind !== 'map' || over.kind !== 'map') return over;

@@ -1,7 +1,4 @@
-/**
- * Parses YAML text to a tree with positions: YAML 1.2 with anchors and merge keys, one document per
- * file.
- */
+/** Parses YAML 1.2, one document with anchors and merge keys, to a tree with positions. */
 import {
   isAlias,
   isMap,
@@ -46,9 +43,7 @@ const fixes: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'A value that starts with "*" refers to an anchor. Quote it if it is text.',
 };
 
-/**
- * Maximum number of nodes, which no configuration needs; stops anchors that expand exponentially.
- */
+/** Maximum number of nodes; stops anchors that expand exponentially. */
 const maxNodes = 100_000;
 
 export function parseTree(text: string): ParsedTree {
@@ -59,7 +54,7 @@ export function parseTree(text: string): ParsedTree {
   if (document === undefined || tooDeep !== undefined)
     return {
       root: undefined,
-      // Where the reader gave up depends on its stack, so only the line is said.
+      // The reader's stack size decides where it fails, so only the line is reported.
       problems: [
         { at: { ...position(tooDeep?.pos[0]), column: 1 }, key: [], message: tooDeepText },
       ],
@@ -131,7 +126,7 @@ function syntaxProblem(error: YAMLError, position: Locate): LocatedProblem {
 /** Converts the nodes of the YAML library into ours, following aliases. */
 class TreeReader {
   readonly problems: LocatedProblem[] = [];
-  /** Keys that a section sets twice, so that it is unclear which value applies. */
+  /** Keys that a section sets twice. */
   readonly duplicates: LocatedProblem[] = [];
   readonly #document: Document;
   readonly #position: Locate;
@@ -229,9 +224,7 @@ class TreeReader {
     };
   }
 
-  /**
-   * The entries of `<<: *anchor` or `<<: [*a, *b]`; if several have a key, the first one applies.
-   */
+  /** Entries of `<<: *anchor` or `<<: [*a, *b]`; the first with a key applies. */
   #merged(source: unknown, path: KeyPath): readonly (readonly [string, Entry])[] {
     const node = this.read(source, path);
     const maps = node.kind === 'list' ? node.items.toReversed() : [node];

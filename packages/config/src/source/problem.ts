@@ -15,7 +15,7 @@ export interface LocatedProblem {
   readonly message: string;
 }
 
-/** A problem in a configuration file: a text for people, and a position that editors can jump to. */
+/** A problem in a configuration file, with a position for editors. */
 export interface ConfigProblem extends SourcePosition {
   /** Path of the file as the caller gave it. */
   readonly file: string;

@@ -1,7 +1,7 @@
 /** Shows values of a configuration without their secrets. */
 import { isSecretName, redacted, redactText } from '@trinity-rft/core/support';
 
-/** `max_tokens` counts tokens and `feature_keys` names columns; in a configuration no list of secrets has such a name. */
+/** Excludes `max_tokens`, which counts tokens, and `feature_keys`, which names columns. */
 export const isSecretKey = (key: string): boolean =>
   isSecretName(key) && !/(?:tokens|feature_?keys)$/i.test(key);
 
@@ -18,8 +18,7 @@ export function redact(value: unknown, key = ''): unknown {
 }
 
 /**
- * A value for a message: one line, at most `limit` characters, no secrets. `path` lists the keys
- * above the value.
+ * A value for a message: one line, at most `limit` characters, no secrets. `path`: keys above it.
  */
 export function showValue(
   value: unknown,

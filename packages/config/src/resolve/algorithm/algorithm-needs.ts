@@ -1,4 +1,4 @@
-/** Requirements of an algorithm on the rest of the file: pairs, experts, a teacher. */
+/** Checks that the file provides the pairs, experts and teacher that an algorithm needs. */
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, AuxiliaryModelConfig } from '../base/resolved.js';
@@ -73,7 +73,7 @@ function checkExperts(
   }
 }
 
-/** Only warns, because a workflow may use a teacher that is not in the configuration. */
+/** Warns only, because a workflow may use a teacher that is not in the configuration. */
 function checkTeacher(
   context: StageContext,
   { needs, algorithmType }: AlgorithmConfig,

@@ -1,4 +1,4 @@
-/** The algorithm: its preset, with the settings of the file, checked. */
+/** Resolves and checks the algorithm: its preset, with the settings of the file. */
 import type { AdvantagePart, AlgorithmPreset, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError } from '@trinity-rft/core';
 import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.js';
@@ -14,9 +14,7 @@ import { deriveRolloutCorrection } from './rollout-correction.js';
 const none: PartRef = { name: 'none' };
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/**
- * The preset of the algorithm; an arbitrary one if its name is unknown, which is already reported.
- */
+/** Preset of the algorithm. Unknown names, which are already reported, give an arbitrary one. */
 export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
   const { presets } = tables;
   const name = input.algorithm.algorithm_type;
@@ -53,10 +51,7 @@ export function deriveAlgorithm(
 
 type Table = Parameters<typeof derivePart>[2];
 
-/**
- * The part that the file or the preset chooses; that of the preset if the name in the file is
- * unknown.
- */
+/** Part that the file chooses, else that of the preset, also if the name in the file is unknown. */
 function choosePart(context: StageContext, key: PartKey, table: Table, own: PartRef): PartConfig {
   const name = context.input.algorithm[key] ?? own.name;
   const part = derivePart(context, placeOf(key), table, { name, preset: own });
@@ -78,7 +73,7 @@ function deriveParts(context: StageContext, preset: AlgorithmPreset) {
   };
 }
 
-/** Warns of an estimator of the divergence whose gradient is not the divergence's gradient. */
+/** Warns of a KL estimator whose gradient is not the gradient of the KL divergence. */
 function warnOfKlLoss({ tables, warn }: StageContext, { name, args }: PartConfig): void {
   const caution = tables.klFns[name]?.lossCaution;
   if (caution !== undefined && args['klCoef'] !== 0)
@@ -90,7 +85,7 @@ function warnOfKlLoss({ tables, warn }: StageContext, { name, args }: PartConfig
 
 type Parts = ReturnType<typeof deriveParts>;
 
-/** Removes an entropy that would only be reported if the engine does not compute one. */
+/** Removes an entropy term that is only a metric if the engine computes no entropy. */
 function withoutEntropyMetric(context: StageContext, engine: string, parts: Parts): Parts {
   const { name, args } = parts.entropyLossFn;
   const computed = context.engines[engine]?.capabilities.entropy ?? true;
@@ -125,7 +120,7 @@ function deriveAdvantage(
   );
 }
 
-/** True if the advantage function compares runs, which may depend on its arguments. */
+/** True if the advantage function compares runs; this may depend on its arguments. */
 function comparesRuns(part: AdvantagePart | undefined, chosen: PartConfig | undefined): boolean {
   const facts = part?.comparesRuns ?? false;
   return typeof facts === 'function' ? facts(chosen?.args ?? {}) : facts;
@@ -150,7 +145,7 @@ function deriveRepeatTimes(
   return runs;
 }
 
-/** True if each workflow of the training selects by itself what is trained on. */
+/** True if each training workflow itself selects what is trained on. */
 function workflowsSelect({ input, workflows }: StageContext): boolean {
   const { tasksets, default_workflow_type: shared } = input.buffer.explorer_input;
   const names = tasksets.map(({ default_workflow_type: own }) => own ?? shared);
@@ -158,8 +153,8 @@ function workflowsSelect({ input, workflows }: StageContext): boolean {
 }
 
 /**
- * `algorithm.loss_agg_mode` applies to all terms, the argument of the policy loss to that term;
- * they must not contradict each other.
+ * `algorithm.loss_agg_mode` applies to all terms, the argument of the policy loss to that term.
+ * Reports a contradiction.
  */
 function deriveAggregation(
   context: StageContext,
@@ -184,7 +179,7 @@ function deriveAggregation(
   };
 }
 
-/** Same as in Trinity-RFT, dpo always has a KL loss, whose coefficient may be 0. */
+/** Keeps the KL loss of dpo, which it always has, as in Trinity-RFT; the coefficient may be 0. */
 function keepReference(
   context: StageContext,
   preset: AlgorithmPreset,

@@ -1,4 +1,6 @@
-/** The engine that trains and samples, and the check that it supports what the file asks for. */
+/**
+ * Chooses the engine that trains and samples, and checks that it supports what the file asks for.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import type { EngineFacts } from '@trinity-rft/core/engine';
 import { defaultEngineName } from '../../schema/engines.js';
@@ -62,8 +64,7 @@ function chooseTinker(context: StageContext): string {
 }
 
 /**
- * Engine of the critic, which is a model of its own: another engine trains it if that of the stage
- * has no value head.
+ * Engine of the critic: that of the stage, or the first with a value head if the stage's has none.
  */
 export function deriveCriticEngine({ engines }: StageContext, engine: string): string {
   const hasValueHead = (name: string): boolean => engines[name]?.capabilities.valueHead ?? false;
@@ -72,7 +73,7 @@ export function deriveCriticEngine({ engines }: StageContext, engine: string): s
 
 type Checked = Pick<StageConfig, 'engine' | 'algorithm' | 'model' | 'sampler'>;
 
-/** Mode bench trains nothing, so it needs nothing from the engine. */
+/** Checks the engine unless the mode is bench, which trains nothing. */
 export function checkEngine(
   context: StageContext,
   { engine, algorithm, model, sampler }: Checked,
@@ -116,7 +117,7 @@ function checkAdapters(
     );
 }
 
-/** A problem is reported at the key of the part that has the need, else at the algorithm. */
+/** Reports unmet needs at the key of the part that has the need, else at the algorithm. */
 function checkNeeds(
   context: StageContext,
   { algorithmType }: AlgorithmConfig,

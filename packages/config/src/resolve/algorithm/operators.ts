@@ -1,7 +1,4 @@
-/**
- * The operators on experiences: those of the file, else those of the algorithm; no operators in
- * mode train.
- */
+/** Operators on experiences: those of the file, else those of the algorithm; none in mode train. */
 import { didYouMean } from '@trinity-rft/core/support';
 import type { ModelConfig, PartConfig } from '../base/resolved.js';
 import { missingNames } from '../../schema/known-names.js';
@@ -18,7 +15,7 @@ export function deriveOperators(
 ): readonly PartConfig[] {
   const chosen = chosenOperators(context).map((part) => withLength(part, maxResponseTokens));
   if (context.mode !== 'train') return chosen;
-  // What the top level sets is meant for the stages that explore.
+  // The top level may set operators for the stages that explore.
   const isMeant =
     context.stageName === undefined ? context.isSet(...section) : context.stageSets(...section);
   if (isMeant && context.input.data_processor.experience_pipeline.operators.length > 0) {
@@ -30,7 +27,7 @@ export function deriveOperators(
   return [];
 }
 
-/** Inserts the maximum length of answers, to which arguments of a preset may refer. */
+/** Inserts the maximum response length, to which arguments of a preset can refer. */
 const withLength = ({ name, args }: PartConfig, maxResponseTokens: number): PartConfig => ({
   name,
   args: Object.fromEntries(
@@ -68,10 +65,7 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
   });
 }
 
-/**
- * Reports an unknown name. Known names that are not supported have a status, which is already
- * reported.
- */
+/** Reports an unknown name, unless a status already reports it as not supported. */
 function reportUnknown(context: StageContext, path: KeyPath, name: string): void {
   const { operators } = context.tables;
   if (missingNames(context.tables, 'operators').includes(name)) return;

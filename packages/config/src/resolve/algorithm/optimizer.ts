@@ -27,7 +27,7 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
 
 const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
 
-/** Optimizer of the critic; settings that the file does not give are those of the policy. */
+/** Optimizer of the critic, with the policy's values for settings that the file does not give. */
 export function deriveCritic(
   context: StageContext,
   { engine, policy }: { readonly engine: string; readonly policy: OptimizerConfig },
@@ -59,8 +59,8 @@ export function deriveCritic(
 type Keyed<T> = readonly [path: KeyPath, value: T];
 
 /**
- * The maximum gradient norm, which two keys can set: the first applies if the file sets it, else
- * the second. They must not contradict each other.
+ * Maximum gradient norm, which two keys can set. The first applies if the file sets it, else the
+ * second. Reports a contradiction.
  */
 function oneBound<T extends number | null>(
   context: StageContext,

@@ -1,4 +1,4 @@
-/** Needs of an algorithm's parts together, which are known once the parts are built. */
+/** Combined needs of an algorithm's parts. */
 import { createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { type AlgorithmNeeds, noNeeds } from '@trinity-rft/core';
 import type { PartKey } from '../../schema/algorithm.js';
@@ -15,8 +15,8 @@ type Parts = Pick<
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
 /**
- * Builds every part, so that a problem is reported at its key, and then the whole algorithm.
- * Returns no needs if a part cannot be built.
+ * Builds every part, to report a problem at its key, and then the algorithm. No needs if a part is
+ * invalid.
  */
 export function needsOf(context: StageContext, parts: Parts): AlgorithmNeeds {
   if (!canBuildParts(context, parts) || !hasAdvantages(context, parts)) return noNeeds;

@@ -1,6 +1,6 @@
 /**
- * Part of an algorithm: its row of the table, with the arguments of the file, else those of the
- * preset, else its own defaults.
+ * Resolves a part of an algorithm: its row of the table, with the arguments of the file, else those
+ * of the preset, else its defaults.
  */
 import type { Part, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError, type ArgSpec } from '@trinity-rft/core';
@@ -39,9 +39,9 @@ export const placeOf = (key: PartKey): PartPlace => ({
 type Table = Readonly<Record<string, Pick<Part<unknown>, 'args'>>>;
 
 /**
- * The part that the file chooses, else that of the preset. Arguments of the preset apply if its
- * part is chosen. Undefined if the table has no such row, which is reported elsewhere. Unknown and
- * invalid arguments are reported at their keys.
+ * Part that the file chooses, else that of the preset. The preset's arguments apply to its own part
+ * only. Undefined if the table has no such row, which is reported elsewhere. Unknown and invalid
+ * arguments are reported at their keys.
  */
 export function derivePart(
   context: StageContext,
@@ -62,8 +62,7 @@ export function derivePart(
 }
 
 /**
- * Builds something from arguments. When they contradict each other, the error is reported at the
- * argument that it names, and the result is undefined.
+ * Runs `build`. An error is reported at the argument that it names, and the result is undefined.
  */
 export function tryBuild<Built>(
   context: StageContext,
@@ -81,8 +80,8 @@ export function tryBuild<Built>(
 }
 
 /**
- * Reports a problem of arguments. `message` names them as in the code; in the report they have
- * their YAML names.
+ * Reports a problem of arguments. `message` uses their code names; the report uses their YAML
+ * names.
  */
 function reportArguments(
   context: StageContext,

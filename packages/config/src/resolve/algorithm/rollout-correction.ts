@@ -1,4 +1,4 @@
-/** The correction for a sampler whose log-probabilities differ from the trainer's. */
+/** Correction for a sampler whose log-probabilities differ from the trainer's. */
 import {
   rejectionNames,
   type RejectionOption,

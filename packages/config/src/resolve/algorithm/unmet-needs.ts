@@ -1,9 +1,9 @@
-/** Needs of an algorithm that the engine does not meet, and how to avoid them. */
+/** Needs of an algorithm that the engine does not meet, with fixes. */
 import type { AlgorithmNeeds } from '@trinity-rft/core';
 import type { EngineCapabilities, EngineFacts } from '@trinity-rft/core/engine';
 
 export interface UnmetNeed {
-  /** Continues a sentence that begins with the name of the algorithm. */
+  /** Rest of a sentence that begins with the name of the algorithm. */
   readonly reason: string;
   readonly fix: string;
   /** Keys of the `algorithm` section that can cause the need, the most likely first. */
@@ -13,7 +13,7 @@ export interface UnmetNeed {
 interface Requirement {
   readonly isNeeded: (needs: AlgorithmNeeds) => boolean;
   readonly isMet: (capabilities: EngineCapabilities) => boolean;
-  /** Action of the algorithm, and the reason why the engine cannot do it. */
+  /** What the algorithm does, and what the engine lacks for it, as parts of a sentence. */
   readonly reason: readonly [algorithm: string, engine: string];
   readonly fix: string;
   readonly keys: readonly string[];

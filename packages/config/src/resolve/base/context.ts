@@ -1,5 +1,5 @@
 /**
- * Input for resolving a stage: its values, their places in the file, and functions that report
+ * Input for resolving a stage: values, their places in the file, and functions that report
  * problems.
  */
 import type { EngineFactsTable } from '../../schema/engines.js';
@@ -30,8 +30,8 @@ export interface StageContext extends StageTree, NameTables {
   /** True if the stage itself sets the key, and not only the top level. */
   readonly stageSets: (...path: KeyPath) => boolean;
   /**
-   * Reports a problem at a key. `uses` are other keys that the check has read: nothing is reported
-   * if one of them is itself invalid, because the check then saw a wrong value.
+   * Reports a problem at a key. `uses` lists other keys that the check has read: if one of them is
+   * itself invalid, nothing is reported, because the check saw a wrong value.
    */
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;
@@ -66,7 +66,7 @@ export function stageContext(
   return {
     ...stage,
     input,
-    // Any other mode has a status that is a problem.
+    // The status of any other mode is already a problem.
     mode: (input.mode === 'colocate' ? 'both' : input.mode) as Mode,
     part: undefined,
     sections: schema.shape,

@@ -1,4 +1,4 @@
-/** The disk, against which a configuration is checked. */
+/** Access to the disk for checks of a configuration. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
@@ -12,10 +12,10 @@ export interface Disk {
   readonly readText: (path: string) => string | undefined;
   /**
    * `config.json` of the model in a GGUF file.
-   * @throws CheckpointError when it is no GGUF file, or its model is not supported
+   * @throws CheckpointError for another file, or if the model is not supported
    */
   readonly ggufConfig: (path: string) => string;
-  /** Undefined: there is no such file. */
+  /** Size in bytes; undefined for a missing file. */
   readonly size: (path: string) => number | undefined;
   /** False also for a file that cannot be read. */
   readonly isQuantizedGguf: (path: string) => boolean;

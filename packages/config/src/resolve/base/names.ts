@@ -1,20 +1,14 @@
-/**
- * Workflows, reward functions and task operators that a file may name, with the facts that a check
- * needs.
- */
+/** Names that a file can use, and the facts about them that checks need. */
 import type { ArgProblem, ArgSpec, TaskRange } from '@trinity-rft/core';
 
-/** Values by name. The registries of workflows and of reward functions are such tables. */
+/** Values by name, such as the registries of workflows and reward functions. */
 export interface NameTable<Facts> {
   names(): readonly string[];
   /** Finds the value of a name or of an alias; undefined for an unknown name. */
   find(name: string): Facts | undefined;
   /** The name in the table for which `name` is an alias. @default no aliases */
   readAs?(name: string): string | undefined;
-  /**
-   * Explains why a known name cannot be used, and what to use instead. @default every name can be
-   * used
-   */
+  /** Explains why a known name cannot be used, and what to use instead. @default no refusals */
   refusal?(name: string): string | undefined;
 }
 
@@ -27,14 +21,10 @@ export interface WorkflowFacts {
     readonly prompt?: boolean;
     readonly rewardFn?: boolean;
     /**
-     * The argument that selects an auxiliary model, by name or position; without the argument, the
-     * first model is used.
+     * Argument that selects an auxiliary model by name or position; without it, the first is used.
      */
     readonly auxiliaryModel?: string;
-    /**
-     * Like `auxiliaryModel`, for a workflow that can do without the model: the argument may also be
-     * false.
-     */
+    /** Like `auxiliaryModel`, for an optional model: the argument may also be false. */
     readonly optionalModel?: string;
     /** Names of the auxiliary models that these valid arguments need. */
     readonly models?: (args: Args) => readonly string[];

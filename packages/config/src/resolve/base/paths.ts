@@ -1,7 +1,8 @@
-/** Paths and hub ids: resolves the text of the file to an absolute path or a name on the hub. */
+/** Resolves paths and hub ids of the file to absolute paths or names on the hub. */
 import { isAbsolute } from 'node:path';
 import { parseModelId } from '@trinity-rft/core/internal';
 import type { KeyPath } from '../../source/node.js';
+import { isSecretKey } from '../../source/secrets.js';
 import type { StageContext } from './context.js';
 import type { Disk } from './disk.js';
 
@@ -14,9 +15,8 @@ export interface Location {
 const dataFile = /\.(jsonl?|parquet|csv|txt|arrow)(\.(gz|zst))?$/i;
 
 /**
- * Locates a folder or file. One that exists is local; relative paths start at the working
- * directory. If it does not exist and the text looks like `owner/name` or `name`, it is a hub id.
- * Anything else is reported.
+ * Locates a folder or file, relative to the working directory. A missing one with a name such as
+ * `owner/name` or `name` is a hub id; anything else is reported.
  */
 export function locate(context: StageContext, path: KeyPath, value: string): Location | undefined {
   const full = context.disk.resolve(value);
@@ -30,7 +30,7 @@ export function locate(context: StageContext, path: KeyPath, value: string): Loc
 }
 
 /**
- * Like `locate`, for a model: its hub id is `owner/name` or `owner/name/file.gguf`, each optionally
+ * Like `locate`, for a model, whose hub id is `owner/name` or `owner/name/file.gguf`, optionally
  * with `@revision`.
  */
 export function locateModel(
@@ -86,14 +86,14 @@ const nameFaults: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Longest part of a path that common file systems allow, less a timestamp that may follow it. */
+/** Maximum bytes of a part of a path on common file systems, less a timestamp that may follow. */
 const longestPartBytes = 255 - '_20260701093000'.length;
 const isTooLong = (name: string): boolean =>
   name.split('/').some((part) => Buffer.byteLength(part) > longestPartBytes);
 
 /**
- * The file of `sqlite:///relative.db` or `sqlite:////absolute.db`, or of a plain path; other
- * databases are reported.
+ * File of `sqlite:///relative.db`, `sqlite:////absolute.db` or a plain path. Reports other
+ * databases.
  */
 export function sqlitePath(
   context: StageContext,
@@ -111,7 +111,7 @@ export function sqlitePath(
   return undefined;
 }
 
-/** Like {@link sqlitePath}, undefined for other databases. */
+/** Like {@link sqlitePath}, but returns undefined for other databases without a report. */
 export function sqliteFile(disk: Disk, value: string): string | undefined {
   const scheme = schemeOf(value);
   if (scheme === undefined) return disk.resolve(value);
@@ -124,3 +124,17 @@ const schemeOf = (value: string): string | undefined =>
 
 export const isPostgres = (path: string | null): path is string =>
   /^postgres(?:ql)?:\/\//i.test(path ?? '');
+
+/** Checks the address of an OpenAI-compatible API. Returns it without slashes at its end. */
+export function apiAddress(context: StageContext, at: KeyPath, address: string): string {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    context.report(at, 'is not a URL. Expected one such as https://api.openai.com/v1.');
+  else if (
+    url.username !== '' ||
+    url.password !== '' ||
+    [...url.searchParams.keys()].some((key) => isSecretKey(key))
+  )
+    context.report(at, 'contains a secret. Move it to api_key, as ${oc.env:OPENAI_API_KEY}.');
+  return address.replace(/\/+$/, '');
+}

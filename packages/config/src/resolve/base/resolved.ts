@@ -1,7 +1,7 @@
 /**
- * Resolved configuration: plain data in camelCase, in the same groups as the YAML. Most values of a
- * group follow from the schema of its section, which also describes them; this file adds values
- * that are derived from several keys, other sections or the disk.
+ * Resolved configuration: plain data in camelCase, grouped like the YAML. Most values follow from
+ * the schema, which also describes them; this file adds those derived from several keys or from the
+ * disk.
  */
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 import type { RolloutCorrection } from '@trinity-rft/algorithm/internal';
@@ -27,7 +27,8 @@ import type {
 import type { critic, trainerSection } from '../../schema/trainer.js';
 
 /**
- * `both`: explore and train; `train`: train on stored experiences; `bench`: evaluate checkpoints.
+ * `both`: explore and train; `train`: on stored experiences; `bench`: evaluate; `serve`: serve and
+ * train.
  */
 export type Mode = 'both' | 'train' | 'bench' | 'serve';
 
@@ -62,10 +63,7 @@ export interface StageConfig {
   readonly stageIndex: number;
   /** `both` also if this process is one side of it; see `part`. */
   readonly mode: Mode;
-  /**
-   * Explorer or trainer, if the process is only one side of mode `both`. Undefined if it is both,
-   * and in other modes.
-   */
+  /** Explorer or trainer, if the process is one side of mode `both`; else undefined. */
   readonly part: LoopPart | undefined;
   /**
    * Store that the processes of a distributed run share: a file for SQLite, or the address of a
@@ -78,8 +76,8 @@ export interface StageConfig {
   readonly name: string;
   readonly seed: number;
   /**
-   * Name of the engine that trains and samples, in the table that the file was read with:
-   * `trainer.trainer_type`, or `explorer.rollout_model.engine_type`, else the first of the table.
+   * Engine that trains and samples, by its name in the table: `trainer.trainer_type`, or
+   * `explorer.rollout_model.engine_type`, else the first of the table.
    */
   readonly engine: string;
   /** Samples instead of the engine; undefined if the engine does both. */
@@ -116,10 +114,7 @@ export interface ExternalModelConfig {
 export interface SamplerConfig {
   readonly name: (typeof samplerNames)[number];
   readonly servers: readonly ServerAddress[];
-  /**
-   * Allowed mean difference between its log-probabilities of a text and those of the engine, in
-   * nats.
-   */
+  /** Allowed mean difference from the engine's log-probabilities of a text, in nats. */
   readonly tolerance: number;
   /** Options for starting its servers. */
   readonly start: SamplerStart;
@@ -133,8 +128,8 @@ export interface SamplerStart {
 }
 
 /**
- * A row of one of the tables of `AlgorithmTables`, with all its arguments: names in camelCase,
- * without arguments that have no value.
+ * A row of `AlgorithmTables` with its arguments: names in camelCase, without arguments that have no
+ * value.
  */
 export interface PartConfig {
   readonly name: string;
@@ -143,7 +138,7 @@ export interface PartConfig {
 
 /** Input of `createAlgorithm`. */
 export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
-  /** The kind of rows that it is trained on. */
+  /** Kind of the rows to train on. */
   readonly schema: DataSchema;
   /** Runs per task: the group size. 1 if nothing is explored. */
   readonly repeatTimes: number;
@@ -160,11 +155,9 @@ export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSec
   /** Undefined if there is no correction. */
   readonly rolloutCorrection: RolloutCorrection | undefined;
   readonly lossAggMode: LossAggMode;
-  /**
-   * Divisor of sums over tokens, if `lossAggMode` uses them. Undefined: the mode's default.
-   */
+  /** Divisor of sums over tokens, if `lossAggMode` has them; undefined for the mode's default. */
   readonly lossAggNorm: number | undefined;
-  /** Needs of these parts together. */
+  /** Combined needs of these parts. */
   readonly needs: AlgorithmNeeds;
 }
 
@@ -180,8 +173,8 @@ export interface ModelConfig extends Resolved<typeof model> {
   /** The hub id, if the file names the model by one. */
   readonly hubId: string | undefined;
   /**
-   * True to start from the last checkpoint of the stage before; `modelPath` then only names the
-   * model that the run began with.
+   * True to start from the last checkpoint of the stage before; `modelPath` then names the first
+   * model.
    */
   readonly fromPreviousStage: boolean;
   /** Jinja template that replaces the one of the model folder. */
@@ -191,8 +184,7 @@ export interface ModelConfig extends Resolved<typeof model> {
   readonly maxPromptTokens: number;
   readonly maxResponseTokens: number;
   /**
-   * Absolute path of the folder that the critic starts from, or a hub id; undefined to start from
-   * the model itself. Only used if the algorithm needs a critic.
+   * Absolute path or hub id of the model that a critic starts from; undefined for the model itself.
    */
   readonly criticModelPath: string | undefined;
   /** Trains an adapter instead of the weights themselves. */
@@ -212,10 +204,7 @@ export interface NewAdapter {
   readonly targetModules: 'all-linear' | readonly string[];
 }
 
-/**
- * An adapter that starts with the weights of a folder, which also determines its rank, scale and
- * layers.
- */
+/** An adapter that starts from a folder, which also determines its rank, scale and layers. */
 export interface StoredAdapter {
   readonly name: string | undefined;
   /** Absolute path of a folder in the layout of PEFT. */
@@ -234,8 +223,8 @@ export interface BufferConfig extends Resolved<typeof buffer> {
   readonly trainerInput: {
     readonly experienceBuffer: ExperienceBufferConfig;
     /**
-     * Expert rows that the sample strategy `mix` adds to a batch; undefined if the model samples
-     * every row.
+     * Expert rows that the strategy `mix` adds to a batch; undefined if the model samples every
+     * row.
      */
     readonly experts: ExpertsConfig | undefined;
   };
@@ -248,8 +237,8 @@ export interface TrainBatchConfig {
   readonly own: number;
   readonly unit: BatchUnit;
   /**
-   * Number of `unit` that an explore step makes if every run succeeds; undefined if this depends on
-   * the number of calls, or if nothing is explored.
+   * Number of `unit` that an explore step makes if every run succeeds; undefined if it depends on
+   * the number of calls, or nothing is explored.
    */
   readonly perExploreStep: number | undefined;
 }
@@ -344,9 +333,8 @@ export interface ExplorerConfig extends Omit<
 export interface ServeConfig extends Resolved<typeof serveKeys> {}
 
 /**
- * Sampling and chat format of the model behind the recording endpoint. Values that its section
- * leaves out are those of {@link ModelConfig}. If a parser is undefined, its part stays in the
- * text.
+ * Sampling and chat format of the model behind the recording endpoint, with the values of {@link
+ * ModelConfig} where its section gives none. An undefined parser leaves its part in the text.
  */
 export interface RolloutModelConfig extends Inherited<
   Resolved<ReturnType<typeof rolloutModelSection>>,
@@ -354,8 +342,8 @@ export interface RolloutModelConfig extends Inherited<
 > {}
 
 /**
- * A model that workflows may use and that is never trained. Values that the file leaves out are
- * those of the trained model.
+ * A model for workflows that is never trained. Values missing in the file are those of the trained
+ * model.
  */
 export interface AuxiliaryModelConfig extends Inherited<
   Resolved<ReturnType<typeof auxiliaryModelItem>>,
@@ -407,7 +395,7 @@ export interface DataProcessorConfig {
 
 export interface TaskPipelineConfig extends Resolved<typeof taskPipelineKeys> {
   readonly operators: readonly PartConfig[];
-  /** Sources for the rows of the only task set. If empty, each task set is its own input. */
+  /** Sources for the rows of the only task set; if empty, each task set is its own input. */
   readonly inputs: readonly { readonly path: string; readonly isLocal: boolean }[];
 }
 

@@ -21,10 +21,9 @@ export interface StageTree {
 }
 
 /**
- * Merges sections key by key and replaces lists. A stage that makes another choice does not inherit
- * what belonged to the old one: if it changes `algorithm_type`, it does not inherit the functions
- * and the experience buffer of the top level; if it changes a function, it does not inherit that
- * function's arguments.
+ * Merges sections key by key and replaces lists. A stage that changes `algorithm_type` does not
+ * inherit the functions and the experience buffer of the top level; one that changes a function
+ * does not inherit that function's arguments.
  */
 export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] {
   const stages = childOf(file, 'stages');
@@ -44,7 +43,7 @@ export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] 
   return trees as [StageTree, ...StageTree[]];
 }
 
-/** Removes keys that are null, so that they are inherited. */
+/** Removes null keys, which are then inherited. */
 function withoutNulls(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
   return {

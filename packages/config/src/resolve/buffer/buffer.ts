@@ -1,4 +1,4 @@
-/** Tasks and experiences: batch sizes, task sets and the experience buffer. */
+/** Resolves the `buffer` section: batch sizes, task sets and the experience buffer. */
 import { resolveSection } from '../../schema/resolve-section.js';
 import type { StageContext } from '../base/context.js';
 import type {

@@ -1,4 +1,4 @@
-/** The location of rows of tasks or supervised data, and how they are read. */
+/** Location and layout of rows of tasks or supervised data. */
 import { rowsKeys } from '../../schema/buffer.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
@@ -38,7 +38,7 @@ type DatabaseInput = Pick<
   'path' | 'table' | 'query'
 >;
 
-/** Location of a task set in a database: a file of SQLite, or the address of PostgreSQL. */
+/** Location of a task set in a database: a SQLite file, or a PostgreSQL address. */
 export function deriveDatabase(
   context: StageContext,
   section: KeyPath,

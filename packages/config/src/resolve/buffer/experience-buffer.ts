@@ -1,4 +1,4 @@
-/** The trainer's input: a store that an explorer fills, stored experiences, or supervised data. */
+/** The trainer's input: a store filled by an explorer, stored experiences, or supervised data. */
 import { join } from 'node:path';
 import type {
   AlgorithmConfig,
@@ -31,13 +31,12 @@ export function deriveExperienceBuffer(
 ): ExperienceBufferConfig {
   const { experience_buffer: input } = context.input.buffer.trainer_input;
   checkName(context, at('name'), input.name);
-  if (!algorithm.needsRollouts)
-    noReplay(context, section, input, 'Rows are trained on as often as total_epochs says.');
-  if (!algorithm.needsRollouts) return supervised(context, model);
-  return store(context, jobDirectory);
+  if (algorithm.needsRollouts) return store(context, jobDirectory);
+  noReplay(context, section, input, 'Rows are trained on as often as total_epochs says.');
+  return supervised(context, model);
 }
 
-/** Further buffers that the trainer reads in addition to the experience buffer. */
+/** Buffers that the trainer reads besides the experience buffer. */
 export function deriveAuxiliaryBuffers(
   context: StageContext,
   model: ModelConfig,
@@ -60,7 +59,7 @@ export function deriveAuxiliaryBuffers(
   return Object.fromEntries(buffers);
 }
 
-/** Answers of an expert, which the model learns to imitate. */
+/** Expert answers for the model to imitate. */
 function expertRows(
   context: StageContext,
   path: KeyPath,
@@ -190,8 +189,8 @@ function fileInsteadOfStore(context: StageContext, explores: boolean): void {
 }
 
 /**
- * Path of the experience database. In Trinity-RFT the path of a queue is only a copy for
- * inspection, so it is ignored here.
+ * Path of the experience database. The path of a queue, in Trinity-RFT a copy for inspection, is
+ * ignored.
  */
 function databasePath(
   context: StageContext,

@@ -1,4 +1,4 @@
-/** Decides whether experiences are trained on again: by priority, or in several passes. */
+/** Resolves how experiences are trained on again: by priority, or in several passes. */
 import { numberArg, type ArgSpec } from '@trinity-rft/core';
 import { milliseconds } from '../../schema/fields.js';
 import type { RunInput } from '../../schema/root.js';

@@ -1,6 +1,6 @@
 /**
- * Requirements of a sample strategy on the rest of the file: an expert buffer with room in the
- * batch for other experiences, or weights that are updated often enough.
+ * Checks what a sample strategy needs: an expert buffer and room for its rows in a batch, or
+ * weights that are updated often enough.
  */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { AlgorithmConfig, ExperienceBufferConfig, ExpertsConfig } from '../base/resolved.js';
@@ -12,8 +12,8 @@ const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
 
 /**
- * Checks the strategy. Problems are reported at the argument if the file sets it, else at the
- * strategy, else at the algorithm.
+ * Checks the strategy. Problems are reported at the argument, the strategy or the algorithm: the
+ * first that the file sets.
  */
 export function checkSampling(
   context: StageContext,
@@ -79,8 +79,8 @@ const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['bu
   buffer.storageType === 'file' || buffer.path !== undefined;
 
 /**
- * Reports a limit below the sync interval. Between two weight updates the trainer takes several
- * steps on experiences of one version, each step staler than the one before.
+ * Reports a limit below the sync interval: between two weight updates the trainer takes several
+ * steps on experiences of one version, each staler than the one before.
  */
 function checkStaleness(context: StageContext, limit: unknown): void {
   const { synchronizer } = context.input;

@@ -1,7 +1,4 @@
-/**
- * Checks that the workflow and reward function of a task set exist, and that their arguments are
- * valid.
- */
+/** Checks the names and arguments of a task set's workflow and reward function. */
 import { describeError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import type { RunInput } from '../../schema/root.js';
@@ -27,10 +24,7 @@ interface Named extends Parts {
 
 const shared: KeyPath = ['buffer', 'explorer_input'];
 
-/**
- * Reports problems where the file sets the name: at the task set, or at the default for all of
- * them.
- */
+/** Reports problems where the file sets the name: at the task set, or at the default for all. */
 export function checkTaskNames(context: StageContext, parts: Parts): void {
   checkWorkflow(context, parts);
   checkReward(context, parts);
@@ -54,10 +48,7 @@ function checkWorkflow(context: StageContext, parts: Parts): void {
   checkNeeds(context, at, named);
 }
 
-/**
- * Reports auxiliary models that the arguments name but the configuration lacks: every run would
- * fail.
- */
+/** Reports auxiliary models that the arguments name but the file lacks: every run would fail. */
 function checkModels(
   context: StageContext,
   at: KeyPath,

@@ -1,7 +1,4 @@
-/**
- * Checks the operators on tasks before a run: that they exist, their arguments are valid, and their
- * inputs can be read.
- */
+/** Checks the names, arguments and inputs of the operators on tasks before a run. */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import { taskPipelineKeys } from '../../schema/runtime.js';
@@ -39,10 +36,7 @@ export function deriveTaskPipeline(
   return { ...resolveSection(taskPipelineKeys, input), operators, inputs };
 }
 
-/**
- * Warns that the pipeline has no effect in a stage that explores nothing, unless only the top level
- * sets it.
- */
+/** Warns of a pipeline in a stage that explores nothing, unless only the top level sets it. */
 function warnOfNoTasks(context: StageContext): void {
   const { stageName, mode } = context;
   const isMeant =

@@ -1,7 +1,4 @@
-/**
- * The order of a task set's tasks, and whether its rows and operators provide what that order
- * needs.
- */
+/** Resolves the order of tasks, and checks that rows and operators provide what it needs. */
 import { booleanArg, numberArg, type ArgSpec } from '@trinity-rft/core';
 import { taskSelector } from '../../schema/data.js';
 import { resolveSection } from '../../schema/resolve-section.js';

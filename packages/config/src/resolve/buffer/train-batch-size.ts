@@ -1,4 +1,4 @@
-/** Size of a train step: the value of the file, else that of one explore step. */
+/** Resolves the size of a train step: the value of the file, else that of one explore step. */
 import { expertCount } from '@trinity-rft/algorithm/internal';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -23,8 +23,8 @@ interface TrainBatchNeeds extends Timing {
 }
 
 /**
- * The size includes experts. It counts pairs if the algorithm learns from pairs. A run that
- * explores trains on whole runs, because a run may make any number of experiences.
+ * The size includes experts, and counts pairs if the algorithm learns from pairs. A run that
+ * explores trains on whole runs, which may have any number of experiences.
  */
 export function deriveTrainBatch(
   context: StageContext,
@@ -96,10 +96,7 @@ function explainFit(
 const trainSteps = (count: number): string =>
   `${Math.max(1, Math.ceil(count))} train step${count > 1 ? 's' : ''}`;
 
-/**
- * @param perExploreStep train steps per explore step; undefined if they depend on the number of
- * calls
- */
+/** @param perExploreStep train steps per explore step; undefined if it depends on the calls */
 function ageOf(
   { input: { buffer, explorer } }: StageContext,
   { synchronizer, stalenessBound: bound }: Timing,
@@ -116,8 +113,8 @@ function ageOf(
 }
 
 /**
- * Train steps for a number of explore steps, if every run succeeds and nothing is filtered.
- * Undefined if their number depends on how often the runs call the model.
+ * Train steps for a number of explore steps if every run succeeds and nothing is filtered;
+ * undefined if it depends on the number of calls.
  */
 export function trainStepsOf(
   { own, perExploreStep }: TrainBatchConfig,

@@ -1,14 +1,13 @@
-/** The models that workflows may use in addition to the trained one. */
+/** Resolves the models that workflows can use besides the trained one. */
 import type { AuxiliaryModelConfig, AuxiliarySource, ModelConfig } from '../base/resolved.js';
 import type { RunInput } from '../../schema/root.js';
-import { isSecretKey } from '../../source/secrets.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import { checkToolChoice, ownLengths } from './inference.js';
 import { deriveLengths } from './lengths.js';
 import { readModelFolder, type ModelShape } from './model-folder.js';
-import { locateModel } from '../base/paths.js';
+import { apiAddress, locateModel } from '../base/paths.js';
 
 type AuxiliaryInput = RunInput['explorer']['auxiliary_models'][number];
 
@@ -53,8 +52,8 @@ interface Parts {
 }
 
 /**
- * Resolves one model. Unless it is set, the template is the model's own, because the trained model
- * may belong to another family.
+ * Resolves one model. An unset template is the model's own, because the trained model may belong to
+ * another family.
  */
 function derive(context: StageContext, section: KeyPath, parts: Parts): AuxiliaryModelConfig {
   const { input, name, modelPath, model } = parts;
@@ -65,7 +64,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
     return {
       ...inherited,
       source: remoteSource(context, section, input, modelPath),
-      // The limits of the service are not known here: lengths only limit what is requested.
+      // The limits of the service are unknown: lengths only limit requests.
       minResponseTokens: own.minResponseTokens ?? 0,
       enableThinking: own.enableThinking,
     };
@@ -78,13 +77,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
   const given = folderLengths(input, model);
   return {
     ...inherited,
-    ...deriveLengths(context, {
-      section,
-      given,
-      shape,
-      mayReport: isFound,
-      wholeDecides: true,
-    }),
+    ...deriveLengths(context, { section, given, shape, mayReport: isFound, wholeDecides: true }),
     source: { kind: 'folder', modelPath: path, engine: engineOf(context, section, parts) },
   };
 }
@@ -102,16 +95,11 @@ function engineOf(
   return isChosen ? name : engine;
 }
 
-/**
- * Lengths of a model in a folder. If both parts are set, the whole is their sum, whatever the
- * trained model allows.
- */
+/** Lengths of a model in a folder. If both parts are set, the whole is their sum. */
 function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<typeof ownLengths> {
-  const both =
-    input.max_model_len === null &&
-    input.max_prompt_tokens !== null &&
-    input.max_response_tokens !== null;
-  return both ? { ...ownLengths(input, model), maxModelLen: null } : ownLengths(input, model);
+  const { max_model_len: whole, max_prompt_tokens: prompt, max_response_tokens: response } = input;
+  const isSum = whole === null && prompt !== null && response !== null;
+  return { ...ownLengths(input, model), ...(isSum && { maxModelLen: null }) };
 }
 
 interface FoundModel {
@@ -139,22 +127,6 @@ function remoteSource(
   input: AuxiliaryInput,
   modelPath: string,
 ): AuxiliarySource {
-  const address = input.base_url ?? '';
-  const url = URL.parse(address);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    context.report(
-      [...section, 'base_url'],
-      `is not a URL. Expected one such as https://api.openai.com/v1.`,
-    );
-  } else if (
-    url.username !== '' ||
-    url.password !== '' ||
-    [...url.searchParams.keys()].some((key) => isSecretKey(key))
-  ) {
-    context.report(
-      [...section, 'base_url'],
-      'contains a secret. Move it to api_key, as ${oc.env:OPENAI_API_KEY}.',
-    );
-  }
-  return { kind: 'remote', baseUrl: address.replace(/\/+$/, ''), apiKey: input.api_key, modelPath };
+  const baseUrl = apiAddress(context, [...section, 'base_url'], input.base_url ?? '');
+  return { kind: 'remote', baseUrl, apiKey: input.api_key, modelPath };
 }

@@ -1,4 +1,4 @@
-/** The longest prompt and response of a model. */
+/** Resolves the maximum lengths of prompts and responses. */
 import type { ModelConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -17,22 +17,19 @@ export type CompleteLengths = Pick<
   'maxModelLen' | 'maxPromptTokens' | 'maxResponseTokens' | 'minResponseTokens'
 >;
 
-/** A section with lengths: the values it sets, and facts about its model. */
+/** Lengths that a section sets, with facts about its model. */
 export interface LengthsInput {
   readonly section: KeyPath;
   readonly given: Lengths;
   readonly shape: ModelShape | undefined;
   /** False if the model was not found, which is already reported. @default true */
   readonly mayReport?: boolean;
-  /**
-   * True if the whole may be less than the sum of its parts, because requests are shorter. @default
-   * false
-   */
+  /** True if the whole may be less than the sum of its parts. @default false */
   readonly wholeDecides?: boolean;
 }
 
 /**
- * Completes the lengths: the whole is the sum of its parts, else the maximum of the model on disk;
+ * Completes the lengths. The whole is the sum of its parts, else the maximum of the model on disk;
  * a missing part is the remainder; two missing parts get half each.
  */
 export function deriveLengths(context: StageContext, input: LengthsInput): CompleteLengths {

@@ -1,4 +1,4 @@
-/** The adapter that is trained instead of the weights themselves. */
+/** Resolves the adapter that is trained instead of the weights themselves. */
 import { join } from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
@@ -57,9 +57,7 @@ function warnOfWholeModels(context: StageContext): void {
 
 const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
 
-/**
- * A stored adapter: its folder determines the settings, and keys that contradict it are problems.
- */
+/** A stored adapter, whose folder determines the settings; keys that contradict it are reported. */
 function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
   const path = context.disk.resolve(given);
   const text = context.disk.readText(join(path, 'adapter_config.json'));

@@ -1,4 +1,4 @@
-/** The size of a model, from `config.json` of its folder or from its GGUF file. */
+/** Reads the shape of a model from `config.json` of its folder or from its GGUF file. */
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { commonKeys, otherInput, textPart } from '@trinity-rft/core/support';
@@ -24,9 +24,9 @@ export interface ModelShape {
   readonly headDim: number;
   /** Number of layers with a convolution instead of attention. */
   readonly convolutions: number;
-  /** Set if layers have the gated delta rule instead of attention, and the others' attention has gates. */
+  /** Layers with the gated delta rule; attention in the other layers then has gates. */
   readonly delta?: DeltaSizes;
-  /** Number of experts in every layer, and the width of one. */
+  /** Number of experts per layer, and the width of one. */
   readonly experts?: { readonly count: number; readonly size: number };
   readonly tiedEmbeddings: boolean;
   /** Longest sequence that the position embeddings support. */
@@ -77,7 +77,7 @@ export type ModelFolder =
   | {
       readonly kind: 'shape';
       readonly shape: ModelShape;
-      /** Key that shows that the model takes more than text, and the shape is that of its text part. */
+      /** Key of a multimodal model, whose text part has the shape; undefined for a text model. */
       readonly otherInput: string | undefined;
     }
   /** The problem, as the rest of a sentence that begins with the folder. */
@@ -117,7 +117,7 @@ export function readModelFolder(disk: Disk, location: string): ModelFolder {
 const notText = (key: string): string =>
   `is of a model that takes more than text (${key} in config.json), which no engine supports. Give a model of text alone`;
 
-/** Removes the file from a message, which leaves the rest of a sentence that begins with it. */
+/** Removes the file from a message, which leaves the rest of a sentence. */
 const withoutPlace = (message: string, location: string): string =>
   message
     .replace(`${location}: `, 'cannot be used: ')

@@ -1,6 +1,4 @@
-/**
- * The trained model: its folder, the lengths of its texts, its template, and its sampling settings.
- */
+/** Resolves the trained model: its folder, lengths, template and sampling settings. */
 import type { AuxiliaryModelConfig, ModelConfig, RolloutModelConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import { deriveAuxiliaryModels } from './auxiliary-models.js';
@@ -77,7 +75,9 @@ function readShape(context: StageContext, folder: string, engine: string): Model
   return undefined;
 }
 
-/** Reports a model whose text part would be trained here and sampled, or trained, as a whole elsewhere. */
+/**
+ * Reports a multimodal model of which one program would use the text part, and another the whole.
+ */
 function checkTextPart(
   { input, engines, report }: StageContext,
   otherInput: string | undefined,
@@ -126,7 +126,7 @@ const criticProblems = (
     : []),
 ];
 
-/** The template. A template file takes precedence over the inline text, as in Trinity-RFT. */
+/** Chat template. A file takes precedence over inline text, as in Trinity-RFT. */
 function deriveTemplate(context: StageContext): string | undefined {
   const { chat_template_path: file, custom_chat_template: inline } = context.input.model;
   if (file === null) return inline ?? undefined;
@@ -155,12 +155,8 @@ function deriveRolloutModel(context: StageContext, model: ModelConfig): RolloutM
       [['model', 'max_model_len']],
     );
   }
-  const setsLength = [
-    'max_model_len',
-    'max_prompt_tokens',
-    'max_response_tokens',
-    'min_response_tokens',
-  ].some((key) => context.isSet(...section, key));
+  const keys = ['max_model_len', 'max_prompt_tokens', 'max_response_tokens', 'min_response_tokens'];
+  const setsLength = keys.some((key) => context.isSet(...section, key));
   const { maxModelLen, maxPromptTokens, maxResponseTokens, minResponseTokens } = setsLength
     ? deriveLengths(context, { section, given: ownLengths(input, model), shape: undefined })
     : model;

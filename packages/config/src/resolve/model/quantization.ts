@@ -1,4 +1,4 @@
-/** How the weights below an adapter are stored, and what excludes that they are quantised. */
+/** Format of the weights below an adapter, and the checks that they can be quantised. */
 import type { EngineFacts, Quantization } from '@trinity-rft/core/engine';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -7,7 +7,7 @@ import type { StageConfig } from '../base/resolved.js';
 
 const key: KeyPath = ['model', 'quantization'];
 
-/** Undefined: as floating point numbers. A quantised GGUF file is trained beside as it is, by default. */
+/** Undefined for floating point numbers. By default, a quantised GGUF file keeps its format. */
 export function quantizationOf(
   { quantization, lora, modelPath, isLocal }: StageConfig['model'],
   disk: Pick<Disk, 'isQuantizedGguf'>,
@@ -16,7 +16,7 @@ export function quantizationOf(
   return quantization ?? (isLocal && disk.isQuantizedGguf(modelPath) ? 'file' : undefined);
 }
 
-/** The given value must fit; a default that does not fit is none. */
+/** Checks a given value; a default that does not fit is not used. */
 export function checkQuantization(
   context: StageContext,
   { model, sampler }: Pick<StageConfig, 'model' | 'sampler'>,
@@ -48,16 +48,19 @@ export function checkQuantization(
     );
 }
 
-/** A stage that trains cannot start from the checkpoint of one that trained beside quantised weights. */
+/**
+ * Reports a stage that starts from a checkpoint trained beside quantised weights, which has none of
+ * its own.
+ */
 export function checkStartingWeights(
   context: StageContext,
   { mode, model }: Pick<StageConfig, 'mode' | 'model'>,
   { model: before }: Pick<StageConfig, 'model'>,
 ): void {
   const isGiven = model.quantization !== undefined && model.quantization !== 'none';
-  // A given value of this stage is refused by itself.
+  // `checkQuantization` reports a given value of this stage.
   if (!model.fromPreviousStage || isGiven || (mode !== 'both' && mode !== 'train')) return;
-  // By default only the file that model_path names is quantised, not a checkpoint.
+  // By default only the file of model_path is quantised, not a checkpoint.
   const isFile = before.quantization !== undefined || !before.fromPreviousStage;
   const kind = isFile ? quantizationOf(before, context.disk) : undefined;
   if (kind !== undefined)

@@ -10,13 +10,13 @@ const section: KeyPath = ['explorer', 'rollout_model'];
 const at = (key: string): KeyPath => [...section, key];
 
 /**
- * Allowed mean difference of log-probabilities over the tokens of a text that neither program has
- * sampled. Working pairs of programs differ by 1e-6 in float32; with 8 bits of precision by up to
- * 0.6 at single tokens and by 0.1 on average. A different model differs by several nats.
+ * Allowed mean difference of log-probabilities over a text that neither program sampled, in nats.
+ * Working pairs differ by 1e-6 in float32; with 8 bits of precision by up to 0.6 at single tokens
+ * and by 0.1 on average. A different model differs by several nats.
  */
 const tolerances = { float32: 5e-4, lower: 0.5 } as const;
 
-/** Default options of the servers, which they also use by themselves. */
+/** Options that the servers have by default. */
 const startDefaults = {
   tensor_parallel_size: 1,
   gpu_memory_utilization: 0.9,
@@ -34,7 +34,7 @@ export function deriveSampler(context: StageContext): SamplerConfig | undefined 
   return sampler;
 }
 
-/** Reports TuFT without separate servers that sample: the plan starts TuFT without a sampler. */
+/** Reports TuFT without servers that sample: the plan starts TuFT without a sampler. */
 function checkTrainingServer({ input, report }: StageContext): void {
   const { enable, server } = input.model.tinker;
   const types = [input.trainer.trainer_type, input.explorer.rollout_model.engine_type];
@@ -93,8 +93,7 @@ function readSampler(context: StageContext): SamplerConfig | undefined {
 }
 
 /**
- * Reports an adapter of the output layer. Servers of the Tinker protocol train one unless
- * configured otherwise.
+ * Reports an adapter of the output layer, which servers of the Tinker protocol train by default.
  */
 function checkOutputLayer(context: StageContext, name: string): void {
   const path: KeyPath = ['model', 'tinker', 'train_unembed'];
