@@ -1,4 +1,4 @@
-/** A new model made on the spot: random weights and a tokenizer in one folder. */
+/** Creates a model folder with random weights and a tokenizer. */
 import {
   buildCharTokenizer,
   chatTemplates,
@@ -13,9 +13,9 @@ export interface CreateModelOptions {
   /** Folder to create. */
   readonly directory: string;
   /**
-   * The files of a tokenizer, or the characters and words of a new one. A new one ends turns with
-   * `<|im_end|>`, and has the minimal chat template unless it gets another. Vocabulary size and end
-   * tokens follow from the tokenizer.
+   * Files of a tokenizer, or the characters and words of a new one, which ends turns with
+   * `<|im_end|>` and has the minimal chat template by default. Vocabulary size and end tokens
+   * follow from it.
    */
   readonly tokenizer: TokenizerFiles | NewTokenizer;
   /** @default 64 wide, 2 layers, 4 heads, 64 positions: 0.1 million weights */
@@ -23,7 +23,7 @@ export interface CreateModelOptions {
   /** Seed of the weights; equal seeds give equal bytes. */
   readonly seed: number;
   /**
-   * Standard deviation of the initial matrices. Narrow models learn faster from a larger one.
+   * Standard deviation of the initial matrices; narrow models learn faster from a larger one.
    * @default 0.02
    */
   readonly initializerRange?: number;
@@ -43,7 +43,7 @@ const smallModel = {
 } as const satisfies CreateModelOptions['config'];
 
 /**
- * Writes a Hugging Face folder that `model.model_path` can name.
+ * Writes a Hugging Face folder for `model.model_path`.
  * @throws CheckpointError when the sizes do not fit together
  */
 export async function createModel({
@@ -62,11 +62,7 @@ export async function createModel({
         })
       : tokenizer;
   const { vocabularySize: vocabSize, eosTokenIds } = createTokenizer(files);
-  await createModelFolder({
-    directory,
-    seed,
-    config: { ...config, vocabSize, eosTokenIds },
-    initializerRange,
-  });
+  const sizes = { ...config, vocabSize, eosTokenIds };
+  await createModelFolder({ directory, seed, config: sizes, initializerRange });
   await writeTokenizerFiles(directory, files);
 }

@@ -1,4 +1,4 @@
-/** The files in the folder of a run: their names, what they hold, and their readers. */
+/** Files in the folder of a run: names, contents and readers. */
 export { answersFile, evaluationsName } from './assembly/data/evaluation-answers.js';
 export { readRecord } from './run/changes/record.js';
 export { describeEnd, readEnd, writeEnd, type RunEnd } from './run/end.js';

@@ -1,8 +1,8 @@
-/** Standard output as a run sees it. */
+/** Standard output as the terminal of a run. */
 import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 
-/** The terminal of this process. Commands in texts are shown as the user can type them. */
+/** Terminal of this process. Commands in texts appear as the user can type them. */
 export function standardTerminal(): Terminal {
   const { stdout, env } = process;
   const command = ownCommand(env);

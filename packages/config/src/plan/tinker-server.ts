@@ -21,10 +21,7 @@ export interface TinkerServerPlan {
 export const runsElsewhere = ({ engine, part, sampler }: StageConfig): boolean =>
   engine === 'tinker' || (part === 'explore' && sampler !== undefined);
 
-/**
- * Undefined if the process uses no such server.
- * @param url value of `TINKER_BASE_URL`
- */
+/** Undefined if the process uses no such server. @param url value of `TINKER_BASE_URL` */
 export function planTinkerServer(
   stage: StageConfig,
   url: string | undefined,

@@ -30,10 +30,7 @@ export function hasInterpolation(text: string): boolean {
 /** Maximum nesting of interpolations; each level reads its text again. */
 const maxDepth = 16;
 
-/**
- * Splits a string into parts. `\${` is a literal `${`.
- * @throws ExpressionProblem
- */
+/** Splits a string into parts. `\${` is a literal `${`. @throws ExpressionProblem */
 export function parseExpression(text: string, depth = 0): Expression {
   if (depth > maxDepth)
     throw new ExpressionProblem(

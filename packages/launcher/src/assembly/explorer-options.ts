@@ -15,7 +15,7 @@ import { answerWriter } from './data/evaluation-answers.js';
 import { previewWriter } from './data/rollout-preview.js';
 import type { StageTasks } from './data/tasks.js';
 
-/** The place where runs are made, and the weights that they use. */
+/** Creates the models of runs, or delegates the runs; reports the weights in use. */
 export type RunSide = Pick<ExplorerOptions, 'createModel' | 'policyVersion' | 'runTasks'>;
 
 /** Makes runs in this process, with its own sampler. */
@@ -24,7 +24,7 @@ export const runsHere = (stage: StageConfig, runtime: Runtime, parts: ModelParts
   policyVersion: () => parts.sampler.policyVersion,
 });
 
-/** Options for making runs, wherever their tasks come from. */
+/** Options for making runs, independent of the source of their tasks. */
 export function taskRunnerOptions(
   { explorer: settings }: StageConfig,
   runtime: Runtime,
@@ -62,7 +62,7 @@ export function explorerOptions(
     feed: tasks.feed,
     evalSets: tasks.evalSets,
     dynamicSampling: dynamicSamplingOf(stage),
-    // A step may draw more tasks than a batch has, so the number of tasks is no bound of the steps.
+    // A step may draw more tasks than a batch, so their number does not bound the steps.
     maxSteps: stage.buffer.totalSteps,
     operators: createOperators(
       stage.dataProcessor.experiencePipeline.operators,

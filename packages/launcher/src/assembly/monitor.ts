@@ -27,7 +27,9 @@ export interface StageMonitor {
   readonly fileLogger: Logger;
   /** Opens the runs at the tracking services. @throws ServiceError when a service refuses */
   openServices(stop: AbortSignal): Promise<void>;
-  /** Metrics from the resume point on. Later records are deleted: their steps will be repeated. */
+  /**
+   * Opens the metrics at the resume point. Later records are deleted: their steps will be repeated.
+   */
   openSink(resume: ResumePoint): MetricSink;
   /** Shows progress while a step is still running. */
   readonly onProgress: (progress: ExploreProgress) => void;
@@ -47,12 +49,7 @@ export function openMonitor(
   stage: StageConfig,
   { terminal, clock, env, monitors }: MonitorOptions,
 ): StageMonitor {
-  const screen = consoleSink({
-    terminal,
-    clock,
-    env,
-    stageName: stage.stageName,
-  });
+  const screen = consoleSink({ terminal, clock, env, stageName: stage.stageName });
   screen.setActivity('opening the model and the data');
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'), stage.log);
   const job = openedFile(stage.jobDirectory);
@@ -119,7 +116,7 @@ function servicesOf(
   { clock, env, logger }: Pick<MonitorOptions, 'clock' | 'env'> & Pick<StageMonitor, 'logger'>,
 ): readonly ServiceSink[] {
   const { monitor, project, group, name, mode, part } = stage;
-  // The process that trains has the metrics of all.
+  // The training process has the metrics of all processes.
   if (part === 'explore') return [];
   const config = redact(stage) as Readonly<Record<string, unknown>>;
   return monitor.sinks.flatMap((service) =>
@@ -143,7 +140,7 @@ function servicesOf(
   );
 }
 
-/** Deletes previews of steps that will be repeated, which show them again. */
+/** Deletes previews of steps that will be repeated. */
 function trimPreviews(
   directory: string,
   { explorer, trainer, hadEnded }: ResumePoint,

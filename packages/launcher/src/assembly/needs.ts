@@ -120,12 +120,12 @@ function isInstalled(name: string, from: string): boolean {
     createRequire(from).resolve(name);
     return true;
   } catch (error) {
-    // One for `import` alone has nothing to require.
+    // A package for `import` only fails with another code.
     return (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND';
   }
 }
 
-/** Finds modules without running their code. */
+/** Python program that finds modules without running their code. */
 const finder = `import importlib.util, json, sys
 path, *names = sys.argv[1:]
 sys.path.insert(0, path)

@@ -5,10 +5,7 @@ import { redact } from '@trinity-rft/config/internal';
 /** Matches the end of a key below which names are the user's own. */
 const freeKeys = /(?<=\.(?:envVars|workflowArgs|rewardFnArgs)\.).*$/;
 
-/**
- * Values by the path of their key, such as `buffer.batch_size`: a text, number, flag or a list of
- * these.
- */
+/** Values by key path, such as `buffer.batch_size`: a text, number, flag or list of these. */
 export type Settings = Readonly<Record<string, unknown>>;
 
 /** Settings that follow from other settings, or from the place of the run's folder. */
@@ -80,8 +77,8 @@ function nameOf(key: string): string {
 }
 
 /**
- * Converts a time from milliseconds, or a size from bytes, to the unit of the YAML key; values
- * below the user's own keys stay.
+ * Converts milliseconds and bytes to the unit of the YAML key; values below the user's own keys
+ * stay.
  */
 function inUnitOfFile(key: string, value: unknown): readonly [string, unknown] {
   if (typeof value !== 'number' || /\.(?:env_vars|\w+_args)\./.test(key)) return [key, value];

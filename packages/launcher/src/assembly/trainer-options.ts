@@ -14,7 +14,10 @@ export interface TrainerParts {
   readonly sampling: Pick<Sampling, 'source'> & Partial<Pick<Sampling, 'filter'>>;
   /** Trainer state of the checkpoint from which the stage continues. */
   readonly state: TrainerState;
-  /** If known; it ends the training only if `trainer.total_steps` or supervised data set it. */
+  /**
+   * Known number of steps; it ends the training only if `trainer.total_steps` or supervised data
+   * set it.
+   */
   readonly totalSteps: number | undefined;
   readonly sink: MetricSink;
 }
@@ -48,9 +51,9 @@ export function trainerOptions(
 /**
  * Number of checkpoints to keep. In the fixed style, a stage can only continue from a checkpoint
  * that is not newer than the explorer's weights, and the trainer may be ahead of them by the train
- * steps of a whole interval and the offset. So enough checkpoints to reach back are kept until the
- * stage ends, even if `max_checkpoints_to_keep` is smaller. If the number of train steps depends on
- * calls, more of them may have to be repeated.
+ * steps of an interval and the offset. So enough checkpoints to reach back are kept until the stage
+ * ends, even beyond `max_checkpoints_to_keep`. If the number of train steps depends on calls, more
+ * of them may have to be repeated.
  */
 function checkpointsNeeded({
   mode,
@@ -72,7 +75,9 @@ function checkpointsNeeded({
   return Math.max(maxCheckpointsToKeep, Math.ceil(trainSteps / saveInterval) + 1);
 }
 
-/** Only an explorer can keep the trainer waiting; rows of files are read at once. */
+/**
+ * Maximum wait for a batch in ms. Only an explorer makes the trainer wait; files are read at once.
+ */
 function maxReadTimeoutOf({ buffer }: StageConfig): number {
   const config = buffer.trainerInput.experienceBuffer;
   return config.storageType === 'file' ? defaultReadTimeoutMs : config.maxReadTimeoutMs;

@@ -12,8 +12,8 @@ export interface StageTransport extends WeightTransport {
 }
 
 /**
- * `memory` switches arrays inside the engine; `checkpoint` writes a model folder under `sync/`. An
- * engine that samples in another program writes such a folder by itself.
+ * `memory` switches arrays inside the engine; `checkpoint` writes a model folder under `sync/`, as
+ * an engine with a separate sampler does by itself.
  */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
   return stage.synchronizer.syncMethod === 'memory' || stage.sampler !== undefined
@@ -41,7 +41,7 @@ function checkpointTransport(
   let last: number | undefined;
   return {
     publish: async (version) => {
-      // The first time, also remove what a killed process left behind.
+      // The first call also removes leftovers of a killed process.
       if (last === undefined) await remove(root);
       await trainer.save(folder(version), { optimizer: false, merged });
       if (last !== undefined && last !== version) await remove(folder(last));

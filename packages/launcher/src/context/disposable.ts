@@ -4,7 +4,7 @@ export interface Closable {
   close(): Promise<void>;
 }
 
-/** Makes a resource close at the end of its block, also after an error: `await using`. */
+/** Makes a resource usable with `await using`, which closes it also after an error. */
 export function disposable<T extends Closable>(resource: T): T & AsyncDisposable {
   return Object.assign(resource, { [Symbol.asyncDispose]: () => resource.close() });
 }
@@ -17,7 +17,7 @@ export interface ResourceStack extends Closable {
   close(): Promise<void>;
 }
 
-/** Calls `open`. If it throws, closes what is already on the stack. */
+/** Calls `open`. If it throws, closes the resources on the stack. */
 export async function openTogether<T>(open: (stack: ResourceStack) => Promise<T>): Promise<T> {
   const resources: Closable[] = [];
   const stack: ResourceStack = {

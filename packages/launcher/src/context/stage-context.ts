@@ -23,7 +23,7 @@ export interface TaskParts {
   readonly rewardFns: Registry<RewardDefinition>;
 }
 
-/** Parts that a configuration may name: built-in parts, and those that plugins and programs add. */
+/** Parts that a configuration may name: built-in ones, and those of plugins and programs. */
 export interface Extensions extends TaskParts {
   /** Environments, opened by the workflows that play them and closed at the end of the run. */
   readonly environments: Environments;
@@ -43,11 +43,11 @@ export interface ModeOptions {
   /** Interrupts the run: finish the step, save, stop. */
   readonly signal: AbortSignal;
   /**
-   * Replaces an earlier run of this name in the store that processes share; that run is kept under
-   * another name. @default false
+   * Replaces an earlier run of this name in the shared store, which keeps it under another name.
+   * @default false
    */
   readonly newRun?: boolean;
-  /** Time in ms that an explorer waits for a trainer before it explores alone. @default no limit */
+  /** Time in ms without a trainer before an explorer explores alone. @default no limit */
   readonly aloneAfterMs?: number;
   /** Options of stages in mode `serve`. */
   readonly serve?: ServeOptions;
@@ -59,12 +59,12 @@ export interface StageContext extends ModeOptions {
   readonly stage: StageConfig;
   /** Model folder that the stage starts from. */
   readonly startModel: string;
-  /** True if an earlier process completed the stage, which may have become longer since. */
+  /** True if an earlier process completed the stage; it may have become longer since. */
   readonly endedBefore: boolean;
   /** True if an earlier process has begun with the steps of the stage. */
   readonly hasBegun: boolean;
   readonly runtime: Runtime;
-  /** Opens the metric files, once it is known at which step the stage continues. */
+  /** Opens the metric files, once the step at which the stage continues is known. */
   readonly openSink: (resume: ResumePoint) => MetricSink;
   /** Shows on the console what is in progress. */
   readonly onProgress: (progress: ExploreProgress) => void;
@@ -76,10 +76,7 @@ export interface StageContext extends ModeOptions {
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
   /** Lets `trinity status` see that runs wait for their environment. @default only in the log */
   readonly onPause?: OnPause;
-  /**
-   * Key with which a client may reward any run by its id. @default each reward needs the key of its
-   * run
-   */
+  /** Key with which a client may reward any run by its id. @default each run's own key */
   readonly rewardKey?: string | undefined;
 }
 
@@ -91,8 +88,8 @@ export interface EvaluationOptions {
    */
   readonly checkpoints: readonly string[];
   /**
-   * Folder or GGUF file that replaces the model; then it is the only checkpoint, `base`. @default
-   * the model of the run
+   * Folder or GGUF file that replaces the model as the only checkpoint, `base`. @default the model
+   * of the run
    */
   readonly model?: string | undefined;
   /** Called for each evaluated checkpoint, in ascending order of train steps. */
@@ -118,7 +115,7 @@ export interface ServeOptions {
   readonly apiKey?: string;
   /** False if another process trains, in mode `train`. @default true */
   readonly train?: boolean;
-  /** How long to wait at the end for requests in progress, in ms. @default 30_000 */
+  /** Time in ms to wait for requests in progress at the end. @default 30_000 */
   readonly drainMs?: number;
   /** Called when the server accepts requests. */
   readonly onOpen?: (address: ServeAddress) => void;
@@ -142,3 +139,11 @@ export interface StageResult {
   /** Folder of the last checkpoint, if there is one. */
   readonly checkpoint: string | undefined;
 }
+
+/** Result of a stage that this process has completed. */
+export const completedAt = (trainStep: number, checkpoint?: string): StageResult => ({
+  interrupted: false,
+  doneBefore: false,
+  trainStep,
+  checkpoint,
+});

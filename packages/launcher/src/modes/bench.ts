@@ -14,9 +14,12 @@ import { openEndpoint } from '../assembly/models/endpoint.js';
 import { openEngine, sampleFromStart, unlessEngineFails } from '../assembly/models/engine.js';
 import { externalSampler } from '../assembly/models/external-model.js';
 import { disposable, type Closable } from '../context/disposable.js';
-import type { StageContext, StageResult } from '../context/stage-context.js';
+import { completedAt, type StageContext, type StageResult } from '../context/stage-context.js';
 
-/** Evaluates the model itself as the checkpoint of step 0. Metrics are named `bench/<set>/...`. */
+/**
+ * Evaluates checkpoints, with the model itself as that of step 0. Metrics are named
+ * `bench/<set>/...`.
+ */
 export async function runBench(context: StageContext): Promise<StageResult> {
   const { stage, startModel, extensions, runtime, signal, onProgress, onPause } = context;
   const { engines } = extensions;
@@ -62,12 +65,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     context.evaluation?.onCheckpoint({ step, directory: checkpoint?.directory, isLast, sets });
     sets = [];
   }
-  return {
-    interrupted: false,
-    doneBefore: false,
-    trainStep: targets.at(-1)?.step ?? 0,
-    checkpoint: undefined,
-  };
+  return completedAt(targets.at(-1)?.step ?? 0);
 }
 
 const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
@@ -75,7 +73,7 @@ const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {
   exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }),
 };
 
-/** The parts of an evaluation. */
+/** Parts of an evaluation. */
 interface Benched extends Closable {
   readonly sampler: Sampler;
   readonly targets: readonly BenchTarget[];
@@ -132,7 +130,7 @@ async function benchTargets(
 }
 
 /**
- * Checkpoints in ascending order of steps. To find the best checkpoint, all of them are evaluated.
+ * Named checkpoints in ascending order of steps; `best` stands for all of them.
  * @throws ConfigError for an invalid name, and for a checkpoint that does not exist
  */
 function namedTargets(

@@ -10,7 +10,7 @@ import { openChatFormat } from '../assembly/models/chat-format.js';
 import { unlessEngineFails } from '../assembly/models/engine.js';
 import type { StageTransport } from '../assembly/transport.js';
 import { disposable } from '../context/disposable.js';
-import type { StageContext, StageResult } from '../context/stage-context.js';
+import { completedAt, type StageContext, type StageResult } from '../context/stage-context.js';
 import { assembleLoop } from './both/loop.js';
 import { openParts, type DataParts, type RemoteExploration, type LoopParts } from './both/open.js';
 import { assertResumable, earlierResult, readProgress } from './both/progress.js';
@@ -34,7 +34,10 @@ export async function runLoop(
   return await loopOver(context, data, () => openParts(context, data, remote?.openExploreSide));
 }
 
-/** @param open opens the parts that are only needed if the stage has not ended */
+/**
+ * Runs the loop from opened data.
+ * @param open opens the parts that only an unfinished stage needs
+ */
 export async function loopOver(
   context: StageContext,
   { tasks, store }: DataParts,
@@ -63,12 +66,8 @@ export async function loopOver(
       evaluateAtEnd({ evaluator: createEvaluator(), transport, tasks, trained, store, sink }),
     );
   }
-  return {
-    interrupted: trained.interrupted,
-    doneBefore: false,
-    trainStep: trained.step,
-    checkpoint: trained.checkpoint.directory,
-  };
+  const { interrupted, step, checkpoint } = trained;
+  return { ...completedAt(step, checkpoint.directory), interrupted };
 }
 
 /** @throws BufferError if the stage has made no train step at all */

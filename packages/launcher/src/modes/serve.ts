@@ -1,6 +1,6 @@
 /**
- * Mode `serve`: the recording endpoint in front of a running product, with training here or in
- * another process.
+ * Mode `serve`: the recording endpoint of a running product, with training here or in another
+ * process.
  */
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
@@ -27,8 +27,8 @@ import { sessionHandlers } from './serve/session-handlers.js';
 import { resumeTraining, trainHere } from './serve/train-here.js';
 
 /**
- * Serves until it is interrupted. Then it answers the requests in progress, finishes the train step
- * and saves a checkpoint.
+ * Serves until the interrupt, then answers open requests, finishes the train step and saves a
+ * checkpoint.
  */
 export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, startModel, extensions, runtime, signal, serve: { train = true } = {} } = context;
@@ -108,7 +108,7 @@ const lastExploreStep = async (store: Pick<ExperienceStore, 'explorerState'>): P
   ((await store.explorerState()) as ExplorerState | undefined)?.step ?? 0;
 
 /**
- * Checks that no rated call is lost: calls are deleted once the experience store has them.
+ * Checks that no rated call is lost, because calls are deleted once the experience store has them.
  * @throws BufferError when the experience store has fewer commits than were made
  */
 async function assertNoneLost(
@@ -123,7 +123,7 @@ async function assertNoneLost(
   );
 }
 
-/** Creates a commit, which turns calls that clients have rated into experiences of the store. */
+/** Creates a commit, which turns rated calls into experiences of the store. */
 function commitInto(
   store: Pick<ExperienceStore, 'put' | 'explorerState'>,
   sink: MetricSink,

@@ -1,7 +1,4 @@
-/**
- * Mode `train` beside explorers: plans the tasks, and trains on the experiences that explorers
- * make.
- */
+/** Mode `train` beside explorers: plans the tasks, and trains on what explorers make of them. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger } from '@trinity-rft/core';
 import { withMadeTasks } from '../assembly/task-pipeline/make-tasks.js';
@@ -33,7 +30,7 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
 }
 
 /**
- * The stage of a trainer that joins after an explorer explored alone. Removes evaluations if every
+ * The stage of a trainer that joins after an explorer explored alone, without evaluations if every
  * step is explored, because no explorer will make them.
  */
 function afterExplorer(

@@ -11,12 +11,12 @@ export interface FoundPlugin {
   /** Name in messages. */
   readonly title: string;
   readonly files: readonly string[];
-  /** Modules of a directory that are only loaded if others import them. @default no modules */
+  /** Modules of a directory that are loaded only if others import them. @default no modules */
   readonly helpers?: readonly string[];
 }
 
 interface PluginPlaces {
-  /** Finds the entry of an npm package. */
+  /** Resolves the entry of an npm package. */
   readonly jiti: Jiti;
   /** Relative paths start here, and packages are looked up in its `node_modules` first. */
   readonly cwd: string;
@@ -46,8 +46,8 @@ export async function findPluginDirectory(directory: string): Promise<FoundPlugi
 }
 
 /**
- * A plugin by path or package name. A directory that is itself a package counts as its entry; a
- * path takes precedence over a package of the same name.
+ * Finds a plugin by path or package name. A directory that is a package counts as its entry; a path
+ * takes precedence over a package of the same name.
  * @throws ConfigError when there is neither
  */
 export async function findPlugin(plugin: string, places: PluginPlaces): Promise<FoundPlugin> {
@@ -69,7 +69,7 @@ export async function findPlugin(plugin: string, places: PluginPlaces): Promise<
 
 const isPath = (plugin: string): boolean => /^[./\\~]|^[A-Za-z]:/.test(plugin);
 
-/** The entry of the package in a directory; undefined if it has none or the file does not exist. */
+/** Entry of the package in a directory; undefined if it has none or the file does not exist. */
 function entryOf(directory: string, jiti: Jiti): string | undefined {
   const manifestFile = path.join(directory, 'package.json');
   if (!existsSync(manifestFile)) return undefined;

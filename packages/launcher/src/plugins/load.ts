@@ -26,10 +26,7 @@ export interface Plugins {
 }
 
 export interface PluginOptions {
-  /**
-   * npm packages, directories or modules that export workflows, reward functions and algorithms.
-   * @default no plugins
-   */
+  /** npm packages, directories or modules that export definitions. @default no plugins */
   readonly plugins?: readonly string[];
   /** Directories whose modules are all loaded. @default no directories */
   readonly pluginDirs?: readonly string[];
@@ -51,8 +48,7 @@ const algorithmKinds = {
  * the exports that `defineWorkflow`, `defineReward`, `defineEnvironment`, `defineTaskOperator`,
  * `defineAlgorithm` or a function for its parts created. TypeScript needs no build; modules may
  * import each other and packages. In a directory, files whose name begins with `_` or `.`, tests
- * and declarations are skipped. Engines cannot be plugins: a program passes them in
- * `ExtensionOptions.engines`.
+ * and declarations are skipped. A program passes engines in `ExtensionOptions.engines` instead.
  * @param projects folders whose `node_modules` may hold the packages, besides that of `cwd`
  * @throws ConfigError naming the plugin that is missing, cannot be loaded or defines nothing, or
  * the two files that use one name
@@ -67,10 +63,7 @@ export async function loadPlugins(
     ...(await Promise.all([...directories].map(findPluginDirectory))),
     ...(await Promise.all(plugins.map((each) => findPlugin(each, { jiti, cwd, projects })))),
   ];
-  /**
-   * Definitions with the file that exports each of them first: several modules may export the same
-   * one.
-   */
+  /** Definitions, with the first file that exports each. */
   const definitions = new Map<unknown, string>();
   for (const plugin of found)
     for (const [value, file] of await definitionsOf(jiti, plugin))

@@ -1,4 +1,4 @@
-/** The packages of this program, as plugins import them. */
+/** Copies of this program's packages for plugins. */
 import { createRequire } from 'node:module';
 import * as algorithm from '@trinity-rft/algorithm';
 import * as core from '@trinity-rft/core';
@@ -42,8 +42,8 @@ const others = [
 ].map((name) => `@trinity-rft/${name}`);
 
 /**
- * Modules of plugins get this program's own copies of these packages. A plugin therefore needs no
- * `node_modules` for them, whether the program runs from sources or as installed.
+ * Packages for the modules of plugins, which need no `node_modules` for them, whether the program
+ * runs from sources or as installed.
  */
 export function ownPackages(): Record<string, Exports> {
   const require = createRequire(import.meta.url);
@@ -58,8 +58,8 @@ export function ownPackages(): Record<string, Exports> {
 }
 
 /**
- * The exports of a package. Reading a name that it does not export throws an error that says which
- * package has that name, instead of giving undefined.
+ * Exports of a package. Reading an unknown name throws an error that names the package which has
+ * it.
  */
 function explained(name: string, exports: Exports): Exports {
   const isMissing = (key: string | symbol): key is string =>
@@ -67,7 +67,7 @@ function explained(name: string, exports: Exports): Exports {
   return new Proxy(
     { ...exports },
     {
-      // The loader looks before it reads.
+      // The loader calls `has` before it reads.
       has: (target, key) => Reflect.has(target, key) || isMissing(key),
       get: (target, key) => {
         if (!isMissing(key)) return Reflect.get(target, key) as unknown;

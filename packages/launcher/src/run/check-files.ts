@@ -1,7 +1,6 @@
 /**
- * Checks what a configuration names on disk, as far as possible without starting: rows of data, and
- * models with their tokenizers. Used by `trinity config check`, `trinity config plan` and every
- * run.
+ * Checks the rows, models and tokenizers that a configuration names, as far as possible without
+ * starting: for `trinity config check`, `trinity config plan` and every run.
  */
 import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
@@ -53,9 +52,7 @@ export type Checkable = Pick<LoadedConfig, 'config'> & Partial<Pick<LoadedConfig
 export interface CheckOptions {
   /** First stage to check. @default 0 */
   readonly from?: number;
-  /**
-   * True to begin the first generated task of an environment, to measure its prompt. @default false
-   */
+  /** True to begin an environment's first generated task and measure its prompt. @default false */
   readonly beginTasks?: boolean;
   /** Environment variables, with the keys of services. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -163,10 +160,7 @@ function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): 
   digests[nameOf(key)] = digest.digest('hex');
 }
 
-/**
- * Reports errors that the user can fix at `key`; rethrows errors that are not about the
- * configuration.
- */
+/** Reports errors that the user can fix at `key`; rethrows others. */
 async function attempt<T>(
   { report }: Check,
   key: KeyPath,
@@ -211,7 +205,7 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
     for (const { key, message } of read.problems) check.report([...place, ...key], message);
     for (const { key, message } of read.warnings) check.warn([...place, ...key], message);
     counts[isEval ? `eval/${name}` : name] = read.rows.length;
-    // What a pipeline has made is kept in the run's folder.
+    // The run's folder keeps the tasks of a pipeline.
     const isMade = !isEval && stage.dataProcessor.taskPipeline !== undefined;
     if (!isMade) addDigest(check, [...place, 'path'], read.rows);
     if (read.problems.length === 0) await checkFirstRow(check, place, { taskset, rows: read.rows });
@@ -265,7 +259,7 @@ function* gradersOf({ stage, extensions, warn }: Check): Generator<GraderPlan> {
   }
 }
 
-/** The task set as its pipeline makes it, as far as this is known without calling a model. */
+/** The task set after its pipeline, as far as known without a model call. */
 async function readToLearn(
   { stage, extensions, signal, pipelines, hasBegun }: Check,
   taskset: TasksetConfig,
@@ -324,7 +318,7 @@ async function checkRows(check: Check): Promise<Readonly<Record<string, number>>
   return rows ? { [stage.buffer.trainerInput.experienceBuffer.name]: rows.length } : {};
 }
 
-/** Checks that there are enough stored experiences for the steps: each is trained on once. */
+/** Checks that there are enough stored experiences for the steps; each is trained on once. */
 function checkStored({ stage, warn }: Check): void {
   const { trainerInput, totalSteps, trainBatchSize } = stage.buffer;
   const { experienceBuffer } = trainerInput;
@@ -345,10 +339,7 @@ function checkStored({ stage, warn }: Check): void {
     );
 }
 
-/**
- * Checks the models, except one that the stage takes over from the stage before, which was checked
- * there.
- */
+/** Checks the models, except one from the stage before, where it was checked. */
 async function checkModels(check: Check): Promise<void> {
   const { model, engine, explorer } = check.stage;
   if (!model.fromPreviousStage) {

@@ -1,7 +1,4 @@
-/**
- * Reads a configuration and the plugins that it names. Plugins are loaded first, because the
- * configuration is checked against what they define.
- */
+/** Reads a configuration, after the plugins that it names and is checked against. */
 import path from 'node:path';
 import type { RowDriver } from '@trinity-rft/buffer/driver';
 import { taskOperatorTable } from '@trinity-rft/buffer/internal';
@@ -26,7 +23,7 @@ import { engineTable } from '../assembly/models/engines.js';
 import type { Extensions } from '../context/stage-context.js';
 import { loadPlugins, type PluginOptions } from '../plugins/load.js';
 
-/** Parts that a program adds to those that a configuration may use. */
+/** Parts that a program adds to those of configurations. */
 export interface ExtensionOptions extends PluginOptions {
   /** More workflows and reward functions. */
   readonly workflows?: readonly WorkflowDefinition[];
@@ -40,9 +37,9 @@ export interface ExtensionOptions extends PluginOptions {
   /** Consumers of metrics, beside those of the configuration. */
   readonly monitors?: readonly Monitor[];
   /**
-   * Opens the storage for experiences, instead of SQLite, at the path of the experience buffer. It
-   * throws when another process has that store open, and is closed with the run. The studio and
-   * other readers of a run only support SQLite.
+   * Opens the storage for experiences instead of SQLite, at the path of the experience buffer;
+   * closed with the run. Throws when another process has that store open. The studio and other
+   * readers of a run only support SQLite.
    */
   readonly openRows?: (path: string) => RowDriver;
 }
@@ -52,8 +49,8 @@ export interface ConfigurationOptions
   /** Path of the YAML file. */
   readonly configPath: string;
   /**
-   * True if the workflows and reward functions that the file names must exist. Commands that only
-   * read what a run left behind need neither them nor the plugins that define them. @default true
+   * True if the workflows and reward functions of the file must exist. Commands that only read a
+   * run's files need neither them nor plugins. @default true
    */
   readonly checkNames?: boolean;
   /** @default the environment of the process */
@@ -105,7 +102,7 @@ export async function loadExtensions(
 }
 
 /**
- * Loads the plugins that the options and the file name, then the file.
+ * Loads the plugins that options and file name, then the file.
  * @throws ConfigError for plugins, and with every problem of the file
  */
 export async function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {

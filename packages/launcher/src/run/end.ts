@@ -1,4 +1,4 @@
-/** `end.json`: how the last process that made a run ended, for `trinity status`. */
+/** `end.json`: how the last process of a run ended, for `trinity status`. */
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
@@ -19,10 +19,7 @@ export interface RunEnd {
 export const forgetEnd = (directory: string): Promise<void> =>
   rm(path.join(directory, endFile), { force: true });
 
-/**
- * Writes how the run ended. Never rejects: the outcome of the work itself is more important than
- * this file.
- */
+/** Writes how the run ended. Never rejects: the outcome of the work matters more than this file. */
 export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
   const isThere = await stat(directory).catch(() => undefined);
   if (isThere === undefined) return;
@@ -31,7 +28,7 @@ export async function writeEnd(directory: string, end: RunEnd): Promise<void> {
   );
 }
 
-/** Undefined if a process is making the run, none ever did, or the last one was killed. */
+/** End of the last process; undefined while one is running, if none ran, or after a kill. */
 export async function readEnd(directory: string): Promise<RunEnd | undefined> {
   const text = await readFile(path.join(directory, endFile), 'utf8').catch(() => undefined);
   return tryJson(text) as RunEnd | undefined;

@@ -1,4 +1,4 @@
-/** Files of a failed run, and the handling of errors that no other code handles. */
+/** Failure files of a run, and the handling of uncaught errors. */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, CancelledError } from '@trinity-rft/core';
@@ -39,8 +39,8 @@ export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
 }
 
 /**
- * Writes the error with its causes and stacks into `directory`. Never rejects: the error itself is
- * more important than this file.
+ * Writes the error with its causes and stacks into `directory`. Never rejects: the error itself
+ * matters more.
  */
 export async function writeFailure(directory: string, error: unknown): Promise<void> {
   await writeFile(path.join(directory, failureFile), `${redactText(stacksOf(error))}\n`).catch(
@@ -49,8 +49,7 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
 }
 
 /**
- * The messages of the newest {@link writeFailure} of a run or one of its stages; undefined if there
- * is none.
+ * Messages of the newest {@link writeFailure} of a run or its stages; undefined if there is none.
  */
 export async function readFailure(jobDirectory: string): Promise<string | undefined> {
   const inside = await readdir(jobDirectory).catch(() => []);
@@ -77,9 +76,8 @@ const mostCauses = 8;
 const longestStack = 20_000;
 
 /**
- * Stacks of an error and its causes. Other fields are left out: those of a client library's errors
- * hold requests, with their API keys. Causes may be circular, so they are cut off at {@link
- * mostCauses}.
+ * Stacks of an error and its causes, at most {@link mostCauses} because causes may be circular.
+ * Other fields are left out: those of a client library's errors hold requests, with their API keys.
  */
 function stacksOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return describeError(error);

@@ -9,11 +9,11 @@ import { ConfigError, describeError } from '@trinity-rft/core';
 const busy = 5;
 
 /**
- * Locks the run directory, which is created if it does not exist, and returns a function that
- * releases it. The lock is an operating system lock on the empty database `<role>.lock`, so it is
- * released however the process ends, and a new process with the same id does not inherit it.
- * `<role>.pid` next to it is only for messages. A server without a trainer has a separate lock
- * (`serve`), since another process trains in the same directory.
+ * Locks the run directory, creating it if needed; returns a function that releases it. The
+ * operating system's lock on the empty database `<role>.lock` is released however the process ends,
+ * and a new process with the same id does not inherit it. `<role>.pid` next to it is only for
+ * messages. A server without a trainer has a separate lock (`serve`), since another process trains
+ * in the same directory.
  * @throws ConfigError naming the process that holds the lock, or the folder that cannot be written
  */
 export async function lockRun(
@@ -37,13 +37,13 @@ export async function lockRun(
   }
   const held = holder;
   return async () => {
-    // The file is only for messages: failing to remove it must not hide how the run ended.
+    // The file is only for messages: a failure to remove it must not hide how the run ended.
     await rm(pidFile, { force: true }).catch(() => undefined);
     held.close();
   };
 }
 
-/** The process on this machine that holds a run directory now. */
+/** Id of the process on this machine that holds a run directory; undefined if none does. */
 export async function lockHolder(
   jobDirectory: string,
   role: 'run' | 'serve' = 'run',
@@ -57,7 +57,7 @@ export async function lockHolder(
     return undefined;
   } catch (error) {
     if ((error as { readonly errcode?: number }).errcode !== busy) throw error;
-    // The file comes after the lock, and goes before it.
+    // The file is written after locking, and removed before unlocking.
     const pidFile = path.join(jobDirectory, `${role}.pid`);
     const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
     return pid > 0 ? pid : undefined;

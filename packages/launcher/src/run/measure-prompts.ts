@@ -11,7 +11,7 @@ import { beginEpisode } from '../outer/outer.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import type { Extensions } from '../context/stage-context.js';
 
-/** Time in ms that a user at a terminal is expected to wait. */
+/** Timeout of the environment in ms, for a user who waits at a terminal. */
 const patienceMs = 30_000;
 
 interface Measured {
@@ -23,8 +23,8 @@ interface Measured {
 }
 
 /**
- * Begins the first task, and closes it. Returns a warning, or undefined if there is none to give,
- * also for task sets that no environment generates. The model has to be on this disk.
+ * Begins and closes the first task. Returns a warning if its prompt is too long; undefined also for
+ * task sets that no environment generates. The model must be on this disk.
  */
 export async function promptWarning(measured: Measured): Promise<string | undefined> {
   const { storageType, workflow, workflowArgs } = measured.taskset;

@@ -1,4 +1,4 @@
-/** Completed stages of a run: `stage_meta.json` in the run's directory. */
+/** `stage_meta.json`: the completed stages of a run. */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -7,7 +7,7 @@ import { replaceFile } from '@trinity-rft/core/support';
 const fileName = 'stage_meta.json';
 
 export interface StageProgress {
-  /** Index of the stage in progress; equal to the number of stages when all are done. */
+  /** Index of the current stage; the number of stages if all are done. */
   readonly latestStage: number;
 }
 

@@ -16,11 +16,12 @@ import { startTelemetry } from '@trinity-rft/monitor/telemetry';
 import { tasksetsOf } from '../assembly/data/tasks.js';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
 import { withOtherModel } from '../assembly/models/other-model.js';
-import type {
-  EvaluationOptions,
-  Extensions,
-  ServeOptions,
-  StageResult,
+import {
+  completedAt,
+  type EvaluationOptions,
+  type Extensions,
+  type ServeOptions,
+  type StageResult,
 } from '../context/stage-context.js';
 import {
   loadExtensions,
@@ -48,25 +49,18 @@ import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
 
 /**
- * `file`: its folder is another place where plugins are looked up; `problemAt`: finds the line of a
- * problem with a file that the configuration names.
+ * `file`: its folder is another place to look up plugins; `problemAt`: finds the line of a problem.
  */
 type ParsedConfig = Pick<LoadedConfig, 'config' | 'warnings'> &
   Partial<Pick<LoadedConfig, 'file' | 'problemAt'>>;
 
 export interface RunOptions
   extends ExtensionOptions, Pick<ConfigurationOptions, 'overrides' | 'overridesName'> {
-  /**
-   * YAML file, or the result of `parseConfig` for another source, which must have been parsed with
-   * the same algorithms and engines.
-   */
+  /** YAML file, or the result of `parseConfig` with the same algorithms and engines. */
   readonly configPath: string | ParsedConfig;
   /** Terminal to which progress is written. */
   readonly terminal: Terminal;
-  /**
-   * Interrupts the run: it finishes the step in progress and writes a checkpoint, so that it can be
-   * resumed.
-   */
+  /** Interrupts the run, which finishes its step and writes a checkpoint to resume from. */
   readonly signal?: AbortSignal;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -75,18 +69,18 @@ export interface RunOptions
   /** Options of stages in mode `serve`. */
   readonly serve?: ServeOptions;
   /**
-   * Starts over if a store that processes share holds an earlier run of this name, which is kept
-   * under another name. @default false, which refuses such a run
+   * Starts over if a shared store holds an earlier run of this name, which it keeps under another
+   * name. @default false, which refuses such a run
    */
   readonly newRun?: boolean;
   /**
    * Explores without a trainer, in mode `explore`. @default after 30 s without a trainer if the
-   * configuration itself says `mode: explore`; never if `overrides` say it
+   * configuration says `mode: explore`; never if `overrides` say it
    */
   readonly alone?: boolean;
   /**
-   * Continues even if the contents of files that the run reads have changed since it was last
-   * started. @default false, which refuses them by name
+   * Continues even if files that the run reads have changed since its last start. @default false,
+   * which refuses them by name
    */
   readonly acceptChangedFiles?: boolean;
   /** Options of stages in mode `bench`. */
@@ -107,8 +101,8 @@ export interface RunSummary {
 }
 
 /**
- * Starts or resumes the run that `configPath` describes. Until it resolves, uncaught errors of the
- * process are reported instead of ending it.
+ * Starts or resumes the run of `configPath`. Until it resolves, uncaught errors of the process are
+ * reported instead of ending it.
  * @throws ConfigError and TaskError for problems that the user can fix, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
@@ -127,10 +121,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   }
 }
 
-/**
- * Checks the files and parts that the configuration names, then runs it under the lock of its
- * folder.
- */
+/** Checks files and parts of the configuration, then runs it under the lock of its folder. */
 async function runRead(
   options: RunOptions,
   read: ParsedConfig & { readonly extensions: Extensions },
@@ -148,9 +139,9 @@ async function runRead(
   explorersWithoutEffect(config).forEach(say);
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
-  // An evaluation is of the last stage.
+  // An evaluation uses the last stage.
   const from = Math.min(evaluation ? Infinity : latestStage, stages.length - 1);
-  // A mistake in the last stage is found before hours of work.
+  // Finds a mistake in the last stage before hours of work.
   const { warnings, digests } = await unlessInterrupted<Partial<CheckedFiles>>(signal, {}, () =>
     checkFiles({ ...read, config }, extensions, { from, env, signal }),
   );
@@ -227,9 +218,7 @@ function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
   );
 }
 
-/**
- * Warnings that explorers are not started: only the command `trinity run` starts other processes.
- */
+/** Warns that explorers are not started, which only the command `trinity run` does. */
 const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =>
   stages
     .filter(({ mode, part, cluster }) => mode === 'both' && !part && cluster.explorers > 0)
@@ -240,7 +229,7 @@ const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =
     );
 
 /**
- * Time in ms that an explorer waits for a trainer. No limit if `overrides` set the mode, because
+ * Time in ms that an explorer waits for a trainer; no limit if `overrides` set the mode, because
  * then the trainer is started as well.
  */
 const aloneAfter = ({ alone, overrides }: RunOptions): number =>
@@ -249,7 +238,7 @@ const aloneAfter = ({ alone, overrides }: RunOptions): number =>
 /** Inputs of stage `from` and those after it. */
 interface Reads {
   readonly from: number;
-  /** Undefined when the user interrupted the reading. */
+  /** Undefined if the user interrupted the reading. */
   readonly digests: CheckedFiles['digests'] | undefined;
   /** Relative paths in arguments start here. */
   readonly cwd: string;
@@ -265,7 +254,7 @@ async function runLocked(
   const { terminal, signal, serve } = surroundings;
   const { jobDirectory, stages } = loaded.config;
   const role = serve?.train === false ? 'serve' : 'run';
-  // The folder that this process alone writes.
+  // Folder that only this process writes.
   const place = stages[0].part === 'explore' ? explorerFolder(stages[0]) : jobDirectory;
   const unlock = await lockRun(place, role);
   const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
@@ -275,7 +264,7 @@ async function runLocked(
     maxTimeoutMs: Math.max(...stages.map(({ explorer }) => explorer.maxTimeoutMs)),
     signal,
   });
-  // A benchmark says nothing about how the run ended.
+  // A benchmark does not change how the run ended.
   const keepsEnd = role === 'run' && stages.slice(reads.from).some(({ mode }) => mode !== 'bench');
   if (keepsEnd) await forgetEnd(place);
   let end: Omit<RunEnd, 'at'> = { how: 'failed' };
@@ -304,8 +293,7 @@ async function runStages(
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
   const remaining = stages.slice(from);
-  // Benchmarks, explorers, and servers that run alongside a trainer, use the checkpoints of a run without
-  // keeping its record.
+  // Benchmarks, explorers and servers beside a trainer use a run without keeping its record.
   const isGuest =
     remaining.every(({ mode, part }) => mode === 'bench' || part === 'explore') ||
     surroundings.serve?.train === false;
@@ -317,12 +305,7 @@ async function runStages(
     ? []
     : [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
   const plugins = surroundings.extensions.pluginFiles;
-  let last: StageResult = {
-    interrupted: false,
-    doneBefore: true,
-    trainStep: 0,
-    checkpoint: undefined,
-  };
+  let last: StageResult = { ...completedAt(0), doneBefore: true };
   for (const stage of remaining) {
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
@@ -337,7 +320,7 @@ async function runStages(
         stage,
         endedBefore,
         hasBegun: !isGuest && isRecorded(config, stage),
-        // Each is said once.
+        // Each change is logged once.
         changes: changes.splice(0),
         onStart: () => {
           if (!isGuest) recordSettings(config, stage, inputs);
@@ -352,16 +335,13 @@ async function runStages(
 }
 
 /**
- * Time in ms within which restarts of an engine's server count together; the third one ends the
- * run.
+ * Time in ms within which restarts of an engine's server count together; one beyond the maximum
+ * ends the run.
  */
 const troubleMs = 10 * 60_000;
 const mostRestarts = 3;
 
-/**
- * Runs a stage, and runs it again if its engine reports that its server was restarted: like another
- * start of the command, it continues from the last checkpoint.
- */
+/** Runs a stage, again from the last checkpoint if its engine reports a restarted server. */
 async function resuming(
   { terminal, clock, signal }: StageSurroundings,
   work: () => Promise<StageResult>,

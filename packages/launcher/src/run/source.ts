@@ -1,4 +1,4 @@
-/** The file that a run was last started from: `configuration.json` in its folder. */
+/** `configuration.json`: the file that a run was last started from. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';

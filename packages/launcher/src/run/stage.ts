@@ -1,4 +1,4 @@
-/** Runs one stage: its log and monitor, its mode, and the files that it writes when it fails. */
+/** Runs one stage, with its log, monitor and failure files. */
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
@@ -12,7 +12,12 @@ import { warnOfUncheckedMath } from '../assembly/math-warnings.js';
 import { startModelOf } from '../assembly/models/model-folder.js';
 import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
 import { openMonitor } from '../assembly/monitor.js';
-import type { ModeOptions, StageContext, StageResult } from '../context/stage-context.js';
+import {
+  completedAt,
+  type ModeOptions,
+  type StageContext,
+  type StageResult,
+} from '../context/stage-context.js';
 import { runBench } from '../modes/bench.js';
 import { runBoth } from '../modes/both.js';
 import { runExplorer } from '../modes/explorer.js';
@@ -53,7 +58,7 @@ const modes: Readonly<
 const loops = { both: runBoth, explore: runExplorer, train: runTrainer } as const;
 
 /**
- * Runs or resumes a stage. Rejects with the first cause, which is also in the log and in
+ * Runs or resumes a stage. Rejects with the first cause, which is also in the log and
  * `failure.txt`.
  */
 export async function runStage(options: StageOptions): Promise<StageResult> {
@@ -64,12 +69,8 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   const failures = failureFolder(stage);
   await mkdir(failures, { recursive: true });
   await rm(path.join(failures, failureFile), { force: true });
-  const monitor = openMonitor(stage, {
-    terminal,
-    clock,
-    env,
-    monitors: options.extensions.monitors,
-  });
+  const { monitors } = options.extensions;
+  const monitor = openMonitor(stage, { terminal, clock, env, monitors });
   const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
   let outcome: RunOutcome = 'interrupted';
   let watched: ProcessWatch | undefined;
@@ -107,7 +108,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     const error = firstCause(thrown);
     outcome = isInterrupt(error, signal) ? 'interrupted' : 'failed';
     if (isInterrupt(error, signal)) return await interrupted(jobDirectory);
-    // The caller of the run reports the error on the console.
+    // The caller reports the error on the console.
     monitor.fileLogger.error(`The run failed: ${describeError(error)}`);
     await writeFailure(failures, error);
     throw error;
@@ -119,18 +120,15 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   }
 }
 
-/**
- * Folder for the files of a failure. A failed benchmark does not mean that the run failed, so it
- * has its own.
- */
+/** Folder for failure files. A failed benchmark has its own, because the run did not fail. */
 function failureFolder(stage: StageConfig): string {
   if (stage.mode === 'bench') return evaluationsFolder(stage.jobDirectory);
   return stage.part === 'explore' ? explorerFolder(stage) : stage.jobDirectory;
 }
 
 /**
- * Folder for the log and metrics of a server beside a trainer, or of an explorer: those of the run
- * belong to the process that trains.
+ * Folder for log and metrics of a server beside a trainer, or of an explorer: the run's own belong
+ * to the trainer.
  */
 function ownFolder(stage: StageConfig, serve: StageContext['serve']): string | undefined {
   if (stage.part === 'explore') return explorerFolder(stage);
@@ -143,13 +141,8 @@ const withOwnLogs = (stage: StageConfig, folder: string): StageConfig => ({
   monitor: { ...stage.monitor, directory: path.join(folder, 'monitor') },
 });
 
-/** The result of an interrupt before training has begun: the newest checkpoint on disk. */
+/** Result of an interrupt before training: the newest checkpoint on disk. */
 async function interrupted(jobDirectory: string): Promise<StageResult> {
   const newest = (await listCheckpoints(jobDirectory)).at(-1);
-  return {
-    interrupted: true,
-    doneBefore: false,
-    trainStep: newest?.manifest.step ?? 0,
-    checkpoint: newest?.directory,
-  };
+  return { ...completedAt(newest?.manifest.step ?? 0, newest?.directory), interrupted: true };
 }

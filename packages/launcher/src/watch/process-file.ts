@@ -1,6 +1,6 @@
 /**
- * `status.json`: the state of the explorer and the trainer of a process that makes a run alone,
- * written once a second. Processes that share a run use their store instead.
+ * `status.json`: the state of a process that makes a run alone, written once a second. Processes
+ * that share a run use their store instead.
  */
 import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -37,7 +37,7 @@ interface ProcessBeat {
   readonly progress: ProcessProgress;
 }
 
-/** Undefined if no process makes the run alone. */
+/** Content of the file; undefined if no process makes the run alone. */
 export async function readProcessBeat(jobDirectory: string): Promise<ProcessBeat | undefined> {
   const file = path.join(jobDirectory, processFileName);
   const text = await readFile(file, 'utf8').catch(() => undefined);
@@ -61,22 +61,17 @@ export function openProcessFile(
       [...waits]
         .filter((entry) => entry.role === role)
         .map(({ what, on, since }) => ({ what, on, forMs: now - since }));
+    const own = { pid: process.pid, host: hostname(), at: now };
     const both = { explorer: of('explorer'), trainer: of('trainer') };
-    const beat: ProcessBeat = {
-      pid: process.pid,
-      host: hostname(),
-      at: now,
-      waits: both,
-      progress: progress(),
-    };
+    const beat: ProcessBeat = { ...own, waits: both, progress: progress() };
     try {
       replaceFileSync(file, JSON.stringify(beat));
     } catch {
-      // A full disk is reported by what has to be written.
+      // Other writes report a full disk.
     }
   };
   write();
-  // Of the machine, not of the run: whether the process lives is a matter of real time.
+  // Real time instead of the run's clock: the file shows whether the process lives.
   const timer = setInterval(write, beatMs);
   timer.unref();
   return {

@@ -1,6 +1,6 @@
 /**
- * `store.json`: the address of the store that the processes of a run share, if it is not the
- * `run.db` in the run's folder. It holds no password.
+ * `store.json`: address of the store that processes share, without password, unless it is the
+ * `run.db` in the run's folder.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -29,7 +29,7 @@ export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace):
   replaceFileSync(file, `${JSON.stringify(place)}\n`);
 }
 
-/** The store of the run; without a name if it is, or would be, the one in its folder. */
+/** The store of the run; without a name for the one in its folder, which may not exist. */
 export function readStorePlace(
   jobDirectory: string,
 ): Pick<StorePlace, 'url'> & Partial<StorePlace> {

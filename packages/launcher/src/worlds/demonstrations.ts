@@ -1,4 +1,4 @@
-/** Conversations in which the solver of an environment plays its tasks. */
+/** Demonstrations: conversations in which the solver of an environment plays its tasks. */
 import { ConfigError } from '@trinity-rft/core';
 import { demonstrate, type Demonstration, type SplitName } from '../outer/outer.js';
 import { openWorld, type WorldOptions } from './open-world.js';

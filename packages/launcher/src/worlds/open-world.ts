@@ -35,8 +35,8 @@ export interface OpenWorld {
   readonly definition: EnvironmentDefinition;
   readonly args: Readonly<Record<string, unknown>>;
   /**
-   * Generated tasks.
-   * @throws TaskError when the environment generates no tasks, or fewer than `count`
+   * Generates tasks.
+   * @throws TaskError when the environment generates none, or fewer than `count`
    */
   tasks(split: SplitName, count: number, seed: number): readonly RawTask[];
   /** Begins an episode of a task. @throws EnvironmentError, TaskError */
@@ -44,10 +44,7 @@ export interface OpenWorld {
   close(): Promise<void>;
 }
 
-/**
- * All environments that a configuration could name, by name.
- * @throws ConfigError for plugins
- */
+/** All environments that a configuration can name, sorted. @throws ConfigError for plugins */
 export async function listEnvironments(
   options: Omit<WorldOptions, 'name'>,
 ): Promise<readonly EnvironmentDefinition[]> {

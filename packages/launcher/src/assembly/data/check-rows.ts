@@ -19,14 +19,9 @@ export interface RowFindings {
   readonly warnings: readonly RowProblem[];
 }
 
-type Format = TasksetConfig['format'];
+const defaults = { promptKey: 'prompt', responseKey: 'response' } as const;
 
-const defaults: Pick<Format, 'promptKey' | 'responseKey'> = {
-  promptKey: 'prompt',
-  responseKey: 'response',
-};
-
-/** True if rows have the keys that the configuration names. */
+/** Finds keys that the configuration names and rows lack. */
 export function checkRowKeys(
   rows: readonly RawTask[],
   taskset: TasksetConfig,
@@ -48,7 +43,7 @@ export function checkRowKeys(
       warnings.push({ ...place, message });
     }
   }
-  // One of them says more than what follows from it.
+  // A missing key also makes the rows unusable, so nothing else is checked.
   if (problems.length > 0) return { problems, warnings };
   const misfits = rows.flatMap((rawTask, row) => misfit(taskOf(rawTask, row, taskset), parts));
   const [first] = misfits;
@@ -66,7 +61,9 @@ const keysOf = (row: RawTask = {}): string => Object.keys(row).join(', ') || 'no
 const taskOf = (rawTask: RawTask, row: number, taskset: TasksetConfig): Task =>
   toTask({ row, rawTask }, taskset, { batchId: 0, taskId: row, isEval: taskset.isEval });
 
-/** Columns that the workflow or the reward function of a task does not find in its row. */
+/**
+ * The first column that the workflow or the reward function needs and the row lacks, as a message.
+ */
 function misfit(task: Task, { workflows, rewardFns }: TaskParts): readonly string[] {
   const { workflow, rewardFn, rawTask, index } = task;
   const needs = workflows.find(workflow)?.needs;
@@ -100,13 +97,13 @@ interface NamedKey {
   readonly name: string;
   /** True if a task cannot run without a value in this column. */
   readonly needed: boolean;
-  /** True if a row may leave the column out: another setting replaces it. */
+  /** True if a row may leave the column out, because another setting replaces it. */
   readonly optional: boolean;
 }
 
 /**
- * Columns to look for: those that the configuration names. A column with its default name counts
- * only if the workflow needs it.
+ * Columns that the configuration names. One with its default name counts only if the workflow needs
+ * it.
  */
 function namedKeys(taskset: TasksetConfig, parts: TaskParts): readonly NamedKey[] {
   const { format } = taskset;

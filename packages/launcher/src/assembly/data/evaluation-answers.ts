@@ -5,7 +5,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { Logger } from '@trinity-rft/core';
 import type { OnEvaluated } from '@trinity-rft/explorer';
 
-/** Folder of evaluations, relative to the folder of a stage. */
+/** Folder of evaluations in the folder of a stage. */
 export const evaluationsName = 'evaluations';
 
 export const evaluationsFolder = (directory: string): string =>
@@ -15,7 +15,7 @@ export const evaluationsFolder = (directory: string): string =>
 export const answersFile = (directory: string): string =>
   path.join(evaluationsFolder(directory), 'experiences.db');
 
-/** If answers cannot be stored, it warns; the run continues. */
+/** Stores the answers of an evaluation. A failure only logs a warning; the run continues. */
 export function answerWriter(
   { jobDirectory }: Pick<StageConfig, 'jobDirectory'>,
   logger: Pick<Logger, 'warn'>,

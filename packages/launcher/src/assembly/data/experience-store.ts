@@ -21,8 +21,8 @@ import { isWithin, readRunId, runIdOf } from './run-id.js';
 import { reuseOf } from './reuse.js';
 
 /**
- * Identity of the run that owns the database. Undefined if the database lies in the folder of the
- * run, because it then moves with that folder.
+ * Identity of the run that owns the database; undefined for one in the run's folder, with which it
+ * moves.
  */
 async function ownerOf(
   { jobDirectory, mode }: StageConfig,
@@ -70,16 +70,16 @@ export async function openExperienceStore(
     throw new InvariantError('A file of supervised data cannot take experiences.', {
       code: 'STORE_KIND',
     });
-  // In the fixed style, synchronization already bounds how much waits. If the explorer also waited
-  // for room while the trainer waits for the explorer, neither would continue. A product must not
-  // wait for training either.
+  // The fixed style already bounds how much waits: if the explorer also waited for room while the
+  // trainer waits for the explorer, neither would continue. A product must not wait for training
+  // either.
   const unbounded = mode === 'serve' || synchronizer.syncStyle === 'fixed';
-  // In explore steps in the configuration, in experiences in the store.
+  // The configuration counts explore steps, the store experiences.
   const capacity = unbounded
     ? Infinity
     : config.capacity * buffer.batchSize * algorithm.repeatTimes;
   const file = path ?? config.path;
-  // Rewards are kept for experiences in memory as well.
+  // Experiences in memory also have late rewards on disk.
   const lateRewards = lateRewardsBeside(file ?? join(stage.jobDirectory, 'buffer', 'memory'));
   const options = { capacity, reuse: reuseOf(stage, runtime), lateRewards };
   if (config.storage === 'memory' || file === undefined) return memoryExperienceStore(options);

@@ -1,9 +1,9 @@
-/** Deletes experiences that were trained on long ago, as far as no resume can need them. */
+/** Deletes experiences that were trained on long ago and that no resume can need. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { listCheckpoints } from '@trinity-rft/trainer';
 
-/** To be called after each checkpoint; undefined when everything is kept. */
+/** Returns a function to call after each checkpoint; undefined if everything is kept. */
 export function retention(
   { buffer, jobDirectory }: StageConfig,
   store: ExperienceStore,
@@ -15,7 +15,7 @@ export function retention(
     const { policyVersion = step } = ((await store.explorerState()) ?? {}) as {
       readonly policyVersion?: number;
     };
-    // A resume begins at one of these, or a later one; at the one before it when it is damaged.
+    // A resume begins at the newest of these, or at the one before it if that is damaged.
     const usable = (await listCheckpoints(jobDirectory)).filter(
       ({ manifest }) => manifest.step <= policyVersion,
     );

@@ -5,7 +5,7 @@ import { stalenessBoundOf } from '@trinity-rft/config/internal';
 import type { Runtime } from '@trinity-rft/core';
 
 /**
- * Rule for training on an experience more than once. Undefined: each is used once, in the order of
+ * Rule for training on an experience more than once; undefined to use each once, in order of
  * arrival.
  */
 export function reuseOf(
@@ -22,8 +22,8 @@ export function reuseOf(
       ...replay,
       seed,
       capacity,
-      // Where there is a bound, the trainer waits for the explorer; in the fixed style, that makes its
-      // steps repeatable.
+      // With a staleness bound the trainer waits for the explorer, which makes its steps repeatable
+      // in the fixed style.
       needsNew: mode === 'both' && stalenessBoundOf(synchronizer) !== undefined,
       endsWithoutNew: mode !== 'train' || !isBounded,
       clock,

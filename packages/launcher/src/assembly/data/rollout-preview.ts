@@ -7,7 +7,7 @@ import { fileWriter } from '@trinity-rft/monitor';
 
 export type OnExplored = (step: number, experiences: readonly Experience[]) => void;
 
-/** If a preview cannot be written, it warns; the run continues. */
+/** Writes the preview of an explore step. A failure only logs a warning; the run continues. */
 export function previewWriter({ monitor, log }: StageConfig, logger: Logger): OnExplored {
   const file = path.join(monitor.directory, 'rollouts.jsonl');
   return (step, experiences) => {
@@ -26,12 +26,12 @@ export function previewWriter({ monitor, log }: StageConfig, logger: Logger): On
   };
 }
 
-/** A resumed run writes the same lines as one that was never stopped, so the clock stays out of them. */
+/** Removes clock times, so that a resumed run writes the same lines as an uninterrupted one. */
 function withoutTimes(experience: Experience): Experience {
   const { times: _, ...info } = experience.info;
   return { ...experience, info };
 }
 
-/** Ascending. */
+/** Compares by reward, ascending; a missing reward counts as 0. */
 export const byReward = ({ reward: a = 0 }: Experience, { reward: b = 0 }: Experience): number =>
   a - b;

@@ -8,7 +8,7 @@ import { CheckpointError, systemClock } from '@trinity-rft/core';
 const fileName = 'run.id';
 const format = /^[\da-f-]{36}$/;
 
-/** The id, or undefined if no run in `folder` ever had a store outside of it. */
+/** Id of the run; undefined if it never had a store outside of its folder. */
 export function readRunId(folder: string): string | undefined {
   try {
     const text = readFileSync(path.join(folder, fileName), 'utf8').trim();
@@ -18,7 +18,7 @@ export function readRunId(folder: string): string | undefined {
   }
 }
 
-/** The id of the run, created by the first process that asks for it. */
+/** Id of the run, which the first process that asks for it creates. */
 export async function runIdOf(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const file = path.join(folder, fileName);
@@ -37,10 +37,7 @@ export async function runIdOf(folder: string): Promise<string> {
   );
 }
 
-/**
- * Reads the file again after a moment: another process may have created it without having written
- * it yet.
- */
+/** Reads the file after a moment: another process may have created it but not yet written it. */
 async function again(folder: string): Promise<string | undefined> {
   await systemClock.sleep(200);
   return readRunId(folder);

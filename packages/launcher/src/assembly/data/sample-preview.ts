@@ -1,7 +1,4 @@
-/**
- * `samples.jsonl`: a few rows of each train batch as text. It shows supervised and expert data,
- * which the preview of rollouts does not.
- */
+/** `samples.jsonl`: a few rows of each train batch as text, also of supervised and expert data. */
 import path from 'node:path';
 import { experienceJson } from '@trinity-rft/buffer/internal';
 import type { ChatFormat } from '@trinity-rft/chat';
@@ -12,9 +9,7 @@ import { fileWriter } from '@trinity-rft/monitor';
 import type { StageModel } from '../models/chat-format.js';
 import { byReward } from './rollout-preview.js';
 
-/**
- * Writes a preview of each batch after training on it. If that fails, it warns; the run continues.
- */
+/** Writes a preview of each batch after training on it. A failure only logs a warning. */
 export function withPreview(
   source: ExperienceSource,
   { trainer, monitor, log }: StageConfig,
@@ -49,10 +44,7 @@ export function withPreview(
   };
 }
 
-/**
- * The first example or pair that comes from a file or an expert, and the best and the worst
- * rollout.
- */
+/** The best and the worst rollout, and the first example or pair of a file or an expert. */
 function pick(experiences: readonly Experience[]): readonly Experience[] {
   const given = experiences.filter(({ policyVersion }) => policyVersion < 0);
   const scored = experiences

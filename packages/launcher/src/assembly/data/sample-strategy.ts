@@ -1,4 +1,4 @@
-/** The sample strategies: how the trainer takes experiences from the experience buffer. */
+/** Sample strategies: how the trainer takes experiences from the experience buffer. */
 import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinity-rft/buffer';
 import type { StageConfig } from '@trinity-rft/config';
 import type { RawTask } from '@trinity-rft/core';
@@ -51,8 +51,8 @@ export function openSampling(
 }
 
 /**
- * Policy version >= max(step - max_staleness, 0). Weights after step s have version s, so a limit
- * of 1 allows only on-policy experiences.
+ * Requires policy version >= max(step - max_staleness, 0). Weights after step s have version s, so
+ * a limit of 1 allows only on-policy experiences.
  */
 function stalenessFilter(stage: StageConfig): Sampling['filter'] {
   const limit = stage.algorithm.sampleStrategy.args['maxStaleness'];
@@ -63,15 +63,13 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
 }
 
 /**
- * Number of rows that one explore step makes, if a batch ends with an explore step. With dynamic
- * sampling all batches are full: rows beyond a full batch belong to the next one.
+ * Rows of an explore step, if a batch ends with one. Dynamic sampling fills every batch: rows
+ * beyond a full one go into the next.
  */
 const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
   explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;
 
-/**
- * A batch of runs or tasks ends with its explore step, or with the last explore step that it needs.
- */
+/** Filter for a batch of runs or tasks, which ends with the last explore step that it needs. */
 function batchOf(stage: StageConfig): TakeFilter {
   const { own, unit } = stage.buffer.trainBatch;
   const perExploreStep = endingBatch(stage);
@@ -81,9 +79,7 @@ function batchOf(stage: StageConfig): TakeFilter {
   };
 }
 
-/**
- * Number of rows in a train step, experts included; unlimited if a batch takes whole explore steps.
- */
+/** Rows of a train step, experts included; unlimited if a batch takes whole explore steps. */
 export function batchCount(stage: StageConfig): number {
   const { size, own } = stage.buffer.trainBatch;
   const perExploreStep = endingBatch(stage);

@@ -7,9 +7,8 @@ import { fillFile } from '@trinity-rft/core/support';
 import { isWithin } from './run-id.js';
 
 /**
- * The path of the database to open. The database records which train step used each experience, so
- * training on another run's database would change that run. It is therefore copied once into
- * `jobDirectory`; a database that is already there is used as it is.
+ * Path of the database to open. Training records its steps in the database, so that of another run
+ * is copied once into `jobDirectory`; an existing copy is used.
  * @throws BufferError when the copy cannot be made
  */
 export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {

@@ -23,13 +23,7 @@ export async function readSupervisedRows(
   signal: AbortSignal,
 ): Promise<readonly RawTask[]> {
   const { name, path, split, subsetName } = config;
-  const rows = await readTaskRows({
-    name,
-    path,
-    split,
-    signal,
-    subsetName,
-  });
+  const rows = await readTaskRows({ name, path, split, signal, subsetName });
   const read = readers[schema];
   checkRows(rows, placeOf(config), (rawTask, row) => read(rawTask, config.format, row));
   return rows;
@@ -43,11 +37,11 @@ const readPlainText = (
 
 const readers = { sft: readSupervisedRow, dpo: readPreferenceRow, cpt: readPlainText } as const;
 
-/** Turns a row into experiences: one, or for a pair the chosen answer and then the rejected one. */
+/** Turns a row into an experience, or a pair into two: the chosen answer, then the rejected one. */
 export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[];
 
 /**
- * The rows, and the function that turns a row into experiences.
+ * Reads the rows, and returns a function that turns a row into experiences.
  * @throws TaskError also when a row has more tokens than the model has positions
  */
 export async function openRows(
@@ -64,7 +58,7 @@ export async function openRows(
       if (tokens.length > maxPositions) throw tooLong(config, row, tokens.length, maxPositions);
     return experiences;
   };
-  // A token stands for at least one byte, so a row with few bytes fits without being encoded.
+  // A token has at least one byte, so a row with few bytes fits without being encoded.
   const mayBeTooLong = (rawTask: RawTask): boolean =>
     Buffer.byteLength(JSON.stringify(rawTask)) + templateBytes > maxPositions;
   checkRows(
@@ -75,10 +69,7 @@ export async function openRows(
   return { rows, toExperiences };
 }
 
-/**
- * Estimated bytes that a chat template adds. A row that is longer than estimated is found when it
- * is read.
- */
+/** Estimated bytes of a chat template. A row beyond the estimate is found when it is read. */
 const templateBytes = 256;
 
 const placeOf = ({ name, path }: SupervisedBufferConfig): string => `"${name}" (${path})`;
@@ -109,10 +100,7 @@ function rowEncoder(
   ): Experience => {
     try {
       const { enableThinking } = layout;
-      const encoded = encodeConversation(format, {
-        ...input,
-        enableThinking,
-      });
+      const encoded = encodeConversation(format, { ...input, enableThinking });
       return createExperience({ ...encoded, eid: { batch: name, task: row, run }, info });
     } catch (cause) {
       throw new TaskError(

@@ -11,20 +11,20 @@ import { checkRowKeys, type RowFindings } from './check-rows.js';
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
-  /** Number of explore steps until the tasks are used up; with dynamic sampling, at most. */
+  /** Explore steps until the tasks are used up; with dynamic sampling, the maximum. */
   readonly exploreSteps: number;
   /** True if nothing is left to explore after that state. */
   readonly areUsedUp: (state: ExplorerState) => boolean;
   /**
    * Finds a task that another process has planned.
-   * @throws TaskError if the task sets here have no such row
+   * @throws TaskError if these task sets lack the row
    */
   taskAt(planned: LeasedTask): Promise<Task>;
 }
 
 interface PlacedTaskset {
   readonly taskset: TasksetConfig;
-  /** Path of the configuration key that names it. */
+  /** Path of its configuration key. */
   readonly place: readonly (string | number)[];
 }
 
@@ -36,10 +36,7 @@ export function tasksetsOf({ buffer }: StageConfig): readonly PlacedTaskset[] {
   return [...placed('tasksets', tasksets), ...placed('eval_tasksets', evalTasksets)];
 }
 
-/**
- * Reads every file now, so that a broken file is found before anything starts.
- * @throws TaskError
- */
+/** Reads every file, so that a broken one is found before anything starts. @throws TaskError */
 export async function openTasks(
   stage: StageConfig,
   parts: TaskParts,
@@ -71,11 +68,7 @@ interface OpenedFeed extends Pick<StageTasks, 'feed' | 'exploreSteps' | 'areUsed
 }
 
 const nothingToExplore: OpenedFeed = {
-  feed: {
-    next: () => Promise.resolve([]),
-    state: () => ({}),
-    restore: () => undefined,
-  },
+  feed: { next: () => Promise.resolve([]), state: () => ({}), restore: () => undefined },
   exploreSteps: 0,
   areUsedUp: () => true,
   close: () => Promise.resolve(),
@@ -198,7 +191,7 @@ async function readRows(
   });
 }
 
-/** The rows of a task set, and what is wrong with them. @throws TaskError when they cannot be read */
+/** Rows of a task set and their problems. @throws TaskError when they cannot be read */
 export async function readTaskset(
   taskset: TasksetConfig,
   parts: TaskParts,
@@ -211,10 +204,7 @@ export async function readTaskset(
   return { ...checkTasks(rows, taskset, parts), rows };
 }
 
-/**
- * Rows of a task set from its file, database or hub data set.
- * @throws TaskError; CancelledError
- */
+/** Rows of a task set from its file, database or hub data set. @throws TaskError; CancelledError */
 export function storedRows(
   taskset: TasksetConfig,
   signal: AbortSignal,
@@ -229,11 +219,8 @@ function generatedRows(
   { name, workflow = '', workflowArgs, split, taskCount = 0, taskSeed }: TasksetConfig,
   { workflows }: TaskParts,
 ): readonly RawTask[] {
-  const range = {
-    split: split === 'eval' ? 'eval' : 'train',
-    count: taskCount,
-    seed: taskSeed,
-  } as const;
+  const part = split === 'eval' ? 'eval' : 'train';
+  const range = { split: part, count: taskCount, seed: taskSeed } as const;
   const rows: unknown = workflows.get(workflow).tasks?.(copyOf(workflowArgs), range);
   const by = returnedBy(
     `The tasks of workflow "${workflow}"`,
@@ -264,7 +251,7 @@ export function checkTasks(
   parts: TaskParts,
 ): RowFindings {
   const { name, format } = taskset;
-  // Fails if the rows lack what the selector orders them by.
+  // Throws if the rows lack the columns that the selector orders by.
   if (!taskset.isEval) createTaskSource(rows, { name, ...taskset.dataSelector });
   const findings = checkRowKeys(rows, taskset, parts);
   // The names in the configuration itself have already been checked.
@@ -277,7 +264,7 @@ export function checkTasks(
 }
 
 /**
- * Checks the workflow and reward function that a row may name for itself.
+ * Checks the workflow and reward function of a row.
  * @throws TaskError naming the row with an unknown name
  */
 function assertNamesKnown(
@@ -294,10 +281,7 @@ function assertNamesKnown(
   const reject = (problem: string, cause?: unknown): never => {
     throw new TaskError(
       `Row ${row} of task set "${taskset.name}" (${redactText(taskset.path)}): ${problem}`,
-      {
-        code: 'TASK_NAMES',
-        cause,
-      },
+      { code: 'TASK_NAMES', cause },
     );
   };
   if (workflow === '')

@@ -20,8 +20,8 @@ export interface TrainingData
 }
 
 /**
- * For pairs, `train_batch_size` counts pairs. Both answers of a pair are in the same batch, the
- * chosen one first.
+ * Opens the data. `train_batch_size` counts pairs if the rows are pairs; both answers of a pair are
+ * in the same batch, the chosen one first.
  */
 export async function openTrainingData(
   stage: StageConfig,
@@ -59,7 +59,7 @@ export async function openTrainingData(
 }
 
 /**
- * Checks and returns the rows that the trainer of a stage will read; undefined if it reads no file.
+ * Checks and returns the rows that the trainer of a stage reads; undefined if it reads no file.
  * @throws TaskError
  */
 export async function checkTrainingData(
@@ -72,10 +72,7 @@ export async function checkTrainingData(
   return readSupervisedRows(experienceBuffer, algorithm.schema, signal);
 }
 
-/**
- * Opens the experiences of an earlier run, or those that a server in another process stores until
- * it ends.
- */
+/** Opens the experiences of an earlier run, or those that a server stores until it ends. */
 async function openStored(
   stage: StageConfig,
   model: StageModel,
@@ -94,11 +91,8 @@ async function openStored(
         'The server that adds experiences has been away for max_read_timeout seconds, so training ends here. The same command goes on when the server is back.',
       ),
   };
-  const store = await openExperienceStore(stage, runtime, {
-    openRows: openStore,
-    path,
-    followWriter,
-  });
+  const options = { openRows: openStore, path, followWriter };
+  const store = await openExperienceStore(stage, runtime, options);
   try {
     const sampling = await openSampling(stage, model, store);
     const close = async (): Promise<void> => {

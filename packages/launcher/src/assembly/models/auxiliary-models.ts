@@ -1,4 +1,4 @@
-/** Models that workflows may call and that are never trained: judges, critics, users. */
+/** Models that workflows can call and that are never trained: judges, critics, users. */
 import { tokenByteTable } from '@trinity-rft/chat';
 import type { AuxiliaryModelConfig, AuxiliarySource, StageConfig } from '@trinity-rft/config';
 import type { Runtime } from '@trinity-rft/core';
@@ -18,11 +18,11 @@ import { modelSettings, seedKeyOf } from './model-settings.js';
 
 export interface AuxiliaryModels {
   /**
-   * Models for one attempt by name, in the order of the configuration. While a model waits for its
-   * service, `waits` holds its name.
+   * Models for one attempt by name, in the order of the configuration. `waits` holds the name of
+   * each model that waits for its service.
    */
   models(key: AttemptKey, waits: Set<string>): ReadonlyMap<string, AgentModel>;
-  /** Aborts with the engine's error once one of the models can no longer sample. */
+  /** Aborts with the engine's error once a model can no longer sample. */
   readonly failed: AbortSignal;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface AuxiliaryModels {
 type CreateModel = (key: AttemptKey, waits: Set<string>) => AgentModel;
 
 /**
- * Each model folder gets one engine, which all models of that folder share.
+ * Opens one engine per model folder, which all models of that folder share.
  * @throws ConfigError when a folder cannot be used
  */
 export async function openAuxiliaryModels(
@@ -68,7 +68,7 @@ export async function openAuxiliaryModels(
   }
 }
 
-/** A single call may take as long as a whole attempt. */
+/** A model of a service. A call may take as long as a whole attempt. */
 function remoteModel(
   { explorer: { maxTimeoutMs } }: StageConfig,
   { temperature, topP, maxResponseTokens, enableThinking }: AuxiliaryModelConfig,
@@ -94,16 +94,16 @@ interface EmbeddedParts {
   readonly stage: StageConfig;
   readonly runtime: Runtime;
   readonly engines: EngineTable;
-  /** Open engines by their kind and model folder. */
+  /** Open engines by engine name and model folder. */
   readonly opened: Map<string, Engine>;
   readonly failure: AbortController;
   readonly endpoint: EndpointServer;
 }
 
 /**
- * Samples from the weights that the engine opens with, as version -1: nothing is ever published to
- * it. Seeds derive from (run seed, stage, model, batch, task, run, attempt, call), like those of
- * the trained model.
+ * Samples from the weights that the engine opens with, as version -1: nothing is published to it.
+ * Seeds derive from (run seed, stage, model, batch, task, run, attempt, call), like those of the
+ * trained model.
  */
 async function embeddedModel(
   model: AuxiliaryModelConfig,

@@ -7,7 +7,7 @@ import type { Runtime } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
-/** Model of a stage: the input for opening it, or for encoding rows for it. */
+/** Input for opening the model of a stage, or for encoding rows for it. */
 export interface StageModel {
   /** Folder that the stage starts from. */
   readonly startModel: string;
@@ -18,8 +18,8 @@ export interface StageModel {
 
 /**
  * Tokenizer and template of the newest checkpoint, with which its weights were trained, even if the
- * model folder has changed since. Before the first checkpoint, those of the model folder.
- * @throws ConfigError when the model's tokenizer or template cannot be used
+ * model folder has changed since; before the first checkpoint, those of the model folder.
+ * @throws ConfigError when tokenizer or template cannot be used
  */
 export async function openChatFormat(stage: StageConfig, startModel: string): Promise<ChatFormat> {
   const { rolloutModel } = stage.explorer;
@@ -31,7 +31,7 @@ export async function openChatFormat(stage: StageConfig, startModel: string): Pr
 }
 
 /**
- * The chat format of one model folder.
+ * Chat format of a model folder.
  * @throws ConfigError when its tokenizer or template cannot be used
  */
 export async function readChatFormat(

@@ -1,7 +1,6 @@
 /**
- * One engine made of two programs: one trains, the other samples. Weights travel as folders, each
- * with a text and the trainer's log-probabilities of it, by which the sampler proves that it uses
- * those weights.
+ * An engine of two programs: one trains, the other samples. Weights travel as folders, each with a
+ * text and the trainer's log-probabilities of it, by which the sampler proves that it uses them.
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,7 +15,7 @@ export interface CompositeOptions {
   readonly sampler: RemoteSampler;
   /** True if the sampler takes adapters instead of whole models. */
   readonly adapters: boolean;
-  /** Published weights are written here; both programs must see it under this path. */
+  /** Folder of published weights; both programs must see it under this path. */
   readonly folder: string;
   /** Tokens of the text that proves which weights are in use. [at least 2] */
   readonly probe: Int32Array;
@@ -28,12 +27,12 @@ interface Published {
   readonly probe: DeliveryProbe;
 }
 
-/** Sequences in flight may still need the folder before the newest. */
+/** Number of folders kept: sequences in flight may need the one before the newest. */
 const keptFolders = 2;
 
 export async function compositeEngine(options: CompositeOptions): Promise<Engine> {
   const { engine, sampler, adapters, folder } = options;
-  // What a killed process left behind.
+  // Removes leftovers of a killed process.
   await rm(folder, { recursive: true, force: true });
   const published: Published[] = [];
   let count = 0;
@@ -77,10 +76,7 @@ export async function compositeEngine(options: CompositeOptions): Promise<Engine
   };
 }
 
-/**
- * Copies the trainer's methods: they are called on the engine's own object, on which they may
- * depend.
- */
+/** Copies the trainer's methods, bound to the engine's own object, on which they may depend. */
 const trainerOf = ({ trainer }: Engine): TrainEngine => ({
   forward: (batch, options) => trainer.forward(batch, options),
   forwardBackward: trainer.forwardBackward?.bind(trainer),

@@ -13,10 +13,10 @@ import { engineNamed } from './engines.js';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
 /**
- * Opens a critic if the algorithm learns with one. It starts from the critic of the previous stage
- * if there is one, else from `model.critic_model_path`, else from the model itself with a new head.
- * Where the engine of the policy has no value head, another one trains the critic. Critic and policy never compute at the same time, so each gets all threads and the whole memory
- * budget.
+ * Opens a critic if the algorithm learns with one. It starts from the critic of the previous stage,
+ * else from `model.critic_model_path`, else from the model itself with a new head. Where the engine
+ * of the policy has no value head, another one trains the critic. Critic and policy never compute
+ * at the same time, so each gets all threads and the whole memory budget.
  * @throws ConfigError when the folder cannot be used
  */
 export async function openCritic(
@@ -35,7 +35,7 @@ export async function openCritic(
   const { threads, memoryBudgetMb, criticModelPath, fromPreviousStage } = stage.model;
   const previous = fromPreviousStage ? await criticIn(startModel) : undefined;
   const chosen = previous === undefined ? criticModelPath : undefined;
-  // A checkpoint of another engine may lie elsewhere: the critic starts where the policy once did.
+  // A checkpoint of another engine is unusable here, so the critic starts from the policy's model.
   const own = engine.name === stage.engine ? startModel : stage.model.modelPath;
   const modelPath = previous ?? chosen ?? own;
   const given =
@@ -46,8 +46,8 @@ export async function openCritic(
 }
 
 /**
- * True if {@link openCritic} could open the critic, as far as its folder is on this disk.
- * @throws ConfigError, CheckpointError, EngineError saying why not
+ * Checks that {@link openCritic} can open the critic, as far as its folder is on this disk.
+ * @throws ConfigError, CheckpointError, EngineError with the reason
  */
 export async function checkCritic(stage: StageConfig, engines: EngineTable): Promise<void> {
   const { model, algorithm, trainer } = stage;
@@ -74,7 +74,7 @@ export async function checkCritic(stage: StageConfig, engines: EngineTable): Pro
 const isThere = async (file: string): Promise<boolean> =>
   (await stat(file).catch(() => undefined)) !== undefined;
 
-/** A folder without a tokenizer is taken to be of the same family. */
+/** Compares the tokenizers. A folder without one counts as the same family. */
 async function checkTokenizer(critic: string, policy: string): Promise<void> {
   const folders = [critic, policy];
   const found = await Promise.all(

@@ -10,7 +10,7 @@ import {
 import { ConfigError, type Runtime } from '@trinity-rft/core';
 
 /**
- * Opens the endpoint on any free port of the loopback interface.
+ * Opens the endpoint on a free port of the loopback interface.
  * @param score stores rewards that arrive after their runs; by default they are not accepted
  * @param rewardKey key with which a client may reward any run by its id
  * @throws ModelError 503 when no port is free
@@ -32,7 +32,7 @@ export async function openEndpoint(
 const rewardKeyVariable = 'TRINITY_REWARD_KEY';
 
 /**
- * The key with which a client may reward every run.
+ * Key with which a client may reward every run.
  * @throws ConfigError if the variable holds no valid key
  */
 export function rewardKeyOf(env: Readonly<Record<string, string | undefined>>): string | undefined {
@@ -45,8 +45,8 @@ export function rewardKeyOf(env: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * Creates a model that stays mounted until the attempt is over. Its address is random, and only the
- * agent gets it.
+ * Creates a model that stays mounted until the attempt is over. Only the agent gets its random
+ * address.
  */
 export function mountedModel(
   server: EndpointServer,

@@ -1,9 +1,9 @@
-/** Settings of the configuration and the environment for one engine only. */
+/** Settings for one engine only, from the configuration and the environment. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { tinkerEngine, type TinkerSettings } from '../../outer/outer.js';
 
-/** Undefined for engines without a configuration section of their own. */
+/** Undefined for engines without a configuration section. */
 export function engineSettings(
   { engine, model, sampler, algorithm, mode, part }: StageConfig,
   env: Environment = process.env,

@@ -1,4 +1,4 @@
-/** The engine of a stage, and the signal that it failed. */
+/** The engine of a stage, with a signal that it failed. */
 import { tokenByteTable } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import { EngineError } from '@trinity-rft/core';
@@ -11,16 +11,13 @@ import { explainFolderErrors, modelOfStage, startQuantization } from './model-fo
 import { openWithSampler, usesSamplingServers } from './samplers.js';
 
 export interface StageEngine extends Engine {
-  /**
-   * Aborts with the engine's error once the engine can no longer sample. Runs then fail one by one,
-   * through no fault of their workflow.
-   */
+  /** Aborts with the engine's error once it can no longer sample, which makes every run fail. */
   readonly failed: AbortSignal;
 }
 
 /**
  * Opens the stage's model, with adapters if it trains them. `reference` keeps the initial weights
- * for the KL term; of a model with adapters, these are the weights without them.
+ * for the KL term, which are those below the adapters.
  * @throws ConfigError when the model cannot be used
  */
 export async function openEngine(
@@ -65,7 +62,7 @@ export async function openEngine(
   };
 }
 
-/** The engine of a stage that only samples, from the weights it was opened with: version 0. */
+/** Engine of a stage that only samples, with the weights it was opened with: version 0. */
 export async function openFrozenEngine(
   stage: StageConfig,
   model: StageModel,
@@ -90,7 +87,7 @@ export async function sampleFromStart({ trainer, sampler }: Engine): Promise<voi
 /** Codes of errors after which the engine is dead, as `EngineFactory` in core defines them. */
 const fatalCodes: ReadonlySet<string> = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
 
-/** The same sampler, which aborts `failure` once the engine behind it has died. */
+/** Wraps a sampler to abort `failure` once the engine behind it has died. */
 export function watchSampler(sampler: Sampler, failure: AbortController): Sampler {
   const watch = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -114,7 +111,7 @@ export function watchSampler(sampler: Sampler, failure: AbortController): Sample
 }
 
 /**
- * Runs `work`. Once `engineFailed` aborts, rejects with the engine's error, even if `work` only
+ * Runs `work`. Rejects with the engine's error once `engineFailed` aborts, even if `work` only
  * reported that it was stopped.
  */
 export async function unlessEngineFails<T>(

@@ -6,11 +6,11 @@ import { onnxEngine } from '@trinity-rft/engine-onnx';
 import { tinkerEngine } from '../../outer/outer.js';
 import type { EngineTable } from '../../context/stage-context.js';
 
-/** The default engine. It also opens model folders that are used without a configuration. */
+/** The default engine, also for model folders that are used without a configuration. */
 export const builtInEngine: EngineFactory = onnxEngine;
 
 /**
- * The embedded engine, the engine for Tinker servers, and the engines that a program adds.
+ * The embedded engine, that of Tinker servers, and those of a program.
  * @throws ConfigError when two have one name
  */
 export function engineTable(added: readonly EngineFactory[] = []): EngineTable {

@@ -8,7 +8,7 @@ import type { AttemptKey } from '@trinity-rft/explorer';
 import type { AgentModel } from '@trinity-rft/workflow';
 import { createRemoteModel } from '@trinity-rft/workflow';
 
-/** Services that limit how many calls they take refuse many at first. */
+/** Number of retries: services with a rate limit refuse many calls at first. */
 const maxRetries = 8;
 
 /** The external model for an attempt; undefined if the trained model answers. */
@@ -18,7 +18,7 @@ export type ExternalAnswers = (
 ) => AgentModel | undefined;
 
 /**
- * In mode `both`, evaluations use the trained model instead.
+ * Answers of the external model; in mode `both` the trained model answers evaluations.
  * @throws ConfigError when the environment lacks the model's address
  */
 export function externalAnswers(
@@ -61,7 +61,7 @@ const unused = (): Promise<never> =>
     }),
   );
 
-/** Sampler for a stage in which an external model gives all answers: no weights are loaded. */
+/** Sampler of a stage without weights, in which an external model gives all answers. */
 export function externalSampler({ model }: StageConfig): Sampler {
   return { maxModelLen: model.maxModelLen, policyVersion: 0, sample: unused, adopt: unused };
 }

@@ -71,8 +71,9 @@ interface FrozenModels {
 }
 
 /**
- * The model and the auxiliary models, with the endpoint through which agents reach them.
- * @param served sampler of a process that has loaded the model. @default the model is opened here
+ * Opens the model and the auxiliary models, with the endpoint through which agents reach them.
+ * @default the model is opened here
+ * @param served sampler of a process that has loaded the model.
  * @throws ConfigError when a model cannot be used
  */
 export function openFrozenModels(context: FrozenStage, served?: Sampler): Promise<FrozenModels> {
@@ -102,7 +103,7 @@ interface TrainableModel {
   open(chosen: Partial<EngineOptions>): Promise<Engine>;
 }
 
-/** The model of a stage, which a server opens when a client asks for it. */
+/** Model of a stage, which a server opens when a client asks for it. */
 export async function trainableModel({
   stage,
   startModel,
@@ -123,14 +124,14 @@ export async function trainableModel({
 
 interface StartWeights {
   readonly folder: string;
-  /** How they are quantised. @default they are not */
+  /** Format of quantised weights. @default not quantised */
   readonly quantization?: Quantization;
-  /** Opens them. */
+  /** Engine that opens the weights. */
   readonly engine: EngineFactory;
 }
 
 /**
- * Weights of version 0 of the stage with this index; downloads nothing.
+ * Weights of version 0 of the stage with this index. Downloads nothing.
  * @throws ConfigError, CheckpointError if they do not exist
  */
 export async function startWeights(

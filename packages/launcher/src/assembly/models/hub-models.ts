@@ -1,7 +1,4 @@
-/**
- * Models that a configuration names by their hub id: finds them, and replaces the ids by paths in
- * the cache.
- */
+/** Models that a configuration names by their hub id, and their paths in the cache. */
 import path from 'node:path';
 import {
   describeHubModel,
@@ -30,7 +27,7 @@ type ProblemAt = (
   message: string,
 ) => ConfigProblem;
 
-/** In the order of the stages; each id appears once. */
+/** Hub models in the order of the stages, each id once. */
 function hubModelsOf({ stages }: ResolvedConfig): readonly NamedModel[] {
   const named = stages.flatMap(modelsOf);
   return named.filter(({ id }, index) => named.findIndex((other) => other.id === id) === index);
@@ -49,11 +46,11 @@ function modelsOf({ stageIndex, model, algorithm, explorer }: StageConfig): Name
   return named.flatMap(({ key, id }) => (isId(id) ? [{ stageIndex, key, id }] : []));
 }
 
-/** True for a hub id: paths are absolute by now. */
+/** True for a hub id: resolved paths are absolute. */
 const isId = (model: string | undefined): model is string =>
   model !== undefined && !path.isAbsolute(model);
 
-/** Replaces hub ids by paths. Clients still see the model under its id. */
+/** Replaces hub ids by paths. Clients still see the hub id as the model's name. */
 function withModels<T extends ResolvedConfig>(config: T, paths: ReadonlyMap<string, string>): T {
   const [first, ...rest] = config.stages;
   const inStage = (stage: StageConfig): StageConfig => stageWithModels(stage, paths);
@@ -86,7 +83,7 @@ function stageWithModels(stage: StageConfig, paths: ReadonlyMap<string, string>)
   };
 }
 
-/** The configuration with the paths of those models that are in the cache. */
+/** The configuration with the paths of the models that are in the cache. */
 export function withCachedModels<T extends ResolvedConfig>(
   config: T,
   env: Environment = process.env,
@@ -100,7 +97,7 @@ export function withCachedModels<T extends ResolvedConfig>(
 }
 
 /**
- * The configuration with the paths of all models; fetches those that are not in the cache.
+ * The configuration with the paths of all models, after fetching those that are not in the cache.
  * @throws ConfigError at the key of a model that cannot be fetched; CancelledError
  */
 export async function withFetchedModels(
@@ -120,17 +117,16 @@ export async function withFetchedModels(
   return withModels(config, paths);
 }
 
-/** Models that a run would fetch first. */
 export interface ModelDownloads {
-  /** The configuration with as much as is known about the models, for a memory plan. */
+  /** The configuration with the known facts about the models, for a memory plan. */
   readonly config: ResolvedConfig;
   /** A line for each model that is not in the cache. */
   readonly lines: readonly string[];
 }
 
 /**
- * Models that a run would fetch first. Asks the hub, and fetches the `config.json` of each model;
- * if the hub cannot be asked, the line of the model says so.
+ * Asks the hub for the models that a run would fetch first, and fetches their `config.json`. If the
+ * hub cannot be asked, the line of the model says so.
  */
 export async function planDownloads(
   config: ResolvedConfig,

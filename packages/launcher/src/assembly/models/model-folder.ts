@@ -1,7 +1,4 @@
-/**
- * The folders of models: the one that a stage starts from, and the configuration key to blame for a
- * broken one.
- */
+/** Folders of models: where a stage starts, and the configuration key to blame for a broken one. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
@@ -12,7 +9,7 @@ import { isGguf } from '@trinity-rft/chat/gguf';
 import { listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 
 /**
- * The folder whose weights are version 0 of the stage.
+ * Folder with the weights of version 0 of the stage.
  * @throws ConfigError, CheckpointError if it does not exist
  */
 export async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
@@ -50,7 +47,7 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
   return modelPath;
 }
 
-/** How the weights of the model that the stage starts from are quantised; undefined: they are not. */
+/** Quantisation of the weights that the stage starts from; undefined for none. */
 export const startQuantization = (
   { model }: StageConfig,
   startModel: string,
@@ -58,8 +55,8 @@ export const startQuantization = (
   quantizationOf({ ...model, modelPath: startModel, isLocal: true }, diskAt('.'));
 
 /**
- * Longest sequence that the model in `folder` supports, by `max_position_embeddings` of its
- * config.json. Infinity if that is missing or unreadable: the engine checks the folder on opening.
+ * Maximum sequence length by `max_position_embeddings` of the folder's config.json; Infinity if
+ * that is missing or unreadable, which the engine reports on opening.
  */
 export function maxPositionsOf(folder: string): number {
   const read = readModelFolder(diskAt(folder), folder);
@@ -77,8 +74,8 @@ export const modelOfStage = ({ model }: StageConfig): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
 
 /**
- * Runs `work`, which reads a model folder. If a folder from the configuration cannot be used, the
- * error becomes a `ConfigError` that names the key; errors of the run's own checkpoints stay.
+ * Runs `work`, which reads a model folder. An error of a folder from the configuration becomes a
+ * `ConfigError` that names the key; errors of the run's own checkpoints stay.
  */
 export async function explainFolderErrors<T>(
   given: GivenFolder | undefined,
@@ -96,7 +93,7 @@ export async function explainFolderErrors<T>(
         code: 'ADAPTER_UNUSABLE',
         cause,
       });
-    // An adapter or a model below it lies elsewhere, which the error names.
+    // An adapter or the model below it may lie in another folder, which the error names.
     const isElsewhere =
       cause instanceof CheckpointError &&
       cause.code === 'CHECKPOINT_DAMAGED' &&

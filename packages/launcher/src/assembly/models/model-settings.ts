@@ -1,9 +1,9 @@
-/** How a model samples. */
+/** Sampling settings of a model. */
 import type { RolloutModelConfig } from '@trinity-rft/config';
 import { type Task, taskKey } from '@trinity-rft/core';
 import type { RolloutModelOptions } from '@trinity-rft/model';
 
-/** The part of a rollout model's options that the configuration decides. */
+/** Options of a rollout model that the configuration determines. */
 export function modelSettings({
   maxPromptTokens,
   maxResponseTokens,
@@ -27,6 +27,6 @@ export function modelSettings({
   } satisfies Partial<RolloutModelOptions>;
 }
 
-/** `batch/task` of a task; for an evaluation, the name of the task set instead of the batch. */
+/** `batch/task` of a task; in an evaluation, the task set instead of the batch. */
 export const seedKeyOf = ({ isEval, batchId, taskId, index }: Task, run: number): string =>
   taskKey({ batch: isEval ? index.taskset : batchId, task: taskId, run, step: 0, suffix: '' });

@@ -5,7 +5,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { builtInEngine } from './engines.js';
 
 /**
- * Only the last stage, with tokenizer and weights of `model`.
+ * Configuration of the last stage only, with tokenizer and weights of `model`.
  * @param model Hugging Face folder, such as a checkpoint, or GGUF file
  * @throws ConfigError if the stage does not sample with weights on this machine
  */
@@ -17,7 +17,7 @@ export function withOtherModel<T extends ResolvedConfig>(config: T, model: strin
       { code: 'MODEL_ELSEWHERE' },
     );
   const own = { modelPath: path.resolve(model), isLocal: true, hubId: undefined };
-  // An adapter is merged into the checkpoints of its run.
+  // Checkpoints contain the merged adapter, so none is trained on top.
   const weights = { ...stage.model, ...own, fromPreviousStage: false, lora: undefined };
   return { ...config, stages: [{ ...stage, model: weights }] };
 }

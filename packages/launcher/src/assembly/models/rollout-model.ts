@@ -23,9 +23,9 @@ export interface ModelParts {
 }
 
 /**
- * Seeds derive from (run seed, stage, batch, task, run, attempt, call), so repeating an attempt
- * samples the same tokens. Seeds of evaluations do not depend on the step: checkpoints are compared
- * on the same tasks with the same seeds.
+ * Seeds derive from (run seed, stage, batch, task, run, attempt, call), so a repeated attempt
+ * samples the same tokens. Seeds of evaluations do not depend on the step, so checkpoints are
+ * compared on the same tasks with the same seeds.
  */
 export function modelFactory(
   stage: StageConfig,

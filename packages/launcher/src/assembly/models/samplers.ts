@@ -1,4 +1,4 @@
-/** The samplers that configurations can choose beside the engine that trains. */
+/** Samplers that configurations can choose instead of the training engine. */
 import path from 'node:path';
 import { vocabularySample } from '@trinity-rft/chat/internal';
 import type { SamplerConfig, StageConfig } from '@trinity-rft/config';
@@ -25,16 +25,13 @@ const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = {
 export const usesSamplingServers = ({ sampler, mode, part }: StageConfig): boolean =>
   sampler !== undefined && mode !== 'train' && part !== 'train';
 
-/** True if weights travel as adapters: the sampler already has the model that they belong to. */
+/** True if weights travel as adapters, because the sampler already has the model below them. */
 export const takesAdapters = (
   { model, sampler }: Pick<StageConfig, 'model' | 'sampler'>,
   { fullParameter }: EngineCapabilities,
 ): boolean => model.lora !== undefined || (sampler !== undefined && !fullParameter);
 
-/**
- * An engine that samples on the servers of the stage, and trains here unless another process
- * trains.
- */
+/** An engine that samples on the stage's servers, and trains here unless another process trains. */
 export async function openWithSampler(
   stage: StageConfig,
   model: StageModel,
@@ -74,7 +71,8 @@ function openSampler(
     lora: adapters,
     maxModelLen: model.maxModelLen,
     vocabulary: vocabularySample(format.tokenizer),
-    // In the other styles nothing is in flight when weights move, or must end on those it began with.
+    // In other styles nothing is in flight during a weight sync, or sequences must finish on their
+    // weights.
     inFlight: synchronizer.syncStyle === 'fully_async' ? 'continue' : 'finish',
     tolerance: sampler.tolerance,
     timeoutMs: explorer.maxTimeoutMs,

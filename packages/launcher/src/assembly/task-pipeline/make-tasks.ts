@@ -37,7 +37,7 @@ export interface Making {
 }
 
 /**
- * The stage with the tasks of its pipeline, which it makes unless an earlier process did.
+ * The stage with the tasks of its pipeline, made here unless an earlier process made them.
  * @param hasBegun true if an earlier process has begun with the steps of the stage
  * @throws TaskError; CancelledError
  */
@@ -59,7 +59,7 @@ export async function withMadeTasks(making: Making, hasBegun: boolean): Promise<
       if (before) say(`The task pipeline has changed: the tasks of "${name}" are made anew.`);
       await make(making, taskPipeline, taskset);
     }
-    // The tasks of a run that has begun stay, whatever has been set since.
+    // A run that has begun keeps its tasks, whatever has been set since.
     tasksets.push(readingFrom(taskset, tasksFile(folder, name)));
   }
   return taskPipeline === undefined ? stage : withTasksets(stage, tasksets);
@@ -106,7 +106,7 @@ async function make(
     );
 }
 
-/** Logs every tenth, so that a thousand tasks take ten lines per operator. */
+/** Logs every tenth of the progress, and at most every hundredth task. */
 const progressLog =
   (say: Making['say'], name: string) =>
   ({ operator, done, of, failed }: PipelineProgress): void => {
@@ -127,10 +127,7 @@ interface Asked {
   readonly answers: Answers;
 }
 
-/**
- * Runs `work` with auxiliary models that are open until it ends.
- * @throws the error that made an engine fail
- */
+/** Runs `work` with open auxiliary models. @throws the error that made an engine fail */
 function asking<T>(
   { stage, extensions, runtime, signal: interrupt }: Making,
   asked: Asked,

@@ -1,7 +1,4 @@
-/**
- * Shares the tasks that the trainer's process has made with explorers, through the store of the
- * run.
- */
+/** Shares the tasks of the trainer's process with explorers, through the store of the run. */
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
@@ -12,7 +9,7 @@ import { digestOf, pipelineFolder, readingFrom, tasksFile, withTasksets } from '
 
 /**
  * Version under which the store keeps the tasks. Files are deleted with the weights of their
- * version; no weights reach this version, so the tasks stay as long as the run.
+ * version; none reaches this one, so the tasks stay as long as the run.
  */
 const ofTheRun = 2 ** 31 - 1;
 
@@ -22,7 +19,7 @@ const pathOf = (name: string): string => `task_pipeline/${name}.jsonl`;
 /** Digests by the name of the task set. */
 type SharedTasks = Readonly<Record<string, string>>;
 
-/** Puts the tasks into the store. The list is written last: once it exists, all tasks do. */
+/** Puts the tasks into the store, and last the list, whose presence means that all are there. */
 export async function shareTasks(
   stage: StageConfig,
   { store, member }: { readonly store: RunStore; readonly member: Membership },
@@ -53,8 +50,8 @@ export interface FetchOptions {
 }
 
 /**
- * The stage of an explorer, with the trainer's tasks. Waits until they have been made, or the run
- * has ended.
+ * The stage of an explorer with the trainer's tasks. Waits until they are made, or the run has
+ * ended.
  * @throws BufferError when the tasks are not those that the trainer has made; CancelledError
  */
 export async function withFetchedTasks(

@@ -34,10 +34,7 @@ export function fieldsOf(
   return [promptKey, responseKey].filter((key) => rows.some((row) => key in row));
 }
 
-/**
- * Rows that the pipeline starts from.
- * @throws TaskError; CancelledError
- */
+/** Rows that the pipeline starts from. @throws TaskError; CancelledError */
 export async function readInputs(
   { inputs }: TaskPipelineConfig,
   taskset: TasksetConfig,
@@ -68,7 +65,7 @@ export function checkColumns(
   }
 }
 
-/** Result of the pipeline without calling a model: tasks that a model would judge are kept. */
+/** Result of the pipeline without model calls: it keeps tasks that a model would judge. */
 export async function tryPipeline(
   pipeline: TaskPipelineConfig,
   taskset: TasksetConfig,

@@ -1,7 +1,4 @@
-/**
- * The tasks that a pipeline has made: files in the stage's folder, and the check that they are
- * complete.
- */
+/** Files of the tasks that a pipeline has made, in the stage's folder. */
 import { hash } from 'node:crypto';
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -47,7 +44,7 @@ export function settingsDigest(stage: StageConfig, taskset: TasksetConfig): stri
 export const digestOf = (text: string): string => hash('sha256', text, 'hex');
 
 /**
- * Undefined if there are no tasks yet.
+ * List of the tasks; undefined if there are none yet.
  * @throws TaskError if the files were changed after they were written
  */
 export async function readTaskList(folder: string, name: string): Promise<TaskList | undefined> {
@@ -86,7 +83,7 @@ export async function writeTasks(
 const linesOf = (items: readonly object[]): string =>
   items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
-/** Answers of models, stored as they arrive, so that an interrupted pipeline does not ask again. */
+/** Answers of models, stored as they arrive, so that a resumed pipeline asks no question twice. */
 export interface Answers {
   get(question: string): string | undefined;
   add(question: string, answer: string): Promise<void>;
@@ -97,7 +94,7 @@ export async function openAnswers(folder: string, name: string): Promise<Answers
   await mkdir(path.dirname(file), { recursive: true });
   const text = await readFile(file, 'utf8').catch(() => '');
   const known = new Map(text.split('\n').flatMap(readAnswer));
-  // The process may have died in the middle of a line.
+  // A killed process may have left half a line.
   if (text !== '' && !text.endsWith('\n')) await writeFile(file, `${text}\n`);
   return {
     get: (question) => known.get(question),

@@ -1,4 +1,4 @@
-/** The settings that the processes of a run must share, by their keys in the configuration. */
+/** Settings that the processes of a run must share, by their configuration keys. */
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,10 +17,7 @@ const shared: readonly RegExp[] = [
   /^synchronizer\.sync_(?:style|method)$/,
 ];
 
-/**
- * Collects the shared settings of a stage. Files are compared by content: their paths differ
- * between machines.
- */
+/** Shared settings of a stage. Files count by content: their paths differ between machines. */
 export async function agreementOf(stage: StageConfig): Promise<Agreement> {
   const entries = Object.entries(settingsOf(stage))
     .filter(([key]) => shared.some((pattern) => pattern.test(key)))
@@ -52,7 +49,7 @@ const modelFiles = [
 const short = (digest: string): string => digest.slice(0, 16);
 
 /**
- * Text for the files of a model other than its weights. Explorers get the weights from the trainer,
+ * Text for the files of a model besides its weights: explorers get the weights from the trainer,
  * but read tokenizer and configuration from their own copy.
  */
 async function modelText(folder: string): Promise<string> {

@@ -1,7 +1,4 @@
-/**
- * An explorer without a trainer: it plans explore steps itself, as a trainer that joins later
- * would.
- */
+/** An explorer without a trainer, which plans explore steps as a trainer that joins later would. */
 import { ConfigError, WorkflowError, type Runtime } from '@trinity-rft/core';
 import type { Agreement, JsonState, MemberInfo, RunStore } from '@trinity-rft/core/store';
 import type { ExploreProgress, TaskOutcome } from '@trinity-rft/explorer';
@@ -15,7 +12,7 @@ import type { JoinedRun } from './join-run.js';
 /** Content of a plan's feed. */
 interface Alone extends JsonState {
   readonly alone: true;
-  /** State of the task feed before the step: a restarted explorer draws the step again. */
+  /** State of the task feed before the step, from which a restarted explorer draws it again. */
   readonly before: JsonState;
   /** True if no explore step follows. */
   readonly isLast: boolean;
@@ -33,7 +30,7 @@ async function lastStepAlone(
 /**
  * Last explore step that was explored without a trainer, for a process that continues from there.
  * @throws ConfigError when the settings of this process differ: it would draw other tasks than
- * those that have results
+ * those with results
  */
 export async function exploredAlone(
   store: Pick<RunStore, 'lastPlan'>,
@@ -56,9 +53,7 @@ export async function exploredAlone(
 export interface ExploreAloneOptions {
   readonly stage: StageConfig;
   readonly runtime: Runtime;
-  /**
-   * Time in ms that the explorer waits for a trainer before it explores alone. @default no limit
-   */
+  /** Time in ms without a trainer before it explores alone. @default no limit */
   readonly aloneAfterMs?: number;
   readonly say: (line: string) => void;
   readonly onProgress: (progress: ExploreProgress) => void;
@@ -70,10 +65,7 @@ export interface ExploreAloneOptions {
 }
 
 export interface ExplorerAlone extends Closable {
-  /**
-   * True if the explorer samples with the weights that the run starts from, until a trainer
-   * publishes others.
-   */
+  /** True if the explorer samples with the initial weights, until a trainer publishes others. */
   readonly isAlone: () => boolean;
   /** True if every explore step has its results. */
   readonly isDone: () => boolean;
@@ -109,6 +101,7 @@ export function exploreAlone(options: ExploreAloneOptions): ExplorerAlone {
 }
 
 /**
+ * Explores step by step.
  * @returns true if every explore step has its results; false if the run has a trainer
  * @throws WorkflowError when every run of a step failed
  */
@@ -125,7 +118,7 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
   if (last) feed.restore(last.before);
   const plan = { before: feed.state(), isLast: false };
   const { overRollout } = stage.explorer;
-  // The explorer itself says what it waits for.
+  // The explorer reports its own waits.
   const own = { member: joined.member, waitFor: <T>(_: unknown, work: () => Promise<T>) => work() };
   const open = (): Promise<RemoteTasks> =>
     remoteTasks({
@@ -146,7 +139,7 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
     let outcomes = await remote.run(drawn, signal);
     for (let attempt = 2; outcomes.every(hasFailed); attempt++) {
       if (attempt > maxAttempts) throw allFailed(step, outcomes);
-      // One that opens now explores again what was complete before.
+      // A new reader explores batches again that were complete before.
       remote = await open();
       outcomes = await remote.run(drawn, signal);
     }
@@ -157,7 +150,7 @@ async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Pro
   return true;
 }
 
-/** Maximum number of attempts at an explore step, if all of its runs fail. */
+/** Maximum attempts at an explore step whose runs all fail. */
 const maxAttempts = 3;
 
 function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowError {
@@ -173,10 +166,7 @@ function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowErro
   );
 }
 
-/**
- * True once the explorer may explore alone. A run that a trainer has begun waits for it, however
- * long it is away.
- */
+/** True once the explorer may explore alone: a run that a trainer has begun always waits for it. */
 async function isWithoutTrainer(
   { stage, runtime, aloneAfterMs = Infinity, store, say, signal }: ExploreAloneOptions,
   last: object | undefined,
@@ -188,7 +178,7 @@ async function isWithoutTrainer(
     (await store.publishedWeights()) !== undefined ||
     (last === undefined && (await store.lastPlan()) !== undefined);
   const start = clock.now();
-  // A restart continues at once.
+  // A restarted explorer does not wait again.
   const patienceMs = last ? 0 : aloneAfterMs;
   if (patienceMs > 0 && !(await hasBegun()))
     say(
@@ -214,9 +204,7 @@ async function hasTrainer(store: Pick<RunStore, 'view'>): Promise<boolean> {
   return end !== undefined || members.some(({ role, isAlive }) => role === 'trainer' && isAlive);
 }
 
-/**
- * The reason why the tasks of the stage cannot be planned without training; undefined if they can.
- */
+/** Reason why the tasks of the stage cannot be planned without training; undefined if they can. */
 export function needsTrainer({ dataProcessor, explorer, buffer }: StageConfig): string | undefined {
   const cause = dataProcessor.taskPipeline
     ? 'data_processor.task_pipeline makes its tasks where the trainer is'

@@ -1,6 +1,5 @@
 /**
- * An explorer in a run of several processes: leases tasks, and samples them with weights that the
- * trainer has published.
+ * An explorer in a run of several processes, which leases tasks and samples with published weights.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Runtime } from '@trinity-rft/core';
@@ -21,8 +20,8 @@ export interface ExploreLeasedOptions
   readonly joined: JoinedRun;
   readonly sampler: Sampler;
   /**
-   * Aborts when this explorer cannot continue: its engine has failed, or another process has taken
-   * its place.
+   * Aborts when this explorer cannot continue: its engine failed, or another process took its
+   * place.
    */
   readonly lost: AbortSignal;
   /** True if every explore step was explored without a trainer. @default never true */
@@ -31,7 +30,7 @@ export interface ExploreLeasedOptions
 
 /**
  * Resolves with the last train step of the run, once the trainer has ended it or nothing is left to
- * explore without a trainer.
+ * explore.
  * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
  */
 export async function exploreLeased(

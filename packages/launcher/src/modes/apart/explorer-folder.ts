@@ -1,10 +1,7 @@
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 
-/**
- * Folder for the log, lock and scratch files of an explorer: the rest of the run's folder belongs
- * to the trainer.
- */
+/** Folder for an explorer's log, lock and scratch files, apart from the trainer's files. */
 export const explorerFolder = ({
   jobDirectory,
   explorer,

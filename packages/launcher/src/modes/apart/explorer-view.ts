@@ -1,6 +1,5 @@
 /**
- * An explorer's view of the other workers: how many share the tasks, which one it waits for, and
- * whether the run has ended.
+ * An explorer's view of the other workers: their number, what it waits for, and the end of the run.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Clock } from '@trinity-rft/core';
@@ -11,10 +10,7 @@ import type { JoinedRun } from './join-run.js';
 export interface ExplorerView {
   /** The store, which also reports what this explorer waits for while it waits. */
   readonly store: ExploreTasksOptions['store'];
-  /**
-   * Maximum number of tasks in progress here: the explorers that are alive share the tasks of a
-   * step.
-   */
+  /** Maximum number of tasks in progress here: its share of a step among the living explorers. */
   readonly room: () => Promise<number>;
   readonly ended: () => Promise<boolean>;
   /** The last train step of the run, once the run has ended. */
@@ -44,14 +40,14 @@ export function createExplorerView({
 }: ExplorerViewOptions): ExplorerView {
   let seen: { readonly at: number; readonly view: RunView } | undefined;
   const look = async (): Promise<RunView> => {
-    // The clock may be set back.
+    // The absolute value covers a clock that was set back.
     if (!seen || Math.abs(clock.now() - seen.at) >= viewAgeMs)
       seen = { at: clock.now(), view: await store.view() };
     return seen.view;
   };
   const { name } = joined.member;
   let idle: { readonly what: string; readonly end: () => void } | undefined;
-  /** Begins, continues or ends a wait. One wait may last for several reads of the store. */
+  /** Begins, continues or ends a wait, which may last for several reads of the store. */
   const waitFor = (wait: Pick<Wait, 'what' | 'on'> | undefined): void => {
     if (idle?.what === wait?.what) return;
     idle?.end();

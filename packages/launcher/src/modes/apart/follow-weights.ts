@@ -1,6 +1,5 @@
 /**
- * The explorer's side of the weight sync: fetches, checks and loads weights, and proves that they
- * are in use.
+ * The explorer's side of the weight sync: fetches, checks and loads weights, and proves their use.
  */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -28,19 +27,16 @@ export interface FollowOptions {
   readonly logger: Logger;
   readonly onTaken: (version: number) => void;
   /**
-   * Called while nothing is published. Resolves to true if the explorer shall sample without
-   * published weights. @default waits for a trainer
+   * Called while nothing is published. Resolves to true to sample without published weights.
+   * @default waits for a trainer
    */
   readonly withoutTrainer?: () => Promise<boolean>;
   /**
-   * Largest difference of the two programs' log-probabilities, in nats. @default that between two
-   * machines with one engine
+   * Maximum mean difference of log-probabilities, in nats. @default 1e-5, for two machines with one
+   * engine
    */
   readonly tolerance?: number;
-  /**
-   * True if the sampler needs the files later, to load them again when one of its servers comes
-   * back. @default false
-   */
+  /** True to keep the files, for servers of the sampler that come back. @default false */
   readonly keepsFiles?: boolean;
 }
 
@@ -48,9 +44,8 @@ export interface FollowOptions {
 const probeTolerance = 1e-5;
 
 /**
- * Loads the weights that the trainer has published last, and proves that they are in use.
- * @throws SyncError when the weights are not those that were published: this explorer must not
- * sample
+ * Loads the newest published weights, and proves that they are in use.
+ * @throws SyncError when the weights differ from the published ones: this explorer must not sample
  */
 export function followWeights(options: FollowOptions): ExplorerWeights {
   const { store, sampler, waitsForRuns, withoutTrainer } = options;
@@ -63,7 +58,7 @@ export function followWeights(options: FollowOptions): ExplorerWeights {
       const newest = await store.publishedWeights();
       if (newest === undefined) return (await withoutTrainer?.()) ?? false;
       if (isProved && newest.version === sampler.policyVersion) return true;
-      // Nothing new is begun on weights that are about to change.
+      // No run begins on weights that are about to change.
       if (busy && waitsForRuns) return false;
       isProved = await take(options, newest);
       return isProved;
@@ -91,10 +86,7 @@ async function take(options: FollowOptions, weights: PublishedWeights): Promise<
   );
 }
 
-/**
- * True if the trainer has deleted the weights, which it does when it replaces them and when the run
- * ends.
- */
+/** True if the trainer has deleted the weights, because it replaced them or the run ended. */
 async function isDeleted({ store }: FollowOptions, { digest }: PublishedWeights): Promise<boolean> {
   return (
     (await store.publishedWeights())?.digest !== digest || (await store.view()).end !== undefined
@@ -130,10 +122,7 @@ async function removeFetched({ scratch }: FollowOptions, kept: string | undefine
   }
 }
 
-/**
- * Downloads the files. A file that the store lacks is left out, and the check that follows reports
- * it.
- */
+/** Downloads the files. The check that follows reports files that the store lacks. */
 async function fetchFiles(
   { store, scratch }: FollowOptions,
   { version }: PublishedWeights,

@@ -1,4 +1,4 @@
-/** Forwards rewards that explorers have received to the runs that wait for them at the trainer. */
+/** Forwards rewards from explorers to the runs that wait for them at the trainer. */
 import { describeError, type Runtime } from '@trinity-rft/core';
 import type { ExperienceStore, LateRewards, Membership, RunStore } from '@trinity-rft/core/store';
 
@@ -12,7 +12,7 @@ export interface ForwardOptions {
   readonly signal: AbortSignal;
 }
 
-/** `inner`, whose waiting runs get their rewards until it is closed or the signal aborts. */
+/** Forwards rewards to the waiting runs of `inner` until it is closed or the signal aborts. */
 export function withForwardedRewards(
   inner: ExperienceStore,
   options: ForwardOptions,

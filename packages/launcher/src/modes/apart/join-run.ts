@@ -1,4 +1,4 @@
-/** Membership of this process in a run: sends heartbeats, and reports what it waits for. */
+/** Membership of this process in a run: sends heartbeats and reports waits. */
 import { hostname } from 'node:os';
 import {
   type Clock,
@@ -20,10 +20,7 @@ import { isProcessAlive, beginWait, waitingFor } from '@trinity-rft/core/support
 
 export interface JoinedRun {
   readonly member: Membership;
-  /**
-   * Reports with every heartbeat, and in the log, that this process waits.
-   * @returns function that ends the wait
-   */
+  /** Reports a wait with every heartbeat and in the log. @returns function that ends the wait */
   beginWait(wait: Pick<Wait, 'what' | 'on'>): () => void;
   /** Reports a wait until `work` is done. */
   waitFor<T>(wait: Pick<Wait, 'what' | 'on'>, work: () => Promise<T>): Promise<T>;
@@ -40,7 +37,7 @@ export interface JoinOptions {
   readonly agreement?: Agreement;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Version of the weights that it uses or made last, and further facts for users. */
+  /** Version of the weights that it uses or made last, and facts for users. */
   readonly state: () => { readonly version: number; readonly facts: JsonState };
   readonly signal: AbortSignal;
 }
@@ -49,6 +46,7 @@ export interface JoinOptions {
 const beatMs = 1000;
 
 /**
+ * Joins the run.
  * @throws BufferError `MEMBER_ALIVE` naming the process that already has the role, ConfigError when
  * the configuration of another process differs
  */
@@ -116,7 +114,7 @@ const absent: Readonly<Record<'trainer' | 'explorer', string>> = {
 };
 
 /**
- * Time to wait for another process to leave, in ms: a dead process keeps its place until its lease
+ * Time to wait for another process to leave, in ms: a dead one keeps its place until its lease
  * expires.
  */
 const patienceMs = { MEMBER_ALIVE: 60_000, MEMBER_DIFFERS: 20_000 };
@@ -159,15 +157,14 @@ function rivalOf(error: unknown): Rival | undefined {
   return typeof name === 'string' ? { name, patienceMs: patienceMs[error.code] } : undefined;
 }
 
-/** The error for the user if configurations differ, because the user can change them. */
+/** Differing configurations become a ConfigError, because the user can change them. */
 const asUserError = (error: unknown): unknown =>
   error instanceof BufferError && error.code === 'MEMBER_DIFFERS'
     ? new ConfigError(error.message, { code: error.code, cause: error })
     : error;
 
 /**
- * True if the other process still runs. On another machine, only its missing heartbeats show that
- * it does not.
+ * True if the other process still runs. On another machine, only missing heartbeats show its end.
  */
 async function isRunning(
   rival: string,
@@ -188,7 +185,7 @@ interface Beating extends JoinOptions {
   readonly left: AbortSignal;
 }
 
-/** Sends heartbeats. If the store cannot be reached, it only logs a warning and tries again. */
+/** Sends heartbeats. If the store is unreachable, logs a warning and retries. */
 async function beat({ store, member, waits, lost, left, clock, logger, state }: Beating) {
   let failing = false;
   while (!left.aborted) {

@@ -22,8 +22,8 @@ interface StoreOptions {
 }
 
 /**
- * @throws BufferError when the store cannot be opened, ConfigError when it holds another run of
- * that name
+ * Opens the store.
+ * @throws BufferError when it cannot be opened, ConfigError when it holds another run of that name
  */
 export async function openStageStore(
   stage: Pick<StageConfig, 'runStore' | 'jobDirectory' | 'project' | 'group' | 'name'>,
@@ -36,7 +36,7 @@ export async function openStageStore(
   const isFile = !url.includes('://');
   if (isFile) await mkdir(path.dirname(url), { recursive: true });
   const onNotice = (text: string): void => runtime.logger.warn(text);
-  // A store inside the folder goes wherever the folder goes.
+  // A store inside the folder moves with the folder.
   const isInside = isFile && isWithin(jobDirectory, url);
   const claim: RunClaim = {
     role,
@@ -49,7 +49,7 @@ export async function openStageStore(
     isAt: (folder, id) => readRunId(folder) === id,
     startsOver: newRun,
   };
-  // Here and not above: most runs have no such store, and its libraries take long to load.
+  // Imported lazily: most runs have no such store, and its libraries take long to load.
   const { openRunStore } = await import('@trinity-rft/buffer/run-store');
   const store = await openRunStore({ url, run, claim, onNotice, stop: signal });
   writeStorePlace(jobDirectory, { url, run });

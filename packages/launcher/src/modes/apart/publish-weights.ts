@@ -21,20 +21,17 @@ export interface PublishOptions {
   /** Maximum length of the fixed text, in tokens. */
   readonly maxModelLen: number;
   readonly format: ChatFormat;
-  /** Called with the version that explorers have to use from here on. */
+  /** Called with the version that explorers must use from now on. */
   readonly onAdopt: (version: number) => void;
 }
 
-/**
- * Publishes weights to explorers in other processes, as folders `sync/version_N` or files in the
- * store.
- */
+/** Publishes weights to explorers, as folders `sync/version_N` or files in the store. */
 export function publishingTransport(options: PublishOptions): StageTransport {
   const { onAdopt } = options;
   return {
     publish: (version, exploredUpTo) => publish(options, { version, exploredUpTo }),
     adopt: async (version) => onAdopt(version),
-    // Explorers that come later need them, until the run has ended.
+    // The files stay until the run has ended, for explorers that join later.
     close: () => Promise.resolve(),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Explore steps that other processes explore: this process plans the tasks, and reads the results
- * when all are done.
+ * Delegates explore steps to other processes: plans the tasks, and reads the results when all are
+ * done.
  */
 import { runKey, type Clock, type Task, CancelledError, uid } from '@trinity-rft/core';
 import type { BatchContents, JsonState, PlannedBatch, RunStore } from '@trinity-rft/core/store';
@@ -29,15 +29,9 @@ export interface RemoteTasksOptions {
 }
 
 export interface RemoteTasks {
-  /**
-   * Has the runs of one batch of tasks made by other processes.
-   * @throws CancelledError
-   */
+  /** Makes other processes run one batch of tasks. @throws CancelledError */
   run(tasks: readonly Task[], signal: AbortSignal): Promise<readonly TaskOutcome[]>;
-  /**
-   * The experiences of explore step `step`, as explorers made them. A second call for a step gets
-   * none.
-   */
+  /** Experiences of explore step `step`, as explorers made them. A second call returns none. */
   takeCollected(step: number): readonly Collected[];
 }
 
@@ -60,8 +54,7 @@ interface Watch extends RemoteTasksOptions {
   /** The read of the store in progress, which all waiting batches share. */
   looking: Promise<void> | undefined;
   /**
-   * The plan in progress. Plans are made one by one, because explorers take tasks in the order of
-   * plans.
+   * The plan in progress. Plans are made one by one, because explorers take tasks in their order.
    */
   planning: Promise<unknown>;
 }
@@ -116,7 +109,7 @@ async function runRemotely(
   await untilComplete(watch, batch, signal);
   const contents = await watch.store.readBatch(batch.batch);
   const outcomes = outcomesOf(tasks, contents);
-  // The run was stopped because every run failed, and continues now that its cause is mended.
+  // Every run failed before the process stopped; it continues once the cause is fixed.
   if (watch.before.has(batch.batch) && outcomes.every(hasFailed))
     return runRemotely(watch, tasks, { signal, attempt: attempt + 1 });
   if (!batch.isEval) {
@@ -157,9 +150,9 @@ function plannedBatch(
   { batchId, taskId, isEval }: Task,
   { attempt, version }: { readonly attempt: number; readonly version: number | undefined },
 ): PlannedBatch {
-  // Further tasks of the same explore step, drawn to fill its batch.
+  // Later tasks of the step, drawn to fill its batch, need a name of their own.
   const drawn = Number(taskId) === 0 ? '' : `+${taskId}`;
-  // An evaluation with which a run has ended is not one of the weights of the same step later.
+  // An evaluation at the end of a run differs from one of a later version at the same step.
   const name = isEval ? `${batchId}@${version}` : `${batchId}${drawn}`;
   return {
     batch: attempt === 1 ? name : `${name}#${attempt}`,
@@ -207,8 +200,8 @@ async function untilComplete(
 }
 
 /**
- * Returns a function for every read of the store. Once enough tasks are done and the grace period
- * has passed, it cuts the others off. The grace period pauses while an explorer waits for an
+ * Returns a function to call at every read of the store. Once enough tasks are done and the grace
+ * period has passed, it cuts the others off. The grace period pauses while an explorer waits for an
  * environment.
  */
 function notWaitingForAll(
@@ -229,9 +222,7 @@ function notWaitingForAll(
   };
 }
 
-/**
- * True if an explorer waits for an environment, which is any wait on something outside of the run.
- */
+/** True if an explorer waits for an environment: a wait on something outside of the run. */
 async function waitsForEnvironment(store: Pick<RunStore, 'view'>): Promise<boolean> {
   const { members } = await store.view();
   return members.some(

@@ -1,4 +1,4 @@
-/** The trainer's experience store, whose acknowledgements are also recorded for the whole run. */
+/** The trainer's experience store, which also records acknowledgements for the whole run. */
 import { runKey, type Experience, BufferError, spansOf, uid } from '@trinity-rft/core';
 import type {
   ExperienceStore,
@@ -21,11 +21,10 @@ export interface ShareOptions {
 
 interface Shared extends ShareOptions {
   readonly inner: ExperienceStore;
-  /** Stored with the explorer's state, until a train step has recorded it. */
+  /** Kept with the explorer's state until a train step records it. */
   pending: Pending;
   /**
-   * Train steps that were made before the process stopped, by number. Repeating them gives the same
-   * records.
+   * Train steps made before the process stopped, by number; repeating them gives the same records.
    */
   records: ReadonlyMap<number, TrainRecord>;
 }
@@ -33,7 +32,7 @@ interface Shared extends ShareOptions {
 interface Pending {
   /** Experiences that will not be trained on. */
   readonly discarded: readonly Discarded[];
-  /** Uids of experiences that the pipeline has made; explorers have stored nothing under them. */
+  /** Uids of experiences that the pipeline made; explorers have stored nothing under them. */
   readonly made: readonly string[];
 }
 
@@ -41,7 +40,7 @@ type Discarded = TrainRecord['discarded'][number];
 
 const nothing: Pending = { discarded: [], made: [] };
 
-/** `inner`, with each train step also recorded in the run store for the whole run. */
+/** Wraps `inner` to record each train step in the run store. */
 export function shareStore(inner: ExperienceStore, options: ShareOptions): ExperienceStore {
   const shared: Shared = { ...options, inner, pending: nothing, records: new Map() };
   return {
@@ -88,8 +87,7 @@ async function put(
 }
 
 /**
- * Experiences that explorers have made but the pipeline has not stored under their uids, with the
- * reasons.
+ * Experiences that explorers made and the pipeline did not store under their uids, with reasons.
  */
 function leftOut(
   collected: readonly Collected[],
@@ -117,7 +115,7 @@ const withoutUids = (
   uids: ReadonlySet<string>,
 ): readonly Discarded[] => discarded.filter((each) => !uids.has(each.uid));
 
-/** Restores what was pending when the process stopped, without what has been recorded since. */
+/** Restores the pending records of a stopped process, without those recorded since. */
 async function restore(shared: Shared): Promise<void> {
   const { inner, store, onStored } = shared;
   const state = (await inner.explorerState()) as State | undefined;
@@ -137,7 +135,7 @@ function sharedLease(shared: Shared, lease: Lease): Lease {
         assertSame(before, uidsOf(lease.experiences));
         return lease.acknowledge(trainStep, advantages);
       }
-      // A batch of a replay buffer is made again only if its own store has it on record.
+      // A batch of a replay buffer is repeated only if its own store has recorded it.
       if (lease.reusable) await lease.acknowledge(trainStep, advantages);
       await record(shared, lease, trainStep);
       if (!lease.reusable) await lease.acknowledge(trainStep, advantages);

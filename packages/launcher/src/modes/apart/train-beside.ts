@@ -1,4 +1,4 @@
-/** A trainer in a run of several processes: other processes explore its steps. */
+/** A trainer in a run of several processes, whose steps other processes explore. */
 import { rm } from 'node:fs/promises';
 import type { StageConfig } from '@trinity-rft/config';
 import { InvariantError, type Runtime } from '@trinity-rft/core';
@@ -20,8 +20,9 @@ export interface TrainBesideOptions extends Pick<MemberInfo, 'agreement'> {
 }
 
 /**
- * @throws BufferError `MEMBER_ALIVE` when the run has a trainer, the reason for losing its place in
- * the run
+ * Joins the run and trains.
+ * @throws BufferError `MEMBER_ALIVE` when the run has a trainer, or the reason for losing its place
+ * in the run
  */
 export async function trainBeside(
   stage: StageConfig,
@@ -30,10 +31,7 @@ export async function trainBeside(
 ): Promise<StageResult> {
   const progress: Progress = { version: 0, exploreStep: 0 };
   const { clock, logger } = runtime;
-  const state = () => ({
-    version: progress.version,
-    facts: { exploreStep: progress.exploreStep },
-  });
+  const state = () => ({ version: progress.version, facts: { exploreStep: progress.exploreStep } });
   const own = { role: 'trainer', name: 'trainer', agreement } as const;
   const joined = await joinRun({ ...own, store, clock, logger, state, signal });
   try {
@@ -50,7 +48,7 @@ export async function trainBeside(
 }
 
 interface Progress {
-  /** Version that explorers use from here on. */
+  /** Version that explorers use from now on. */
   version: number;
   /** The last explore step whose experiences are stored. */
   exploreStep: number;

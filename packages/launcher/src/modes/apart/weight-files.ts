@@ -1,11 +1,11 @@
-/** The files of published weights, and the check that a reader has exactly the published ones. */
+/** Files of published weights, and the check that a reader has exactly these. */
 import { hash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { digestFolder, digestOfFile, type CheckpointFile } from '@trinity-rft/core/engine';
 import { tryJson } from '@trinity-rft/core/support';
 
-/** Name of the file in every folder of weights that lists the others. */
+/** Name of the file that lists the others in a folder of weights. */
 export const listName = 'weights.json';
 
 export interface WeightList {
@@ -15,9 +15,7 @@ export interface WeightList {
   readonly files: readonly CheckpointFile[];
 }
 
-/**
- * Writes the list of the folder's files; returns the digest of the list, which covers all files.
- */
+/** Writes the list of the folder's files; returns its digest, which covers all files. */
 export async function writeWeightList(
   directory: string,
   identity: Pick<WeightList, 'run' | 'version'>,
@@ -37,7 +35,7 @@ export interface Expected {
   readonly digest: string;
 }
 
-/** Problems of a folder of weights; undefined if it is as published. */
+/** First problem of a folder of weights; undefined if it is as published. */
 export async function problemOfWeights(
   directory: string,
   expected: Expected,

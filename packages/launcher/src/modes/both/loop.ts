@@ -1,4 +1,4 @@
-/** Explorer, trainer and synchronizer of a stage, at the point where it continues. */
+/** Explorer, trainer and synchronizer of a stage, set to the point where it continues. */
 import type { StageConfig } from '@trinity-rft/config';
 import type { MetricSink, Runtime } from '@trinity-rft/core';
 import { trainStepsOf } from '@trinity-rft/config/internal';
@@ -48,7 +48,7 @@ export async function assembleLoop(
     }),
   );
   const { point, state } = await resume(stage, runtime, parts, { synchronizer, progress });
-  // If no explore step was stored, the evaluation before the first one is repeated as well.
+  // Without a stored explore step, the evaluation before the first one is repeated as well.
   const sink = context.openSink({
     explorer: progress.explorer?.step ?? -1,
     trainer: point.trainStep,
@@ -106,17 +106,14 @@ async function resume(
   return { point, state };
 }
 
-/**
- * Train steps of the whole stage, if every run succeeds; undefined if their number depends on
- * calls.
- */
+/** Train steps of the whole stage if every run succeeds; undefined if it depends on calls. */
 function totalTrainSteps(
   { trainer, buffer }: StageConfig,
   { tasks }: LoopParts,
 ): number | undefined {
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
   const { experienceBuffer } = buffer.trainerInput;
-  // How often experiences come again depends on time.
+  // Replays depend on time.
   if (experienceBuffer.storageType !== 'file' && experienceBuffer.replay) return undefined;
   return trainStepsOf(buffer.trainBatch, tasks.exploreSteps);
 }

@@ -1,4 +1,4 @@
-/** Everything that exploring and training need, opened. */
+/** Opens everything that exploring and training need. */
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceStore } from '@trinity-rft/core/store';
@@ -21,11 +21,11 @@ export interface DataParts {
   readonly store: ExperienceStore;
 }
 
-/** The place where runs are made, and the transport that brings weights there. */
+/** Side that makes the runs, and the transport of weights to it. */
 interface ExploreSide {
   readonly runs: RunSide;
   readonly transport: StageTransport;
-  /** Aborts with an error once no more runs can be made there. */
+  /** Aborts with an error once this side can make no more runs. */
   readonly failed: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ export type OpenExploreSide = (
 /** Replacements for the parts of the loop if other processes explore. */
 export interface RemoteExploration {
   readonly openExploreSide: OpenExploreSide;
-  /** The experience store, with acknowledgements that the other processes see. */
+  /** Wraps the experience store so that other processes see acknowledgements. */
   readonly share: (store: ExperienceStore) => ExperienceStore;
 }
 
@@ -61,7 +61,7 @@ export interface LoopParts extends DataParts, Closable {
   readonly critic: ValueEngine | undefined;
   readonly runs: RunSide;
   readonly transport: StageTransport;
-  /** Aborts with an error once any model can no longer sample, or the side that explores is lost. */
+  /** Aborts with an error once a model can no longer sample, or the exploring side is lost. */
   readonly engineFailed: AbortSignal;
 }
 

@@ -1,11 +1,11 @@
-/** How far an earlier process got with the stage. */
+/** Progress of an earlier process in the stage. */
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, type Logger } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import type { StageTasks } from '../../assembly/data/tasks.js';
-import type { StageResult } from '../../context/stage-context.js';
+import { completedAt, type StageResult } from '../../context/stage-context.js';
 
 export interface Progress {
   /** Complete checkpoints, oldest first. */
@@ -15,8 +15,8 @@ export interface Progress {
 }
 
 /**
- * A store that has lost its last commits, such as the end of its write-ahead log, is behind the
- * checkpoints: newer checkpoints are ignored, and their steps are repeated.
+ * Reads the progress. If the store has lost its last commits, such as the end of its write-ahead
+ * log, newer checkpoints are ignored, and their steps are repeated.
  */
 export async function readProgress(
   { jobDirectory, buffer }: StageConfig,
@@ -36,7 +36,7 @@ export async function readProgress(
 }
 
 /**
- * The result of a stage that was completed before; undefined if the stage has become longer since.
+ * Result of a stage that was completed before; undefined if it has become longer since.
  * @throws CheckpointError when the files of its checkpoint have changed
  */
 export async function earlierResult(
@@ -47,12 +47,7 @@ export async function earlierResult(
   const last = checkpoints.at(-1);
   if (!last?.manifest.final || !isUsedUp(stage, tasks, last, explorer)) return undefined;
   await verifyCheckpoint(last);
-  return {
-    interrupted: false,
-    doneBefore: true,
-    trainStep: last.manifest.step,
-    checkpoint: last.directory,
-  };
+  return { ...completedAt(last.manifest.step, last.directory), doneBefore: true };
 }
 
 function isUsedUp(
@@ -61,7 +56,7 @@ function isUsedUp(
   { manifest }: Checkpoint,
   explorer: ExplorerState | undefined,
 ): boolean {
-  // A buffer in memory does not survive its process, so nothing is known about it.
+  // The content of a buffer in memory is lost with its process.
   if (buffer.trainerInput.experienceBuffer.path === undefined) return true;
   const allTrained = totalSteps !== undefined && manifest.step >= totalSteps;
   return allTrained || (explorer !== undefined && tasks.areUsedUp(explorer));

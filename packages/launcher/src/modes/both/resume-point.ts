@@ -1,4 +1,4 @@
-/** Where a stopped run continues, so that it ends as if it had never been stopped. */
+/** Finds the point from which a stopped run ends as if it had never been stopped. */
 import type { SynchronizerConfig } from '@trinity-rft/config';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import type { Checkpoint } from '@trinity-rft/trainer';
@@ -10,35 +10,32 @@ export interface ResumeInput {
   readonly explorer: ExplorerState | undefined;
   readonly settings: Pick<SynchronizerConfig, 'syncStyle' | 'explorerSyncInterval' | 'syncOffset'>;
   /**
-   * The first train step that used an experience of the explorer's last `syncOffset` steps, which
-   * the trainer only gets with the explorer's next step; undefined if there was none.
+   * First train step that used an experience of the explorer's last `syncOffset` steps, which the
+   * trainer gets with the explorer's next step; undefined if there was none.
    */
   readonly firstTrainStepAfter: number | undefined;
 }
 
 export interface ResumePoint {
-  /** Checkpoint that the trainer loads; undefined for the model that the stage starts from. */
+  /** Checkpoint that the trainer loads; undefined for the initial model. */
   readonly checkpoint: Checkpoint | undefined;
   readonly trainStep: number;
-  /** Version of the weights that the explorer used last, for the synchronizer. */
+  /** Version of the explorer's last weights, for the synchronizer. */
   readonly explorerVersion: number;
-  /** Explore step after which the explorer meets the trainer next, for the synchronizer. */
+  /** Explore step after which explorer and trainer meet next, for the synchronizer. */
   readonly boundary: number;
-  /**
-   * True if the explorer has to wait until the trainer has recreated the weights that it used last.
-   */
+  /** True if the explorer must wait until the trainer has recreated its last weights. */
   readonly catchUp: boolean;
 }
 
 /**
- * In the fixed style, the next explore step must use exactly the weights that it would have used
- * without the interruption. After a boundary, these are the explorer's current weights. At a
- * boundary, they are the weights that the trainer has once it has used up what was released to it.
- * So the trainer starts from the newest checkpoint that is not past that point, and repeats later
- * steps from the stored experiences. In the other styles it starts from the newest checkpoint, and
+ * Finds the point to continue from. In the fixed style, the next explore step must use exactly the
+ * weights of an uninterrupted run. After a boundary, these are the explorer's current weights. At a
+ * boundary, they are those that the trainer has once it has used up what was released to it. So the
+ * trainer starts from the newest checkpoint that is not past that point, and repeats later steps
+ * from the stored experiences. In the other styles it starts from the newest checkpoint, and
  * repeats later steps with the same batches, hence the same weights; the explorer continues after
- * the last explore step that was stored, with weights that may differ from those without the
- * interruption.
+ * the last stored explore step, with weights that may differ from those of an uninterrupted run.
  */
 export function findResumePoint(input: ResumeInput): ResumePoint {
   const { checkpoints, explorer, settings } = input;
@@ -48,7 +45,7 @@ export function findResumePoint(input: ResumeInput): ResumePoint {
   const lastBoundary = syncOffset + meetings * syncInterval;
   const nextBoundary = lastBoundary + syncInterval;
   if (syncStyle !== 'fixed' || !explorer) {
-    // Without a stored explore step nothing was trained: there is at most an initial checkpoint.
+    // Without a stored explore step nothing was trained: at most an initial checkpoint exists.
     const checkpoint = checkpoints.at(-1);
     const trainStep = checkpoint?.manifest.step ?? 0;
     const explorerVersion = trainStep;

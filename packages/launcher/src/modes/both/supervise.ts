@@ -1,4 +1,4 @@
-/** Explorer and trainer side by side: what happens when one of them ends, fails or is interrupted. */
+/** Runs explorer and trainer side by side, and handles the end, failure or interrupt of either. */
 import { describeError, TrinityError, CancelledError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { readableThrown } from '@trinity-rft/core/support';
@@ -11,7 +11,7 @@ export interface Supervised extends Pick<
   'explorer' | 'trainer' | 'synchronizer' | 'point' | 'stop'
 > {
   readonly store: ExperienceStore;
-  /** Where the explorer continues. */
+  /** State from which the explorer continues. */
   readonly state: ExplorerState | undefined;
   /** The user's interrupt. */
   readonly interrupt: AbortSignal;
@@ -19,11 +19,11 @@ export interface Supervised extends Pick<
   readonly engineFailed: AbortSignal;
 }
 
-/** Rejects with the first failure of either side, which also stops the other side at once. */
+/** Runs both sides. Rejects with the first failure of either, which also stops the other side. */
 export async function superviseBoth(parts: Supervised): Promise<TrainerResult> {
   const { engineFailed, interrupt } = parts;
   const failure = sharedFailure(parts);
-  // Without this, runs that fail because the engine is dead would count as results.
+  // Otherwise, runs that fail because the engine is dead would count as results.
   const onEngineFailed = (): void => failure.report(engineFailed.reason);
   engineFailed.addEventListener('abort', onEngineFailed, { once: true });
   const [trained] = await Promise.allSettled([train(parts, failure), explore(parts, failure)]);
@@ -88,7 +88,7 @@ async function train(
     const ended = new CancelledError('The trainer has ended.', { reason: 'shutdown' });
     synchronizer.trainerStopped();
     stop.abort(ended);
-    // Otherwise an explorer that waits for room in the buffer would wait forever.
+    // Wakes an explorer that waits for room in the buffer.
     store.fail(ended);
   }
 }

@@ -1,4 +1,4 @@
-/** Weights from a trainer in another process: loads its newest checkpoint. */
+/** Follows a trainer in another process: loads its newest checkpoint. */
 import type { StageConfig } from '@trinity-rft/config';
 import { describeError, type Runtime } from '@trinity-rft/core';
 import type { Engine } from '@trinity-rft/core/engine';
@@ -11,10 +11,7 @@ export interface ServedWeights {
   readonly checkpoint: Checkpoint | undefined;
 }
 
-/**
- * Loads the newest checkpoint into the sampler; without a checkpoint, the sampler keeps the stage's
- * model.
- */
+/** Loads the newest checkpoint into the sampler, or the stage's model if there is none. */
 export async function adoptNewest(jobDirectory: string, engine: Engine): Promise<ServedWeights> {
   const newest = (await listCheckpoints(jobDirectory)).at(-1);
   if (newest) return adopt(newest, engine);
@@ -22,7 +19,7 @@ export async function adoptNewest(jobDirectory: string, engine: Engine): Promise
   return { step: 0, checkpoint: undefined };
 }
 
-/** Loads newer checkpoints as they appear, until the signal aborts. */
+/** Loads newer checkpoints until the signal aborts. */
 export async function followCheckpoints(
   { jobDirectory, explorer }: StageConfig,
   { clock, logger }: Runtime,
@@ -43,7 +40,7 @@ export async function followCheckpoints(
       current = await adopt(newest, engine);
       logger.info(`Serves train step ${current.step}.`);
     } catch (error) {
-      // The trainer may have deleted it for a newer one meanwhile.
+      // The trainer may have replaced the checkpoint meanwhile.
       logger.warn(
         `New weights could not be loaded: ${describeError(error)}. The old ones are used until the next check.`,
       );

@@ -1,10 +1,15 @@
-/** The server of mode `serve`: opens, runs until it is interrupted, and shuts down cleanly. */
+/** Server of mode `serve`: opens, runs until the interrupt, and shuts down cleanly. */
 import { ModelError } from '@trinity-rft/core';
 import { openEndpointServer, type EndpointServer, type Refusals } from '@trinity-rft/model';
 import { createBodyThread, readBody } from '@trinity-rft/model/internal';
 import { createServe, type Commit, type ServeOptions, type TurnStore } from '../../outer/outer.js';
 import type { StageEngine } from '../../assembly/models/engine.js';
-import type { ServeAddress, StageContext, StageResult } from '../../context/stage-context.js';
+import {
+  completedAt,
+  type ServeAddress,
+  type StageContext,
+  type StageResult,
+} from '../../context/stage-context.js';
 import { describeServed } from './served-model.js';
 import type { ServedWeights } from './follow-checkpoints.js';
 
@@ -17,10 +22,7 @@ export interface ServerParts {
   readonly commit: Commit;
   /** More entries for `/metrics`. */
   readonly extraMetrics?: ServeOptions['extraMetrics'];
-  /**
-   * Loads new weights while the server runs, until the signal aborts. It may end earlier; if it
-   * rejects, the server ends with that error.
-   */
+  /** Loads new weights until the signal aborts; may end earlier. A rejection ends the server. */
   readonly updateWeights: (signal: AbortSignal) => Promise<ServedWeights>;
 }
 
@@ -30,7 +32,7 @@ export async function serveUntilInterrupted(
 ): Promise<StageResult> {
   const { runtime, serve: options = {} } = context;
   const { turns, engine, updateWeights } = parts;
-  // An earlier process ended within a commit: finish it now, not with the next one.
+  // Finishes the commit during which an earlier process ended.
   if (await turns.unfinishedBatch()) await parts.commit();
   const bodies = createBodyThread();
   const parseLongBody: typeof bodies.parse = (body) => bodies.parse(body);
@@ -63,16 +65,11 @@ export async function serveUntilInterrupted(
     await endpoint.close();
     await bodies.close();
     stop.abort();
-    // If it failed, the race above has rejected with the first cause, or `await update` will.
+    // A failure has rejected the race above, or will reject `await update`.
     await update.catch(() => undefined);
   }
   const { step, checkpoint } = await update;
-  return {
-    interrupted: true,
-    doneBefore: false,
-    trainStep: step,
-    checkpoint: checkpoint?.directory,
-  };
+  return { ...completedAt(step, checkpoint?.directory), interrupted: true };
 }
 
 async function openServer(

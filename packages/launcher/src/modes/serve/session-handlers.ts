@@ -1,4 +1,4 @@
-/** The handlers that answer a product's clients: one recording model per session. */
+/** Handlers that answer a product's clients: one recording model per session. */
 import { randomBytes } from 'node:crypto';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
@@ -18,7 +18,10 @@ interface Parts {
   readonly start: number;
 }
 
-/** Session ids are random, so that they never repeat ids of an earlier process. */
+/**
+ * Creates the handlers. Session ids are random, so that they never repeat those of an earlier
+ * process.
+ */
 export function sessionHandlers(
   stage: StageConfig,
   runtime: Runtime,
@@ -34,7 +37,7 @@ export function sessionHandlers(
     modelEntry: () => ({ run: runOf(stage), step: sampler.policyVersion }),
     reasoning: reasoningHistory,
     encodeLongText: (text: string) => encoder.encode(text),
-    // A product's clients get what they ask for, as from any other server.
+    // A product's clients may set sampling options, as on any other server.
     clientSampling: 'respect' as const,
     constrainedDecoding: true,
     strictFields: true,

@@ -1,5 +1,5 @@
 /**
- * Trains in the process that serves. Both use one engine, whose sampler changes weights between two
+ * Trains in the process that serves, on one engine, whose sampler changes weights between two
  * calls.
  */
 import type { StageConfig } from '@trinity-rft/config';
@@ -32,7 +32,7 @@ export async function resumeTraining(
   const from = newest?.manifest.step ?? 0;
   const models = { engine: engine.trainer, critic };
   const state = newest ? await loadCheckpoint(newest, models, logger) : {};
-  // Experiences that later steps had used will be trained on again.
+  // Experiences of later steps will be trained on again.
   await source.rollback(from);
   await transport.publish(from, 0);
   await transport.adopt(from);
@@ -43,7 +43,7 @@ export interface TrainHere extends Omit<TrainerParts, 'totalSteps'> {
   readonly transport: StageTransport;
   /** Train step of the checkpoint. */
   readonly from: number;
-  /** Stops the training after the step in progress, with a checkpoint. */
+  /** Stops the training after the current step, with a checkpoint. */
   readonly signal: AbortSignal;
 }
 

@@ -1,9 +1,9 @@
-/** Settings that differ from those that a run was last started with. */
+/** Compares settings with those that a run was last started with. */
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../../assembly/settings.js';
 
-/** Settings, and the folder of their run, so that moving a whole project changes no setting. */
+/** Settings with the folder of their run, so that moving a project changes no setting. */
 export interface PlacedSettings {
   readonly jobDirectory: string;
   readonly settings: Settings;
@@ -35,7 +35,7 @@ function fromFolder(folder: string, value: unknown): unknown {
   return typeof value === 'string' && path.isAbsolute(value) ? path.relative(folder, value) : value;
 }
 
-/** Merges the changes of an item's keys into one if the item was added to a list or removed. */
+/** Merges the changes of an item's keys into one if the whole item was added or removed. */
 function itemsAsOne(
   changes: readonly Change[],
   { before, now }: { readonly before: PlacedSettings; readonly now: PlacedSettings },
@@ -53,10 +53,7 @@ function itemsAsOne(
   return [...new Map(merged.map((change) => [change.key, change])).values()];
 }
 
-/**
- * Removes changes that follow from a key of a higher section: a section that leaves the key out
- * inherits its value.
- */
+/** Removes changes of keys that inherit the same change from a higher section. */
 function withoutInherited(changes: readonly Change[]): readonly Change[] {
   const parts = (key: string): readonly string[] =>
     key.replace(/\.max_tokens$/, '.max_response_tokens').split('.');

@@ -1,15 +1,15 @@
-/** Meaning of a changed setting for a run that has begun. */
+/** Effects of changed settings on a run that has begun. */
 import type { Mode } from '@trinity-rft/config';
 
 export interface Effect {
   /** Completes the sentence "the setting ...". */
   readonly text: string;
-  /** True if the change is refused, because the run would be neither the old one nor a new one. */
+  /** True if the change is refused: the run would be neither the old one nor a new one. */
   readonly refused: boolean;
 }
 
 interface Rule {
-  /** Keys or sections, without the numbers of list items; the longest match applies. */
+  /** Keys or sections without list indices; the longest match applies. */
   readonly keys: readonly string[];
   readonly effect: Effect;
   /** Modes in which the rule applies. @default all modes */
@@ -41,12 +41,10 @@ const rules: readonly Rule[] = [
     modes: ['both', 'train'],
   },
   {
-    keys: [tasksets, `${tasksets}.name`, `${tasksets}.path`, `${tasksets}.split`],
-    effect: refused('the position in the tasks would be one in other tasks'),
-    modes: ['both'],
-  },
-  {
-    keys: [`${tasksets}.subset_name`],
+    keys: [
+      tasksets,
+      ...['name', 'path', 'split', 'subset_name'].map((key) => `${tasksets}.${key}`),
+    ],
     effect: refused('the position in the tasks would be one in other tasks'),
     modes: ['both'],
   },
@@ -73,13 +71,13 @@ const rules: readonly Rule[] = [
     modes: ['both', 'train'],
   },
   {
-    keys: ['path', 'split', 'subset_name', 'data_selector', 'storage', 'storage_type'].map(
-      (key) => `${experienceBuffer}.${key}`,
-    ),
-    effect: refused('the position of the run is one in the old data'),
-  },
-  {
-    keys: ['buffer.trainer_input.experts', 'buffer.trainer_input.auxiliary_buffers'],
+    keys: [
+      ...['path', 'split', 'subset_name', 'data_selector', 'storage', 'storage_type'].map(
+        (key) => `${experienceBuffer}.${key}`,
+      ),
+      'buffer.trainer_input.experts',
+      'buffer.trainer_input.auxiliary_buffers',
+    ],
     effect: refused('the position of the run is one in the old data'),
   },
   {
@@ -92,23 +90,15 @@ const rules: readonly Rule[] = [
   { keys: ['buffer.total_steps', 'buffer.total_epochs', 'trainer.total_steps'], effect: newLength },
   {
     keys: [
-      'model.max_model_len',
-      'model.max_prompt_tokens',
-      'model.max_response_tokens',
-      'model.min_response_tokens',
-      'model.chat_template',
-      'model.temperature',
-      'model.top_p',
-      'model.top_k',
-      'algorithm.advantage_fn',
-      'algorithm.advantage_fn_args',
-      'data_processor',
-      'buffer.explorer_input.tasksets.format',
-      'buffer.explorer_input.tasksets.default_workflow_type',
-      'buffer.explorer_input.tasksets.default_reward_fn_type',
-      'buffer.explorer_input.tasksets.workflow_args',
-      'buffer.explorer_input.tasksets.reward_fn_args',
-      'buffer.explorer_input.tasksets.rollout_args',
+      ...['max_model_len', 'max_prompt_tokens', 'max_response_tokens', 'min_response_tokens'].map(
+        (key) => `model.${key}`,
+      ),
+      ...['chat_template', 'temperature', 'top_p', 'top_k'].map((key) => `model.${key}`),
+      ...['algorithm.advantage_fn', 'algorithm.advantage_fn_args', 'data_processor'],
+      ...['format', 'default_workflow_type', 'default_reward_fn_type'].map(
+        (key) => `${tasksets}.${key}`,
+      ),
+      ...['workflow_args', 'reward_fn_args', 'rollout_args'].map((key) => `${tasksets}.${key}`),
       'explorer.rollout_model',
       'explorer.auxiliary_models',
     ],

@@ -1,4 +1,4 @@
-/** Inputs of a stage besides its configuration: digests of files, and of the rows of data sets. */
+/** Inputs of a stage besides its configuration: digests of files and of rows. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isGguf } from '@trinity-rft/chat/gguf';
@@ -9,17 +9,14 @@ import { settingsOf } from '../../assembly/settings.js';
 
 interface InputDigest {
   readonly sha256: string;
-  /** Metadata of a large file: while they are the same, the file is not read again. */
+  /** Metadata of a large file, which is read again only if they change. */
   readonly stat?: FileStat;
 }
 
 /** Digests by the key of the setting that names the file; `<key>/<file>` for a file in a folder. */
 export type Inputs = Readonly<Record<string, InputDigest>>;
 
-/**
- * Metadata that changes with every write: programs cannot set the time of a file's last status
- * change.
- */
+/** Metadata that changes with every write: programs cannot set the status-change time. */
 interface FileStat {
   readonly sizeBytes: number;
   readonly changedMs: number;
@@ -38,8 +35,8 @@ export interface InputSources {
 }
 
 /**
- * True if a change of the input is refused. Plugins, and files that arguments name, may change: the
- * run itself may write them.
+ * True if a change of the input is refused. The run itself may write plugins and files of
+ * arguments.
  */
 export const isBinding = (key: string): boolean => !/^plugins\/|[_.]args\./.test(key);
 
@@ -69,7 +66,7 @@ export async function inputsOf(stage: StageConfig, sources: InputSources): Promi
   return digests;
 }
 
-/** Keys of inputs that differ, including files that were added to a folder or removed from it. */
+/** Keys of inputs that differ, including files added to or removed from a folder. */
 export function changedInputs(before: Inputs, now: Inputs): readonly string[] {
   const settings = new Set(Object.keys(before).map((key) => key.split('/')[0]));
   const keys = new Set([...Object.keys(before), ...Object.keys(now)]);
@@ -82,10 +79,7 @@ export function changedInputs(before: Inputs, now: Inputs): readonly string[] {
 
 type NamedFile = readonly [key: string, file: string];
 
-/**
- * The files of a model folder. A hub id has no files here: its revision is fixed, so the id
- * identifies them.
- */
+/** Files of a model folder. A hub id needs none: its fixed revision identifies them. */
 async function filesOfModel(key: string, place: string): Promise<readonly NamedFile[]> {
   if (!path.isAbsolute(place)) return [];
   if (isGguf(place)) return [[key, place]];
@@ -95,10 +89,7 @@ async function filesOfModel(key: string, place: string): Promise<readonly NamedF
     .map(({ name }) => [`${key}/${name}`, path.join(place, name)]);
 }
 
-/**
- * Maximum number of files of a folder; larger or deeper folders are data from which a program
- * selects.
- */
+/** Maximum files of a folder; larger or deeper folders are data from which a program selects. */
 const mostFiles = 200;
 
 async function filesOfArgument(key: string, place: string): Promise<readonly NamedFile[]> {

@@ -1,4 +1,4 @@
-/** The settings that the stages of a run were last started with: `settings.json` in its folder. */
+/** `settings.json`: the settings that the stages of a run were last started with. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,12 +13,12 @@ export interface SettingsRecord {
   readonly jobDirectory: string;
   /** Settings by stage, for the stages that have begun. */
   readonly stages: readonly Settings[];
-  /** Inputs by stage. Undefined if an earlier version wrote the file. */
+  /** Inputs by stage; undefined if an earlier version wrote the file. */
   readonly inputs?: readonly Inputs[];
 }
 
 /**
- * The record, or undefined if there is none.
+ * Reads the record; undefined if there is none.
  * @throws CheckpointError when the file was changed or is damaged
  */
 export function readRecord(jobDirectory: string): SettingsRecord | undefined {

@@ -1,4 +1,4 @@
-/** Meaning of a changed configuration for the run that it resumes. */
+/** Describes changes of a configuration for the run that it resumes. */
 import type { ConfigProblem, ProblemAt, ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { configError, showValue } from '@trinity-rft/config/internal';
 import { changesBetween, type Change } from './compare.js';
@@ -9,7 +9,7 @@ import { settingsOf, type Settings } from '../../assembly/settings.js';
 
 interface Resumed {
   readonly config: ResolvedConfig;
-  /** Index of the stage in progress; the number of stages when all are done. */
+  /** Index of the current stage; the number of stages if all are done. */
   readonly latestStage: number;
   /** True if the folder belongs to a run that was started before. */
   readonly hasBegun: boolean;
@@ -78,8 +78,8 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
 const settingOf = (key: string): string => key.split('/')[0] ?? key;
 
 /**
- * True if the settings now name another file, or another part of it: then the change is one of
- * settings, not of contents.
+ * True if the settings now name another file or another part of it: a change of settings, not of
+ * contents.
  */
 function isChosenAnew(key: string, changed: readonly string[]): boolean {
   const item = settingOf(key).replace(/\.path$/, '');
@@ -105,10 +105,7 @@ export const isRecorded = (
   { stageIndex }: StageConfig,
 ): boolean => readRecord(jobDirectory)?.stages[stageIndex] !== undefined;
 
-/**
- * Records the settings when a stage starts or resumes. Completed stages keep the settings that made
- * them.
- */
+/** Records the settings of a stage that starts or resumes. Completed stages keep theirs. */
 export function recordSettings(
   { jobDirectory, stages }: ResolvedConfig,
   stage: StageConfig,
@@ -143,7 +140,7 @@ function changesOf(
 }
 
 interface Refusal {
-  /** Why. */
+  /** Reason, as a part of a sentence. */
   readonly text: string;
   readonly problemAt: ProblemAt;
 }

@@ -14,8 +14,7 @@ export interface GuardOptions {
 
 const interrupted = 130;
 /**
- * Time in ms for which the event loop may be blocked before it is reported; loading a model takes a
- * while on slow machines.
+ * Time in ms after which a blocked event loop is reported; loading a model may take some seconds.
  */
 const reportAfterMs = 4000;
 
@@ -44,7 +43,7 @@ function reportExit(code: number, { failureFile, signal }: GuardOptions): void {
     try {
       write();
     } catch {
-      // The other one may still work, and the exit code says it as well.
+      // The other write may still work, and the exit code shows the failure as well.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The watchdog's thread: notices when the main thread no longer turns its event loop, and reports
- * where it is stuck. It may only import Node's own modules, so that it starts quickly.
+ * The watchdog's thread: notices a blocked event loop of the main thread, and reports where it is
+ * stuck. Imports only Node's own modules, to start quickly.
  */
 import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
@@ -13,18 +13,13 @@ export interface WatchdogTask {
   readonly reportAfterMs: number;
   /** Time in ms that it may be blocked before the process is ended. */
   readonly endAfterMs: number;
-  /**
-   * Expression that the main thread evaluates: it lets signals act as if unhandled, and returns the
-   * place.
-   */
+  /** Expression for the main thread: lets signals act as if unhandled, and returns the place. */
   readonly releaseExpression: string;
 }
 
 const { beats, reportAfterMs, endAfterMs, releaseExpression } = workerData as WatchdogTask;
 const everyMs = 250;
-/**
- * Time in ms to wait for the main thread to pause: while it runs native code, it does not respond.
- */
+/** Time in ms to wait for the main thread to pause: native code does not respond. */
 const pauseTimeoutMs = 1500;
 
 /** Result of {@link WatchdogTask.releaseExpression}. */
@@ -35,7 +30,7 @@ export interface Place {
 }
 
 let lastBeat = Atomics.load(beats, 0);
-// Counted in own ticks, not by the clock: a machine that slept has not been blocked.
+// Counts own ticks instead of the clock: a machine that slept has not been blocked.
 let blockedTicks = 0;
 let reported = false;
 

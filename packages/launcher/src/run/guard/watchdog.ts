@@ -1,4 +1,4 @@
-/** Notices a blocked event loop, from a thread of its own. */
+/** Notices a blocked event loop from another thread. */
 import { url as debuggerUrl } from 'node:inspector';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { InvariantError } from '@trinity-rft/core';
@@ -15,10 +15,9 @@ const signals = ['SIGINT', 'SIGTERM'] as const;
 const releaseName = 'trinity-rft.release';
 
 /**
- * Until it is stopped, reports on standard error when the event loop has been blocked for
- * `reportAfterMs`, with the run and the line of code, and lets the next Ctrl-C end the process.
- * After `endAfterMs` it ends the process itself. It does nothing under a debugger, whose
- * breakpoints block the event loop too.
+ * Reports on standard error when the event loop has been blocked for `reportAfterMs`, with the run
+ * and the line of code, and lets the next Ctrl-C end the process. After `endAfterMs` it ends the
+ * process itself. Does nothing under a debugger, whose breakpoints block the event loop too.
  */
 export function startWatchdog(times: {
   readonly reportAfterMs: number;
@@ -44,7 +43,7 @@ export function startWatchdog(times: {
     workerData,
   });
   thread.unref();
-  // Without it, a run continues as it did before there was a watchdog.
+  // A run continues without the watchdog.
   thread.on('error', () => undefined);
   return {
     stop: async () => {
@@ -56,10 +55,7 @@ export function startWatchdog(times: {
   };
 }
 
-/**
- * The place in a user's file where the thread was paused to call this function; without such a
- * file, the innermost place.
- */
+/** Place in a user's file where the thread was paused, else the innermost place. */
 function interruptedCode(): string {
   const frames = (new InvariantError('').stack ?? '').split('\n').map((line) => line.trim());
   const below = frames.slice(frames.findIndex((frame) => frame.startsWith('at eval')) + 1);
@@ -68,9 +64,8 @@ function interruptedCode(): string {
 }
 
 /**
- * Removes and restores the handlers of signals. They are JavaScript: while the event loop is
- * blocked, they keep a signal from ending the process and are never called. Once they are removed,
- * a signal ends the process again.
+ * Removes and restores the handlers of signals: while the event loop is blocked, they keep a signal
+ * from ending the process and are never called.
  */
 function signalHold() {
   let removed: (readonly [NodeJS.Signals, NodeJS.SignalsListener])[] = [];
