@@ -1,4 +1,4 @@
-/** Adds training to an existing project: dependencies, settings, and a folder to start from. */
+/** Adds training to an existing project: dependencies, settings and a starting folder. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,9 +21,7 @@ const denied = ['onnxruntime-node', 'protobufjs'];
 /** Folders that runs, debugging and exports write. */
 const ignored = 'runs/\ndebug_output*/\nout/\n';
 
-/**
- * Templates, by the package that a project with the framework depends on; more specific ones first.
- */
+/** Templates by a dependency of the framework's projects; more specific ones first. */
 const frameworks: readonly (readonly [dependency: string, template: string])[] = [
   ['@mastra/core', 'mastra'],
   ['@langchain/langgraph', 'langgraph'],
@@ -59,9 +57,9 @@ export interface AddedToProject {
 }
 
 /**
- * Replaces nothing in the project, and installs nothing.
+ * Adds to the project without replacing or installing anything.
  * @throws ConfigError if there is no package.json, the folder contains files, or the template is a
- * package of its own
+ * package
  */
 export async function addToProject({
   template: wanted,

@@ -89,8 +89,8 @@ export async function makeEmptyFolder(folder: string): Promise<void> {
 }
 
 /**
- * Restores names such as .npmrc and .gitignore. npm leaves such files out of packages, so in the
- * package their names begin with "_".
+ * Restores the dots of names such as .npmrc and .gitignore. npm omits such files, so in the package
+ * they begin with "_".
  */
 async function restoreHiddenFiles(folder: string): Promise<void> {
   for (const file of await readdir(folder))

@@ -12,8 +12,7 @@ export interface Manifest {
 }
 
 /**
- * File with the package.json fields that a part of a template adds. It has another name, because a
- * package.json would make the part a nested package.
+ * File with the package.json fields of a part; a package.json would make the part a nested package.
  */
 export const partFile = 'manifest.json';
 
@@ -45,16 +44,13 @@ export async function editManifest(file: string, added: Manifest): Promise<void>
   const indent = /^[ \t]+(?=")/m.exec(text)?.[0] ?? 2;
   const own = readManifest(file);
   const merged = merge(added, own);
-  // The order of the file's own fields, then the new ones.
+  // Keeps the order of the file's own fields, followed by the new ones.
   const fields = [...new Set([...Object.keys(own), ...Object.keys(added)])];
   const ordered = Object.fromEntries(fields.map((field) => [field, merged[field]]));
   await writeFile(file, `${JSON.stringify(ordered, undefined, indent)}\n`);
 }
 
-/**
- * Merges two manifests; the second wins. Entries of objects such as `dependencies` and `scripts`
- * are joined.
- */
+/** Merges two manifests and their `dependencies`, `scripts` and the like; the second wins. */
 function merge(first: Manifest, second: Manifest): Manifest {
   const entries = Object.entries(second).map(([field, value]) => {
     const before = first[field];

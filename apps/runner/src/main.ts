@@ -1,4 +1,7 @@
-/** The `trinity` command line: arguments to commands, errors to messages and exit codes. */
+/**
+ * The `trinity` command line: turns arguments into commands, and errors into messages and exit
+ * codes.
+ */
 import { CommanderError } from 'commander';
 import { asTyped, ownCommand } from '@trinity-rft/core/support';
 import { createProgram, dashed, type Output } from './program.js';
@@ -15,8 +18,7 @@ const standardOutput: Output = {
 const isJson = (text: string): boolean => /^[[{]/.test(text);
 
 /**
- * Runs one command line (without `node` and the script) and resolves with the exit code. Never
- * rejects.
+ * Runs a command line (without `node` and the script); resolves with the exit code, never rejects.
  */
 export async function main(
   args: readonly string[],

@@ -1,4 +1,4 @@
-/** The commands with their arguments and options. */
+/** The program with all commands. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addAlgorithms } from './commands/algorithms.js';
@@ -24,13 +24,13 @@ import { addStudio, addView } from './commands/studio.js';
 import { addWhatIf } from './commands/what-if.js';
 import type { AddCommand, CommandContext } from './shared/command.js';
 
-/** Where the command line writes. */
+/** Outputs of the command line. */
 export interface Output {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
 }
 
-/** In the order of the help. */
+/** Commands in the order of the help. */
 const commands: readonly AddCommand[] = [
   addInit,
   addRun,
@@ -57,7 +57,7 @@ const commands: readonly AddCommand[] = [
   addConfig,
 ];
 
-/** Parsing throws what Commander reports, after printing it. */
+/** Creates the program. Parsing prints errors of Commander and throws them. */
 export function createProgram({ out, err }: Output, exitWith: CommandContext['exitWith']): Command {
   const program = new Command('trinity')
     .description('Reinforcement fine-tuning of the language model behind an agent.')
@@ -69,7 +69,7 @@ export function createProgram({ out, err }: Output, exitWith: CommandContext['ex
   return program;
 }
 
-/** Accepts `--plugin_dir` as `--plugin-dir`: Trinity's documents spell options both ways. */
+/** Replaces `--plugin_dir` by `--plugin-dir`: Trinity's documents spell options both ways. */
 export const dashed = (argument: string): string =>
   argument.replace(/^--[a-z_]+/, (name) => name.replaceAll('_', '-'));
 

@@ -1,4 +1,4 @@
-/** The server: files, jobs, graders and webhooks beside the models that answer. */
+/** The fine-tuning server: files, jobs, graders and webhooks beside served models. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -21,22 +21,22 @@ import { noSuchUrl } from './wire/refuse.js';
 import { isOver, openJobStore, type JobRecord } from './store/jobs.js';
 
 export interface FineTuningServerOptions {
-  /** Holds files, jobs and runs; made if it is not there. */
+  /** Folder for files, jobs and runs; created if it is missing. */
   readonly directory: string;
   readonly models: BaseModels;
-  /** Starts `trinity` in a process of its own: a job is a run. */
+  /** Starts `trinity` in another process, as a job is a run. */
   readonly start: StartCommand;
   /** @default "127.0.0.1" */
   readonly host?: string | undefined;
-  /** 0 = any free port. @default 0 */
+  /** Port; 0 picks a free one. @default 0 */
   readonly port?: number | undefined;
   /** @default a random one */
   readonly apiKey?: string | undefined;
   /** Runs the Python of graders, with the rights of this process. @default false */
   readonly pythonGraders?: boolean | undefined;
-  /** Told how jobs end. @default no webhook */
+  /** Address that is notified when jobs end. @default no webhook */
   readonly webhook?: WebhookSettings | undefined;
-  /** Models in memory at once. @default 2 */
+  /** Maximum number of models in memory. @default 2 */
   readonly keep?: number;
   readonly onEvent: (line: string) => void;
 }
@@ -45,12 +45,12 @@ export interface FineTuningServer {
   /** `http://HOST:PORT` */
   readonly url: string;
   readonly apiKey: string;
-  /** The job that runs is interrupted; the next server resumes it. */
+  /** Interrupts the running job, which the next server resumes. */
   close(): Promise<void>;
 }
 
 const usualKeep = 2;
-/** 512 MB, the largest file, at 7 Mbit/s. */
+/** Time in ms for the largest file, 512 MB, at 7 Mbit/s. */
 const uploadTimeoutMs = 600_000;
 
 const now = (): number => Math.floor(Date.now() / 1000);
@@ -84,8 +84,7 @@ export async function openFineTuningServer(
   const tell = async (job: JobRecord): Promise<void> => {
     if (!webhook || job.told) return;
     const { signal } = closing;
-    if (await tellProduct(job, webhook, { signal, onFailure: onEvent }))
-      await jobs.change(job.id, { told: true });
+    if (await tellProduct(job, webhook, signal, onEvent)) await jobs.change(job.id, { told: true });
   };
   const onEnd = (job: JobRecord): void => {
     onEvent(`${job.id}: ${job.status}${job.error ? `. ${job.error.message}` : ''}`);
@@ -151,7 +150,7 @@ export async function openFineTuningServer(
   };
 }
 
-/** Routes of this package; the others are those of the model server. */
+/** True for routes of this package; the others belong to the model server. */
 function isOwn({ method, url }: Request): boolean {
   const { pathname } = new URL(url);
   const isModel = /^\/v1\/models(\/|$)/.test(pathname) && method !== 'POST';

@@ -39,9 +39,9 @@ interface Import {
 }
 
 /**
- * Streams rows. Kept in memory: a hash of each row, Langfuse's generations, the newest 1,000 traces
- * of other sources, and two answers per prompt if pairs are made by score. The output appears once
- * it is complete.
+ * Imports rows as a stream. Memory holds a hash of each row, Langfuse's generations, the newest
+ * 1,000 traces of other sources, and two answers per prompt if pairs are made by score. The output
+ * appears once it is complete.
  * @throws ConfigError with the reasons if nothing can be imported
  */
 export async function importRows(options: ImportOptions): Promise<ImportReport> {
@@ -50,30 +50,18 @@ export async function importRows(options: ImportOptions): Promise<ImportReport> 
   const countTokens = tokenizer === undefined ? undefined : await tokenCounter(tokenizer);
   const tally = createTally(redact);
   const rows = await openRowWriting(options, tally, countTokens);
-  const state: Import = {
-    options,
-    tally,
-    rows,
-    groups: createGroups(),
-    sources: new Set(),
-    read: 0,
-  };
+  const groups = createGroups();
+  const state: Import = { options, tally, rows, groups, sources: new Set(), read: 0 };
   try {
     await readFiles(state, files);
     for (const group of state.groups.rest()) await assemble(state, group);
     const counts = await rows.finish();
-    const skipped = tally.skipped();
-    if (state.read === 0) throw emptyError(from);
-    if (state.sources.size === 0) throw unknownError(from);
-    if (counts.written === 0) throw nothingError(from, [...state.sources], skippedLines(skipped));
-    const sources = [...state.sources];
-    const { length } = files;
-    return {
-      ...{ version: 1, sources, files: length, read: state.read },
-      ...counts,
-      skipped,
-      ...tally.facts(),
-    };
+    const { read } = state;
+    const [skipped, sources] = [tally.skipped(), [...state.sources]];
+    if (read === 0) throw emptyError(from);
+    if (sources.length === 0) throw unknownError(from);
+    if (counts.written === 0) throw nothingError(from, sources, skippedLines(skipped));
+    return { version: 1, sources, files: files.length, read, ...counts, skipped, ...tally.facts() };
   } finally {
     await rows.close();
   }

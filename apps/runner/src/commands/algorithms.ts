@@ -1,8 +1,8 @@
-/** `trinity algorithms [NAME]`: what configurations may name under `algorithm`, from the tables. */
+/** `trinity algorithms [NAME]`: the algorithms, losses and other parts of a configuration. */
 import type { AlgorithmReference } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
-import type { AddCommand } from '../shared/command.js';
+import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { readVocabulary, withPlugins, type PluginOptions } from '../shared/options.js';
 import { renderInFull, renderTable } from './render-algorithms.js';
@@ -26,14 +26,14 @@ export const addAlgorithms: AddCommand = (program, { exitWith, write }) =>
         const { algorithms } = await readVocabulary(given);
         const reference = algorithmReference(algorithms);
         const found = name === undefined ? reference : named(reference, name);
-        if (given.json === true) write(`${JSON.stringify(found, null, 2)}\n`);
+        if (given.json === true) write(jsonText(found));
         else write(name === undefined ? renderTable(reference) : renderInFull(found));
         return exitCodes.done;
       }),
     );
 
 /**
- * One name can have several meanings: grpo is an algorithm and an advantage function.
+ * Algorithms and parts of that name: grpo is an algorithm and an advantage function.
  * @throws ConfigError when there is none
  */
 function named({ presets, parts }: AlgorithmReference, name: string): AlgorithmReference {

@@ -1,8 +1,11 @@
-/** `trinity config check | schema | plan`: what a configuration says, without running it. */
+/**
+ * schema | plan`: what | `trinity config check | schema | plan`: checks and plans of a
+ * configuration without a run.
+ */
 import { text } from 'node:stream/consumers';
 import type { ConfigProblem, LoadedConfig } from '@trinity-rft/config';
 import type { CheckedFiles, ModelDownloads } from '@trinity-rft/launcher';
-import type { AddCommand, Write } from '../shared/command.js';
+import { jsonText, type AddCommand, type Write } from '../shared/command.js';
 import { exitCodes, toFailure } from '../shared/exit-codes.js';
 import {
   fileOf,
@@ -52,7 +55,7 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
       exitWith(async (given: PluginOptions) => {
         const { configJsonSchema } = await import('@trinity-rft/config');
         const schema = configJsonSchema(await readVocabulary(given));
-        write(`${JSON.stringify(schema, null, 2)}\n`);
+        write(jsonText(schema));
         return exitCodes.done;
       }),
     );
@@ -78,7 +81,7 @@ interface Answer {
 }
 
 interface Planned extends Answer {
-  /** For people. */
+  /** Text for a user. */
   readonly plan: string;
   readonly jobDirectory: string;
 }
@@ -100,13 +103,16 @@ async function planOf(file: string, given: PluginOptions, stdin?: string): Promi
   };
 }
 
-/** A problem without a place in the file. */
+/** Problem without a position in the file. */
 const outsideOf = (file: string, message: string): ConfigProblem => ({
   ...{ file, line: 0, column: 0, key: '' },
   message,
 });
 
-/** For programs, on one line: errors with their places are an answer. The exit code is that of the command. */
+/**
+ * Writes one line of JSON, with errors and their places as data. Returns the exit code of the
+ * command.
+ */
 async function answerAsJson(
   file: string,
   write: Write,
@@ -132,22 +138,18 @@ interface Checked {
   readonly files: CheckedFiles;
 }
 
-/** The hub may be unreachable: then a plan waits this long, in ms. */
+/** Time in ms after which a plan gives up on an unreachable hub. */
 const longestSilence = 15_000;
 
 async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
   const { planDownloads } = await import('@trinity-rft/launcher');
   const { systemClock } = await import('@trinity-rft/core');
   const report = (line: string): void => void process.stderr.write(`${line}\n`);
-  return planDownloads(config, {
-    env: process.env,
-    clock: systemClock,
-    stallMs: longestSilence,
-    report,
-  });
+  const { env } = process;
+  return planDownloads(config, { env, clock: systemClock, stallMs: longestSilence, report });
 }
 
-/** With the plugins that the command line and the file name, and with the files that it names. */
+/** Reads the file with all plugins, and checks the files that it names. */
 async function load(configPath: string, given: PluginOptions, text?: string): Promise<Checked> {
   const { checkFiles, readConfiguration } = await import('@trinity-rft/launcher');
   const read = { configPath, text, ...pluginsOf(given) };

@@ -1,8 +1,11 @@
-/** `trinity convert`: a model folder in another form. */
-import { ConfigError } from '@trinity-rft/core';
+/**
+ * `trinity convert`: writes a model in another number format, in shards, or with its adapter
+ * merged.
+ */
 import type { StoredTypeName } from '@trinity-rft/engine-onnx';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
+import { invalid } from '../shared/arguments.js';
 
 interface ConvertArguments {
   readonly adapter?: string;
@@ -25,17 +28,11 @@ export const addConvert: AddCommand = (program, { exitWith, write }) =>
         const dtype = dtypeOf(given.dtype);
         const shardBytes = bytesOf(given.shardSize);
         const { convertModel } = await import('@trinity-rft/engine-onnx');
-        const { weights, bytes, files } = await convertModel({
-          from,
-          to,
-          adapter,
-          dtype,
-          shardBytes,
-        });
+        const options = { from, to, adapter, dtype, shardBytes };
+        const { weights, bytes, files } = await convertModel(options);
         const parts = files.length === 1 ? files[0] : `${files.length} files`;
-        write(
-          `${to}: ${weights} weights as ${dtype}, ${(bytes / 1e6).toFixed(1)} MB in ${parts}\n`,
-        );
+        const size = `${(bytes / 1e6).toFixed(1)} MB`;
+        write(`${to}: ${weights} weights as ${dtype}, ${size} in ${parts}\n`);
         return exitCodes.done;
       }),
     );
@@ -45,9 +42,7 @@ const dtypes = ['float32', 'bfloat16', 'float16'] as const satisfies readonly St
 function dtypeOf(name: string): StoredTypeName {
   const found = dtypes.find((dtype) => dtype === name);
   if (found !== undefined) return found;
-  throw new ConfigError(`--dtype is "${name}". Expected one of ${dtypes.join(', ')}.`, {
-    code: 'ARGUMENT_INVALID',
-  });
+  throw invalid(`--dtype is "${name}". Expected one of ${dtypes.join(', ')}.`);
 }
 
 const units: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9 };
@@ -57,7 +52,5 @@ function bytesOf(text: string | undefined): number | undefined {
   const [, count, unit = ''] = /^([\d.]+) ?(KB|MB|GB)$/i.exec(text) ?? [];
   const bytes = Number(count) * (units[unit.toUpperCase()] ?? Number.NaN);
   if (bytes > 0) return bytes;
-  throw new ConfigError(`--shard-size is "${text}". Expected a size such as 2GB or 500MB.`, {
-    code: 'ARGUMENT_INVALID',
-  });
+  throw invalid(`--shard-size is "${text}". Expected a size such as 2GB or 500MB.`);
 }

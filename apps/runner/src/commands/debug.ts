@@ -1,10 +1,6 @@
-/**
- * `trinity debug`: keeps the model loaded, runs a workflow once, or shows what that attempt
- * recorded.
- */
+/** `trinity debug`: keeps the model loaded, runs a workflow once, or shows what it recorded. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError } from '@trinity-rft/core';
 import type { DebugOptions } from '@trinity-rft/inspect';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
@@ -20,6 +16,7 @@ import {
 } from '../shared/options.js';
 import { writeOutput } from '../shared/output-file.js';
 import { viewRecords } from './studio.js';
+import { invalid } from '../shared/arguments.js';
 
 interface DebugArguments extends FileOptions, PluginOptions {
   readonly module: string;
@@ -27,7 +24,7 @@ interface DebugArguments extends FileOptions, PluginOptions {
   readonly disableOverwrite?: boolean;
   readonly enableProfiling?: boolean;
   readonly newestCheckpoint?: boolean;
-  /** For the page of the profile. */
+  /** File for the page of the profile. */
   readonly outputFile?: string;
   readonly port?: string;
 }
@@ -69,10 +66,7 @@ const modules: Readonly<Record<string, DebugModule>> = {
 function moduleOf(name: string): DebugModule {
   const module = modules[name];
   if (module) return module;
-  throw new ConfigError(
-    `--module is "${name}". Expected one of ${Object.keys(modules).join(', ')}.`,
-    { code: 'ARGUMENT_INVALID' },
-  );
+  throw invalid(`--module is "${name}". Expected one of ${Object.keys(modules).join(', ')}.`);
 }
 
 const debugOptions = (given: DebugRequest): DebugOptions => ({
@@ -107,7 +101,7 @@ Try workflows with it: trinity debug ${given.config} --module workflow --output-
   return exitCodes.done;
 }
 
-/** Exit code 1 when the workflow failed. */
+/** Returns exit code 1 if the workflow failed. */
 async function runWorkflow(given: DebugRequest, write: Write): Promise<number> {
   const { debugFiles, debugWorkflow, renderWorkflowDebug } = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');

@@ -1,5 +1,5 @@
-/** `trinity doctor`: what is wrong with a run, by rules over what it left behind. */
-import type { AddCommand } from '../shared/command.js';
+/** `trinity doctor`: diagnoses a run, by rules over its files. */
+import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
 
@@ -7,7 +7,7 @@ interface DoctorArguments extends PluginOptions {
   readonly json?: boolean;
 }
 
-/** Exit code 1 when there are findings. */
+/** Ends with exit code 1 if there are findings. */
 export const addDoctor: AddCommand = (program, { exitWith, write }) =>
   void withPlugins(program.command('doctor <run>'))
     .description(
@@ -22,11 +22,7 @@ export const addDoctor: AddCommand = (program, { exitWith, write }) =>
       exitWith(async (run: string, given: DoctorArguments) => {
         const { diagnoseRun, renderDiagnosis } = await import('@trinity-rft/inspect');
         const diagnosis = await diagnoseRun(run, pluginsOf(given));
-        write(
-          given.json === true
-            ? `${JSON.stringify(diagnosis, null, 2)}\n`
-            : renderDiagnosis(diagnosis),
-        );
+        write(given.json === true ? jsonText(diagnosis) : renderDiagnosis(diagnosis));
         const isHealthy = diagnosis.stages.every(({ findings }) => findings.length === 0);
         return isHealthy ? exitCodes.done : exitCodes.failed;
       }),

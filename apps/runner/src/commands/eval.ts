@@ -1,9 +1,9 @@
-/** `trinity eval`: checkpoints of a run on its evaluation sets, compared task by task. */
+/** `trinity eval`: evaluates checkpoints of a run, and compares them task by task. */
 import { appendFile, readFile, stat } from 'node:fs/promises';
-import { ConfigError } from '@trinity-rft/core';
+import type { ConfigError } from '@trinity-rft/core';
 import { boundary } from '@trinity-rft/core/support';
 import type { Evaluation } from '@trinity-rft/inspect';
-import type { AddCommand, Write } from '../shared/command.js';
+import { jsonText, type AddCommand, type Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
 import {
@@ -15,6 +15,7 @@ import {
   type PluginOptions,
 } from '../shared/options.js';
 import { writeOutput } from '../shared/output-file.js';
+import { invalid } from '../shared/arguments.js';
 
 interface EvalArguments extends FileOptions, PluginOptions {
   readonly checkpoints: string;
@@ -79,8 +80,7 @@ async function evalCommand(
     inspect.evaluateRun({ ...options, signal, checkpoints }),
   );
   write(inspect.renderEvaluation(evaluation));
-  if (given.json !== undefined)
-    await writeOutput('--json', given.json, `${JSON.stringify(evaluation, null, 2)}\n`);
+  if (given.json !== undefined) await writeOutput('--json', given.json, jsonText(evaluation));
   if (evaluation.interrupted) return exitCodes.interrupted;
   const { evaluated, model } = named ?? {};
   const baseline =
@@ -103,12 +103,12 @@ async function evalCommand(
   return unmet.length === 0 ? exitCodes.done : exitCodes.belowExpectation;
 }
 
-/** @throws ConfigError for what is no metric with a number, and a margin below 0 */
+/** @throws ConfigError for anything but METRIC=NUMBER, and for a margin below 0 */
 function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }: EvalArguments) {
   const lowest = failBelow.map((given) => {
     const [, metric, mean] = /^([^=]+)=(-?[\d.]+(?:e-?\d+)?)$/.exec(given) ?? [];
     if (metric === undefined || !Number.isFinite(Number(mean)))
-      throw invalid('--fail-below', given, 'a metric and its lowest mean, as accuracy=0.8');
+      throw wrong('--fail-below', given, 'a metric and its lowest mean, as accuracy=0.8');
     return [metric, Number(mean)] as const;
   });
   const margin =
@@ -116,31 +116,30 @@ function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }
       ? undefined
       : Number(failOnRegression === true ? 0 : failOnRegression);
   if (margin !== undefined && !(margin >= 0))
-    throw invalid('--fail-on-regression', String(failOnRegression), 'a number of at least 0');
+    throw wrong('--fail-on-regression', String(failOnRegression), 'a number of at least 0');
   if (
     margin !== undefined &&
     baseline === undefined &&
     /^\s*(?:base|last|\d+)\s*$/.test(checkpoints)
   )
-    throw new ConfigError(
+    throw invalid(
       `--fail-on-regression compares, and --checkpoints names "${checkpoints}" alone. Name two, or a --baseline.`,
-      { code: 'ARGUMENT_INVALID' },
     );
   return { lowest: new Map(lowest), margin };
 }
 
-const invalid = (option: string, given: string, expected: string): ConfigError =>
-  new ConfigError(`${option} is "${given}"; expected ${expected}.`, { code: 'ARGUMENT_INVALID' });
+const wrong = (option: string, given: string, expected: string): ConfigError =>
+  invalid(`${option} is "${given}"; expected ${expected}.`);
 
 interface Baseline {
   readonly name: string;
-  /** Either one, or a model that is to be evaluated. */
+  /** Result of an earlier evaluation; undefined if `model` must be evaluated. */
   readonly evaluated?: Evaluation;
   /** Folder or GGUF file. */
   readonly model?: string;
 }
 
-/** @throws ConfigError for what is neither a model nor what `--json` writes */
+/** @throws ConfigError for anything but a model or a file of `--json` */
 async function findBaseline(named: string): Promise<Baseline> {
   const { isGguf } = await import('@trinity-rft/chat/gguf');
   const isFolder = (await stat(named).catch(() => undefined))?.isDirectory() === true;
@@ -150,7 +149,7 @@ async function findBaseline(named: string): Promise<Baseline> {
   return { name: choice === undefined ? named : `${named}. ${choice}`, model: location };
 }
 
-/** @throws ConfigError when it is not what `--json` writes */
+/** @throws ConfigError for anything but a file of `--json` */
 async function readBaseline(file: string): Promise<Evaluation> {
   const { isEvaluation } = await import('@trinity-rft/inspect');
   const baseline = await boundary(
@@ -162,7 +161,7 @@ async function readBaseline(file: string): Promise<Evaluation> {
 }
 
 const otherBaseline = (file: string, cause?: unknown): ConfigError =>
-  new ConfigError(
+  invalid(
     `--baseline is "${file}"; expected the folder of a run or a model, or a file that trinity eval --json has written.`,
-    { code: 'ARGUMENT_INVALID', cause },
+    cause,
   );

@@ -1,9 +1,8 @@
-/** `trinity export`: a checkpoint in the format of another runtime, checked against the checkpoint. */
+/** `trinity export`: writes a checkpoint for another runtime, and compares both. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ConfigError } from '@trinity-rft/core';
 import type { TokenRow } from '@trinity-rft/core/engine';
 import type { ExportOptions } from '@trinity-rft/export';
 import type { Terminal } from '@trinity-rft/launcher';
@@ -12,6 +11,7 @@ import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { stoppable } from '../shared/interrupt.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+import { invalid } from '../shared/arguments.js';
 
 interface ExportArguments extends PluginOptions {
   readonly to?: string;
@@ -19,7 +19,7 @@ interface ExportArguments extends PluginOptions {
   readonly quantize?: string;
   readonly name?: string;
   readonly adapterOnly?: boolean;
-  /** True without a file. */
+  /** True for the option without a file. */
   readonly check?: string | true;
   readonly promptKey?: string;
   readonly push?: string;
@@ -60,7 +60,7 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
       exitWith((model: string, given: ExportArguments) => exportCommand(model, given, write)),
     );
 
-/** Played beside the conversations, at most. */
+/** Maximum number of recorded prompts that are played beside the conversations. */
 const mostRecorded = 16;
 
 /**
@@ -102,8 +102,8 @@ interface Surroundings {
 }
 
 /**
- * Evaluates an export as the run evaluates its checkpoints. Undefined where nothing tells how: outside of a
- * run, without evaluation sets, or when its YAML file is not where it was.
+ * Evaluates an export as the run evaluates its checkpoints; undefined outside of a run, without
+ * evaluation sets, or when its YAML file has moved.
  */
 async function rewardsOf(
   { run }: ModelPlace,
@@ -123,14 +123,8 @@ async function rewardsOf(
   )
     return undefined;
   const { evaluateRun } = await import('@trinity-rft/inspect');
-  const shared = {
-    configPath,
-    ...plugins,
-    terminal,
-    signal,
-    overridesName: 'trinity export',
-  };
-  // Now rather than after the export: workflow and reward may need a plugin.
+  const shared = { configPath, ...plugins, terminal, signal, overridesName: 'trinity export' };
+  // Fails before the export if workflow or reward need a plugin that is missing.
   const { readConfiguration } = await import('@trinity-rft/launcher');
   await readConfiguration({ configPath, ...plugins });
   return async (exported) => {
@@ -166,12 +160,8 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const format = formatNamed(given.to);
   const { output: directory, check } = given;
-  if (directory === undefined)
-    throw new ConfigError('-o is missing. Name the folder to write: -o DIR', {
-      code: 'ARGUMENT_INVALID',
-    });
-  if (given.push !== undefined && format !== 'hf')
-    throw new ConfigError('--push needs --to hf.', { code: 'ARGUMENT_INVALID' });
+  if (directory === undefined) throw invalid('-o is missing. Name the folder to write: -o DIR');
+  if (given.push !== undefined && format !== 'hf') throw invalid('--push needs --to hf.');
   const prompts = typeof check === 'string' ? await readPrompts(check, given.promptKey) : undefined;
   const place = await findModel(model);
   const terminal = given.json === true ? silent(standardTerminal()) : standardTerminal();

@@ -1,10 +1,10 @@
-/** `trinity import`: rows to train on, from traces, evaluations and the files of other services. */
-import { ConfigError } from '@trinity-rft/core';
+/** `trinity import`: writes training rows from traces, evaluations and files of other services. */
 import type { ImportOptions } from '@trinity-rft/import';
-import type { AddCommand, Write } from '../shared/command.js';
+import { jsonText, type AddCommand, type Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { stoppable } from '../shared/interrupt.js';
 import { writeOutput } from '../shared/output-file.js';
+import { invalid } from '../shared/arguments.js';
 
 interface ImportArguments {
   readonly from: string;
@@ -49,8 +49,7 @@ async function importCommand(place: string, given: ImportArguments, write: Write
     importRows({ ...options, signal, onProgress }),
   );
   if (report === undefined) return exitCodes.interrupted;
-  if (given.report !== undefined)
-    await writeOutput('--report', given.report, `${JSON.stringify(report, null, 2)}\n`);
+  if (given.report !== undefined) await writeOutput('--report', given.report, jsonText(report));
   write(renderImport(report));
   return exitCodes.done;
 }
@@ -58,7 +57,7 @@ async function importCommand(place: string, given: ImportArguments, write: Write
 async function optionsOf(place: string, given: ImportArguments): Promise<ImportOptions> {
   const { rowKinds, sourceNames } = await import('@trinity-rft/import');
   const { from, as, validation, output, redact, tokenizer } = given;
-  if (output === undefined) throw wrong('-o is missing. Name the file to write: -o FILE.jsonl');
+  if (output === undefined) throw invalid('-o is missing. Name the file to write: -o FILE.jsonl');
   return {
     from: place,
     output,
@@ -78,14 +77,11 @@ function oneOf<T extends string>(
 ): T {
   const found = known.find((each) => each === value);
   if (found !== undefined) return found;
-  throw wrong(`${option} is "${value}"; expected one of ${[...others, ...known].join(', ')}.`);
+  throw invalid(`${option} is "${value}"; expected one of ${[...others, ...known].join(', ')}.`);
 }
 
 function shareOf(text: string): number {
   const share = Number(text);
   if (text.trim() !== '' && share >= 0 && share < 1) return share;
-  throw wrong(`--validation is "${text}"; expected a share from 0 to below 1, such as 0.1.`);
+  throw invalid(`--validation is "${text}"; expected a share from 0 to below 1, such as 0.1.`);
 }
-
-const wrong = (message: string): ConfigError =>
-  new ConfigError(message, { code: 'ARGUMENT_INVALID' });

@@ -1,4 +1,4 @@
-/** `trinity init`: a new project from a template, as `npm create @trinity-rft` makes it. */
+/** `trinity init`: creates a project from a template, as `npm create @trinity-rft` does. */
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 

@@ -1,8 +1,8 @@
-/** `trinity log`: what happened in a run. */
-import { ConfigError } from '@trinity-rft/core';
-import type { AddCommand } from '../shared/command.js';
+/** `trinity log`: steps, rewards, evaluations, warnings and failures of a run. */
+import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+import { invalid } from '../shared/arguments.js';
 
 interface LogArguments extends PluginOptions {
   readonly lines: string;
@@ -31,7 +31,7 @@ export const addLog: AddCommand = (program, { exitWith, write }) =>
         const { metric, warnings, answers = false } = given;
         const lines = linesOf(given.lines);
         const report = await reportRun(run, pluginsOf(given));
-        if (given.json === true) write(`${JSON.stringify(report, null, 2)}\n`);
+        if (given.json === true) write(jsonText(report));
         else if (answers) write(await renderAnswers(report, lines));
         else if (metric === undefined) write(renderReport(report, { lines, warnings }));
         else write(renderMetric(report, metric));
@@ -41,7 +41,5 @@ export const addLog: AddCommand = (program, { exitWith, write }) =>
 
 function linesOf(text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
-  throw new ConfigError(`--lines is "${text}". Expected a whole number.`, {
-    code: 'ARGUMENT_INVALID',
-  });
+  throw invalid(`--lines is "${text}". Expected a whole number.`);
 }

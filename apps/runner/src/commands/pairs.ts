@@ -1,10 +1,13 @@
-/** `trinity pairs`: stored answers for people to compare, and the rows for DPO that follow. */
+/**
+ * `trinity pairs`: writes stored answers for people to compare, and rows for DPO from their
+ * choices.
+ */
 import { readFile } from 'node:fs/promises';
-import { ConfigError } from '@trinity-rft/core';
 import { redactText } from '@trinity-rft/core/support';
-import type { AddCommand } from '../shared/command.js';
+import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { writeOutput } from '../shared/output-file.js';
+import { invalid } from '../shared/arguments.js';
 
 interface PairsArguments {
   readonly output: string;
@@ -58,13 +61,7 @@ async function writePairs(
   try {
     const pairs = answerPairs(reader.experiences(), { rows, promptKey });
     if (isDatabase(output)) return await writePairTable({ url: output, table }, pairs);
-    const text = labelStudio
-      ? `${JSON.stringify(
-          pairs.map((data) => ({ data })),
-          null,
-          2,
-        )}\n`
-      : lines(pairs);
+    const text = labelStudio ? jsonText(pairs.map((data) => ({ data }))) : lines(pairs);
     await writeOutput('--output', output, text);
     return pairs.length;
   } finally {
@@ -82,10 +79,7 @@ async function writeChosen(from: string, { output, table }: PairsArguments): Pro
 
 async function readFrom(from: string): Promise<readonly unknown[]> {
   const text = await readFile(from, 'utf8').catch((cause: unknown) => {
-    throw new ConfigError(`${from} cannot be read: ${(cause as Error).message}.`, {
-      code: 'ARGUMENT_INVALID',
-      cause,
-    });
+    throw invalid(`${from} cannot be read: ${(cause as Error).message}.`, cause);
   });
   return parse(text, from);
 }
@@ -95,9 +89,6 @@ function parse(text: string, from: string): readonly unknown[] {
     if (text.trimStart().startsWith('[')) return JSON.parse(text) as unknown[];
     return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)]));
   } catch (cause) {
-    throw new ConfigError(`${from} is not JSON: ${(cause as Error).message}.`, {
-      code: 'ARGUMENT_INVALID',
-      cause,
-    });
+    throw invalid(`${from} is not JSON: ${(cause as Error).message}.`, cause);
   }
 }

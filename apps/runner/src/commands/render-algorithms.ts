@@ -1,4 +1,4 @@
-/** The algorithms and their parts as text. */
+/** Renders the algorithms and their parts as text. */
 import type {
   AlgorithmReference,
   ChosenPart,
@@ -130,7 +130,7 @@ function columns(rows: readonly (readonly string[])[]): readonly string[] {
 
 const width = 120;
 
-/** Breaks `text` into lines. The first begins with `start`, the others with as many spaces. */
+/** Breaks `text` into lines. The first begins with `start`, the others with equal indentation. */
 function wrapped(start: string, text: string): readonly string[] {
   const lines: string[] = [];
   let line = '';

@@ -1,5 +1,5 @@
-/** `trinity report`: did a run learn, why, and what to do next. */
-import type { AddCommand } from '../shared/command.js';
+/** `trinity report`: whether a run learned, why, and what to do next. */
+import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
 import { writeOutput } from '../shared/output-file.js';
@@ -22,10 +22,10 @@ export const addReport: AddCommand = (program, { exitWith, write }) =>
       exitWith(async (run: string, given: ReportArguments) => {
         const { readStory, renderStory, renderStoryPage } = await import('@trinity-rft/inspect');
         const story = await readStory(run, pluginsOf(given));
-        if (given.html !== undefined)
-          await writeOutput('--html', given.html, renderStoryPage(story));
-        write(given.json === true ? `${JSON.stringify(story, null, 2)}\n` : renderStory(story));
-        if (given.html !== undefined && given.json !== true) write(`\nWritten: ${given.html}\n`);
+        const { html, json = false } = given;
+        if (html !== undefined) await writeOutput('--html', html, renderStoryPage(story));
+        write(json ? jsonText(story) : renderStory(story));
+        if (html !== undefined && !json) write(`\nWritten: ${html}\n`);
         return exitCodes.done;
       }),
     );

@@ -1,4 +1,4 @@
-/** `trinity reward`: rewards that come after their runs. */
+/** `trinity reward`: stores rewards that arrive after their runs. */
 import { ConfigError } from '@trinity-rft/core';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';

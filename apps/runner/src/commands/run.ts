@@ -1,5 +1,4 @@
-/** `trinity run`: a whole run, from the YAML to an exit code. */
-import { ConfigError } from '@trinity-rft/core';
+/** `trinity run`: runs or resumes a configuration. */
 import type { RunSummary, Terminal } from '@trinity-rft/launcher';
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
@@ -16,6 +15,7 @@ import {
 import { superviseRun } from '../supervise/supervise-run.js';
 import { serveAccess } from '../shared/serve-access.js';
 import { withStudio } from '../shared/studio-beside.js';
+import { invalid } from '../shared/arguments.js';
 
 interface RunArguments extends FileOptions, PluginOptions {
   readonly mode?: string;
@@ -75,7 +75,7 @@ async function runFile(
   );
   terminal.write(closingText(summary));
   if (!summary.interrupted && !summary.doneBefore && summary.checkpoint !== undefined) {
-    // Log and metrics may be kept elsewhere.
+    // The run's folder may have no log or metrics.
     const end = await reportRun(summary.jobDirectory).then(renderEnd, () => '');
     terminal.write(end === '' ? '' : `\n${end}`);
   }
@@ -91,15 +91,16 @@ function overridesOf({ mode, explorerName }: RunArguments): Record<string, unkno
   };
 }
 
-/** 0: one process does all. @throws ConfigError when it is not a number */
+/**
+ * Number of explorer processes; 0 for a single process.
+ * @throws ConfigError when it is not a number
+ */
 async function explorersOf(configPath: string, given: RunArguments): Promise<number> {
   const { explorers, mode } = given;
   if (mode !== undefined) return 0;
   if (explorers !== undefined) {
     if (/^\d{1,4}$/.test(explorers)) return Number(explorers);
-    throw new ConfigError(`--explorers is "${explorers}". Expected a number.`, {
-      code: 'ARGUMENT_INVALID',
-    });
+    throw invalid(`--explorers is "${explorers}". Expected a number.`);
   }
   const [stage] = (await resolved(configPath, given)).stages;
   return stage.mode === 'both' && stage.part === undefined ? stage.cluster.explorers : 0;

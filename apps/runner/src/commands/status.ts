@@ -1,6 +1,6 @@
-/** `trinity status` and `trinity why`: where the processes of a run are, and what holds it up. */
+/** `trinity status` and `trinity why`: state of a run's processes, and the cause of a stall. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AddCommand } from '../shared/command.js';
+import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
 
@@ -15,7 +15,7 @@ const clearScreen = '\u001B[2J\u001B[H';
 
 export const addStatus: AddCommand = (program, { exitWith, write }) =>
   void withPlugins(program.command('status <run>'))
-    .description('where every process of a run is: steps, weights, tasks, what each waits for')
+    .description('state of every process of a run: steps, weights, tasks, waits')
     .option('--watch', 'again every second, until it is interrupted')
     .option('--json', 'as JSON; with --watch a line each time')
     .addHelpText('after', runHelp)
@@ -41,7 +41,7 @@ export const addStatus: AddCommand = (program, { exitWith, write }) =>
 
 export const addWhy: AddCommand = (program, { exitWith, write }) =>
   void withPlugins(program.command('why <run>'))
-    .description('why a run does not get on: who waits for whom, down to the first cause')
+    .description('why a run has stalled: the wait chain down to its root cause')
     .option('--json', 'as JSON')
     .addHelpText('after', runHelp)
     .action(
@@ -50,9 +50,7 @@ export const addWhy: AddCommand = (program, { exitWith, write }) =>
         const reader = await openStatus(run, pluginsOf(given));
         try {
           const causes = causesOf(await reader.look());
-          write(
-            given.json === true ? `${JSON.stringify(causes, null, 2)}\n` : renderCauses(causes),
-          );
+          write(given.json === true ? jsonText(causes) : renderCauses(causes));
         } finally {
           await reader.close();
         }

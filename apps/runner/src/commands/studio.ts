@@ -1,4 +1,4 @@
-/** `trinity studio` and `trinity view`: a local page over runs, also while they continue. */
+/** `trinity studio` and `trinity view`: a local page over runs, also while they are in progress. */
 import path from 'node:path';
 import { stat } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';
@@ -8,13 +8,14 @@ import { exitCodes } from '../shared/exit-codes.js';
 import { untilInterrupted } from '../shared/interrupt.js';
 import { pluginsOf, portOf, withPlugins, type PluginOptions } from '../shared/options.js';
 import { flagsOfOthers } from '../shared/server-flags.js';
+import { invalid } from '../shared/arguments.js';
 
 interface StudioArguments {
   readonly port?: string;
 }
 
 interface ViewArguments extends PluginOptions, StudioArguments {
-  /** Folder of the model with the tokenizer, if it is not found automatically. */
+  /** Folder of the model with the tokenizer. @default found automatically */
   readonly tokenizer?: string;
 }
 
@@ -66,19 +67,14 @@ export async function viewRecords(
     const holder = path.dirname(database);
     const folder = path.basename(holder) === 'buffer' ? path.dirname(holder) : holder;
     const metricsFile = path.join(folder, 'monitor', 'metrics.jsonl');
-    return {
-      id: database,
-      folder,
-      metricsFile,
-      database,
-      modelFolder: given.tokenizer ?? modelFolder,
-    };
+    const model = given.tokenizer ?? modelFolder;
+    return { id: database, folder, metricsFile, database, modelFolder: model };
   });
   const query = { page: 'rollouts', run: places[0]?.id ?? '' };
   return serveStudio(places, query, given, write);
 }
 
-/** Until Ctrl-C. @param query the page that the printed address opens */
+/** Serves the studio until Ctrl-C. @param query the page that the printed address opens */
 async function serveStudio(
   runs: string | readonly RunPlace[],
   query: Readonly<Record<string, string>>,
@@ -103,22 +99,21 @@ async function serveStudio(
   return exitCodes.done;
 }
 
-/** This program, for processes of their own. */
+/** Command that starts this program in another process. */
 const ownCommand = (): readonly string[] => [
   process.execPath,
   ...flagsOfOthers(),
   process.argv[1] ?? '',
 ];
 
-/** A key of one's own outlives the process, so that an open page finds the next one. */
+/** A chosen key outlives the process, so that an open page finds the next one. */
 const keyVariable = 'TRINITY_STUDIO_KEY';
 const shortestKey = 16;
 
 function keyOf(given: string | undefined): string | undefined {
   if (given === undefined || given === '') return undefined;
   if (given.length >= shortestKey) return given;
-  throw new ConfigError(
+  throw invalid(
     `${keyVariable} has ${given.length} characters. Expected at least ${shortestKey}, or none for a random key.`,
-    { code: 'ARGUMENT_INVALID' },
   );
 }

@@ -1,14 +1,14 @@
-/** `trinity verify`: are the recorded log-probabilities those of the weights that sampled? */
-import { ConfigError } from '@trinity-rft/core';
+/** `trinity verify`: compares recorded log-probabilities with those of the weights that sampled. */
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+import { invalid } from '../shared/arguments.js';
 
 interface VerifyArguments extends PluginOptions {
   readonly tolerance: string;
 }
 
-/** Exit code 1 when a difference is above the tolerance, or when nothing could be checked. */
+/** Ends with exit code 1 if a difference exceeds the tolerance, or nothing could be checked. */
 export const addVerify: AddCommand = (program, { exitWith, write }) =>
   void withPlugins(program.command('verify <run>'))
     .description(
@@ -29,8 +29,5 @@ export const addVerify: AddCommand = (program, { exitWith, write }) =>
 function toleranceOf(text: string): number {
   const tolerance = Number(text);
   if (tolerance >= 0) return tolerance;
-  throw new ConfigError(
-    `--tolerance is "${text}". Expected a number of at least 0, such as 1e-5.`,
-    { code: 'ARGUMENT_INVALID' },
-  );
+  throw invalid(`--tolerance is "${text}". Expected a number of at least 0, such as 1e-5.`);
 }

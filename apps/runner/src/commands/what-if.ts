@@ -1,8 +1,8 @@
-/** `trinity what-if`: another reward, advantage or loss over the recorded rollouts of a run. */
-import { ConfigError } from '@trinity-rft/core';
-import type { AddCommand } from '../shared/command.js';
+/** `trinity what-if`: applies another reward, advantage or loss to recorded rollouts. */
+import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+import { numberOf, invalid } from '../shared/arguments.js';
 
 interface WhatIfArguments extends PluginOptions {
   readonly algorithm?: string;
@@ -35,32 +35,19 @@ export const addWhatIf: AddCommand = (program, { exitWith, write }) =>
         const stores = await whatIfRun(run, {
           ...pluginsOf(given),
           change: changeOf(given),
-          steps: numberOf('steps', given.steps, 1),
-          drift: numberOf('drift', given.drift, 0),
+          steps: numberOf('--steps', given.steps, 1),
+          drift: numberOf('--drift', given.drift),
         });
-        const groups = numberOf('groups', given.groups, 0);
-        write(
-          given.json === true
-            ? `${JSON.stringify(stores, null, 2)}\n`
-            : renderWhatIf(stores, { groups }),
-        );
+        const groups = numberOf('--groups', given.groups);
+        write(given.json === true ? jsonText(stores) : renderWhatIf(stores, { groups }));
         return exitCodes.done;
       }),
     );
 
 function changeOf({ algorithm, advantage, loss, reward }: WhatIfArguments) {
   if ([algorithm, advantage, loss, reward].every((name) => name === undefined))
-    throw new ConfigError(
+    throw invalid(
       'Nothing is changed. Name at least one of --algorithm, --advantage, --loss and --reward; "trinity algorithms" lists them.',
-      { code: 'ARGUMENT_INVALID' },
     );
   return { algorithm, advantageFn: advantage, policyLossFn: loss, rewardFn: reward };
-}
-
-function numberOf(name: string, text: string, least: number): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= least && Number.isFinite(value)) return value;
-  throw new ConfigError(`--${name} is "${text}". Expected a number of at least ${least}.`, {
-    code: 'ARGUMENT_INVALID',
-  });
 }

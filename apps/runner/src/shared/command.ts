@@ -1,19 +1,22 @@
-/** How a command joins the program. */
+/** Types of commands, and their output. */
 import type { Command } from 'commander';
 
 export type Write = (text: string) => void;
 
+/** A value as indented JSON, with a newline at the end. */
+export const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
 export interface CommandContext {
   /** Standard output. */
   readonly write: Write;
-  /** Makes a Commander action of a function that resolves with the exit code. */
+  /** Turns a function that resolves with the exit code into a Commander action. */
   readonly exitWith: <Given extends readonly unknown[]>(
     action: (...given: Given) => Promise<number>,
   ) => (...given: Given) => Promise<void>;
 }
 
 /**
- * Declares a command with its options. Packages that take long to load are imported by its action,
- * so that other commands start without them.
+ * Declares a command with its options. Its action imports packages that take long to load, so that
+ * other commands start without them.
  */
 export type AddCommand = (program: Command, context: CommandContext) => void;

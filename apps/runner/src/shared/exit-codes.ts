@@ -7,9 +7,9 @@ export const exitCodes = {
   failed: 1,
   /** A mistake of the user. */
   userError: 2,
-  /** An environment failed for as long as its runs may wait. */
+  /** An environment failed for longer than runs may wait. */
   environmentDown: 3,
-  /** An evaluation is below what was asked of it. */
+  /** An evaluation misses an expectation. */
   belowExpectation: 4,
   interrupted: 130,
 } as const;
@@ -19,7 +19,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** Errors that the user can fix are their message alone; others also name their causes. */
+/** Exit code and message of an error; errors that the user cannot fix also name their causes. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof ConfigError || error instanceof TaskError)
     return { exitCode: exitCodes.userError, message: redactText(error.message) };

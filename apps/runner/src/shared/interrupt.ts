@@ -6,7 +6,7 @@ const signals = ['SIGINT', 'SIGTERM'] as const;
 
 /**
  * Calls `work` with a signal that aborts at the first Ctrl-C.
- * @param then what happens at it, for the terminal
+ * @param then what happens then, for the terminal
  */
 export async function interruptible<T>(
   terminal: Terminal,
@@ -26,8 +26,8 @@ export async function interruptible<T>(
 }
 
 /**
- * {@link interruptible} for work that leaves nothing behind when it is stopped.
- * @returns undefined when it was
+ * Like {@link interruptible}, for work that leaves nothing behind.
+ * @returns undefined if it was stopped
  */
 export function stoppable<T>(
   terminal: Terminal,
@@ -42,7 +42,7 @@ export function stoppable<T>(
 }
 
 /**
- * Resolves at the first Ctrl-C. A second one, while resources are being closed, ends the process.
+ * Resolves at the first Ctrl-C; a second one ends the process.
  * @param engineFailed rejects with its reason when it aborts
  */
 export function untilInterrupted(engineFailed?: AbortSignal): Promise<void> {
@@ -56,7 +56,10 @@ export function untilInterrupted(engineFailed?: AbortSignal): Promise<void> {
   });
 }
 
-/** Calls `stop` at the first signal and ends the process at the second. Returns the release. */
+/**
+ * Calls `stop` at the first signal, and ends the process at the second. Returns a function that
+ * removes the handlers.
+ */
 function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
   let interrupted = false;
   const onSignal = (name: NodeJS.Signals): void => {
@@ -65,11 +68,11 @@ function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
     stop(name);
   };
   for (const name of signals) process.on(name, onSignal);
-  // A process that started this one is gone.
+  // Stops if the parent process has ended.
   const onOrphaned = (): void => onSignal('SIGTERM');
   process.on('disconnect', onOrphaned);
   process.channel?.unref();
-  // It went before this process could hear of it; undefined: there was none.
+  // The parent may have ended before the listener; undefined means that there was none.
   if (process.connected === false) onOrphaned();
   return () => {
     process.off('disconnect', onOrphaned);

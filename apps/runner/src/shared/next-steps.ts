@@ -2,7 +2,7 @@
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
 
-/** The commands with their real paths, ready to be copied. */
+/** Text with commands and their real paths, to copy. */
 export async function nextSteps(
   configPath: string,
   { jobDirectory, checkpoint, hasEvaluations }: RunSummary,
@@ -27,7 +27,7 @@ export async function nextSteps(
     ...(recorded
       ? [
           [`studio ${run}`, 'curves and recorded answers, in the browser'],
-          // Only the configuration says which weights sampled before the first checkpoint.
+          // Only the configuration names the weights that sampled before the first checkpoint.
           [`verify ${config}`, 'recorded log-probabilities against the weights'],
         ]
       : []),

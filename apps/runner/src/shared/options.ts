@@ -1,8 +1,8 @@
-/** Options and arguments that several commands have. */
+/** Options and arguments of several commands. */
 import path from 'node:path';
 import type { Vocabulary } from '@trinity-rft/config';
-import { ConfigError } from '@trinity-rft/core';
 import type { Command } from 'commander';
+import { invalid } from './arguments.js';
 
 export interface PluginOptions {
   readonly plugin: readonly string[];
@@ -27,9 +27,7 @@ export const withPlugins = (command: Command): Command =>
       [],
     );
 
-/**
- * The plugins of the command line, and the directories of `TRINITY_PLUGIN_DIRS`, as in Trinity-RFT.
- */
+/** Plugins of the command line, and directories of `TRINITY_PLUGIN_DIRS`, as in Trinity-RFT. */
 export const pluginsOf = ({
   plugin,
   pluginDir,
@@ -45,7 +43,7 @@ export interface FileOptions {
   readonly config?: string;
 }
 
-/** Adds the argument `[file]` of a command that works on one configuration, and `--config` as an equivalent option. */
+/** Adds the argument `[file]` of a configuration, and `--config` as an equivalent option. */
 export const withFile = (command: Command): Command =>
   command.argument('[file]', 'YAML file').option('-c, --config <file>', 'the same, as an option');
 
@@ -53,15 +51,14 @@ export const withFile = (command: Command): Command =>
 export function fileOf(command: string, file: string | undefined, { config }: FileOptions): string {
   const found = file ?? config;
   if (found !== undefined && (config === undefined || config === found)) return found;
-  throw new ConfigError(
+  throw invalid(
     found === undefined
       ? `Which configuration? Write: trinity ${command} FILE`
       : `Two configurations are named, ${found} and ${config}. Name one: trinity ${command} FILE`,
-    { code: 'ARGUMENT_INVALID' },
   );
 }
 
-/** Vocabulary of configurations. @throws ConfigError for plugins that cannot be loaded */
+/** Reads the vocabulary of configurations. @throws ConfigError for plugins that cannot be loaded */
 export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> {
   const { loadExtensions } = await import('@trinity-rft/launcher/parts');
   const { algorithms, engines } = await loadExtensions(pluginsOf(given));
@@ -73,7 +70,5 @@ export function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new ConfigError(`--port is "${text}". Expected a number from 0 (any free port) to 65535.`, {
-    code: 'ARGUMENT_INVALID',
-  });
+  throw invalid(`--port is "${text}". Expected a number from 0 (any free port) to 65535.`);
 }

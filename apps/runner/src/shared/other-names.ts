@@ -1,4 +1,4 @@
-/** Commands and options of Trinity-RFT 0.6.0 that are not here, and what to use instead. */
+/** Commands and options of Trinity-RFT 0.6.0 that do not exist here, and their replacements. */
 
 const checkpoints =
   'A checkpoint here is a model folder: trinity convert RUN/global_step_N OUTPUT.';
@@ -24,7 +24,7 @@ export const otherNames: Readonly<Record<string, string>> = {
   'view --url': 'Give the run instead: its configuration, its folder, or its database file.',
 };
 
-/** @param problem what the parser says of an unknown command or option */
+/** @param problem message of the parser about an unknown command or option */
 export function whatInstead(problem: string, args: readonly string[]): string | undefined {
   const [, kind, name = ''] = /unknown (command|option) '([\w-]+)'/.exec(problem) ?? [];
   const [command = ''] = args;

@@ -1,11 +1,12 @@
-/** Files that a command writes where its user says. */
+/** Files that a command writes at the user's path. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, describeError } from '@trinity-rft/core';
+import { describeError } from '@trinity-rft/core';
+import { invalid } from './arguments.js';
 
 /**
- * Writes the file, and the folders of its path.
- * @param option that named it, for messages
+ * Writes the file, and creates the folders of its path.
+ * @param option that names the file, for messages
  * @throws ConfigError when it cannot be written
  */
 export async function writeOutput(
@@ -17,9 +18,9 @@ export async function writeOutput(
     await mkdir(path.dirname(path.resolve(file)), { recursive: true });
     await writeFile(file, contents);
   } catch (cause) {
-    throw new ConfigError(
+    throw invalid(
       `${option} is "${file}", which cannot be written: ${describeError(cause)}. Name a file in a folder that this process may write.`,
-      { code: 'ARGUMENT_INVALID', cause },
+      cause,
     );
   }
 }

@@ -1,15 +1,14 @@
 /**
- * Settings of V8 for a process that serves: garbage collection in short steps, which keeps the slowest
- * requests fast, and little memory for what is soon garbage.
+ * V8 flags for a process that serves: garbage collection in short steps keeps the slowest requests
+ * fast, and a small young generation saves memory.
  */
 
 export const serverFlags: readonly string[] = ['--max-semi-space-size=4', '--v8-pool-size=1'];
 
 /**
- * Replaces this process by one with the flags, in the same process id: for signals, exit codes and
- * open streams nothing changes. Flags that are set already, also in `NODE_OPTIONS`, stay. Returns
- * where Node cannot do this (Windows, Node before 22.15), or where a parent process talks to this
- * one.
+ * Replaces this process by one with the flags, in the same process id: signals, exit codes and open
+ * streams stay. Flags that are set already, also in `NODE_OPTIONS`, stay. Returns where Node cannot
+ * do this (Windows, Node before 22.15), or where a parent process has a channel to this one.
  */
 export function restartWithServerFlags(): void {
   const given = [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)];
@@ -24,6 +23,6 @@ export function restartWithServerFlags(): void {
   process.execve?.(execPath, [execPath, ...execArgv, ...missing, ...argv.slice(1)], process.env);
 }
 
-/** Flags of this process, for one that does not serve but computes. */
+/** Flags of this process for a child that computes instead of serving. */
 export const flagsOfOthers = (): readonly string[] =>
   process.execArgv.filter((flag) => !serverFlags.includes(flag));

@@ -1,4 +1,4 @@
-/** `trinity run --studio`: the studio over the folder of the runs, until the run ends. */
+/** `trinity run --studio`: serves the studio until the run ends. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import type { Terminal } from '@trinity-rft/launcher';
 
 /**
- * A process of its own, so that reading for the page takes no time from the training loop. The run continues
- * where the studio cannot start; the reason is on standard error then.
+ * Runs the studio in another process, so that reading for its page takes no time from the training
+ * loop. If the studio cannot start, the run continues and the reason is on standard error.
  * @param folder created if it is missing
  */
 export async function withStudio<T>(
@@ -16,8 +16,8 @@ export async function withStudio<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   await mkdir(folder, { recursive: true });
-  // In a process group of its own: the first Ctrl-C is the run's, which saves a checkpoint. It ends
-  // with its channel when this process is killed.
+  // Its own process group keeps the first Ctrl-C, which saves a checkpoint, for the run. The
+  // channel ends the studio when this process is killed.
   const args = [...process.execArgv, process.argv[1] ?? '', 'studio', folder];
   const studio = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -39,7 +39,7 @@ export async function withStudio<T>(
   }
 }
 
-/** Undefined: it ended without one. */
+/** Address of the studio; undefined if it ended without one. */
 async function addressOf({ stdout }: ChildProcess): Promise<string | undefined> {
   if (!stdout) return undefined;
   const lines = createInterface(stdout);
@@ -50,13 +50,13 @@ async function addressOf({ stdout }: ChildProcess): Promise<string | undefined> 
   return undefined;
 }
 
-/** Programs that open an address, by platform; the others have `xdg-open` where they have a desktop. */
+/** Programs that open an address, by platform; other desktops have `xdg-open`. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Does nothing where there is no browser to open: the address is on the terminal. */
+/** Opens a browser if there is one; the address is on the terminal anyway. */
 function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const opener = openers[process.platform] ?? ((DISPLAY ?? WAYLAND_DISPLAY) ? ['xdg-open'] : []);

@@ -1,23 +1,23 @@
-/** A process of the run: started, started again when it dies, and ended with the others. */
+/** A process of the run: restarts it when it dies, and ends it with the others. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { exitCodes } from '../shared/exit-codes.js';
 
 export interface ChildOptions {
-  /** For messages: `trainer`, `explorer-2`. */
+  /** Name in messages, such as `trainer` or `explorer-2`. */
   readonly name: string;
   /** Arguments of the `trinity` command. */
   readonly args: readonly string[];
-  /** Its output is that of this process. @default only kept, for when it fails */
+  /** Writes its output to that of this process. @default kept for failures only */
   readonly isShown: boolean;
   readonly onRestart: (message: string) => void;
-  /** True if an interrupt ends the run. @default it starts again */
+  /** True if an interrupt ends the run. @default restarts the process */
   readonly mayBeInterrupted?: boolean;
 }
 
 export interface Child {
-  /** Resolves when it has ended for good. */
+  /** Resolves when the process has ended and will not restart. */
   readonly ended: Promise<ChildEnd>;
-  /** Asks it to finish what it does. */
+  /** Asks the process to finish its work. */
   stop(): void;
   kill(): void;
 }
@@ -25,11 +25,11 @@ export interface Child {
 export interface ChildEnd {
   readonly name: string;
   readonly exitCode: number;
-  /** The last lines that its last process wrote, unless they were shown. */
+  /** Last lines of its last process, unless they were shown. */
   readonly output: string;
 }
 
-/** Restarts of a process that does not live for {@link healthyMs} in between. */
+/** Maximum restarts of a process that lives less than {@link healthyMs} in between. */
 const maxRestarts = 5;
 const healthyMs = 60_000;
 const firstPauseMs = 1000;
@@ -71,7 +71,10 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Starting again would not help, or, where an environment is down, wait for it without end. */
+/**
+ * True for exit codes after which a restart would not help, or would wait for an environment
+ * forever.
+ */
 const isFinal = (code: number): boolean =>
   code === exitCodes.done || code === exitCodes.userError || code === exitCodes.environmentDown;
 
@@ -90,7 +93,10 @@ interface Exit {
   readonly reason: string;
 }
 
-/** In a process group of its own: Ctrl-C reaches the supervisor, which tells the others once. */
+/**
+ * Starts the process in its own process group: Ctrl-C reaches only the supervisor, which stops the
+ * others once.
+ */
 function runOnce(
   { args, isShown }: ChildOptions,
   lines: LastLines,

@@ -1,4 +1,4 @@
-/** `trinity run --explorers N`: one trainer and N explorers on this machine, watched over. */
+/** `trinity run --explorers N`: supervises one trainer and N explorers on this machine. */
 import type { Terminal } from '@trinity-rft/launcher';
 import { exitCodes } from '../shared/exit-codes.js';
 import { interruptible } from '../shared/interrupt.js';
@@ -12,12 +12,12 @@ export interface SuperviseOptions extends PluginOptions {
   readonly acceptChangedFiles?: boolean;
 }
 
-/** After the trainer has ended, explorers have this long to see it. */
+/** Time in ms for explorers to notice the end of the trainer. */
 const graceMs = 30_000;
 
 /**
- * Resolves with the trainer's exit code. A process that dies starts again; when one cannot continue, all
- * are ended, and the first cause is written.
+ * Resolves with the trainer's exit code. A process that dies is restarted; when one cannot
+ * continue, all are ended, and the first cause is written.
  */
 export async function superviseRun(options: SuperviseOptions, terminal: Terminal): Promise<number> {
   const { explorers } = options;

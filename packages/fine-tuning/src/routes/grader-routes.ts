@@ -1,4 +1,4 @@
-/** Graders, tried without a job. */
+/** Routes that try graders without a job. */
 import {
   createGrader,
   graderSample,
@@ -18,7 +18,7 @@ import { readBody } from './read-request.js';
 export interface GraderContext {
   readonly models: BaseModels;
   readonly pythonGraders: boolean;
-  /** Asks a model of the server. */
+  /** Completes a chat with a model of the server. */
   readonly complete: CompleteFn;
 }
 
@@ -34,18 +34,15 @@ export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): voi
     const [unknown] = Object.keys(others);
     if (unknown !== undefined) throw unknownParameter(unknown);
     if (typeof sample !== 'string')
-      throw refused("Missing required parameter: 'model_sample', a text.", {
-        param: 'model_sample',
-      });
-    if (!isRow(item))
-      throw refused("Invalid value for 'item': expected an object.", { param: 'item' });
+      throw refused("Missing required parameter: 'model_sample', a text.", 'model_sample');
+    if (!isRow(item)) throw refused("Invalid value for 'item': expected an object.", 'item');
     const spec = readGrader(given, context);
     const { complete, pythonGraders: python } = context;
     const grader = createGrader(spec, { complete, python });
     const { signal } = req.raw;
     const result = await grader.grade({ item: item ?? {}, sample: graderSample(sample), signal });
     return json({
-      // A grader that failed has no reward; 0 would be one.
+      // A failed grader has no reward, and 0 would be a reward.
       reward: result.reward ?? null,
       sub_rewards: result.subRewards,
       metadata: {
@@ -71,17 +68,14 @@ const isRow = (item: unknown): item is Readonly<Record<string, unknown>> | null 
 /** @throws ModelError 400 */
 function readGrader(given: unknown, context: GraderContext): GraderSpec {
   if (given === undefined)
-    throw refused("Missing required parameter: 'grader'.", {
-      param: 'grader',
-      code: 'missing_required_parameter',
-    });
+    throw refused("Missing required parameter: 'grader'.", 'grader', 'missing_required_parameter');
   const { success, data, error } = graderSchema.safeParse(given);
   if (!success) throw fieldError(error, 'grader');
   checkGrader(data, context, 'grader');
   return data;
 }
 
-/** @throws ModelError 400 for a model that is not here, and for Python that is not allowed */
+/** @throws ModelError 400 for an unknown model, and for Python if it is not allowed */
 export function checkGrader(
   spec: GraderSpec,
   { models, pythonGraders }: Pick<GraderContext, 'models' | 'pythonGraders'>,
@@ -91,11 +85,13 @@ export function checkGrader(
   if (missing !== undefined)
     throw refused(
       `The grader asks the model "${missing}", which is not here. The models are ${Object.keys(models).join(', ')}.`,
-      { param: `${param}.model`, code: 'model_not_available' },
+      `${param}.model`,
+      'model_not_available',
     );
   if (needsPython(spec) && !pythonGraders)
     throw refused(
       'The grader runs Python, which this server does not do. Start it with --python-graders if you trust the code of its clients.',
-      { param: `${param}.type`, code: 'python_grader_not_allowed' },
+      `${param}.type`,
+      'python_grader_not_allowed',
     );
 }

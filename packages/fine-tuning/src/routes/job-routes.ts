@@ -1,4 +1,4 @@
-/** Jobs: created, listed, stopped; their events and checkpoints. */
+/** Routes of jobs, with their events and checkpoints. */
 import { hash, randomInt } from 'node:crypto';
 import path from 'node:path';
 import type { Hono } from 'hono';
@@ -28,14 +28,14 @@ export interface JobRoutesContext {
   readonly onEnd: (job: JobRecord) => void;
 }
 
-/** Clients repeat a request that got no answer within minutes. */
+/** Time in which a client may repeat a request that got no answer. */
 const repeatedWithinS = 600;
 
 const place = '/v1/fine_tuning/jobs';
 
 export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): void {
   const { jobs, queue, runs } = context;
-  /** Both at once: the job may be about to succeed. */
+  /** Changes the record before the process ends, because the job may be about to succeed. */
   const stop = (id: string, changes: Partial<JobRecord>): Promise<JobRecord> => {
     const changed = jobs.change(id, changes);
     queue.stop(id);
@@ -87,15 +87,16 @@ export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): voi
 
 function changeable(job: JobRecord, verb: string, may: (status: JobStatus) => boolean): JobRecord {
   if (may(job.status)) return job;
-  throw refused(`A job with the status ${job.status} cannot be told to ${verb}.`, {
-    param: 'fine_tuning_job_id',
-    code: 'invalid_state',
-  });
+  throw refused(
+    `A job with the status ${job.status} cannot be told to ${verb}.`,
+    'fine_tuning_job_id',
+    'invalid_state',
+  );
 }
 
 const digestOf = (body: unknown): string => hash('sha256', JSON.stringify(body));
 
-/** The job of the first attempt: the client repeats creations whose answer was lost. */
+/** Job of an earlier attempt: clients repeat creations whose answer was lost. */
 function repeatedJob(
   { headers }: Request,
   body: unknown,
@@ -139,7 +140,7 @@ async function createJob(
   return job;
 }
 
-/** @throws ModelError 400 for a model or file that is not here, and for what this server does not do */
+/** @throws ModelError 400 for an unknown model or file, and for unsupported requests */
 function checkRequest(request: JobRequest, context: JobRoutesContext): void {
   const { models, jobs, files } = context;
   const { model, training_file: training, validation_file: validation } = request;
@@ -147,7 +148,8 @@ function checkRequest(request: JobRequest, context: JobRoutesContext): void {
   if (!names.includes(model))
     throw refused(
       `The model "${model.slice(0, 100)}" is not available for fine-tuning here. The models are ${names.slice(0, 20).join(', ')}.`,
-      { param: 'model', code: 'model_not_available' },
+      'model',
+      'model_not_available',
     );
   for (const [param, id] of Object.entries({
     training_file: training,
@@ -157,15 +159,16 @@ function checkRequest(request: JobRequest, context: JobRoutesContext): void {
   const method = methodOf(request);
   if (method.type !== 'reinforcement') return;
   if (!validation)
-    throw refused("Missing required parameter: 'validation_file', which reinforcement needs.", {
-      param: 'validation_file',
-      code: 'missing_required_parameter',
-    });
+    throw refused(
+      "Missing required parameter: 'validation_file', which reinforcement needs.",
+      'validation_file',
+      'missing_required_parameter',
+    );
   checkGrader(method.reinforcement.grader, context, 'method.reinforcement.grader');
 }
 
 const noSuchFileIn = (param: string, id: string): Error =>
-  refused(noSuchFile(id).message, { param, code: 'file_not_found' });
+  refused(noSuchFile(id).message, param, 'file_not_found');
 
 /** Query `metadata[key]=value`. */
 const metadataIn = (query: URLSearchParams): readonly (readonly [string, string])[] =>
@@ -174,7 +177,7 @@ const metadataIn = (query: URLSearchParams): readonly (readonly [string, string]
     return key === undefined ? [] : [[key, value] as const];
   });
 
-/** A job as the API shows it. */
+/** A job in the form of the API. */
 function shownJob(job: JobRecord): { readonly id: string } {
   return {
     id: job.id,

@@ -1,4 +1,4 @@
-/** Models: those that jobs start from, and those that they have trained. */
+/** Routes of base models and trained models. */
 import type { Hono } from 'hono';
 import type { ServedModels } from '@trinity-rft/local/server';
 import type { BaseModels } from '../store/base-models.js';
@@ -45,7 +45,9 @@ export function addModelRoutes(app: Hono<Brought>, { models, jobs }: ModelsConte
       const isBase = Object.hasOwn(models, name);
       throw refused(
         `${name} is ${isBase ? 'a base model' : 'a checkpoint, which is deleted with its model'}. Only trained models can be deleted.`,
-        { param: 'model', status: 403, code: isBase ? 'base_model' : 'checkpoint' },
+        'model',
+        isBase ? 'base_model' : 'checkpoint',
+        403,
       );
     }
     await jobs.change(job.id, { deleted: true });

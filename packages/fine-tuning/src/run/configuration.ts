@@ -1,11 +1,11 @@
-/** The configuration of the run that does a job: an ordinary one, which `trinity run` takes by hand as well. */
+/** Configuration of the run of a job, which `trinity run` also accepts by hand. */
 import { isTree, mergeTrees, type Tree } from '@trinity-rft/core/support';
 import { stringify } from 'yaml';
 import type { ModelSettings } from '../store/base-models.js';
 import type { JobRecord } from '../store/jobs.js';
 import type { JobMethod } from '../wire/job-request.js';
 
-/** Runs of a group at a `compute_multiplier` of 1. */
+/** Group size at a `compute_multiplier` of 1. */
 const groupSize = 8;
 
 export const project = 'fine-tuning';
@@ -22,7 +22,7 @@ export interface JobPlan {
   readonly runs: string;
   readonly rows: { readonly path: string; readonly count: number };
   readonly validation?: { readonly path: string } | undefined;
-  /** Models that a grader asks, by name. */
+  /** Folders of the grader's models, by name. */
   readonly graderModels: Readonly<Record<string, string>>;
   readonly pythonGraders: boolean;
 }
@@ -30,7 +30,7 @@ export interface JobPlan {
 const stepsPerEpoch = ({ rows, numbers }: Pick<JobPlan, 'rows' | 'numbers'>): number =>
   Math.max(1, Math.floor(rows.count / numbers['batch_size']!));
 
-/** Checkpoints of a job, at most: one after each epoch where there are fewer. */
+/** Maximum checkpoints of a job; with fewer epochs, one after each. */
 const mostCheckpoints = 10;
 
 const saveInterval = (plan: JobPlan): number =>
@@ -51,7 +51,10 @@ const embeddedAdapter: Tree = {
   model: { lora_configs: [{ lora_rank: 16, lora_alpha: 32, target_modules: 'all-linear' }] },
 };
 
-/** Settings of the model win, but for the learning rate, which the multiplier of the job scales. */
+/**
+ * Merges the settings. Those of the model take precedence; the job's multiplier scales the learning
+ * rate.
+ */
 function configurationOf(plan: JobPlan): Tree {
   const { job, settings, numbers, baseRate, runs } = plan;
   const common: Tree = {
@@ -61,7 +64,7 @@ function configurationOf(plan: JobPlan): Tree {
     seed: job.seed,
     trainer: { save_interval: saveInterval(plan) },
   };
-  // On a Tinker server the adapter is that of model.tinker.
+  // A Tinker server uses the adapter of model.tinker.
   const adapter = 'tinker' in settings.model ? {} : embeddedAdapter;
   const merged = [common, adapter, ...byMethod[job.method.type](plan), settings].reduce(mergeTrees);
   const optimizer = treeAt(treeAt(merged, 'algorithm'), 'optimizer');
@@ -75,7 +78,7 @@ const shuffled = { data_selector: { selector_type: 'shuffle' } };
 const byMethod: Readonly<Record<JobMethod['type'], (plan: JobPlan) => readonly Tree[]>> = {
   supervised: (plan) => [
     { mode: 'train', algorithm: { algorithm_type: 'sft' } },
-    // Every answer of a conversation is trained, unless its weight is 0.
+    // Trains every answer of a conversation whose weight is not 0.
     trainOn(plan, { messages_key: 'messages', enable_concatenated_multi_turn: true }),
   ],
   dpo: (plan) => [
@@ -110,6 +113,7 @@ function rollouts(plan: JobPlan): Tree {
   const grader = method.type === 'reinforcement' && method.reinforcement.grader;
   const workflow_args = { grader, ...(pythonGraders && { python_graders: true }) };
   const tasks = { default_workflow_type: 'openai_grader_workflow', workflow_args };
+  const models = Object.entries(graderModels).map(([name, model_path]) => ({ name, model_path }));
   return {
     mode: 'both',
     algorithm: {
@@ -122,23 +126,13 @@ function rollouts(plan: JobPlan): Tree {
       explorer_input: {
         tasksets: [{ name: 'training', path: rows.path, ...tasks, ...shuffled }],
         eval_tasksets: validation
-          ? [
-              {
-                name: 'validation',
-                path: validation.path,
-                ...tasks,
-                repeat_times: numbers['eval_samples'],
-              },
-            ]
+          ? [{ name: 'validation', ...validation, ...tasks, repeat_times: numbers['eval_samples'] }]
           : [],
       },
     },
     explorer: {
       eval_interval: validation ? numbers['eval_interval'] : 0,
-      auxiliary_models: Object.entries(graderModels).map(([name, model_path]) => ({
-        name,
-        model_path,
-      })),
+      auxiliary_models: models,
     },
     synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
   };

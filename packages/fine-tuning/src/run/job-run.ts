@@ -1,4 +1,4 @@
-/** Does one job: its run in a process, its steps as events, its result. */
+/** Runs one job in another process; reports its steps as events, and its result. */
 import path from 'node:path';
 import { readdir } from 'node:fs/promises';
 import { describeError } from '@trinity-rft/core';
@@ -10,22 +10,25 @@ import { configurationOf, trainedName, type PrepareContext } from './prepare.js'
 import { validLoss } from './valid-loss.js';
 import { resultsCsv, stepsIn, type StepNumbers } from './results.js';
 
-/** A `trinity` command in a process of its own. */
+/** A `trinity` command in another process. */
 export interface Command {
   readonly ended: Promise<CommandEnd>;
-  /** Asks it to save a checkpoint and end. */
+  /** Asks the process to save a checkpoint and end. */
   stop(): void;
   kill(): void;
 }
 
 export interface CommandEnd {
-  /** `interrupted`: it can resume from its last checkpoint. */
+  /** `interrupted` can resume from the last checkpoint. */
   readonly outcome: 'done' | 'interrupted' | 'failed';
-  /** The last lines that it wrote. */
+  /** Last lines of its output. */
   readonly output: string;
 }
 
-/** Starts `trinity` with these arguments. @param onRestart called when a crashed process is started again */
+/**
+ * Starts `trinity` with these arguments.
+ * @param onRestart called when a crashed process restarts
+ */
 export type StartCommand = (
   args: readonly string[],
   onRestart?: (message: string) => void,
@@ -42,12 +45,12 @@ export interface JobOptions extends PrepareContext {
 }
 
 const pollMs = 500;
-/** A process that does not end by then is killed; its last checkpoint stays. */
+/** Time in ms after which a process that does not end is killed; its last checkpoint stays. */
 const graceMs = 60_000;
 
 interface RunningJob {
   readonly stop: () => void;
-  /** Why it failed; undefined: it did not. */
+  /** Resolves with the reason of a failure, else with undefined. */
   readonly ended: Promise<JobError | undefined>;
 }
 
@@ -59,7 +62,7 @@ export function runJob(id: string, options: JobOptions): RunningJob {
   let command: Command | undefined;
   let killer: ReturnType<typeof setTimeout> | undefined;
   const stop = (): void => {
-    // A second time, it would end without a checkpoint.
+    // A second stop would end the process without a checkpoint.
     if (signal.aborted) return;
     stopping.abort();
     command?.stop();
@@ -82,7 +85,7 @@ export function runJob(id: string, options: JobOptions): RunningJob {
       const steps = await follower.close();
       if (signal.aborted) return undefined;
       if (outcome === 'done') return succeed(id, folder, steps, options, signal);
-      // Another process has taken the run between the look and the start.
+      // Another process took the run between the check and the start.
       if (outcome === 'failed' && (await lockHolder(folder)) !== undefined) continue;
       const message =
         outcome === 'interrupted' ? 'The process of the run was interrupted.' : readable(output);
@@ -92,7 +95,10 @@ export function runJob(id: string, options: JobOptions): RunningJob {
   return { stop, ended: work() };
 }
 
-/** The process of an earlier server, which was killed, may still save its checkpoint; or a user runs it by hand. */
+/**
+ * Waits for another process of the run: that of a killed server, which may still save its
+ * checkpoint, or a user's.
+ */
 async function freeRun(
   folder: string,
   id: string,
@@ -109,11 +115,13 @@ async function freeRun(
 }
 
 interface Follower {
-  /** The steps of the whole run. */
+  /** Stops, and returns the steps of the whole run. */
   close(): Promise<readonly StepNumbers[]>;
 }
 
-/** Says each train step, and each checkpoint, as it comes; those of an earlier process are said already. */
+/**
+ * Adds an event for each new train step and checkpoint; those of an earlier process have theirs.
+ */
 function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');
   const { method, steps: total } = jobs.get(id);
@@ -134,10 +142,8 @@ function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower
     for (const step of await checkpointSteps(folder)) {
       if (saidCheckpoints.has(step) || step > lastStep) continue;
       saidCheckpoints.add(step);
-      await jobs.say(id, {
-        message: `Checkpoint created at step ${step}`,
-        data: { checkpoint: step },
-      });
+      const message = `Checkpoint created at step ${step}`;
+      await jobs.say(id, { message, data: { checkpoint: step } });
     }
     return steps;
   };
@@ -154,7 +160,7 @@ function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower
   };
 }
 
-/** Train steps of the checkpoints in the folder of a run, rising. */
+/** Train steps of the checkpoints in a run's folder, ascending. */
 export async function checkpointSteps(folder: string): Promise<readonly number[]> {
   const names = await readdir(folder).catch(() => []);
   return names
@@ -181,9 +187,9 @@ async function succeed(
   const validated = await withValidLoss(id, steps, saved, options, signal);
   const csv = Buffer.from(resultsCsv(validated, jobs.get(id).method.type));
   const about = { filename: 'step_metrics.csv', purpose: 'fine-tune-results' } as const;
-  // The same id again, where a kill came after the file and before the job.
+  // Reuses the id, for a kill between writing the file and the job.
   const result = await files.create(csv, about, id.replace('ftjob-', 'file-'));
-  // Cancelled, paused or interrupted in the meantime.
+  // The job was cancelled, paused or interrupted meanwhile.
   if (signal.aborted) return undefined;
   const trained = await jobs.change(id, {
     status: 'succeeded',
@@ -198,7 +204,7 @@ async function succeed(
   return undefined;
 }
 
-/** The steps, with the loss on the validation file where a supervised job saved a checkpoint. */
+/** The steps, with the validation loss at the checkpoints of a supervised job. */
 async function withValidLoss(
   id: string,
   steps: readonly StepNumbers[],

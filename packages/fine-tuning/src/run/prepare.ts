@@ -19,7 +19,7 @@ export interface PrepareContext {
   readonly pythonGraders: boolean;
 }
 
-/** Facts of a job whose files are fine, or why they are not. */
+/** Facts of a job with valid files, or its error. */
 export type Prepared =
   | { readonly changes: Pick<JobRecord, 'method' | 'steps'>; readonly error?: undefined }
   | { readonly error: JobError };
@@ -48,26 +48,22 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
   }
   const graders =
     job.method.type === 'reinforcement' ? modelsOfGrader(job.method.reinforcement.grader) : [];
+  const { runs, pythonGraders } = context;
   const plan = {
-    job,
-    settings,
-    numbers,
+    ...{ job, settings, numbers, rows, runs, pythonGraders },
     baseRate: await baseRate(settings.model.model_path, type),
-    runs: context.runs,
-    rows,
     validation: validation === undefined ? undefined : { path: validation },
     graderModels: Object.fromEntries(
       graders.map((name) => [name, models[name]?.model.model_path ?? '']),
     ),
-    pythonGraders: context.pythonGraders,
   };
   await writeFile(configurationOf(jobs, job.id), configurationText(plan));
   return { changes: { method: withNumbers(job.method, numbers), steps: stepsOf(plan) } };
 }
 
 /**
- * Settings of the base model; with its checkpoint where the job trains a trained model further. Undefined: since
- * the creation of the job, its model was deleted, or the server started with other models.
+ * Settings of the base model, with the checkpoint if the job continues a trained model. Undefined
+ * if the model was deleted since the job was created, or the server started with other models.
  */
 function settingsOf(job: JobRecord, models: BaseModels, jobs: JobStore): ModelSettings | undefined {
   const base = models[job.model];
@@ -84,7 +80,7 @@ const modelGone = (model: string): JobError => ({
   param: 'model',
 });
 
-/** `ft:MODEL:local:SUFFIX:ID`; undefined: it is not trained. */
+/** `ft:MODEL:local:SUFFIX:ID`; undefined if the job has no trained model. */
 export const trainedName = ({
   id,
   model,
@@ -96,7 +92,7 @@ export const trainedName = ({
     ? undefined
     : `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
 
-/** Names of base models may have colons. */
+/** Base model of a trained one; names of base models may have colons. */
 const baseOf = (model: string): string => /^ft:(.+):local:[^:]*:[^:]+$/.exec(model)?.[1] ?? model;
 
 const faulty = (param: string, file: string, faults: readonly string[]): Prepared => ({

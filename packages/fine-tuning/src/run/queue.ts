@@ -1,19 +1,21 @@
-/** Checks the files of jobs at once, runs one job after the other, and resumes them after a restart. */
+/**
+ * Checks the files of jobs concurrently, runs jobs one by one, and resumes them after a restart.
+ */
 import { describeError } from '@trinity-rft/core';
 import { isOver, type JobError } from '../store/jobs.js';
 import { readable, runJob, type JobOptions } from './job-run.js';
 import { configurationOf, prepareJob } from './prepare.js';
 
 export interface Queue {
-  /** Resumes what an earlier server has left. */
+  /** Resumes the jobs of an earlier server. */
   begin(): void;
-  /** Checks the files of a new job, which then waits for its turn. */
+  /** Checks the files of a new job, and queues it. */
   add(id: string): void;
-  /** Starts what waits, if nothing runs. */
+  /** Starts the next job if none is running. */
   wake(): void;
-  /** Ends the process of a job, if it runs; its record says already why. */
+  /** Ends the process of a job if it is running. The caller has changed the job's record. */
   stop(id: string): void;
-  /** Interrupts the job that runs; the next server resumes it. */
+  /** Interrupts the running job, which the next server resumes. */
   close(): Promise<void>;
 }
 
@@ -24,7 +26,7 @@ export function createQueue(options: JobOptions): Queue {
   let isClosed = false;
 
   const fail = async (id: string, error: JobError): Promise<void> => {
-    // A client may have cancelled it in the meantime.
+    // A client may have cancelled the job meanwhile.
     if (isOver(jobs.get(id).status)) return;
     await jobs.say(id, { level: 'error', message: error.message });
     options.onEnd(await jobs.change(id, { status: 'failed', error, finished_at: options.now() }));
@@ -58,7 +60,7 @@ export function createQueue(options: JobOptions): Queue {
   };
   const wake = (): void => {
     if (running !== undefined || isClosed) return;
-    // What ran when the last server ended goes first.
+    // The job that an earlier server was running comes first.
     const waiting = jobs.list().filter(({ status }) => status === 'queued' || status === 'running');
     const job = waiting.find(({ status }) => status === 'running') ?? waiting[0];
     if (!job) return;

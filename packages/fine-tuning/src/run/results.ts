@@ -1,10 +1,10 @@
-/** Numbers of a run as the API names them. */
+/** Metrics of a run under the names of the API. */
 import type { MetricLine } from '@trinity-rft/monitor';
 import type { MethodName } from '../wire/job-request.js';
 
 type Data = Readonly<Record<string, number>>;
 
-/** Names of the API, and the metric of a run behind each. */
+/** Metrics of a run by their names in the API. */
 const names: Readonly<Record<MethodName, Readonly<Record<string, string>>>> = {
   supervised: { train_loss: 'actor/sft_loss' },
   dpo: { train_loss: 'actor/dpo_loss', train_accuracy: 'actor/accuracy_mean' },
@@ -17,13 +17,13 @@ const names: Readonly<Record<MethodName, Readonly<Record<string, string>>>> = {
 
 export interface StepNumbers {
   readonly step: number;
-  /** `train_loss`, ... */
+  /** Values by their names in the API, such as `train_loss`. */
   readonly data: Data;
-  /** Tokens of the rows of the step. */
+  /** Number of tokens in the rows of the step. */
   readonly tokens: number;
 }
 
-/** One entry for each complete train step, by rising step. */
+/** One entry per complete train step, ascending. */
 export function stepsIn(lines: readonly MetricLine[], method: MethodName): readonly StepNumbers[] {
   const byStep = Map.groupBy(lines, ({ step }) => step);
   const trained = lines.filter(({ role }) => role === 'trainer').map(({ step }) => step);
@@ -42,7 +42,7 @@ export function stepsIn(lines: readonly MetricLine[], method: MethodName): reado
     });
 }
 
-/** The number of samples stands in the name of an evaluation. */
+/** Value of a metric; the number of samples in names of evaluations is ignored. */
 function valueOf(all: Readonly<Record<string, number | null>>, metric: string): number | undefined {
   const start = metric.replace(/@\d+$/, '@');
   const found = metric.endsWith('@1')
@@ -60,7 +60,7 @@ const columns = [
 ] as const;
 const rewardColumns = ['train_mean_reward', 'valid_mean_reward'] as const;
 
-/** The result file of a job: CSV, a line for each step; what is not known is empty. */
+/** Result file of a job as CSV: a line per step, with empty cells for missing values. */
 export function resultsCsv(steps: readonly StepNumbers[], method: MethodName): string {
   const all = method === 'reinforcement' ? [...columns, ...rewardColumns] : columns;
   const line = ({ step, data }: StepNumbers): string =>

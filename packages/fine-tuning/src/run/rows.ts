@@ -1,4 +1,4 @@
-/** The rows of a job's file, checked against the rules of its method, as a run reads them. */
+/** Checks the rows of a job's file against the rules of its method, as a run reads them. */
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
@@ -63,7 +63,7 @@ export async function checkRows(
   return { count, faults };
 }
 
-/** A line ends at `\n` alone, as in runs: texts of JSON may hold the other line ends of Unicode. */
+/** Splits at `\n` only, as runs do: texts of JSON may hold the other line ends of Unicode. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let line: string[] = [];
   for await (const text of createReadStream(file, 'utf8') as AsyncIterable<string>) {
@@ -77,7 +77,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   yield line.join('');
 }
 
-/** The row, or what is wrong with it. */
+/** The row, or its problem as text. */
 function readRow(text: string, method: MethodName): Readonly<Record<string, unknown>> | string {
   let value: unknown;
   try {
@@ -91,7 +91,7 @@ function readRow(text: string, method: MethodName): Readonly<Record<string, unkn
   return `${issue?.path.join('.') || 'the row'}: ${issue?.message ?? 'it cannot be read'}`;
 }
 
-/** Writes pairs as a run reads them: `prompt`, `chosen`, `rejected`, `tools`. */
+/** Writes pairs in the layout of runs: `prompt`, `chosen`, `rejected`, `tools`. */
 export async function writePairs(file: string, target: string): Promise<void> {
   const lines: string[] = [];
   await checkRows(file, 'dpo', (row) => {

@@ -1,11 +1,11 @@
-/** Numbers in the place of `auto`. */
+/** Values for hyperparameters that are `auto`. */
 import { readModelConfig } from '@trinity-rft/engine-onnx';
 import type { Hyperparameters, MethodName } from '../wire/job-request.js';
 
 interface Auto {
-  /** Rows or tasks in a step, by the number of rows. */
+  /** Batch size for a number of rows. */
   readonly batch: (rows: number) => number;
-  /** Passes, by the number of rows and the size of a batch. */
+  /** Number of passes for a number of rows and a batch size. */
   readonly epochs: (rows: number, batch: number) => number;
   /** Share of the base learning rate. */
   readonly rate: number;
@@ -15,9 +15,9 @@ const within = (low: number, value: number, high: number): number =>
   Math.max(low, Math.min(high, Math.ceil(value)));
 
 /**
- * Supervised and DPO: three passes of about 25 steps, as OpenAI's `auto` has three passes. Reinforcement: at
- * least 50 steps. Preferences and rewards take a smaller rate than answers, as in the recipes of the Tinker
- * cookbook.
+ * Supervised and DPO: three passes, as with OpenAI's `auto`, of about 25 steps each. Reinforcement:
+ * at least 50 steps. Preferences and rewards take a smaller rate than answers, as in the recipes of
+ * the Tinker cookbook.
  */
 const autos: Readonly<Record<MethodName, Auto>> = {
   supervised: { batch: (rows) => within(1, rows / 25, 64), epochs: () => 3, rate: 1 },
@@ -37,7 +37,10 @@ const others: Readonly<Record<string, number>> = {
   learning_rate_multiplier: 1,
 };
 
-/** The hyperparameters of a job without `auto`. A batch is at most all rows: a larger one would repeat them. */
+/**
+ * Replaces `auto` in the hyperparameters of a job. A batch has at most all rows, because a larger
+ * one would repeat them.
+ */
 export function resolveHyperparameters(
   given: Hyperparameters,
   method: MethodName,
@@ -45,10 +48,7 @@ export function resolveHyperparameters(
 ): Readonly<Record<string, number>> {
   const { batch, epochs } = autos[method];
   const batchSize = Math.min(rows, asNumber(given['batch_size']) ?? batch(rows));
-  const known: Readonly<Record<string, number>> = {
-    ...others,
-    n_epochs: epochs(rows, batchSize),
-  };
+  const known: Readonly<Record<string, number>> = { ...others, n_epochs: epochs(rows, batchSize) };
   const wanted: Hyperparameters = { ...given, batch_size: batchSize };
   return Object.fromEntries(
     Object.entries(wanted).flatMap(([name, value]) => {
@@ -65,8 +65,9 @@ const asNumber = (value: unknown): number | undefined =>
 const adapterRate = 5e-4;
 
 /**
- * Learning rate of an adapter at a multiplier of 1: 5e-4 (2000 / hidden size)^p, where p is 0.0775 for Qwen
- * and 0.781 for others: the rule of the Tinker cookbook (`get_lr`), which was fitted on Llama and Qwen.
+ * Learning rate of an adapter at a multiplier of 1: 5e-4 (2000 / hidden size)^p, where p is 0.0775
+ * for Qwen and 0.781 for others. This rule of the Tinker cookbook (`get_lr`) was fitted on Llama
+ * and Qwen.
  * @param model folder or GGUF file
  */
 export async function baseRate(model: string, method: MethodName): Promise<number> {

@@ -1,10 +1,10 @@
-/** The loss of a checkpoint on rows that it was not trained on. */
+/** Validation loss of a checkpoint. */
 import { encodeConversation, type ConversationInput } from '@trinity-rft/chat';
 import { loadModel } from '@trinity-rft/local';
 import { checkRows } from './rows.js';
 
 /**
- * Mean of -log p over the tokens of all answers, in nats: the same tokens and the same mean as in training.
+ * Mean of -log p over the tokens of all answers, in nats, as in training.
  * @param checkpoint folder of the whole model
  * @param file rows of supervised fine-tuning
  * @throws the reason of `signal` when it aborts

@@ -1,4 +1,7 @@
-/** Tells a product how its jobs ended, signed as Standard Webhooks says: https://www.standardwebhooks.com */
+/**
+ * Notifies a product of the end of its jobs, signed as in Standard Webhooks:
+ * https://www.standardwebhooks.com
+ */
 import { createHmac } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -10,11 +13,11 @@ export interface WebhookSettings {
   readonly secret: string;
 }
 
-/** Waits between attempts, in ms. */
+/** Back-off between attempts, in ms. */
 const pausesMs = [1000, 5000, 25_000, 120_000, 600_000];
 const deadlineMs = 10_000;
 
-/** @throws ConfigError for an address or a secret that cannot be used */
+/** @throws ConfigError for an invalid address or secret */
 export function checkWebhook({ url, secret }: WebhookSettings): void {
   const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (!isHttp)
@@ -29,16 +32,14 @@ export function checkWebhook({ url, secret }: WebhookSettings): void {
 }
 
 /**
- * Resolves with true once the product has answered with 2xx; tries again for about 12 minutes. Its id is that of
- * the job, so that a repeated one can be told.
+ * Resolves with true once the product has answered with 2xx; retries for about 12 minutes. Repeated
+ * messages have the same id, which follows from the job's.
  */
 export async function tellProduct(
   job: JobRecord,
   { url, secret }: WebhookSettings,
-  {
-    signal,
-    onFailure,
-  }: { readonly signal: AbortSignal; readonly onFailure: (why: string) => void },
+  signal: AbortSignal,
+  onFailure: (why: string) => void,
 ): Promise<boolean> {
   if (!isOver(job.status)) return false;
   const id = `evt_${job.id}`;
@@ -71,7 +72,7 @@ function headersOf(id: string, body: string, secret: string): Readonly<Record<st
   };
 }
 
-/** Undefined, or why it was not taken. */
+/** Sends the message. Returns the problem, or undefined if the product accepted it. */
 async function post(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -79,15 +80,10 @@ async function post(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    const either = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
-    // A redirect would be followed with GET, and the page there is no answer.
-    const response = await fetch(url, {
-      method: 'POST',
-      headers,
-      body,
-      redirect: 'manual',
-      signal: either,
-    });
+    const ends = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+    // A redirect would be followed with GET, whose answer says nothing about the message.
+    const request = { method: 'POST', headers, body, signal: ends } as const;
+    const response = await fetch(url, { ...request, redirect: 'manual' });
     await response.body?.cancel();
     return response.ok ? undefined : `status ${response.status}`;
   } catch (error) {
@@ -95,6 +91,6 @@ async function post(
   }
 }
 
-/** False if the signal ended it. */
+/** Waits; false if the signal aborted. */
 const slept = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal }).catch(() => false);

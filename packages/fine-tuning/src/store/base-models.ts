@@ -1,4 +1,4 @@
-/** Models that jobs may start from: names of the API to models of this machine. */
+/** Base models of jobs: names in the API, and models of this machine. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -6,7 +6,7 @@ import { findModel } from '@trinity-rft/local';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** Part of a configuration that jobs of a model get, laid over what the job asks for. */
+/** Part of a configuration for jobs of a model, which takes precedence over the job. */
 export type ModelSettings = Readonly<Record<string, unknown>> & {
   readonly model: { readonly model_path: string };
 };
@@ -21,13 +21,13 @@ const entry = z.union(
   { error: 'expected a folder, or part of a configuration with model.model_path' },
 );
 
-/** Keys that the server writes. */
+/** Configuration keys that the server sets. */
 const own = ['project', 'name', 'mode', 'checkpoint_root_dir', 'seed', 'stages', 'buffer'];
 
 /**
- * The models of a YAML file: under each name a folder, or part of a configuration. Relative paths start at the
- * file.
- * @throws ConfigError naming the entry that cannot be used
+ * Reads the models of a YAML file: names with a folder, or part of a configuration. Relative paths
+ * start at the file.
+ * @throws ConfigError naming the invalid entry
  */
 export async function readBaseModels(file: string): Promise<BaseModels> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -55,7 +55,11 @@ function parsed(file: string, text: string): unknown {
   }
 }
 
-/** @param where for messages @throws ConfigError naming the entry that cannot be used */
+/**
+ * Checks the models.
+ * @param where place for messages
+ * @throws ConfigError naming the invalid entry
+ */
 export async function baseModels(
   entries: Readonly<Record<string, unknown>>,
   folder: string,

@@ -1,10 +1,10 @@
-/** Uploaded files: bytes, and a record beside them. */
+/** Stored files: bytes with a record. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { noSuchFile } from '../wire/refuse.js';
 import { newId, readJson, saveJson } from './save-json.js';
 
-/** A file as the API shows it. */
+/** A file in the form of the API. */
 interface FileRecord {
   readonly id: string;
   readonly object: 'file';
@@ -19,11 +19,14 @@ interface FileRecord {
 export interface FileStore {
   /** Newest first. */
   list(): readonly FileRecord[];
-  /** @throws ModelError 404. @param param the field that names it, for the error */
+  /**
+   * @throws ModelError 404
+   * @param param field to name in the error
+   */
   get(id: string, param?: string): FileRecord;
   /** Path of the bytes. */
   pathOf(id: string): string;
-  /** @param id the same again replaces the file. @default a random one */
+  /** @param id replaces a file of this id. @default a random id */
   create(
     bytes: Uint8Array,
     about: Pick<FileRecord, 'filename' | 'purpose'>,
@@ -32,7 +35,7 @@ export interface FileStore {
   delete(id: string): Promise<void>;
 }
 
-/** @throws ConfigError naming the record that cannot be read */
+/** @throws ConfigError naming an unreadable record */
 export async function openFileStore(directory: string, now: () => number): Promise<FileStore> {
   await mkdir(directory, { recursive: true });
   const names = await readdir(directory);
@@ -47,7 +50,7 @@ export async function openFileStore(directory: string, now: () => number): Promi
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .map((record) => [record.id, record]),
   );
-  // Bytes whose record a kill has prevented: no client knows of them.
+  // Removes bytes without a record, which a killed process left and no client knows.
   for (const name of names.filter((each) => /^file-\w+\.jsonl$/.test(each)))
     if (!records.has(path.parse(name).name)) await rm(path.join(directory, name));
   const get = (id: string, param?: string): FileRecord => {
@@ -73,10 +76,10 @@ export async function openFileStore(directory: string, now: () => number): Promi
       };
       try {
         await writeFile(placeOf(id, 'jsonl'), bytes, { flush: true });
-        // The record last: without it there is no file.
+        // Writes the record last: without it there is no file.
         await saveJson(placeOf(id, 'json'), record);
       } catch (error) {
-        // Half a file would take the room on a full disk.
+        // Half a file would fill up a full disk.
         if (!records.has(id)) await rm(placeOf(id, 'jsonl'), { force: true });
         throw error;
       }

@@ -1,4 +1,4 @@
-/** Jobs and their events: one folder each, whose `job.json` says how far the job is. */
+/** Jobs and their events: one folder per job, with its state in `job.json`. */
 import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError } from '@trinity-rft/core';
@@ -34,7 +34,7 @@ export interface JobRecord {
   readonly suffix: string;
   readonly seed: number;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Digest of the body that created it: a repeated request is the same job. */
+  /** Digest of the request, by which a repeated one is recognised. */
   readonly request: string;
   /** Hyperparameters are numbers once the files are checked. */
   readonly method: JobMethod;
@@ -47,13 +47,13 @@ export interface JobRecord {
   readonly steps: number | null;
   /** Checkpoint of the trained model. */
   readonly checkpoint: string | null;
-  /** Clients have deleted the trained model. */
+  /** True if a client has deleted the trained model. */
   readonly deleted: boolean;
-  /** The webhook has been told how it ended. */
+  /** True if the webhook has been notified of the end. */
   readonly told: boolean;
 }
 
-/** An event as the API shows it. */
+/** An event in the form of the API. */
 interface JobEvent {
   readonly object: 'fine_tuning.job.event';
   readonly id: string;
@@ -72,21 +72,27 @@ export interface JobStore {
   /** @throws ModelError 404 */
   get(id: string): JobRecord;
   folderOf(id: string): string;
-  /** Seen by {@link list} at once, and on disk when it resolves. Rejects where it cannot be written. */
+  /**
+   * Adds a job to {@link list} at once, and resolves once it is on disk. Rejects if it cannot be
+   * written.
+   */
   create(record: Omit<JobRecord, 'id' | 'created_at'>): Promise<JobRecord>;
-  /** On disk when it resolves. Where it cannot be written, such as on a full disk, it is tried again later. */
+  /**
+   * Resolves once the change is on disk. If it cannot be written, as on a full disk, it is retried
+   * later.
+   */
   change(id: string, changes: Partial<JobRecord>): Promise<JobRecord>;
   /** Oldest first. */
   events(id: string): readonly JobEvent[];
-  /** On disk as with {@link change}. */
+  /** Adds an event, stored as with {@link change}. */
   say(id: string, event: NewEvent): Promise<void>;
 }
 
 const retryMs = 5000;
 
 /**
- * @param onFailure told what cannot be written
- * @throws ConfigError naming the record that cannot be read
+ * @param onFailure called with each failure to write
+ * @throws ConfigError naming an unreadable record
  */
 export async function openJobStore(
   directory: string,
@@ -108,7 +114,7 @@ export async function openJobStore(
     if (record) return record;
     throw noSuchJob(id);
   };
-  /** One after the other: a file has one draft. */
+  /** Writes of a job, one by one: a file has one draft. */
   const writes = new Map<string, Promise<void>>();
   const inTurn = (id: string, write: () => Promise<void>): Promise<void> => {
     const next = (writes.get(id) ?? Promise.resolve()).then(write);
@@ -120,7 +126,7 @@ export async function openJobStore(
   };
   const saveRecord = (id: string): Promise<void> =>
     saveJson(path.join(folderOf(id), 'job.json'), get(id));
-  /** Jobs whose files are behind the memory. */
+  /** Jobs whose files lack changes. */
   const behind = new Set<string>();
   const fallBehind = (id: string, error: unknown): void => {
     if (behind.has(id)) return;
@@ -198,19 +204,19 @@ async function saveEvents(file: string, events: readonly JobEvent[]): Promise<vo
   await rename(`${file}.tmp`, file);
 }
 
-/** Undefined for a folder whose creation was cut off, so that no client knows of it. */
+/** Reads a job; undefined for a folder without a record, which no client knows. */
 async function readJob(folder: string): Promise<StoredJob | undefined> {
   const record = await readJson<JobRecord>(path.join(folder, 'job.json'));
   if (record === undefined) return undefined;
   const file = path.join(folder, eventsFile);
   const text = await readFile(file, 'utf8').catch(() => '');
   const said = text.split('\n').flatMap(eventIn);
-  // A kill has cut the last line off.
+  // Removes a last line that a kill has cut off.
   if (said.map(lineOf).join('') !== text) await saveEvents(file, said);
   return { record, said };
 }
 
-/** Nothing for a line that a kill or a full disk has cut off. */
+/** Event of a line; none if a kill or a full disk has cut the line off. */
 function eventIn(line: string): readonly JobEvent[] {
   try {
     return line === '' ? [] : [JSON.parse(line) as JobEvent];

@@ -1,4 +1,4 @@
-/** A JSON file that a kill leaves as it was, or as it shall be; and ids in the order of creation. */
+/** JSON files that are replaced atomically, and ids in the order of creation. */
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -10,8 +10,8 @@ export const saveJson = (file: string, value: unknown): Promise<void> =>
   );
 
 /**
- * A record of {@link saveJson}; undefined where there is none.
- * @throws ConfigError naming the file that holds no record
+ * Reads a record of {@link saveJson}; undefined if there is none.
+ * @throws ConfigError naming a file without a valid record
  */
 export async function readJson<T extends { readonly id: string }>(
   file: string,
@@ -32,7 +32,7 @@ export async function readJson<T extends { readonly id: string }>(
 
 let last = 0;
 
-/** `PREFIX-` and 24 hexadecimal digits; later ids come later in the order of texts. */
+/** `PREFIX-` and 24 hexadecimal digits, whose order as text is that of creation. */
 export function newId(prefix: string): string {
   last = Math.max(last + 1, Date.now() * 1000);
   return `${prefix}-${last.toString(16).padStart(14, '0')}${randomBytes(5).toString('hex')}`;

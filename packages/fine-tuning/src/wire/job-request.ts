@@ -1,4 +1,4 @@
-/** The body that creates a job. */
+/** Body of the request that creates a job. */
 import type { ModelError } from '@trinity-rft/core';
 import { graderSchema } from '@trinity-rft/workflow/reward';
 import { z } from 'zod';
@@ -79,14 +79,17 @@ export type MethodName = JobMethod['type'];
 /** `auto` or a number under each name. */
 export type Hyperparameters = Readonly<Record<string, unknown>>;
 
-/** @throws ModelError 400 naming the first field that is wrong */
+/** @throws ModelError 400 naming the first invalid field */
 export function readJobRequest(body: unknown): JobRequest {
   const { success, data, error } = jobRequest.safeParse(body);
   if (success) return data;
   throw fieldError(error);
 }
 
-/** The first problem of a body, as the API words it. @param owner the field that was read. @default the body itself */
+/**
+ * First problem of a body, in the words of the API. @default the body itself
+ * @param owner field that was read.
+ */
 export function fieldError(
   { issues: [issue] }: z.ZodError,
   ...owner: readonly string[]
@@ -95,16 +98,11 @@ export function fieldError(
   const param = [...owner, ...(issue?.path ?? []), ...within].join('.');
   if (within.length > 0) return unknownParameter(param);
   if (issue?.code === 'invalid_type' && issue.message.endsWith('received undefined'))
-    return refused(`Missing required parameter: '${param}'.`, {
-      param,
-      code: 'missing_required_parameter',
-    });
-  return refused(`Invalid value for '${param}': ${issue?.message ?? 'it cannot be read'}.`, {
-    param,
-  });
+    return refused(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
+  return refused(`Invalid value for '${param}': ${issue?.message ?? 'it cannot be read'}.`, param);
 }
 
-/** The method of a job; `hyperparameters` alone is the older form of a supervised one. */
+/** Method of a job; `hyperparameters` alone is the older form of a supervised one. */
 export const methodOf = ({ method: given, hyperparameters }: JobRequest): JobMethod =>
   given ?? {
     type: 'supervised',

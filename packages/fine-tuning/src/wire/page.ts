@@ -1,4 +1,4 @@
-/** Lists in pages: `limit` items after the one whose id is `after`. */
+/** Pages of lists: `limit` items after the one with the id `after`. */
 import { refused } from './refuse.js';
 
 export interface Page<T> {
@@ -12,8 +12,8 @@ export interface Page<T> {
 const mostItems = 100;
 
 /**
- * @param all in the order of the list
- * @throws ModelError 400 for a limit out of range, and for an `after` that is not in the list
+ * @param all items in their order
+ * @throws ModelError 400 for a limit out of range, and for an unknown `after`
  */
 export function pageOf<T extends { readonly id: string }>(
   all: readonly T[],
@@ -22,15 +22,14 @@ export function pageOf<T extends { readonly id: string }>(
 ): Page<T> {
   const limit = Number(query.get('limit') ?? usual);
   if (!Number.isInteger(limit) || limit < 1 || limit > most)
-    throw refused(`limit is "${query.get('limit')}". Expected a whole number from 1 to ${most}.`, {
-      param: 'limit',
-    });
+    throw refused(
+      `limit is "${query.get('limit')}". Expected a whole number from 1 to ${most}.`,
+      'limit',
+    );
   const after = query.get('after');
   const before = after === null ? -1 : all.findIndex(({ id }) => id === after);
   if (after !== null && before < 0)
-    throw refused(`after is "${after.slice(0, 100)}", which is not in this list.`, {
-      param: 'after',
-    });
+    throw refused(`after is "${after.slice(0, 100)}", which is not in this list.`, 'after');
   const data = all.slice(before + 1, before + 1 + limit);
   return {
     object: 'list',

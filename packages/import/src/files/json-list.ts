@@ -5,25 +5,21 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 export interface ListScan {
-  /**
-   * Finds the bracket that opens the list, each comma between items, and the bracket that closes
-   * it.
-   */
+  /** Finds the brackets of the list, and each comma between its items. */
   readonly findEnd: FindEnd;
   /** True if the end of the list was found. */
   readonly isClosed: () => boolean;
 }
 
 /**
- * Works on bytes: structure characters are ASCII, and no byte of a multi-byte UTF-8 character is.
+ * Works on bytes: all bytes of structure characters are ASCII, and no byte of other characters is.
  */
 export function scanList(): ListScan {
-  // Levels of brackets; 1 is that of the items.
+  // Number of open brackets; 1 at the items.
   let depth = 0;
   let [inString, isEscaped, isClosed] = [false, false, false];
   /**
-   * Position of the quote that ends the string, or the end of the chunk. Fast, because most bytes
-   * of a file are in strings.
+   * Position of the string's closing quote, or the chunk's end. Fast, as most bytes are in strings.
    */
   const skipString = (chunk: Buffer, from: number): number => {
     for (let start = from; ;) {

@@ -7,8 +7,8 @@ export interface Piece {
   /** Number of the piece in the file, from 1. */
   readonly number: number;
   /**
-   * Text without the end marker, a carriage return before it, and a byte order mark. Undefined if
-   * the piece cannot be read.
+   * Text without end marker, carriage return before it and byte order mark; undefined if
+   * unreadable.
    */
   readonly text?: string;
   /** Reason that the piece cannot be read. */
@@ -16,17 +16,15 @@ export interface Piece {
 }
 
 /**
- * Position at which the current piece ends, searching from `from`; -1 if it does not end in this
- * chunk. The byte at the position is dropped.
+ * Position of the byte that ends the current piece and is dropped, searched from `from`; -1 if it
+ * is not in this chunk.
  */
 export type FindEnd = (chunk: Buffer, from: number) => number;
 
-/** Longest piece in bytes. The process holds a few copies of a piece. */
+/** Maximum size of a piece in bytes. The process holds a few copies of a piece. */
 const longestPiece = 2 ** 26;
 
-/**
- * Line feeds only: JSON strings may contain the other characters that Unicode counts as line ends.
- */
+/** Finds line feeds only: JSON strings may contain the other line ends of Unicode. */
 export const lineEnd: FindEnd = (chunk, from) => chunk.indexOf(10, from);
 
 /**
@@ -70,9 +68,7 @@ export async function* readPieces(
   if (length > 0) yield take();
 }
 
-/**
- * First character that is neither white space nor a byte order mark; undefined if there is none.
- */
+/** First character except white space and a byte order mark; undefined if there is none. */
 export async function firstCharacter(file: string): Promise<string | undefined> {
   for await (const chunk of openBytes(file, () => undefined) as AsyncIterable<Buffer>) {
     const found = /[^\s\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1'));

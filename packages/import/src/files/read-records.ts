@@ -1,5 +1,5 @@
 /**
- * Reads the records of a file: JSON lines, items of a JSON list, rows of CSV, or one JSON or YAML
+ * Reads records of files: JSON lines, items of a JSON list, rows of CSV, or a JSON or YAML
  * document.
  */
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -21,9 +21,7 @@ export interface FileRecord {
 type Layout = 'lines' | 'csv' | 'list' | 'json' | 'yaml';
 type OnBytes = (count: number) => void;
 
-/**
- * Longest document in characters that is parsed as a whole, because it is neither lines nor a list.
- */
+/** Maximum characters of a document that is parsed as a whole. */
 const longestDocument = 2 ** 28;
 
 /**

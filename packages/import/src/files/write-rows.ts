@@ -1,7 +1,4 @@
-/**
- * Writes a file row by row. Like `fillFile`, it appears only once complete, and not at all if there
- * are no rows.
- */
+/** Writes a file row by row, which appears once complete, and not at all without rows. */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';

@@ -6,9 +6,7 @@ import { parseJson } from './parse-json.js';
 export const looksLikeJson = (value: unknown): value is string =>
   typeof value === 'string' && /^\s*[[{]/.test(value);
 
-/**
- * Parses a value that is the JSON text of an object or list; returns every other value unchanged.
- */
+/** Parses JSON text of an object or list; returns every other value unchanged. */
 export function unwrapped(value: unknown): unknown {
   if (!looksLikeJson(value)) return value;
   try {

@@ -73,8 +73,7 @@ function resultOf(part: Json): ToolResult {
 }
 
 /**
- * Text of a tool result. The AI SDK wraps it as `{type: "json", value}`; Anthropic has lists of
- * text parts.
+ * Text of a tool result: `{type: "json", value}` of the AI SDK, or Anthropic's list of text parts.
  */
 function resultText(given: unknown): string {
   if (typeof given === 'string') return given;

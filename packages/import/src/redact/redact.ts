@@ -19,8 +19,8 @@ interface Shape {
 }
 
 /**
- * The order matters, because a card number looks like a phone number. Repetitions are bounded, so
- * that time is linear.
+ * Shapes in order, because a card number looks like a phone number. Bounded repetitions make the
+ * time linear.
  */
 const shapes: readonly Shape[] = [
   {
@@ -53,10 +53,7 @@ const shapes: readonly Shape[] = [
 
 const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
 
-/**
- * Checks the checksum and first digit of card numbers; the digit excludes times in milliseconds,
- * which begin with 1.
- */
+/** Checks checksum and first digit of card numbers; times in milliseconds begin with 1. */
 function isCard(text: string): boolean {
   const digits = [...digitsOf(text)].map(Number).reverse();
   const sum = digits.reduce((total, digit, i) => {
@@ -75,8 +72,8 @@ function isIban(text: string): boolean {
 }
 
 /**
- * True for numbers with a country code, brackets, or usual groups of digits; plain numbers and
- * dates are excluded.
+ * True for numbers with country code, brackets or usual groups, but not for plain numbers and
+ * dates.
  */
 function isPhone(text: string): boolean {
   const count = digitsOf(text).length;
@@ -109,10 +106,7 @@ export function redactValue<T>(value: T): { readonly value: T; readonly counts: 
     if (keys > 0) count('key', keys);
     return clean;
   };
-  /**
-   * Redacts only the strings inside JSON text, so that it stays valid JSON; undefined for other
-   * text.
-   */
+  /** Redacts the strings inside JSON text, which stays valid; undefined for other text. */
   const inJson = (given: string): string | undefined => {
     try {
       const before: unknown = parseJson(given);

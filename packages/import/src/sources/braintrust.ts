@@ -10,12 +10,8 @@ export const braintrust: Source = {
     const { input, output, expected, scores } = record;
     const answer = isPresent(output) ? readAnswer(output) : [];
     const given = unwrapped(scores);
-    return [
-      {
-        messages: [...readPrompt(input), ...answer],
-        ...(isPresent(expected) && { truth: expected }),
-        ...meanScore(isJson(given) ? Object.values(given) : []),
-      },
-    ];
+    const messages = [...readPrompt(input), ...answer];
+    const score = meanScore(isJson(given) ? Object.values(given) : []);
+    return [{ messages, ...(isPresent(expected) && { truth: expected }), ...score }];
   },
 };

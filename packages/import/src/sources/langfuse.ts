@@ -58,13 +58,9 @@ function assemble(parts: readonly Part[]): readonly Conversation[] {
   const scores = parts.filter((part): part is Score => 'value' in part);
   const conversations = parts
     .filter((part): part is Generation => 'conversation' in part)
-    .map(({ id, conversation }) => ({
-      ...conversation,
-      ...meanScore(
-        scores
-          .filter(({ observation }) => observation === undefined || observation === id)
-          .map(({ value }) => value),
-      ),
-    }));
+    .map(({ id, conversation }) => {
+      const own = scores.filter(({ observation: of }) => of === undefined || of === id);
+      return { ...conversation, ...meanScore(own.map(({ value }) => value)) };
+    });
   return dropPrefixes(conversations);
 }

@@ -1,7 +1,4 @@
-/**
- * Files for OpenAI's fine-tuning (also Azure, Fireworks): supervised, DPO and reinforcement rows.
- * Also rows of TRL, and rows that an import has written.
- */
+/** Files for OpenAI's fine-tuning (also Azure, Fireworks), rows of TRL, and rows of an import. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { unwrapped } from '../messages/json-text.js';
 import { readMessages } from '../messages/read-messages.js';
@@ -21,17 +18,12 @@ export const openai: Source = {
 };
 
 /** Columns that are not copied as further fields of a task. */
-const known: ReadonlySet<string> = new Set([
-  'messages',
-  'tools',
-  'functions',
-  'parallel_tool_calls',
-]);
+const known: readonly string[] = ['messages', 'tools', 'functions', 'parallel_tool_calls'];
 
 export function readRow(record: Json): readonly Item[] {
   if (has(record, 'preferred_output')) return [readPair(record)];
   if (has(record, 'chosen', 'rejected')) return [readChosen(record)];
-  const fields = Object.fromEntries(Object.entries(record).filter(([key]) => !known.has(key)));
+  const fields = Object.fromEntries(Object.entries(record).filter(([key]) => !known.includes(key)));
   return [{ messages: readMessages(record['messages']), ...toolsOf(record), fields }];
 }
 
@@ -56,22 +48,17 @@ function readChosen(record: Json): Preference {
   const chosen = readAnswer(record['chosen']);
   const rejected = readAnswer(record['rejected']);
   const shared = sharedStart(chosen, rejected);
-  const pair =
-    shared > 0
-      ? {
-          prompt: chosen.slice(0, shared),
-          chosen: chosen.slice(shared),
-          rejected: rejected.slice(shared),
-        }
-      : { prompt: readPrompt(record['prompt']), chosen, rejected };
+  const pair = {
+    prompt: shared > 0 ? chosen.slice(0, shared) : readPrompt(record['prompt']),
+    chosen: chosen.slice(shared),
+    rejected: rejected.slice(shared),
+  };
   if ([...pair.chosen, ...pair.rejected].some(({ role }) => role === 'user'))
     throw fault('the two answers are to different prompts');
   return { ...pair, ...toolsOf(record) };
 }
 
-/**
- * Number of messages that both conversations share at the start; 0 if they start with the answer.
- */
+/** Number of shared messages at the start; 0 if the conversations start with the answer. */
 function sharedStart(chosen: readonly ChatMessage[], rejected: readonly ChatMessage[]): number {
   if (chosen[0]?.role === 'assistant') return 0;
   const most = Math.min(chosen.length, rejected.length) - 1;

@@ -1,7 +1,4 @@
-/**
- * Reads spans and evaluations from OTLP JSON, and from the span JSON of console and in-memory
- * exporters.
- */
+/** Reads spans and evaluations of OTLP JSON, and of console and in-memory exporters. */
 import { parseJsonExactly } from '@trinity-rft/core/support';
 import { isJson, type Json } from '../record/item.js';
 
@@ -55,10 +52,7 @@ interface Context {
   readonly spanId: string;
 }
 
-/**
- * Trace and span id, which are fields of the span or of a context; some SDKs keep the context in a
- * private field.
- */
+/** Trace and span id from the span or its context, which some SDKs keep in a private field. */
 function contextOf(span: Json): Context | undefined {
   const context = [span['spanContext'], span['_spanContext'], span].find(isJson) ?? span;
   const { traceId } = context;
@@ -119,7 +113,7 @@ function plainValue(value: unknown): unknown {
 }
 
 /**
- * End time in nanoseconds from nanoseconds as text, `[seconds, nanoseconds]`, or a start in
+ * End time in nanoseconds, from text, from `[seconds, nanoseconds]`, or from a start in
  * microseconds since 1970 and a duration.
  */
 function endOf(span: Json): bigint {

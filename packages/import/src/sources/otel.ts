@@ -41,16 +41,10 @@ function assemble(signals: readonly Signal[]): readonly Finished[] {
   });
 }
 
-/**
- * Tolerance in nanoseconds: SDKs add precise durations to a start in milliseconds, so calls may
- * seem out of order.
- */
+/** Tolerance in nanoseconds: SDKs round starts to milliseconds, so calls may seem out of order. */
 const clockError = 2_000_000n;
 
-/**
- * True if `span` ends later; if both end at about the same time, true if its history is at least as
- * long.
- */
+/** True if `span` ends later, or at about the same time with a history at least as long. */
 function isLater(span: Span, other: Span): boolean {
   const gap = span.end - other.end;
   if (gap > clockError || gap < -clockError) return gap > 0n;
@@ -70,7 +64,7 @@ function orFaults(read: () => readonly Conversation[]): readonly Finished[] {
 /** Id of the nearest `invoke_agent` above the span, otherwise of its topmost known ancestor. */
 function agentOf(span: Span, spans: ReadonlyMap<string, Span>): string {
   let at = span;
-  // A damaged export may hold a circle.
+  // Bounds the loop, because a damaged export may contain a cycle.
   for (let depth = 0; depth < spans.size; depth++) {
     if (operationOf(at) === 'invoke_agent') return at.spanId;
     const parent = at.parentId === undefined ? undefined : spans.get(at.parentId);

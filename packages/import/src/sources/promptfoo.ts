@@ -54,12 +54,9 @@ function filled(template: string, vars: Json): string {
     throw fault('a prompt has conditions or loops, which are not evaluated here', template);
   const isChat = template.trimStart().startsWith('[');
   return template.replaceAll(/\{\{\s*([^{}]*?)\s*\}\}/g, (_, name: string) => {
-    const value = name
-      .split('.')
-      .reduce<unknown>(
-        (at, key) => (isJson(at) && Object.hasOwn(at, key) ? at[key] : undefined),
-        vars,
-      );
+    const inner = (at: unknown, key: string): unknown =>
+      isJson(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+    const value = name.split('.').reduce(inner, vars);
     if (value === undefined) throw fault('a prompt names a variable that the test lacks', name);
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     return isChat ? JSON.stringify(text).slice(1, -1) : text;

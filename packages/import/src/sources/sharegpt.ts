@@ -16,11 +16,8 @@ export const sharegpt: Source = {
     const tools = readTools(record['tools']);
     const shared = tools ? { tools } : {};
     if (!has(record, 'chosen', 'rejected')) return [{ messages, ...shared }];
-    const answers = {
-      chosen: readAnswer(record['chosen']),
-      rejected: readAnswer(record['rejected']),
-    };
-    return [{ prompt: messages, ...answers, ...shared }];
+    const [chosen, rejected] = [readAnswer(record['chosen']), readAnswer(record['rejected'])];
+    return [{ prompt: messages, chosen, rejected, ...shared }];
   },
   hasReferences: true,
 };

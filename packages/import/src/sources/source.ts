@@ -57,10 +57,7 @@ export function readPrompt(value: unknown): readonly ChatMessage[] {
 /** Keys by which an object is recognised as a message or a wrapped conversation. */
 const wrapperKeys = ['role', 'messages', 'choices', 'generations', 'kwargs'];
 
-/**
- * Parses JSON text of messages; other JSON text stays text, because a model may have read or
- * written it.
- */
+/** Parses JSON text of messages. Other JSON text stays text, which a model may have written. */
 function messagesIn(value: unknown): unknown {
   const inner = unwrapped(value);
   const first: unknown = Array.isArray(inner) ? inner[0] : inner;
@@ -100,10 +97,7 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
   return readAnswer(answer[key]);
 }
 
-/**
- * The only item of a list. Several answers of a call are an error, because they would share one
- * score.
- */
+/** The only item of a list. Several answers of a call would share one score: an error. */
 function onlyOne(list: readonly unknown[]): unknown {
   const [only, other] = list.flat();
   if (other !== undefined) throw fault('one call has several answers', list.length);

@@ -5,6 +5,7 @@ import type { ChatRequest } from '@trinity-rft/local';
 import type { AddCommand, Write } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { converse } from './converse.js';
+import { numberOf, invalid } from '../../shared/arguments.js';
 
 interface ChatArguments {
   readonly compare?: string;
@@ -40,7 +41,7 @@ each line is a message.`,
 async function chatCommand(named: string, given: ChatArguments, write: Write): Promise<number> {
   const { findModel, loadModel } = await import('@trinity-rft/local');
   const request = await requestOf(given);
-  const seed = numberOf('--seed', given.seed);
+  const seed = optionalNumber('--seed', given.seed);
   const place = await findModel(named);
   const models = [await loadModel(named, { seed })];
   try {
@@ -51,13 +52,8 @@ async function chatCommand(named: string, given: ChatArguments, write: Write): P
     }
     const talkers = models.map((model, i) => ({ label: i === 0 ? 'trained' : model.name, model }));
     const columns = process.stdout.isTTY ? process.stdout.columns : undefined;
-    await converse(talkers, {
-      input: process.stdin,
-      request,
-      system: given.system,
-      write,
-      columns,
-    });
+    const { system } = given;
+    await converse(talkers, { input: process.stdin, request, system, write, columns });
     return exitCodes.done;
   } finally {
     for (const model of models) await model.close();
@@ -66,15 +62,14 @@ async function chatCommand(named: string, given: ChatArguments, write: Write): P
 
 function baseOf(base: string | undefined, named: string): string {
   if (base !== undefined) return base;
-  throw new ConfigError(
+  throw invalid(
     `--compare base: ${named} is no checkpoint of a run, so its base is not known. Name the other model: --compare MODEL`,
-    { code: 'ARGUMENT_INVALID' },
   );
 }
 
 async function requestOf(given: ChatArguments): Promise<ChatRequest> {
-  const temperature = numberOf('--temperature', given.temperature);
-  const maxTokens = numberOf('--max-tokens', given.maxTokens);
+  const temperature = optionalNumber('--temperature', given.temperature);
+  const maxTokens = optionalNumber('--max-tokens', given.maxTokens);
   const tools = given.tools === undefined ? undefined : await readTools(given.tools);
   return {
     ...(temperature !== undefined && { temperature }),
@@ -83,14 +78,8 @@ async function requestOf(given: ChatArguments): Promise<ChatRequest> {
   };
 }
 
-function numberOf(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
-  throw new ConfigError(`${option} is "${text}". Expected a number of at least 0.`, {
-    code: 'ARGUMENT_INVALID',
-  });
-}
+const optionalNumber = (option: string, text: string | undefined): number | undefined =>
+  text === undefined ? undefined : numberOf(option, text);
 
 async function readTools(file: string): Promise<NonNullable<ChatRequest['tools']>> {
   try {

@@ -1,4 +1,4 @@
-/** A conversation in the terminal with one model, or with two whose answers stand side by side. */
+/** A conversation in the terminal with one model, or with two side by side. */
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { describeError } from '@trinity-rft/core';
@@ -12,7 +12,7 @@ type ToolCall = Extract<
   { readonly type: 'tool-call' }
 >['toolCall'];
 
-/** One side of the comparison. Each has a history of its own: its answers are part of it. */
+/** One side of the comparison, with a history that contains its own answers. */
 export interface Talker {
   readonly label: string;
   readonly model: Pick<LocalModel, 'stream'>;
@@ -23,7 +23,7 @@ export interface Talk {
   readonly request: ChatRequest;
   readonly system: string | undefined;
   readonly write: Write;
-  /** Columns of the terminal; undefined in a pipe, where answers stand under each other. */
+  /** Columns of the terminal; undefined in a pipe, which shows one answer after the other. */
   readonly columns: number | undefined;
 }
 
@@ -61,7 +61,7 @@ interface Turn extends Talk {
   readonly ask: Ask;
 }
 
-/** @returns the history of each talker with its answer; without the question if it gave none */
+/** @returns the history of each talker with its answer, or unchanged if it gave none */
 async function answerAll(
   talkers: readonly Talker[],
   before: readonly ChatMessages[],
@@ -127,7 +127,8 @@ interface Answer {
 }
 
 /**
- * Streams an answer; Ctrl-C ends it. For columns it is collected, and a line counts its characters.
+ * Streams an answer until its end or Ctrl-C. For columns it is collected while a line counts its
+ * characters.
  * @returns undefined when there is no answer
  */
 async function answer(

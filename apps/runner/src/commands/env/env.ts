@@ -1,4 +1,4 @@
-/** `trinity env`: environments, without a run. */
+/** `trinity env`: commands for environments outside of a run. */
 import type { AddCommand } from '../../shared/command.js';
 import { addInfo, addList } from './describe.js';
 import { addPlay } from './play.js';

@@ -1,10 +1,10 @@
-/** Options that the commands about one environment share. */
+/** Options of the commands for one environment. */
 import type { SplitName } from '@trinity-rft/environment';
-import { ConfigError } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import type { openWorld } from '@trinity-rft/launcher/parts';
 import type { Command } from 'commander';
 import { pluginsOf, withPlugins, type PluginOptions } from '../../shared/options.js';
+import { numberOf, invalid } from '../../shared/arguments.js';
 
 export interface WorldArguments extends PluginOptions {
   readonly args?: string;
@@ -16,13 +16,13 @@ export interface TaskArguments extends WorldArguments {
   readonly seed: string;
 }
 
-/** Adds the arguments of the environment, its patience and plugins. */
+/** Adds the environment's arguments, its timeout and plugins. */
 export const withWorld = (command: Command): Command =>
   withPlugins(command)
     .option('--args <json>', 'its environment_args, such as \'{"level": 1}\'')
     .option('--timeout <seconds>', 'how long it may take to answer', '60');
 
-/** Adds which generated tasks are meant. */
+/** Adds split and seed of generated tasks. */
 export const withTasks = (command: Command): Command =>
   withWorld(command)
     .option('--split <name>', 'train or eval, which have no task in common', 'train')
@@ -50,19 +50,9 @@ export function splitOf({ split }: TaskArguments): SplitName {
   throw invalid(`--split is "${split}". Expected train or eval.`);
 }
 
-/** A number of 0 or more. @throws ConfigError */
-export function numberOf(option: string, text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && value >= 0 && Number.isFinite(value)) return value;
-  throw invalid(`${option} is "${text}". Expected a number of 0 or more.`);
-}
-
 /** An integer of at least 1. @throws ConfigError */
 export function countOf(option: string, text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= 1) return value;
   throw invalid(`${option} is "${text}". Expected an integer of at least 1.`);
 }
-
-const invalid = (message: string): ConfigError =>
-  new ConfigError(message, { code: 'ARGUMENT_INVALID' });

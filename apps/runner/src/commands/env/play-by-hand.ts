@@ -1,11 +1,11 @@
-/** An episode that a person plays, line by line. */
+/** An episode that a user plays, line by line. */
 import type { Action } from '@trinity-rft/environment';
 import type { GuardedEpisode } from '@trinity-rft/environment/playing';
 import type { Write } from '../../shared/command.js';
 import { objectOf } from './options.js';
 import { toolLines } from './tool-lines.js';
 
-/** Each line is an action; an empty one, or the last one, leaves. */
+/** Plays each line as an action until an empty line or the end of the input. */
 export async function playByHand(
   episode: GuardedEpisode,
   lines: Iterable<string> | AsyncIterable<string>,
@@ -38,7 +38,7 @@ export async function playByHand(
   write(`\nStopped${grade === undefined ? '' : ` in a state that is worth ${grade}`}.\n`);
 }
 
-/** An action, or what is wrong with the line. */
+/** Action of a line, or an error message. */
 function readLine(line: string, tools: ReadonlySet<string>): Action | string {
   const [name = '', ...rest] = line.trim().split(' ');
   if (!tools.has(name)) return { type: 'text', text: line.trim() };

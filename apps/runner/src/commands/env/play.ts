@@ -1,10 +1,11 @@
-/** `trinity env play`: a person plays an environment in the terminal. */
+/** `trinity env play`: a user plays an environment in the terminal. */
 import { createInterface } from 'node:readline';
 import type { openWorld } from '@trinity-rft/launcher/parts';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { playByHand } from './play-by-hand.js';
-import { numberOf, objectOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
+import { objectOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
+import { numberOf } from '../../shared/arguments.js';
 
 interface PlayArguments extends TaskArguments {
   readonly row?: string;
@@ -38,9 +39,9 @@ export const addPlay: AddCommand = (env, { exitWith, write }) =>
       }),
     );
 
-/** Generated tasks show which keys an environment reads: others are a slip of the pen, or notes. */
 type World = Awaited<ReturnType<typeof openWorld>>;
 
+/** Warning about keys that no generated task has; empty if there is none. */
 export function unknownKeys(row: Readonly<Record<string, unknown>>, world: World): string {
   if (world.definition.tasks === undefined) return '';
   const known = Object.keys(world.tasks('train', 1, 0)[0] ?? {});

@@ -1,10 +1,10 @@
-/** `trinity env serve`: an environment for other trainers, by the protocol of OpenEnv. */
-import { ConfigError } from '@trinity-rft/core';
+/** `trinity env serve`: serves an environment to other trainers by the OpenEnv protocol. */
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { untilInterrupted } from '../../shared/interrupt.js';
 import { pluginsOf, portOf } from '../../shared/options.js';
-import { countOf, numberOf, withWorld, worldOf, type WorldArguments } from './options.js';
+import { countOf, withWorld, worldOf, type WorldArguments } from './options.js';
+import { numberOf, invalid } from '../../shared/arguments.js';
 
 interface ServeArguments extends WorldArguments {
   readonly host: string;
@@ -55,9 +55,7 @@ async function definitionOf(name: string, given: ServeArguments) {
   const found = all.find((each) => each.name === name);
   if (found !== undefined) return found;
   const names = all.map((each) => each.name).join(', ');
-  throw new ConfigError(`There is no environment "${name}". Known: ${names}.`, {
-    code: 'ARGUMENT_INVALID',
-  });
+  throw invalid(`There is no environment "${name}". Known: ${names}.`);
 }
 
 /** @throws ConfigError when the variable is not set */
@@ -65,7 +63,5 @@ function keyOf({ apiKeyEnv: name }: ServeArguments): string | undefined {
   if (name === undefined) return undefined;
   const key = process.env[name];
   if (key !== undefined && key !== '') return key;
-  throw new ConfigError(`--api-key-env names ${name}, which is not set.`, {
-    code: 'ARGUMENT_INVALID',
-  });
+  throw invalid(`--api-key-env names ${name}, which is not set.`);
 }

@@ -1,8 +1,9 @@
-/** `trinity env tasks` and `trinity env solve`: what an environment generates, as files. */
+/** `trinity env tasks` and `trinity env solve`: writes generated tasks and their solutions. */
 import type { AddCommand, Write } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { writeOutput } from '../../shared/output-file.js';
-import { countOf, numberOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
+import { countOf, splitOf, withTasks, worldOf, type TaskArguments } from './options.js';
+import { numberOf } from '../../shared/arguments.js';
 
 interface CountArguments extends TaskArguments {
   readonly count: string;
@@ -38,20 +39,18 @@ export const addSolve: AddCommand = (env, { exitWith, write }) =>
         const { solveTasks } = await import('@trinity-rft/launcher/parts');
         const lines: { readonly messages: unknown; readonly tools: unknown }[] = [];
         let [reward, steps] = [0, 0];
-        const tasks = {
-          split: splitOf(given),
-          count: countOf('--count', given.count),
-          seed: seedOf(given),
-        };
+        const [split, seed] = [splitOf(given), seedOf(given)];
+        const tasks = { split, count: countOf('--count', given.count), seed };
         for await (const each of solveTasks({ ...worldOf(name, given), ...tasks })) {
           lines.push({ messages: each.messages, tools: each.tools });
           reward += each.reward;
           steps += each.steps;
         }
         if (given.out !== undefined) await writeLines(lines, given.out, write);
-        const count = lines.length;
+        const { length: count } = lines;
+        const [mean, each] = [(reward / count).toFixed(3), (steps / count).toFixed(1)];
         write(
-          `${name}: the solver played ${count} tasks, mean reward ${(reward / count).toFixed(3)}, ${(steps / count).toFixed(1)} steps a task\n`,
+          `${name}: the solver played ${count} tasks, mean reward ${mean}, ${each} steps a task\n`,
         );
         return exitCodes.done;
       }),

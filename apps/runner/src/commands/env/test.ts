@@ -1,4 +1,4 @@
-/** `trinity env test`: does an environment keep to what every environment has to? */
+/** `trinity env test`: checks the contract of an environment. */
 import type { EnvironmentCheck } from '@trinity-rft/environment';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';

@@ -1,7 +1,7 @@
-/** Tools of an episode, for people. */
+/** Tools of an episode as text. */
 import type { GuardedEpisode } from '@trinity-rft/environment/playing';
 
-/** Two lines for each: what it is for, and its arguments. */
+/** Two lines per tool: name with description, and arguments. */
 export const toolLines = (tools: NonNullable<GuardedEpisode['tools']>): string =>
   tools
     .map(

@@ -1,11 +1,11 @@
-/** `trinity serve --openai-fine-tuning`: jobs of OpenAI's API as runs of this machine. */
-import { ConfigError } from '@trinity-rft/core';
+/** `trinity serve --openai-fine-tuning`: runs jobs of OpenAI's API on this machine. */
 import type { CommandEnd, StartCommand } from '@trinity-rft/fine-tuning';
 import { exitCodes } from '../../shared/exit-codes.js';
 import { untilInterrupted } from '../../shared/interrupt.js';
 import { portOf } from '../../shared/options.js';
-import { serveKey } from '../../shared/serve-access.js';
+import { shownKey, serveKey } from '../../shared/serve-access.js';
 import { startChild } from '../../supervise/child.js';
+import { invalid } from '../../shared/arguments.js';
 
 export interface FineTuningArguments {
   readonly port?: string;
@@ -33,9 +33,8 @@ export async function serveFineTuning(
     ...(await baseModels(named, process.cwd(), '--model')),
   };
   if (Object.keys(models).length === 0)
-    throw new ConfigError(
+    throw invalid(
       'No model can be trained. Name one with --model gpt-4.1-mini=FOLDER, or several in --models FILE.',
-      { code: 'ARGUMENT_INVALID' },
     );
   const apiKey = serveKey();
   const server = await openFineTuningServer({
@@ -49,12 +48,8 @@ export async function serveFineTuning(
     webhook: webhookOf(given.webhook),
     onEvent,
   });
-  const key =
-    apiKey === undefined
-      ? `${server.apiKey} (shown once; set TRINITY_SERVE_KEY to choose one)`
-      : 'that of TRINITY_SERVE_KEY';
   onEvent(
-    `Models: ${Object.keys(models).join(', ')}\nOpenAI base URL: ${server.url}/v1\nAPI key: ${key}`,
+    `Models: ${Object.keys(models).join(', ')}\nOpenAI base URL: ${server.url}/v1\nAPI key: ${shownKey(apiKey, server.apiKey)}`,
   );
   await untilInterrupted();
   onEvent(
@@ -70,9 +65,8 @@ function webhookOf(
   if (url === undefined) return undefined;
   const secret = process.env[secretVariable];
   if (secret !== undefined && secret !== '') return { url, secret };
-  throw new ConfigError(
+  throw invalid(
     `--webhook needs the secret in ${secretVariable}: whsec_ and at least 24 bytes in base64.`,
-    { code: 'ARGUMENT_INVALID' },
   );
 }
 

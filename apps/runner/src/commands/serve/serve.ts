@@ -1,4 +1,4 @@
-/** `trinity serve`: a model for a running product, and training on the product's feedback. */
+/** `trinity serve`: serves a model to a running product, and trains on its feedback. */
 import { ConfigError } from '@trinity-rft/core';
 import type { AddCommand } from '../../shared/command.js';
 import { exitCodes } from '../../shared/exit-codes.js';
@@ -12,8 +12,9 @@ import {
   type FileOptions,
   type PluginOptions,
 } from '../../shared/options.js';
-import { serveAccess, serveKey, tinkerKey } from '../../shared/serve-access.js';
+import { shownKey, serveAccess, serveKey, tinkerKey } from '../../shared/serve-access.js';
 import type { FineTuningArguments } from './fine-tuning.js';
+import { invalid } from '../../shared/arguments.js';
 
 interface ServeArguments extends FileOptions, PluginOptions, FineTuningArguments {
   /** False with `--no-train`. */
@@ -69,16 +70,14 @@ async function serveCommand(file: string | undefined, given: ServeArguments): Pr
   if (given.openaiFineTuning === true) return serveFineTuningCommand(file, given);
   const alone = ['models', 'directory', 'webhook', 'pythonGraders'] as const;
   if (alone.some((name) => given[name] !== undefined))
-    throw new ConfigError(
+    throw invalid(
       '--models, --directory, --webhook and --python-graders need --openai-fine-tuning.',
-      { code: 'ARGUMENT_INVALID' },
     );
   if (given.model.length > 0) return serveModelsCommand(file, given);
   const surplus = given.logRequests !== undefined || given.logTexts === true;
   if (surplus)
-    throw new ConfigError(
+    throw invalid(
       '--log-requests and --log-texts need --model: with a configuration, every call is recorded in the folder of the run.',
-      { code: 'ARGUMENT_INVALID' },
     );
   const configPath = fileOf('serve', file, given);
   if (given.tinker === true) return serveTinkerCommand(configPath, given);
@@ -90,7 +89,7 @@ async function serveCommand(file: string | undefined, given: ServeArguments): Pr
   const { loaded } = await readConfiguration({
     configPath,
     ...plugins,
-    // Keys of other modes, such as task sets, may stay in the file; they have no effect.
+    // Keys of other modes, such as task sets, may stay in the file without effect.
     overrides: { mode: 'serve' },
     overridesName: 'trinity serve',
   });
@@ -100,14 +99,9 @@ async function serveCommand(file: string | undefined, given: ServeArguments): Pr
       { code: 'SERVE_STAGE' },
     );
   const { train, host } = given;
+  const serve = { ...access, train, port, host };
   const { trainStep } = await interruptible(terminal, (signal) =>
-    run({
-      configPath: loaded,
-      ...plugins,
-      terminal,
-      signal,
-      serve: { ...access, train, port, host },
-    }),
+    run({ configPath: loaded, ...plugins, terminal, signal, serve }),
   );
   terminal.write(`Stopped after train step ${trainStep}. The same command continues from there.\n`);
   return exitCodes.done;
@@ -120,9 +114,8 @@ async function serveFineTuningCommand(
   const { config, tinker, train, logRequests, logTexts } = given;
   const others = [file, config, tinker, train ? undefined : true, logRequests, logTexts];
   if (others.some((each) => each !== undefined))
-    throw new ConfigError(
+    throw invalid(
       '--openai-fine-tuning takes no configuration, --tinker, --no-train, --log-requests or --log-texts: jobs say what is trained.',
-      { code: 'ARGUMENT_INVALID' },
     );
   const { serveFineTuning } = await import('./fine-tuning.js');
   return serveFineTuning(given, modelsOf(given.model));
@@ -134,12 +127,11 @@ async function serveModelsCommand(
 ): Promise<number> {
   const config = file ?? given.config;
   if (config !== undefined || given.tinker === true || !given.train)
-    throw new ConfigError(
+    throw invalid(
       `--model serves models without training, so ${config === undefined ? '--tinker and --no-train have' : `the configuration ${config} has`} no effect. Leave ${config === undefined ? 'them' : 'one of the two'} out.`,
-      { code: 'ARGUMENT_INVALID' },
     );
   if (given.logTexts === true && given.logRequests === undefined)
-    throw new ConfigError('--log-texts needs --log-requests FILE.', { code: 'ARGUMENT_INVALID' });
+    throw invalid('--log-texts needs --log-requests FILE.');
   const { openModelServer } = await import('@trinity-rft/local/server');
   const { fileWriter } = await import('@trinity-rft/monitor');
   const { standardTerminal } = await import('@trinity-rft/launcher');
@@ -158,10 +150,7 @@ async function serveModelsCommand(
     onRequest: log && ((request) => log.write(JSON.stringify(request))),
     onEvent: (line) => terminal.write(`${line}\n`),
   });
-  const key =
-    chosen === undefined
-      ? `${server.apiKey} (shown once; set TRINITY_SERVE_KEY to choose one)`
-      : 'that of TRINITY_SERVE_KEY';
+  const key = shownKey(chosen, server.apiKey);
   terminal.write(`OpenAI base URL: ${server.url}/v1\nAPI key: ${key}\n`);
   await untilInterrupted();
   terminal.write('Answers the requests in progress, for up to 30 s. Ctrl-C again ends at once.\n');
@@ -170,17 +159,16 @@ async function serveModelsCommand(
   return exitCodes.done;
 }
 
-/** @throws ConfigError for what is not NAME=PATH, and for a name that is given twice */
+/** @throws ConfigError for anything but NAME=PATH, and for a repeated name */
 function modelsOf(given: readonly string[]): Readonly<Record<string, string>> {
   const models: Record<string, string> = {};
   for (const text of given) {
     const [, name = '', place = ''] = /^([^=]+)=(.+)$/.exec(text) ?? [];
     if (name === '' || Object.hasOwn(models, name))
-      throw new ConfigError(
+      throw invalid(
         name === ''
           ? `--model is "${text}". Expected NAME=PATH, such as agent=runs/agent/train.`
           : `--model names "${name}" twice.`,
-        { code: 'ARGUMENT_INVALID' },
       );
     models[name] = place;
   }
@@ -189,9 +177,7 @@ function modelsOf(given: readonly string[]): Readonly<Record<string, string>> {
 
 async function serveTinkerCommand(configPath: string, given: ServeArguments): Promise<number> {
   if (!given.train)
-    throw new ConfigError('--no-train does nothing with --tinker: clients train. Leave it out.', {
-      code: 'ARGUMENT_INVALID',
-    });
+    throw invalid('--no-train does nothing with --tinker: clients train. Leave it out.');
   const { serveTinker } = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');
   const terminal = standardTerminal();
