@@ -11,7 +11,7 @@ import { beginEpisode } from '../outer/outer.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import type { Extensions } from '../context/stage-context.js';
 
-/** Timeout of the environment in ms, for a user who waits at a terminal. */
+/** Timeout of the environment in ms, short enough for a user at a terminal. */
 const patienceMs = 30_000;
 
 interface Measured {

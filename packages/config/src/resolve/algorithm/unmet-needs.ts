@@ -13,7 +13,7 @@ export interface UnmetNeed {
 interface Requirement {
   readonly isNeeded: (needs: AlgorithmNeeds) => boolean;
   readonly isMet: (capabilities: EngineCapabilities) => boolean;
-  /** What the algorithm does, and what the engine lacks for it, as parts of a sentence. */
+  /** Action of the algorithm, and what the engine lacks for it, as parts of a sentence. */
   readonly reason: readonly [algorithm: string, engine: string];
   readonly fix: string;
   readonly keys: readonly string[];
