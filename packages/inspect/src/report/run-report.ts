@@ -2,11 +2,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import { isProcessAlive } from '@trinity-rft/core/support';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { failureFile } from '@trinity-rft/launcher/files';
 import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
+import { runningPid } from '../studio/runs/state.js';
 import { locateRun } from '../verify/targets.js';
 
 export interface StageReport {
@@ -94,12 +94,3 @@ async function reportStage(directory: string): Promise<StageReport> {
 
 const textOf = (file: string): Promise<string | undefined> =>
   readFile(file, 'utf8').catch(() => undefined);
-
-/** Process id of the run or server in this folder, if it is alive. */
-export async function runningPid(jobDirectory: string): Promise<number | undefined> {
-  for (const role of ['run', 'serve']) {
-    const pid = Number(await textOf(path.join(jobDirectory, `${role}.pid`)));
-    if (pid > 0 && isProcessAlive(pid)) return pid;
-  }
-  return undefined;
-}

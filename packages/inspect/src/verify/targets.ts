@@ -1,12 +1,12 @@
 /** Finds experience stores that can be verified, and the versions whose weights still exist. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { readExperiences, type ExperienceReader } from '@trinity-rft/buffer';
 import { ConfigError } from '@trinity-rft/core';
 import type { EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
+import { databasesIn } from './stores.js';
 
 /** Experience store of one stage, and the weights that sampled it. */
 export interface VerifyTarget {
@@ -102,26 +102,6 @@ async function storesOf(jobDirectory: string): Promise<readonly VerifyTarget[]> 
   if (databases.length === 0) return [];
   const weights = new Map(await checkpointsOf(jobDirectory));
   return databases.map((database) => ({ database, weights, engine: builtInEngine }));
-}
-
-/** Experience stores in the folder of a stage, ordered by name. */
-export async function databasesIn(directory: string): Promise<readonly string[]> {
-  const buffers = path.join(directory, 'buffer');
-  const names = await readdir(buffers).catch(() => []);
-  return names
-    .filter((name) => name.endsWith('.db'))
-    .toSorted()
-    .map((name) => path.join(buffers, name));
-}
-
-/** Reads an experience store, and closes it. */
-export function withReader<T>(database: string, read: (reader: ExperienceReader) => T): T {
-  const reader = readExperiences(database);
-  try {
-    return read(reader);
-  } finally {
-    reader.close();
-  }
 }
 
 /** Folders of checkpoints by version: weights after train step s have version s. */
