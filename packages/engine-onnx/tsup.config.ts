@@ -4,6 +4,7 @@ export default defineConfig({
   // Threads start `worker.js` and `update-thread.js`, which are next to the bundle.
   entry: {
     index: 'src/index.ts',
+    'graph-runtime': 'src/runtime/graph-runtime.ts',
     worker: 'src/worker/worker.ts',
     'update-thread': 'src/train/update-thread.ts',
   },

@@ -2,7 +2,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ExternalBytes } from './graph/schema.js';
+import type { ExternalBytes } from './graph/record.js';
 
 /** Where the bytes of a constant go: into the model file, or into one beside it. */
 export type Place = (bytes: Uint8Array) => Promise<Uint8Array | ExternalBytes>;

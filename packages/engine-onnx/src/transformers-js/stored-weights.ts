@@ -1,7 +1,7 @@
 /** Weights of a model as constants of a graph, in each number format that transformers.js loads. */
 import type { Graph, Value } from '../onnx/graph/graph.js';
 import type { Place } from '../onnx/external-files.js';
-import type { DataType } from '../onnx/graph/schema.js';
+import type { DataType } from '../onnx/graph/record.js';
 import {
   blockNumbers,
   blockProduct,

@@ -1,13 +1,8 @@
 /** Builds ONNX graphs whose dimensions may be symbols, so that one session fits every batch shape. */
 import { InvariantError } from '@trinity-rft/core';
 import type { Dim, Shape } from './dims.js';
-import {
-  encodeModel,
-  type Attribute,
-  type ConstantRecord,
-  type DataType,
-  type ModelRecord,
-} from './schema.js';
+import type { Attribute, ConstantRecord, DataType, ModelRecord } from './record.js';
+import { encodeModel } from './schema.js';
 
 /**
  * Vector-Jacobian product: gradients of a value's inputs, in order, from the gradient of the value.

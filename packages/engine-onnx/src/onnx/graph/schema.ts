@@ -1,6 +1,14 @@
 /** The part of the ONNX file format that our graphs use, and its encoder. */
 import protobuf from 'protobufjs';
 
+import {
+  dataTypes,
+  type Attribute,
+  type ConstantRecord,
+  type ModelRecord,
+  type PortRecord,
+} from './record.js';
+
 /** Field numbers of onnx.proto (ONNX 1.20, Apache-2.0). */
 const proto = `
 syntax = "proto2";
@@ -44,67 +52,6 @@ const [encodeHead, encodeGraph, encodeTensor] = [
   encoder('GraphProto'),
   encoder('TensorProto'),
 ];
-
-/** Numbers of `TensorProto.DataType`. */
-export const dataTypes = {
-  float32: 1,
-  uint8: 2,
-  int32: 6,
-  int64: 7,
-  bool: 9,
-  float16: 10,
-} as const;
-export type DataType = keyof typeof dataTypes;
-
-/**
- * An integer, integers, text, a float, or the body of a loop. Floats are marked, because JavaScript has
- * a single number type.
- */
-export type Attribute =
-  | number
-  | string
-  | readonly number[]
-  | { readonly float: number }
-  | { readonly graph: ModelRecord };
-
-interface NodeRecord {
-  readonly type: string;
-  readonly domain: string;
-  readonly name: string;
-  /** Names of inputs; an empty name stands for an input that is left out. */
-  readonly inputs: readonly string[];
-  readonly outputs: readonly string[];
-  readonly attributes: Readonly<Record<string, Attribute>>;
-}
-
-export interface ConstantRecord {
-  readonly name: string;
-  readonly dtype: DataType;
-  readonly shape: readonly number[];
-  /** Little-endian numbers, or their place in a file beside the model. */
-  readonly bytes: Uint8Array | ExternalBytes;
-}
-
-/** Place of a constant's bytes in a file in the model's folder. */
-export interface ExternalBytes {
-  /** Name of the file. */
-  readonly location: string;
-  readonly offset: number;
-  readonly length: number;
-}
-
-interface PortRecord {
-  readonly name: string;
-  readonly dtype: DataType;
-  readonly shape: readonly (number | string)[];
-}
-
-export interface ModelRecord {
-  readonly nodes: readonly NodeRecord[];
-  readonly constants: readonly ConstantRecord[];
-  readonly inputs: readonly PortRecord[];
-  readonly outputs: readonly PortRecord[];
-}
 
 /**
  * Bytes of an ONNX file in parts: IR 10, operator sets 21 and com.microsoft 1. The bytes of a

@@ -1,5 +1,5 @@
 /** Operators that convert, repeat, read and write elements. They have no gradient. */
-import { dataTypes, type DataType } from '../graph/schema.js';
+import { dataTypes, type DataType } from '../graph/record.js';
 import type { Shape } from '../graph/dims.js';
 import type { Value } from '../graph/graph.js';
 

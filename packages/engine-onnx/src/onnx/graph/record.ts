@@ -1,0 +1,67 @@
+/** A graph as plain data: the part of the ONNX format that our graphs use. */
+
+/** Numbers of `TensorProto.DataType`. */
+export const dataTypes = {
+  float32: 1,
+  uint8: 2,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+  float16: 10,
+} as const;
+/** Type of the numbers of an array. */
+export type DataType = keyof typeof dataTypes;
+
+/**
+ * Attribute of an operator: an integer, integers, text, a float, or the body of a loop. Floats are marked, because JavaScript has
+ * a single number type.
+ */
+export type Attribute =
+  | number
+  | string
+  | readonly number[]
+  | { readonly float: number }
+  | { readonly graph: ModelRecord };
+
+/** An operator of a graph. */
+export interface NodeRecord {
+  readonly type: string;
+  readonly domain: string;
+  readonly name: string;
+  /** Names of inputs; an empty name stands for an input that is left out. */
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly attributes: Readonly<Record<string, Attribute>>;
+}
+
+/** An array that is part of a graph. */
+export interface ConstantRecord {
+  readonly name: string;
+  readonly dtype: DataType;
+  readonly shape: readonly number[];
+  /** Little-endian numbers, or their place in a file beside the model. */
+  readonly bytes: Uint8Array | ExternalBytes;
+}
+
+/** Place of a constant's bytes in a file in the model's folder. */
+export interface ExternalBytes {
+  /** Name of the file. */
+  readonly location: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** An input or output; text stands for a size that the inputs of a run determine. */
+export interface PortRecord {
+  readonly name: string;
+  readonly dtype: DataType;
+  readonly shape: readonly (number | string)[];
+}
+
+/** A graph: nodes in an order in which each can be computed, and every value by its name. */
+export interface ModelRecord {
+  readonly nodes: readonly NodeRecord[];
+  readonly constants: readonly ConstantRecord[];
+  readonly inputs: readonly PortRecord[];
+  readonly outputs: readonly PortRecord[];
+}

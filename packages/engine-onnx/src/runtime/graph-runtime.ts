@@ -1,0 +1,199 @@
+/**
+ * The seam between the engine and what executes its graphs: arrays that may live on a device, graphs over them, and the
+ * few updates that happen outside graphs. Calls take effect in their order, so a runtime may queue them; what it queues
+ * is done when {@link GraphRuntime.read} or {@link GraphRuntime.settled} resolves, which also throw the errors of
+ * queued work.
+ */
+import type { DataType, ModelRecord } from '../onnx/graph/record.js';
+
+export {
+  dataTypes,
+  type Attribute,
+  type ConstantRecord,
+  type DataType,
+  type ExternalBytes,
+  type ModelRecord,
+  type NodeRecord,
+  type PortRecord,
+} from '../onnx/graph/record.js';
+
+/** Numbers of an array in memory: `int64` as BigInt64Array, `uint8` and `bool` as Uint8Array. */
+export type Numbers = Float32Array | Int32Array | BigInt64Array | Uint8Array;
+
+/** An array in the memory of the thread, as an input of one run or to make a {@link DeviceArray}. */
+export interface HostArray {
+  readonly dtype: DataType;
+  readonly shape: readonly number[];
+  readonly data: Numbers;
+}
+
+/** An array that a runtime owns. */
+export interface DeviceArray {
+  readonly dtype: DataType;
+  readonly shape: readonly number[];
+  /** Frees its memory once queued work has used it; no effect on a view of another array, or a second time. */
+  free(): void;
+}
+
+/** Inputs of a graph by name. A graph takes those that it has; others are ignored. */
+export type Feeds = Readonly<Record<string, HostArray | DeviceArray>>;
+
+/** Arrays by name. */
+export type DeviceArrays = Readonly<Record<string, DeviceArray>>;
+
+/** A name and a shape, such as those of a parameter. */
+export interface NamedShape {
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
+/**
+ * Float32 arrays that are made, updated and read together: weights, gradients or moments. Their numbers one after
+ * another, in the order of {@link arrays}, are the flat array of {@link GraphRuntime.readSet}.
+ */
+export interface ArraySet {
+  readonly arrays: DeviceArrays;
+  free(): void;
+}
+
+/** Training divides long operators into smaller pieces, and sampling may use other threads. */
+export type GraphKind = 'train' | 'sample';
+
+/** One AdamW update, for w, its gradient g and its moments m and v:
+ * m = b1 m + (1 - b1) scale g;  v = b2 v + (1 - b2) (scale g)^2;
+ * w' = keep w - stepSize m / (sqrt(v) / rootCorrection + epsilon).
+ */
+export interface UpdatePlan {
+  readonly betas: readonly [number, number];
+  readonly epsilon: number;
+  /** Factor of the gradient. */
+  readonly gradientScale: number;
+  readonly stepSize: number;
+  readonly rootCorrection: number;
+  /** Factor by which weight decay shrinks the weights of each array, in order. */
+  readonly keep: readonly number[];
+}
+
+/** Sets of the same shapes. `to` may be `from`, or the gradient, which may be used up. */
+export interface UpdateSets {
+  readonly from: ArraySet;
+  readonly to: ArraySet;
+  readonly gradient: ArraySet;
+  readonly first: ArraySet;
+  readonly second: ArraySet;
+}
+
+/** Shapes of a {@link RowCache}. */
+export interface CacheLayout {
+  /** Names of the inputs with keys and values: `k.0, v.0, k.1 ...`, each [rows, heads, capacity, width]. */
+  readonly names: readonly string[];
+  readonly heads: number;
+  /** Positions of a row. */
+  readonly capacity: number;
+  readonly width: number;
+  /** Further inputs, each [rows, ...shape], that are replaced as a whole at every position. */
+  readonly states: readonly NamedShape[];
+}
+
+/** Keys, values and states that a run has made. */
+export interface NewPositions {
+  /** Positions of all keys and values, in the order of the layout's names. [B, names * heads, positions, width] */
+  readonly keyValues: DeviceArray;
+  /** The states after the last position, in the order of the layout. [B, ...shape] each */
+  readonly states: readonly DeviceArray[];
+}
+
+/** Copies `length` positions from row `from`, of new positions or another cache, to row `to`. */
+export interface RowMove {
+  readonly from: number;
+  readonly to: number;
+  /** First position in row `to`; the first in `from` is 0. */
+  readonly position: number;
+  readonly length: number;
+}
+
+/** Keys, values and states of rows, to which decoding adds position by position. */
+export interface RowCache {
+  /** Makes room for this number of rows, and keeps those that there are. New rows are zeros. */
+  reserve(rows: number): void;
+  /** Overwrites a row with zeros. */
+  clear(row: number): void;
+  /** Stores new positions and states. */
+  store(fresh: NewPositions, moves: readonly RowMove[]): void;
+  /** Copies rows from a cache that differs in capacity only, or from this one. */
+  copy(from: RowCache, moves: readonly RowMove[]): void;
+  /** The inputs for `count` rows from `start` on; valid until the next {@link reserve}. */
+  feeds(start: number, count: number): Feeds;
+  free(): void;
+}
+
+/** A graph that is ready to run. */
+export interface LoadedGraph {
+  /**
+   * Runs it. Outputs are new arrays, which the caller frees, or those of `outputs`, which are overwritten.
+   * @throws EngineError when it fails; a device may throw later
+   */
+  run(inputs: Feeds, outputs?: DeviceArrays): Promise<DeviceArrays>;
+  /** Frees memory that earlier runs needed, if runs keep any; the next run may take longer. */
+  trim(): Promise<void>;
+  free(): Promise<void>;
+}
+
+/** Runs graphs for one thread of the engine. */
+export interface GraphRuntime {
+  /**
+   * Threads inside one operator, if the operators sum in an order that depends on them and on the number of rows.
+   * @default a row's numbers never depend on other rows
+   */
+  readonly threads?: Readonly<Record<GraphKind, number>>;
+  /**
+   * Loads a graph.
+   * @param folder where the external bytes of its constants are
+   * @throws EngineError when the runtime rejects it
+   */
+  load(record: ModelRecord, kind: GraphKind, folder?: string): Promise<LoadedGraph>;
+
+  /** Makes an array. The numbers belong to the runtime from then on, which may use them without a copy. */
+  array(host: HostArray): DeviceArray;
+  /** Makes a set. @param flat its numbers, as {@link array} takes them. @default arbitrary numbers */
+  set(shapes: readonly NamedShape[], flat?: Float32Array): ArraySet;
+  /** Rows `start` to before `end` of an array, as a view. */
+  rows(array: DeviceArray, start: number, end: number): DeviceArray;
+  /** The numbers of an array; a runtime in the host's memory returns its own, which the next update may change. */
+  read(array: DeviceArray): Promise<Numbers>;
+  /** {@link read} for a set. */
+  readSet(set: ArraySet): Promise<Float32Array>;
+
+  /** to = from, with as many numbers. */
+  copy(to: DeviceArray, from: DeviceArray | HostArray): void;
+  /** to = from, of the same shapes; or zeros. */
+  copySet(to: ArraySet, from: ArraySet | Float32Array | 'zeros'): void;
+  /** to += from, with as many numbers. */
+  add(to: DeviceArray, from: DeviceArray): void;
+  /** Row i is scale * row `ids[i]` of a table [V, d]; makes [N, d]. Each product is rounded to float32. */
+  takeRows(table: DeviceArray, ids: Int32Array, scale: number): DeviceArray;
+  /** Adds scale * row i of `rows` [N, d] to row `ids[i]` of `table` [V, d], in the order of i. */
+  addRows(table: DeviceArray, rows: DeviceArray, ids: Int32Array, scale: number): void;
+  /** L2 norm of all numbers of a set; not finite if one of them is not. */
+  norm(set: ArraySet): Promise<number>;
+  /** @throws EngineError when it fails; the arrays are then partly updated */
+  adamW(sets: UpdateSets, plan: UpdatePlan): Promise<void>;
+  /** Makes a cache without rows. */
+  cache(layout: CacheLayout): RowCache;
+
+  /** Resolves when everything queued is done. @throws EngineError when some of it failed */
+  settled(): Promise<void>;
+  /** Ends threads and devices. Graphs and arrays can no longer be used. */
+  close(): Promise<void>;
+}
+
+/** What every runtime gets. */
+export interface RuntimeOptions {
+  /** Threads inside one operator, for runtimes that compute in threads. */
+  readonly threads: Readonly<Record<GraphKind, number>>;
+  /** Native waits go through it, so that the thread is not terminated during one. */
+  readonly gate: <T>(wait: () => Promise<T>) => Promise<T>;
+}
+
+/** The function `createGraphRuntime` of a module that provides a runtime. */
+export type CreateGraphRuntime = (options: RuntimeOptions) => Promise<GraphRuntime>;
