@@ -65,7 +65,7 @@ async function timeGraph(
 ): Promise<{ timing: Timing }> {
   const graph = new Graph();
   build(graph);
-  const session = await createSession(graph.encode(), { threads, kind: 'sample' });
+  const session = await createSession(graph.record(), { threads, kind: 'sample' });
   const feeds: Record<string, Tensor> = {};
   for (const input of session.inputMetadata) {
     const shape = input.isTensor ? (input.shape as number[]) : [];

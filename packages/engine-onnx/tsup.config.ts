@@ -6,7 +6,7 @@ export default defineConfig({
     index: 'src/index.ts',
     'graph-runtime': 'src/runtime/graph-runtime.ts',
     worker: 'src/worker/worker.ts',
-    'update-thread': 'src/train/update-thread.ts',
+    'update-thread': 'src/runtime/update-thread.ts',
   },
   format: ['esm'],
   target: 'node22',

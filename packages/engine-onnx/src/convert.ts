@@ -3,10 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { loadModel } from './lora/load-model.js';
-import { openAdapters } from './lora/open.js';
-import type { ModelConfig } from './model/config.js';
+import { mergeAdapters } from './lora/open.js';
 import { parameterSpecs } from './model/parameters.js';
-import { WeightBuffers } from './model/weights.js';
 import type { StoredType } from './storage/dtype.js';
 import { assertEmptyFolder } from '@trinity-rft/core/support';
 import { writeWhole } from './storage/files.js';
@@ -54,7 +52,7 @@ export interface ConvertedModel {
 export async function convertModel(options: ConvertModelOptions): Promise<ConvertedModel> {
   const { from, to, adapter, dtype = 'float32', shardBytes = Infinity } = options;
   const { config, configText, companions, weights } = await loadModel(from);
-  const flat = adapter === undefined ? weights : await merged(config, weights, adapter);
+  const flat = adapter === undefined ? weights : await mergeAdapters(config, weights, adapter);
   await assertEmptyFolder(to);
   await mkdir(to, { recursive: true });
   const tensors = parameterSpecs(config).map(({ name, shape, offset, size }) => ({
@@ -67,17 +65,6 @@ export async function convertModel(options: ConvertModelOptions): Promise<Conver
   // Last, because a folder with a config counts as a model.
   await writeWhole(join(to, 'config.json'), Buffer.from(withStoredType(configText, dtype)));
   return { weights: flat.length, ...written };
-}
-
-async function merged(
-  config: ModelConfig,
-  initial: Float32Array,
-  adapter: string,
-): Promise<Float32Array> {
-  const weights = new WeightBuffers(config, initial);
-  const adapters = await openAdapters({ config, weights, lora: { path: adapter }, threads: 1 });
-  await adapters.close();
-  return weights.training.flat;
 }
 
 /**

@@ -13,6 +13,7 @@ import { loadModelFolder } from '../src/storage/model-folder.js';
 import { OnnxTrainer } from '../src/train/trainer.js';
 import { distance } from './support/fixtures.js';
 import { findLlama, llamaLogprobs } from './support/llama-cpp.js';
+import { cpu } from './support/runtime.js';
 
 const tagged = { tags: ['external'], timeout: 40 * 60_000 };
 /** The environment of the test of all families. */
@@ -34,8 +35,8 @@ interface Scored {
 /** Log-probabilities of all ids after the first, by the embedded engine. */
 async function ourLogprobs(file: string, rows: readonly Int32Array[]): Promise<Float32Array[]> {
   const { config, weights: stored } = await loadModelFolder(file);
-  const buffers = new WeightBuffers(config, stored);
-  const trainer = new OnnxTrainer({ config, weights: buffers, threads: 2 });
+  const buffers = new WeightBuffers(cpu(), config, stored);
+  const trainer = new OnnxTrainer({ config, weights: buffers });
   const scored: Float32Array[] = [];
   for (const tokens of rows) {
     const batch = { rows: [{ tokens, promptLength: 1, temperature: 1 }] };

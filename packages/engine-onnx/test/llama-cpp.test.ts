@@ -29,6 +29,7 @@ import { saveAdapters } from '../src/lora/peft-folder.js';
 import { adapterSpecs, adapterTargets, planAdapters } from '../src/lora/plan.js';
 import { distance } from './support/fixtures.js';
 import { findLlama, llamaLogprobs } from './support/llama-cpp.js';
+import { cpu, flatOf } from './support/runtime.js';
 
 /** The tokens that llama.cpp looks for in a model of Phi-3 are among them. */
 const tokenizer = buildCharTokenizer({
@@ -262,8 +263,8 @@ async function logprobsOf({
   config,
   weights,
 }: Pick<ModelFolder, 'config' | 'weights'>): Promise<Float32Array> {
-  const buffers = new WeightBuffers(config, weights);
-  const trainer = new OnnxTrainer({ config, weights: buffers, threads: 1 });
+  const buffers = new WeightBuffers(cpu(), config, weights);
+  const trainer = new OnnxTrainer({ config, weights: buffers });
   const { logprobs } = await trainer.forward(batch);
   await trainer.close();
   return logprobs;
@@ -372,19 +373,18 @@ describe('log-probabilities of a quantised file with an adapter in llama.cpp are
     const options = {
       modelPath: target,
       quantization: 'file',
-      threads: 1,
       reference: false,
     } as const;
     const lora = { rank: 4, alpha: 6 };
-    const state = await openQuantized({ ...options, lora }, files);
+    const state = await openQuantized({ ...options, lora }, cpu(), files);
     const random = createRandom(11);
-    state.weights.update((_, to) => to.set(to.map(() => 0.05 * random.normal())));
+    const matrices = flatOf(state.weights.training);
+    state.weights.update(matrices.map(() => 0.05 * random.normal()));
     const { config } = files;
     const trainer = new OnnxTrainer({
       config,
       weights: state.weights,
       trainable: state.trainable,
-      threads: 1,
     });
     const { logprobs } = await trainer.forward(batch);
     const folder = path.join(model.folder, 'beside');
@@ -420,9 +420,9 @@ async function adaptedLogprobs(
   for (const { name } of parameterSpecs(config)) parts.push(await stored.read(name));
   await stored.close();
   const flat = Float32Array.from(parts.flatMap((part) => [...part]));
-  const weights = new WeightBuffers(config, flat);
-  const trainable = await openAdapters({ config, weights, lora: { path: adapter }, threads: 1 });
-  const trainer = new OnnxTrainer({ config, weights, trainable, threads: 1 });
+  const weights = new WeightBuffers(cpu(), config, flat);
+  const trainable = await openAdapters({ config, weights, lora: { path: adapter } });
+  const trainer = new OnnxTrainer({ config, weights, trainable });
   const { logprobs } = await trainer.forward(batch);
   await trainer.close();
   await trainable.close();

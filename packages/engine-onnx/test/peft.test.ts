@@ -14,10 +14,11 @@ import { writeSafetensors, type NamedTensor } from '../src/storage/safetensors.j
 import { openAdapters } from '../src/lora/open.js';
 import { loadAdapters, saveAdapters } from '../src/lora/peft-folder.js';
 import { WeightBuffers } from '../src/model/weights.js';
-import { clipScale, globalNorm } from '../src/train/adamw.js';
-import { blankOptimizer } from '../src/train/optimizer-file.js';
+import { globalNorm } from '../src/runtime/onnx-runtime.js';
+import { clipScale } from '../src/train/adamw.js';
 import { OnnxTrainer } from '../src/train/trainer.js';
 import { distance, largest, readBatch, readTensors } from './support/fixtures.js';
+import { cpu, flatOf } from './support/runtime.js';
 
 const base = fileURLToPath(new URL('fixtures/qwen3', import.meta.url));
 const peft = fileURLToPath(new URL('fixtures/peft-qwen3', import.meta.url));
@@ -34,14 +35,13 @@ describe('an adapter of PEFT', () => {
     const expected = await readTensors(join(peft, 'expected.safetensors'));
     const numbers = (name: string): Float32Array => expected.get(name)!.data;
     const { batch, optimizer } = await readBatch(base);
-    const buffers = new WeightBuffers(config, weights);
+    const buffers = new WeightBuffers(cpu(), config, weights);
     const adapters = await openAdapters({
       config,
       weights: buffers,
       lora: { path: peft },
-      threads: 1,
     });
-    const trainer = new OnnxTrainer({ config, weights: buffers, trainable: adapters, threads: 1 });
+    const trainer = new OnnxTrainer({ config, weights: buffers, trainable: adapters });
 
     const pass = await trainer.forward(batch, { entropy: true });
     expect(distance(pass.logprobs, numbers('logprobs'))).toBeLessThan(1e-5);
@@ -55,7 +55,8 @@ describe('an adapter of PEFT', () => {
       return {
         name,
         error:
-          distance(trainer.gradient!.subarray(offset, offset + size), wanted) / largest(wanted),
+          distance(flatOf(trainer.gradient!).subarray(offset, offset + size), wanted) /
+          largest(wanted),
       };
     });
     expect(errors.filter(({ error }) => !(error < 1e-4))).toEqual([]);
@@ -64,15 +65,20 @@ describe('an adapter of PEFT', () => {
       adapters.specs.flatMap(({ name }) => [...numbers(`grad.${name}`)]),
     );
     const gradientScale = clipScale(globalNorm(gradient), optimizer.clipGradNorm);
-    const state = blankOptimizer(adapters.specs, 0);
+    const set = buffers.runtime.set(adapters.specs, gradient);
+    const moments = () => buffers.runtime.set(adapters.specs);
+    const state = { step: 0, first: moments(), second: moments() };
     for (let i = 0; i < optimizer.steps; i++)
-      await adapters.update({ flat: gradient, take: () => gradient }, state, {
+      await adapters.update({ set, take: () => set }, state, {
         ...optimizer,
         gradientScale,
       });
     const stepped = adapters.specs.map(({ name, offset, size }) => ({
       name,
-      error: distance(adapters.flat.subarray(offset, offset + size), numbers(`stepped.${name}`)),
+      error: distance(
+        flatOf(adapters.set).subarray(offset, offset + size),
+        numbers(`stepped.${name}`),
+      ),
     }));
     expect(stepped.filter(({ error }) => !(error < 1e-6))).toEqual([]);
     expect(

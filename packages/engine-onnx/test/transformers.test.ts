@@ -5,11 +5,12 @@
 import { expect, test } from 'vitest';
 import { parameterSpecs } from '../src/model/parameters.js';
 import { loadModelFolder } from '../src/storage/model-folder.js';
-import { adamW, clipScale, globalNorm } from '../src/train/adamw.js';
-import { blankOptimizer } from '../src/train/optimizer-file.js';
+import { globalNorm } from '../src/runtime/onnx-runtime.js';
+import { clipScale, planUpdate } from '../src/train/adamw.js';
 import { architectures } from './support/architectures.js';
 import { differencesFrom } from './support/against-transformers.js';
 import { distance, readBatch, readTensors } from './support/fixtures.js';
+import { cpu } from './support/runtime.js';
 
 const folderOf = (name: string): string => new URL(`fixtures/${name}/`, import.meta.url).pathname;
 
@@ -30,10 +31,14 @@ test.each(['qwen3', 'qwen2', 'llama'])('steps of %s equal those of torch', async
   const expected = (tensor: string) => stored.get(tensor)!.data;
   const specs = parameterSpecs(config);
   const gradient = Float32Array.from(specs.flatMap((spec) => [...expected(`grad.${spec.name}`)]));
-  const state = blankOptimizer(specs, 0);
+  const runtime = cpu();
+  const set = (flat?: Float32Array) => runtime.set(specs, flat);
+  const [trained, first, second] = [set(weights), set(), set()];
+  const sets = { from: trained, to: trained, gradient: set(gradient), first, second };
+  const state = { step: 0 };
   const gradientScale = clipScale(globalNorm(gradient), optimizer.clipGradNorm);
   for (let i = 0; i < optimizer.steps; i++)
-    adamW(specs, weights, weights, gradient, state, { ...optimizer, gradientScale });
+    await runtime.adamW(sets, planUpdate(specs, state, { ...optimizer, gradientScale }));
   const stepErrors = specs.map((spec) => ({
     name: spec.name,
     error: distance(

@@ -9,6 +9,7 @@
  * | `values`      | f32 [R, 1]   | out     |          | norm(x) w + b                                  |
  */
 import { Graph, type Value } from '../onnx/graph/graph.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
 import { linear } from '../onnx/ops/matmul.js';
 import { takeRows } from '../onnx/ops/shape.js';
 import type { Agreement } from '../model/column-parts.js';
@@ -18,16 +19,16 @@ import { valueHeadNames } from '../model/parameters.js';
 import { outputGradients, trainingBody, type TrainingBody } from '../model/training-graphs.js';
 import { parameterOf } from '../model/trunk.js';
 
-/** ONNX bytes of the graph that values positions. @param parts see {@link Agreement} */
-export function valueGraph(config: ModelConfig, parts: Agreement['parts']): Uint8Array {
+/** The graph that values positions. @param parts see {@link Agreement} */
+export function valueGraph(config: ModelConfig, parts: Agreement['parts']): ModelRecord {
   const graph = new Graph();
   const body = trainingBody(graph, config, { parts });
   graph.output('values', valuesOf(body, graph.input('rows', 'int32', ['R'])));
-  return graph.encode();
+  return graph.record();
 }
 
-/** ONNX bytes of the graph that returns the gradient of every parameter. */
-export function valueGradientGraph(config: ModelConfig): Uint8Array {
+/** The graph that returns the gradient of every parameter. */
+export function valueGradientGraph(config: ModelConfig): ModelRecord {
   const graph = new Graph();
   const body = trainingBody(graph, config);
   const value = valuesOf(
@@ -36,7 +37,7 @@ export function valueGradientGraph(config: ModelConfig): Uint8Array {
     graph.input('spread', 'int32', ['N']),
   );
   outputGradients(body, { value, gradient: graph.input('grad_values', 'float32', ['R', 1]) });
-  return graph.encode();
+  return graph.record();
 }
 
 /** One value for each of `rows`. [R, 1] */

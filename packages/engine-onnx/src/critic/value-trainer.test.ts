@@ -11,6 +11,7 @@ import { WeightBuffers } from '../model/weights.js';
 import { trainingMemory } from '../train/memory.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import { ValueTrainer } from './value-trainer.js';
+import { cpu, flatOf } from '../../test/support/runtime.js';
 
 const config: ModelConfig = { ...tinyModels.qwen3, head: 'value' };
 const open: { close(): Promise<void> }[] = [];
@@ -22,11 +23,10 @@ function newCritic(
   model: ModelConfig = config,
   { memoryBudgetBytes, threads = 1 }: { memoryBudgetBytes?: number; threads?: number } = {},
 ) {
-  const weights = new WeightBuffers(model, livelyWeights(model));
+  const weights = new WeightBuffers(cpu(threads), model, livelyWeights(model));
   const trainer = new ValueTrainer({
     config: model,
     weights,
-    threads,
     memory: trainingMemory(memoryBudgetBytes),
   });
   open.push(trainer);
@@ -48,7 +48,12 @@ describe('gradients of the whole critic equal central differences', () => {
     const specs = parameterSpecs({ ...model, head: 'value' });
     expect(specs.map((spec) => spec.name)).toContain('score.bias');
     expect(
-      await modelGradientErrors(specs, weights.training.flat, trainer.gradient!.slice(), scalar),
+      await modelGradientErrors(
+        specs,
+        flatOf(weights.training),
+        flatOf(trainer.gradient!).slice(),
+        scalar,
+      ),
     ).toEqual([]);
   });
 });
@@ -58,23 +63,22 @@ describe('the trunk of a critic', () => {
     'has the hidden states of the language model: a row of its head gives its logits, in %s',
     async (family) => {
       const model: ModelConfig = { ...tinyModels[family], tieEmbeddings: false };
-      const language = new WeightBuffers(model, livelyWeights(model));
+      const language = new WeightBuffers(cpu(), model, livelyWeights(model));
       const { trainer, weights } = newCritic({ ...model, head: 'value' });
-      const policy = new OnnxTrainer({ config: model, weights: language, threads: 1 });
+      const policy = new OnnxTrainer({ config: model, weights: language });
       open.push(policy);
       const head = parameterSpecs(model).find((spec) => spec.name === headName(model))!;
       const row = (id: number) =>
-        language.training.flat.subarray(
+        flatOf(language.training).subarray(
           head.offset + id * model.hiddenSize,
           head.offset + (id + 1) * model.hiddenSize,
         );
       const batch = randomBatch(model, [9, 5, 14], 2);
       const logits = async (id: number) => {
-        weights.update((_, to) => {
-          to.set(language.training.flat.subarray(0, head.offset));
-          to.set(row(id), head.offset);
-          to[to.length - 1] = 0;
-        });
+        const all = new Float32Array(head.offset + model.hiddenSize + 1);
+        all.set(flatOf(language.training).subarray(0, head.offset));
+        all.set(row(id), head.offset);
+        weights.update(all);
         return (await trainer.forward(batch)).values;
       };
       const all: Float32Array[] = [];
@@ -128,7 +132,7 @@ describe('micro-batches of a critic', () => {
       const pass = await trainer.forward(batch);
       await trainer.backward(pass, randomGradients(pass));
       results.push({
-        gradient: trainer.gradient!.slice(),
+        gradient: flatOf(trainer.gradient!).slice(),
         runs: trainer.takeStats()['perf/backward_micro_batches']!,
       });
     }
@@ -151,19 +155,19 @@ test.each([1, 2])(
         await trainer.backward(pass, randomGradients(pass, step));
         norms.push((await trainer.step({ learningRate: 1e-2 })).gradNorm);
       }
-      return { norms, flat: weights.training.flat, optimizer: trainer.optimizer };
+      return { norms, flat: flatOf(weights.training), optimizer: trainer.optimizer };
     };
     expect(await run()).toEqual(await run());
   },
 );
 
 test('a critic learns returns: the squared error falls, from a head of zeros', async () => {
-  const weights = new WeightBuffers(config, livelyWeights(config));
+  const weights = new WeightBuffers(cpu(), config, livelyWeights(config));
   const head = parameterSpecs(config).filter((spec) =>
     Object.values<string>(valueHeadNames).includes(spec.name),
   );
-  for (const { offset, size } of head) weights.training.flat.fill(0, offset, offset + size);
-  const trainer = new ValueTrainer({ config, weights, threads: 1 });
+  for (const { offset, size } of head) flatOf(weights.training).fill(0, offset, offset + size);
+  const trainer = new ValueTrainer({ config, weights });
   open.push(trainer);
   const batch = randomBatch(config, [12, 20, 16]);
   const errors: number[] = [];
@@ -219,7 +223,7 @@ describe('a critic rejects, naming the row,', () => {
 
   test('weights that give no finite value', async () => {
     const { trainer, weights } = newCritic();
-    weights.training.flat.fill(NaN);
+    flatOf(weights.training).fill(NaN);
     await expect(trainer.forward({ rows: [row] })).rejects.toThrow(
       'The value of response token 0 in row 0 is NaN',
     );

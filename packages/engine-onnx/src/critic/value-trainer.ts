@@ -32,7 +32,7 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
     const rows = checkedRows(batch, offsets, this.config);
     const { values } = await this.read(
       'values',
-      this.weights.training.feeds,
+      this.weights.training.arrays,
       rows,
       tokenCount(offsets),
       ['values'],

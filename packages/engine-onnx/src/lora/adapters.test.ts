@@ -13,6 +13,7 @@ import { OnnxTrainer } from '../train/trainer.js';
 import { Adapters } from './adapters.js';
 import { initialAdapters } from './initial.js';
 import { adapterTargets, planAdapters, type NewAdapters } from './plan.js';
+import { cpu, flatOf } from '../../test/support/runtime.js';
 
 const config: ModelConfig = tinyModels.qwen3;
 const open: { close(): Promise<void> }[] = [];
@@ -26,21 +27,20 @@ interface TestAdapters extends Partial<NewAdapters> {
   readonly memoryBudgetBytes?: number;
 }
 
-function newTrainer(
+async function newTrainer(
   model: ModelConfig,
   { lively = false, memoryBudgetBytes, ...wanted }: TestAdapters = {},
 ) {
-  const weights = new WeightBuffers(model, livelyWeights(model));
+  const weights = new WeightBuffers(cpu(), model, livelyWeights(model));
   const plan = planAdapters(model, { rank: 3, alpha: 6, ...wanted });
   const targets = adapterTargets(model, plan);
   const initial = initialAdapters(targets, 7);
   if (lively) initial.set(normals(createRandom(8), initial.length).map((x) => 0.2 * x));
-  const adapters = new Adapters({ config: model, plan, weights, initial, threads: 1 });
+  const adapters = await Adapters.open({ config: model, plan, weights, initial });
   const trainer = new OnnxTrainer({
     config: model,
     weights,
     trainable: adapters,
-    threads: 1,
     memory: trainingMemory(memoryBudgetBytes),
   });
   open.push(trainer, adapters);
@@ -63,13 +63,13 @@ describe('gradients of adapters equal central differences', () => {
     ),
   ];
   test.each(models)('of %s', async (_, model) => {
-    const { trainer, adapters } = newTrainer(model, { lively: true });
+    const { trainer, adapters } = await newTrainer(model, { lively: true });
     await adapters.merge();
     const batch = randomBatch(model, [7, 4, 9], 3, 0.8);
     const pass = await trainer.forward(batch, { entropy: true });
     const gradients = weightGradients(pass);
     await trainer.backward(pass, gradients);
-    const found = trainer.gradient!.slice();
+    const found = flatOf(trainer.gradient!).slice();
     const scalar = async () => {
       await adapters.merge();
       const { logprobs, entropy } = await trainer.forward(batch, { entropy: true });
@@ -85,7 +85,7 @@ describe('gradients of adapters equal central differences', () => {
       const scale = part.reduce((max, x) => Math.max(max, Math.abs(x)), 0.1);
       for (let probe = 0; probe < 2; probe++) {
         const index = random.integer(size);
-        const expected = await difference(adapters.flat, offset + index, scalar, 4e-3);
+        const expected = await difference(flatOf(adapters.set), offset + index, scalar, 4e-3);
         if (!(Math.abs(part[index]! - expected) / scale < 1e-2))
           wrong.push({ name, index, found: part[index], expected });
       }
@@ -98,13 +98,12 @@ describe('gradients of adapters equal central differences', () => {
 async function wholeGradient(model: ModelConfig, flat: Float32Array): Promise<Float32Array> {
   const trainer = new OnnxTrainer({
     config: model,
-    weights: new WeightBuffers(model, flat.slice()),
-    threads: 1,
+    weights: new WeightBuffers(cpu(), model, flat.slice()),
   });
   open.push(trainer);
   const pass = await trainer.forward(randomBatch(model, [12, 9, 30]));
   await trainer.backward(pass, { logprobs: weightGradients(pass).logprobs });
-  return trainer.gradient!.slice();
+  return flatOf(trainer.gradient!).slice();
 }
 
 describe('gradients of adapters are the projected gradients of the matrices', () => {
@@ -112,17 +111,17 @@ describe('gradients of adapters are the projected gradients of the matrices', ()
     ['beginning', false],
     ['trained', true],
   ])('of %s adapters', async (_, lively) => {
-    const { trainer, adapters, targets, weights } = newTrainer(config, { lively });
+    const { trainer, adapters, targets, weights } = await newTrainer(config, { lively });
     await adapters.merge();
     const pass = await trainer.forward(randomBatch(config, [12, 9, 30]));
     await trainer.backward(pass, { logprobs: weightGradients(pass).logprobs });
-    const whole = await wholeGradient(config, weights.training.flat);
+    const whole = await wholeGradient(config, flatOf(weights.training));
     const scale = 6 / 3;
     const errors = targets.flatMap(({ weight, a, b }) => {
       const [out, input] = weight.shape as [number, number];
       const g = (o: number, i: number): number => whole[weight.offset + o * input + i]!;
-      const A = (r: number, i: number): number => adapters.flat[a.offset + r * input + i]!;
-      const B = (o: number, r: number): number => adapters.flat[b.offset + o * 3 + r]!;
+      const A = (r: number, i: number): number => flatOf(adapters.set)[a.offset + r * input + i]!;
+      const B = (o: number, r: number): number => flatOf(adapters.set)[b.offset + o * 3 + r]!;
       const dA = Float64Array.from({ length: a.size }, (__, at) => {
         const [r, i] = [Math.floor(at / input), at % input];
         let sum = 0;
@@ -138,17 +137,19 @@ describe('gradients of adapters are the projected gradients of the matrices', ()
       return [
         {
           name: a.name,
-          error: relativeError(trainer.gradient!.subarray(a.offset, a.offset + a.size), dA),
+          error: relativeError(flatOf(trainer.gradient!).subarray(a.offset, a.offset + a.size), dA),
         },
         {
           name: b.name,
-          error: relativeError(trainer.gradient!.subarray(b.offset, b.offset + b.size), dB),
+          error: relativeError(flatOf(trainer.gradient!).subarray(b.offset, b.offset + b.size), dB),
         },
       ];
     });
     expect(errors.filter(({ error }) => !(error < 1e-5))).toEqual([]);
     const moved = targets.some(({ a }) =>
-      trainer.gradient!.subarray(a.offset, a.offset + a.size).some((x) => x !== 0),
+      flatOf(trainer.gradient!)
+        .subarray(a.offset, a.offset + a.size)
+        .some((x) => x !== 0),
     );
     // While B is 0, A does not matter.
     expect(moved).toBe(lively);
@@ -161,7 +162,7 @@ function relativeError(found: Float32Array, expected: Float64Array): number {
 }
 
 async function trainedSteps(model: ModelConfig, steps: number, wanted: TestAdapters = {}) {
-  const made = newTrainer(model, wanted);
+  const made = await newTrainer(model, wanted);
   const norms = [];
   for (let step = 0; step < steps; step++) {
     const pass = await made.trainer.forward(randomBatch(model, [12, 9, 30], step));
@@ -186,23 +187,24 @@ describe('a step', () => {
       const [, input] = weight.shape as [number, number];
       // B was 0, so A has no gradient yet: what changes is B A with the A of the beginning.
       if (
-        adapters.flat
+        flatOf(adapters.set)
           .subarray(a.offset, a.offset + a.size)
           .some((x, i) => x !== start[a.offset + i])
       )
         return true;
-      return weights.training.flat
+      return flatOf(weights.training)
         .subarray(weight.offset, weight.offset + weight.size)
         .some((x, at) => {
           const [o, i] = [Math.floor(at / input), at % input];
           let product = 0;
           for (let r = 0; r < rank; r++)
-            product += adapters.flat[b.offset + o * rank + r]! * start[a.offset + r * input + i]!;
+            product +=
+              flatOf(adapters.set)[b.offset + o * rank + r]! * start[a.offset + r * input + i]!;
           return !(Math.abs(x - before[weight.offset + at]! - product) < 1e-6);
         });
     });
     expect(wrong).toEqual([]);
-    expect(adapters.flat.some((x, i) => x !== start[i])).toBe(true);
+    expect(flatOf(adapters.set).some((x, i) => x !== start[i])).toBe(true);
   });
 
   test.each([['all-linear' as const], [['v_proj', 'gate_proj']]])(
@@ -212,7 +214,7 @@ describe('a step', () => {
       const before = livelyWeights(config);
       expect(adapters.base.all()).toEqual(before);
       const changed = parameterSpecs(config).filter(({ offset, size }) =>
-        weights.training.flat
+        flatOf(weights.training)
           .subarray(offset, offset + size)
           .some((x, i) => !Object.is(x, before[offset + i])),
       );
@@ -221,32 +223,32 @@ describe('a step', () => {
   );
 
   test('clips by the norm of the adapters alone', async () => {
-    const { trainer } = newTrainer(config, { lively: true });
+    const { trainer } = await newTrainer(config, { lively: true });
     const pass = await trainer.forward(randomBatch(config, [12]));
     await trainer.backward(pass, { logprobs: pass.logprobs.map(() => 1) });
-    const norm = Math.sqrt(trainer.gradient!.reduce((sum, x) => sum + x * x, 0));
+    const norm = Math.sqrt(flatOf(trainer.gradient!).reduce((sum, x) => sum + x * x, 0));
     expect((await trainer.step({ learningRate: 0 })).gradNorm).toBeCloseTo(norm, 4);
-    expect(trainer.optimizer!.first).toHaveLength(trainer.gradient!.length);
+    expect(trainer.optimizer!.first).toHaveLength(flatOf(trainer.gradient!).length);
   });
 
   test('does not touch published weights', async () => {
     const { trainer, weights } = await trainedSteps(config, 1);
     weights.publish();
     const lease = await weights.leasePublished().lease();
-    const before = lease.flat.slice();
+    const before = flatOf(lease.set).slice();
     const pass = await trainer.forward(randomBatch(config, [8]));
     await trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1) });
     await trainer.step({ learningRate: 0.1 });
     await weights.settled();
-    expect(lease.flat).toEqual(before);
-    expect(weights.training.flat).not.toEqual(before);
+    expect(flatOf(lease.set)).toEqual(before);
+    expect(flatOf(weights.training)).not.toEqual(before);
   });
 
   test.each([
     ['one merged set, if the sampler gives up its weights before it adopts', true, [2, 2, 2, 2]],
     ['two merged sets, if it samples until then', false, [2, 3, 3, 3]],
   ])('needs the base and %s', async (_, givesUp, expected) => {
-    const { trainer, weights } = newTrainer(config);
+    const { trainer, weights } = await newTrainer(config);
     weights.publish();
     let sampler = await weights.leasePublished().lease();
     const counts = [];
@@ -272,10 +274,10 @@ describe('a step', () => {
     const plan = planAdapters(config, { rank: 3, alpha: 6 });
     const initial = initialAdapters(adapterTargets(config, plan), 7);
     const steps = async (sharesBase: boolean) => {
-      const weights = new WeightBuffers(config, rounded.slice());
-      const parts = { config, plan, weights, initial: initial.slice(), threads: 1, sharesBase };
-      const adapters = new Adapters(parts);
-      const trainer = new OnnxTrainer({ config, weights, trainable: adapters, threads: 1 });
+      const weights = new WeightBuffers(cpu(), config, rounded.slice());
+      const parts = { config, plan, weights, initial: initial.slice(), sharesBase };
+      const adapters = await Adapters.open(parts);
+      const trainer = new OnnxTrainer({ config, weights, trainable: adapters });
       open.push(trainer, adapters);
       for (let step = 0; step < 3; step++) {
         const pass = await trainer.forward(randomBatch(config, [8], step));
@@ -284,7 +286,7 @@ describe('a step', () => {
       }
       await weights.settled();
       expect(adapters.base.all()).toEqual(rounded);
-      return { merged: weights.training.flat, count: weights.count };
+      return { merged: flatOf(weights.training), count: weights.count };
     };
     const [packed, plain] = [await steps(false), await steps(true)];
     expect(packed.merged).toEqual(plain.merged);
@@ -293,7 +295,7 @@ describe('a step', () => {
   });
 
   test('learns: the log-probability of a sequence rises', async () => {
-    const { trainer } = newTrainer(config);
+    const { trainer } = await newTrainer(config);
     const batch = randomBatch(config, [16]);
     const mean = (pass: ForwardPass) =>
       pass.logprobs.reduce((a, b) => a + b, 0) / pass.logprobs.length;
@@ -312,13 +314,13 @@ describe('a step', () => {
 test('the same steps give the same bits', async () => {
   const [one, two] = [await trainedSteps(config, 3), await trainedSteps(config, 3)];
   expect(one.norms).toEqual(two.norms);
-  expect(one.adapters.flat).toEqual(two.adapters.flat);
-  expect(one.weights.training.flat).toEqual(two.weights.training.flat);
+  expect(flatOf(one.adapters.set)).toEqual(flatOf(two.adapters.set));
+  expect(flatOf(one.weights.training)).toEqual(flatOf(two.weights.training));
 });
 
 test('a head that runs in parts leaves its own gradient out', async () => {
   const large: ModelConfig = { ...config, vocabSize: 40_000, layers: 1 };
-  const { trainer, adapters, weights } = newTrainer(large, {
+  const { trainer, adapters, weights } = await newTrainer(large, {
     lively: true,
     targetModules: ['q_proj'],
   });
@@ -329,8 +331,7 @@ test('a head that runs in parts leaves its own gradient out', async () => {
   await trainer.backward(pass, gradients);
   const whole = new OnnxTrainer({
     config: large,
-    weights: new WeightBuffers(large, weights.training.flat.slice()),
-    threads: 1,
+    weights: new WeightBuffers(cpu(), large, flatOf(weights.training).slice()),
   });
   open.push(whole);
   await whole.backward(pass, gradients);
@@ -341,10 +342,13 @@ test('a head that runs in parts leaves its own gradient out', async () => {
     const [o, r] = [Math.floor(at / 3), at % 3];
     let sum = 0;
     for (let i = 0; i < 16; i++)
-      sum += 2 * whole.gradient![q.offset + o * 16 + i]! * adapters.flat[a!.offset + r * 16 + i]!;
+      sum +=
+        2 *
+        flatOf(whole.gradient!)[q.offset + o * 16 + i]! *
+        flatOf(adapters.set)[a!.offset + r * 16 + i]!;
     return sum;
   });
   expect(
-    relativeError(trainer.gradient!.subarray(b.offset, b.offset + b.size), expected),
+    relativeError(flatOf(trainer.gradient!).subarray(b.offset, b.offset + b.size), expected),
   ).toBeLessThan(1e-4);
 });

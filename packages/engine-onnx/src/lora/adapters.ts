@@ -2,16 +2,23 @@
  * The adapters of a model during training. The base stays unchanged, and every set of weights is
  * the base with the adapters merged in.
  */
-import { Tensor, type InferenceSession } from 'onnxruntime-node';
-
 import type { ModelConfig } from '../model/config.js';
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import type { TrainingGraphOptions } from '../model/training-graphs.js';
 import { parameterSpecs } from '../model/parameters.js';
-import type { Feeds, WeightBuffers } from '../model/weights.js';
-import { createSession } from '../runtime/session.js';
-import { adamW, type AdamWOptions, type OptimizerState } from '../train/adamw.js';
+import type { WeightBuffers } from '../model/weights.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
+import type {
+  ArraySet,
+  DeviceArray,
+  DeviceArrays,
+  Feeds,
+  HostArray,
+  LoadedGraph,
+} from '../runtime/graph-runtime.js';
+import { floats } from '../runtime/host-arrays.js';
+import { planUpdate, type AdamWOptions, type Optimizer } from '../train/adamw.js';
 import { GradientSum, type SummedGradient } from '../train/gradient.js';
 import type { Trainable } from '../train/trainable.js';
 import { packedWeights, plainWeights, type FrozenWeights } from './frozen-weights.js';
@@ -39,8 +46,6 @@ export interface AdaptersOptions {
    * state.
    */
   readonly initial: Float32Array;
-  /** Threads inside one operator. */
-  readonly threads: number;
 }
 
 /**
@@ -55,43 +60,42 @@ export class Adapters implements Trainable {
   readonly adapters: LayerAdapters;
   /** The frozen weights. */
   readonly base: FrozenWeights;
-  /** Values of all matrices; updated in place. */
-  readonly flat: Float32Array;
+  /** All matrices; updated in place. */
+  readonly set: ArraySet;
   readonly #config: ModelConfig;
   readonly #targets: readonly AdapterTarget[];
   readonly #weights: WeightBuffers;
-  readonly #threads: number;
-  #merger: InferenceSession | undefined;
+  #merger: LoadedGraph | undefined;
 
-  constructor({ config, plan, weights, initial, threads, sharesBase = false }: AdaptersOptions) {
+  private constructor({ config, plan, weights, initial }: AdaptersOptions, base: FrozenWeights) {
     this.plan = plan;
-    this.flat = initial;
     this.#config = config;
     this.#targets = adapterTargets(config, plan);
     this.specs = adapterSpecs(this.#targets);
     this.adapters = { targets: this.#targets, scale: adapterScale(plan) };
-    this.feeds = Object.fromEntries(this.specs.map((spec) => [spec.name, view(initial, spec)]));
+    this.set = weights.runtime.set(this.specs, initial);
+    this.feeds = this.set.arrays;
     this.#weights = weights;
-    this.base = frozen(weights, sharesBase);
-    this.#threads = threads;
+    this.base = base;
   }
 
-  backwardGraph(options: TrainingGraphOptions): Uint8Array {
+  static async open(options: AdaptersOptions): Promise<Adapters> {
+    return new Adapters(options, await frozen(options.weights, options.sharesBase ?? false));
+  }
+
+  backwardGraph(options: TrainingGraphOptions): ModelRecord {
     return adapterGradientGraph(this.#config, this.plan, options);
   }
 
   newGradient(): GradientSum {
-    return new GradientSum(this.specs);
+    return new GradientSum(this.#weights.runtime, this.specs);
   }
 
-  async update(
-    gradient: SummedGradient,
-    state: OptimizerState,
-    options: AdamWOptions,
-  ): Promise<void> {
+  async update(sum: SummedGradient, state: Optimizer, options: AdamWOptions): Promise<void> {
     // What is merged later must be these adapters, not those after the next step.
     await this.#weights.settled();
-    adamW(this.specs, this.flat, this.flat, gradient.flat, state, options);
+    const sets = { ...state, from: this.set, to: this.set, gradient: sum.set };
+    await this.#weights.runtime.adamW(sets, planUpdate(this.specs, state, options));
     this.#weights.rewriteLater((from, to) => this.#mergeInto(to, from));
   }
 
@@ -100,29 +104,28 @@ export class Adapters implements Trainable {
     return this.#weights.rewrite((from, to) => this.#mergeInto(to, from));
   }
 
-  async #mergeInto(to: Float32Array, from: Float32Array): Promise<void> {
-    this.#merger ??= await createSession(mergeGraph(this.plan), {
-      threads: this.#threads,
-      kind: 'train',
-    });
+  async #mergeInto({ arrays: to }: ArraySet, { arrays: from }: ArraySet): Promise<void> {
+    const { runtime } = this.#weights;
+    const { arrays } = this.set;
+    this.#merger ??= await runtime.load(mergeGraph(this.plan), 'train');
     // A set that is rewritten has the other parameters already.
     if (to !== from) this.#copyOthers(to);
     for (const { weight, a, b } of this.#targets) {
-      const feeds = {
-        weight: new Tensor('float32', this.base.part(weight), weight.shape),
-        a: view(this.flat, a),
-        b: view(this.flat, b),
-      };
-      const { merged } = await this.#merger.run(feeds);
-      to.set(merged?.data as Float32Array, weight.offset);
+      const factors = { a: arrays[a.name]!, b: arrays[b.name]! };
+      const inputs = { weight: this.#frozen(weight), ...factors };
+      await this.#merger.run(inputs, { merged: to[weight.name]! });
     }
   }
 
   /** Copies the parameters that have no adapter. */
-  #copyOthers(to: Float32Array): void {
+  #copyOthers(to: DeviceArrays): void {
     const adapted = new Set(this.#targets.map(({ weight }) => weight.name));
     for (const spec of parameterSpecs(this.#config))
-      if (!adapted.has(spec.name)) to.set(this.base.part(spec), spec.offset);
+      if (!adapted.has(spec.name)) this.#weights.runtime.copy(to[spec.name]!, this.#frozen(spec));
+  }
+
+  #frozen(spec: ParameterSpec): DeviceArray | HostArray {
+    return this.base.arrays?.[spec.name] ?? floats(this.base.part(spec), spec.shape);
   }
 
   /**
@@ -131,24 +134,20 @@ export class Adapters implements Trainable {
    */
   async restore(flat: Float32Array, weights: Float32Array | undefined): Promise<void> {
     await this.#weights.settled();
-    this.flat.set(flat);
-    if (weights) await this.#weights.replace(async (to) => to.set(weights));
+    this.#weights.runtime.copySet(this.set, flat);
+    if (weights) this.#weights.update(weights);
     else await this.merge();
   }
 
-  /** Frees the session. The weights belong to the caller. */
+  /** Frees the graph. The weights belong to the caller. */
   async close(): Promise<void> {
-    await this.#merger?.release();
+    await this.#merger?.free();
   }
 }
 
 /** The weights of the training set, packed if possible. */
-function frozen(weights: WeightBuffers, isShared: boolean): FrozenWeights {
-  const { flat } = weights.training;
+async function frozen(weights: WeightBuffers, isShared: boolean): Promise<FrozenWeights> {
+  const flat = await weights.runtime.readSet(weights.training);
   const packed = isShared ? undefined : packedWeights(flat);
-  return packed ?? plainWeights(weights.lease().flat);
+  return packed ?? plainWeights(flat, weights.lease().set.arrays);
 }
-
-/** A parameter as a tensor, which is a view of the flat array. */
-const view = (flat: Float32Array, { shape, offset, size }: ParameterSpec): Tensor =>
-  new Tensor('float32', flat.subarray(offset, offset + size), shape);

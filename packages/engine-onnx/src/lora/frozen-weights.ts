@@ -1,6 +1,8 @@
 /** The frozen weights under adapters. */
 import { createHash } from 'node:crypto';
 
+import type { DeviceArrays } from '../runtime/graph-runtime.js';
+
 /** A range of the flat array of all parameters. */
 interface Range {
   readonly offset: number;
@@ -8,6 +10,8 @@ interface Range {
 }
 
 export interface FrozenWeights {
+  /** The parameters where the graphs run, if they are there. */
+  readonly arrays?: DeviceArrays;
   /** True if another model may hold the array of {@link all}: it must not be written to. */
   readonly isShared: boolean;
   part(range: Range): Float32Array;
@@ -33,7 +37,8 @@ export function packedWeights(flat: Float32Array): FrozenWeights | undefined {
  * Weights in their own array.
  * @param flat the array, which is not copied
  */
-export const plainWeights = (flat: Float32Array): FrozenWeights => ({
+export const plainWeights = (flat: Float32Array, arrays: DeviceArrays): FrozenWeights => ({
+  arrays,
   isShared: true,
   part: ({ offset, size }) => flat.subarray(offset, offset + size),
   all: () => flat,

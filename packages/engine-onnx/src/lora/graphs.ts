@@ -5,6 +5,7 @@ import { differentiated, type TrainingGraphOptions } from '../model/training-gra
 import { parameterOf } from '../model/trunk.js';
 import { gradients } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
 import { adapterScale, adapterSpecs, adapterTargets, type AdapterPlan } from './plan.js';
 
 /**
@@ -16,7 +17,7 @@ export function adapterGradientGraph(
   config: ModelConfig,
   plan: AdapterPlan,
   options: TrainingGraphOptions,
-): Uint8Array {
+): ModelRecord {
   const graph = new Graph();
   const targets = adapterTargets(config, plan);
   const inputOf = ({ name, shape }: ParameterSpec): Value => graph.input(name, 'float32', shape);
@@ -40,13 +41,13 @@ export function adapterGradientGraph(
   );
   for (const [i, { name }] of adapterSpecs(targets).entries())
     graph.output(`grad.${name}`, found[i]!);
-  return graph.encode();
+  return graph.record();
 }
 
 /**
  * `merged` = `weight` + scale `b` `a` for one layer of any size. Shapes: [O, I], [O, r] and [r, I].
  */
-export function mergeGraph(plan: AdapterPlan): Uint8Array {
+export function mergeGraph(plan: AdapterPlan): ModelRecord {
   const graph = new Graph();
   const weight = graph.input('weight', 'float32', ['O', 'I']);
   const a = graph.input('a', 'float32', [plan.rank, 'I']);
@@ -58,5 +59,5 @@ export function mergeGraph(plan: AdapterPlan): Uint8Array {
     { attributes: { alpha: { float: adapterScale(plan) } } },
   );
   graph.output('merged', merged);
-  return graph.encode();
+  return graph.record();
 }

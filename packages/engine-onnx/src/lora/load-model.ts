@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 
 import type { ModelConfig } from '../model/config.js';
-import { WeightBuffers } from '../model/weights.js';
 import { assertSameModel } from '../storage/checkpoint.js';
 import { isFile, readIfThere } from '../storage/files.js';
 import {
@@ -16,7 +15,7 @@ import {
 import { hasWeights } from '../storage/weight-files.js';
 import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 import { assertBase, type FrozenModel } from './checkpoint.js';
-import { openAdapters } from './open.js';
+import { mergeAdapters } from './open.js';
 
 /** @throws CheckpointError as `loadModelFolder`, or when the model below cannot be read */
 export async function loadModel(directory: string): Promise<ModelFolder> {
@@ -55,12 +54,7 @@ async function loadMergedWeights(
   if (frozen) await assertBase(directory, frozen);
   const base =
     frozen?.weights?.all() ?? (await loadMergedWeights(await modelBelow(directory), config));
-  const weights = new WeightBuffers(config, base);
-  const lora = { path: join(directory, adapterFolder) };
-  const sharesBase = frozen?.weights?.isShared;
-  const adapters = await openAdapters({ config, weights, lora, threads: 1, sharesBase });
-  await adapters.close();
-  return weights.training.flat;
+  return mergeAdapters(config, base, join(directory, adapterFolder), frozen?.weights?.isShared);
 }
 
 /** @throws CheckpointError when a folder holds an adapter that belongs to quantised weights */

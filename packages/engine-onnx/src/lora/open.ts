@@ -1,6 +1,7 @@
 /** Opens adapters on a model: new ones, or those of a folder. */
 import type { ModelConfig } from '../model/config.js';
-import type { WeightBuffers } from '../model/weights.js';
+import { WeightBuffers } from '../model/weights.js';
+import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { Adapters } from './adapters.js';
 import { initialAdapters } from './initial.js';
 import { loadAdapters, type AdapterState } from './peft-folder.js';
@@ -11,7 +12,6 @@ export interface OpenAdaptersOptions {
   /** Its training set becomes the base. */
   readonly weights: WeightBuffers;
   readonly lora: LoraOptions;
-  readonly threads: number;
   /** See `AdaptersOptions`. */
   readonly sharesBase?: boolean | undefined;
 }
@@ -25,13 +25,29 @@ export async function openAdapters({
   config,
   weights,
   lora,
-  threads,
   sharesBase,
 }: OpenAdaptersOptions): Promise<Adapters> {
   const { plan, flat } = await adaptersOf(config, lora);
-  const adapters = new Adapters({ config, plan, weights, initial: flat, threads, sharesBase });
+  const adapters = await Adapters.open({ config, plan, weights, initial: flat, sharesBase });
   if ('path' in lora) await adapters.merge();
   return adapters;
+}
+
+/**
+ * The weights of a model with the adapters of a folder merged in.
+ * @param base is overwritten, unless it is shared
+ */
+export async function mergeAdapters(
+  config: ModelConfig,
+  base: Float32Array,
+  path: string,
+  sharesBase?: boolean,
+): Promise<Float32Array> {
+  const runtime = new OnnxRuntime({ threads: { train: 1, sample: 1 } });
+  const weights = new WeightBuffers(runtime, config, base);
+  const adapters = await openAdapters({ config, weights, lora: { path }, sharesBase });
+  await adapters.close();
+  return runtime.readSet(weights.training);
 }
 
 /** Adapters of a folder, or new ones. @throws as {@link openAdapters} */

@@ -9,6 +9,7 @@ import {
   threadColumns,
   type LinearShape,
 } from '../runtime/gemm-blocks.js';
+import type { GraphRuntime } from '../runtime/graph-runtime.js';
 import { rowWindow } from './row-window.js';
 import type { ModelConfig } from './config.js';
 import { linearShapes } from './parameters.js';
@@ -30,18 +31,14 @@ export interface Agreement {
 /**
  * The sampler runs few rows, so the runtime divides their columns among threads; the trainer runs
  * many, which are divided by rows. Where that gives the sums different blocks, the trainer computes
- * the sampler's columns part by part.
- * @param threads inside one operator of the trainer
- * @param samplerThreads inside one operator of the sampler
+ * the sampler's columns part by part. Without `threads` sums have one order.
  */
-export function samplerAgreement(
-  config: ModelConfig,
-  threads: number,
-  samplerThreads = threads,
-): Agreement {
-  const rows = rowWindow(config, samplerThreads).min;
+export function samplerAgreement(config: ModelConfig, threads: GraphRuntime['threads']): Agreement {
+  if (!threads) return { parts: ([columns]) => [columns], leastRows: 2 };
+  const { train, sample } = threads;
+  const rows = rowWindow(config, sample).min;
   const parts = (shape: LinearShape): readonly number[] => {
-    const columns = threadColumns(rows, shape, samplerThreads);
+    const columns = threadColumns(rows, shape, sample);
     return columns.every(
       (count) => blockLength(count, shape[1]) === blockLength(shape[0], shape[1]),
     )
@@ -49,7 +46,7 @@ export function samplerAgreement(
       : columns;
   };
   const fragile = linearShapes(config).flatMap((shape) =>
-    parts(shape).filter((columns) => isFragile(columns, shape[1], threads)),
+    parts(shape).filter((columns) => isFragile(columns, shape[1], train)),
   );
   return { parts, leastRows: Math.max(2, ...fragile) };
 }

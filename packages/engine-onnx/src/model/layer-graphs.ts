@@ -25,6 +25,7 @@
 import { gradients } from '../onnx/autodiff.js';
 import type { Dim } from '../onnx/graph/dims.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
 import { blockInput, blockNumbers, type BlockFormat } from '../onnx/ops/blocks.js';
 import { add, exp, multiply, negate, subtract } from '../onnx/ops/elementwise.js';
 import { linear, lowRankProduct, matmul, rowDot, type LowRank } from '../onnx/ops/matmul.js';
@@ -66,11 +67,11 @@ export function layerGraph(
   config: ModelConfig,
   layer: number,
   { branching, formats, adapters }: LayerGraphOptions,
-): Uint8Array {
+): ModelRecord {
   const beside = formats && adapters;
   const { graph, y } = layerBody(config, layer, { branching, formats, adapters: beside });
   graph.output('y', y);
-  return graph.encode();
+  return graph.record();
 }
 
 /** ONNX bytes. */
@@ -78,13 +79,13 @@ export function layerGradientGraph(
   config: ModelConfig,
   layer: number,
   options: LayerGraphOptions,
-): Uint8Array {
+): ModelRecord {
   const { graph, x, y, trained } = layerBody(config, layer, options);
   const seed = { value: y, gradient: graph.input('grad_y', 'float32', y.shape) };
   const [dx, ...found] = gradients([seed], [x, ...trained.values()]);
   graph.output('grad_x', dx!);
   for (const [i, name] of [...trained.keys()].entries()) graph.output(`grad.${name}`, found[i]!);
-  return graph.encode();
+  return graph.record();
 }
 
 function layerBody(
@@ -137,20 +138,20 @@ function weightInput(
 }
 
 /** ONNX bytes. */
-export function statesGraph(config: ModelConfig): Uint8Array {
+export function statesGraph(config: ModelConfig): ModelRecord {
   const { graph, states } = statesBody(config, false);
   graph.output('states', states);
-  return graph.encode();
+  return graph.record();
 }
 
 /** ONNX bytes. @param frozen the norm is not trained */
-export function statesGradientGraph(config: ModelConfig, frozen: boolean): Uint8Array {
+export function statesGradientGraph(config: ModelConfig, frozen: boolean): ModelRecord {
   const { graph, x, norm, states } = statesBody(config, true);
   const seed = { value: states, gradient: graph.input('grad_states', 'float32', states.shape) };
   const [dx, dNorm] = gradients([seed], frozen ? [x] : [x, norm]);
   graph.output('grad_x', dx!);
   if (dNorm) graph.output(`grad.${finalNormName(config)}`, dNorm);
-  return graph.encode();
+  return graph.record();
 }
 
 function statesBody(config: ModelConfig, differentiated: boolean) {
@@ -168,7 +169,7 @@ function statesBody(config: ModelConfig, differentiated: boolean) {
 }
 
 /** ONNX bytes. */
-export function logitsGraph(config: ModelConfig, formats?: BlockFormats): Uint8Array {
+export function logitsGraph(config: ModelConfig, formats?: BlockFormats): ModelRecord {
   const { graph, logits } = logitsBody(config, formats);
   const over = { shape: ['R', 1] };
   const reduce = (type: string, value: Value): Value =>
@@ -179,7 +180,7 @@ export function logitsGraph(config: ModelConfig, formats?: BlockFormats): Uint8A
   graph.output('sum', reduce('ReduceSum', powers));
   graph.output('dot', rowDot(powers, logits));
   graph.output('target', gatherElements(logits, graph.input('targets', 'int32', ['R', 1]), 1));
-  return graph.encode();
+  return graph.record();
 }
 
 export interface LogitsGradientOptions {
@@ -198,7 +199,7 @@ export interface LogitsGradientOptions {
 export function logitsGradientGraph(
   config: ModelConfig,
   { entropy, frozen, formats }: LogitsGradientOptions,
-): Uint8Array {
+): ModelRecord {
   const { graph, states, weight, logits, slope } = logitsBody(config, formats);
   const column = (name: string, dtype: 'float32' | 'int32' = 'float32'): Value =>
     graph.input(name, dtype, ['R', 1]);
@@ -216,7 +217,7 @@ export function logitsGradientGraph(
   const dProducts = slope ? multiply(dLogits, slope) : dLogits;
   graph.output('grad_states', matmul(dProducts, weight));
   if (!frozen) graph.output('grad_weight', matmul(dProducts, states, { transposeA: true }));
-  return graph.encode();
+  return graph.record();
 }
 
 function logitsBody(config: ModelConfig, formats: BlockFormats | undefined) {

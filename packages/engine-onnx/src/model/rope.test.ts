@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { tinyModels } from '../../test/support/models.js';
 import { RopeFeeds, ropeFrequencies, ropeTables } from './rope.js';
+import { cpu } from '../../test/support/runtime.js';
 
 const config = { ...tinyModels.qwen3, headDim: 8 };
 
@@ -13,7 +14,7 @@ test('frequencies fall from 1 by powers of theta', () => {
 test('a head that is rotated in part has the frequencies of one of that width', () => {
   const partial = { ...config, headDim: 32, rotaryDim: 8 };
   expect(ropeFrequencies(partial)).toEqual(ropeFrequencies(config));
-  expect(new RopeFeeds(partial).feeds(10)['rope_cos']?.dims).toEqual([64, 4]);
+  expect(new RopeFeeds(cpu(), partial).feeds(10)['rope_cos']?.shape).toEqual([64, 4]);
 });
 
 test('linear scaling divides every frequency', () => {
@@ -46,9 +47,9 @@ test('tables hold the angle of every position, and longer ones begin with shorte
 });
 
 test('feeds grow only when a longer sequence comes', () => {
-  const feeds = new RopeFeeds(config);
+  const feeds = new RopeFeeds(cpu(), config);
   const first = feeds.feeds(10);
   expect(feeds.feeds(64)).toBe(first);
-  expect(feeds.feeds(65)['rope_cos']!.dims).toEqual([128, 4]);
-  expect(feeds.feeds(3)['rope_cos']!.dims).toEqual([128, 4]);
+  expect(feeds.feeds(65)['rope_cos']!.shape).toEqual([128, 4]);
+  expect(feeds.feeds(3)['rope_cos']!.shape).toEqual([128, 4]);
 });

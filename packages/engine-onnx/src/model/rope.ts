@@ -1,7 +1,6 @@
 /** Tables of rotary angles, computed in JavaScript as inputs of the graphs. */
-import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig, RopeScaling } from './config.js';
-import type { Feeds } from './weights.js';
+import type { DeviceArrays, GraphRuntime } from '../runtime/graph-runtime.js';
 
 export interface RopeTables {
   /** Number of positions in the tables. */
@@ -108,11 +107,13 @@ function yarn(shape: RopeShape, scaling: Extract<RopeScaling, { kind: 'yarn' }>)
  * times.
  */
 export class RopeFeeds {
+  readonly #runtime: GraphRuntime;
   readonly #config: ModelConfig;
   #length = 0;
-  #feeds: Feeds = {};
+  #feeds: DeviceArrays = {};
 
-  constructor(config: ModelConfig) {
+  constructor(runtime: GraphRuntime, config: ModelConfig) {
+    this.#runtime = runtime;
     this.#config = config;
   }
 
@@ -120,11 +121,12 @@ export class RopeFeeds {
    * `rope_cos` and `rope_sin` for positions below `length`, and the tables of layers that have
    * their own.
    */
-  feeds(length: number): Feeds {
+  feeds(length: number): DeviceArrays {
     if (length > this.#length) {
+      for (const table of Object.values(this.#feeds)) table.free();
       const { headDim, rotaryDim, localRope } = this.#config;
       this.#length = 2 ** Math.ceil(Math.log2(Math.max(64, length)));
-      this.#feeds = tableFeeds(this.#config, this.#length, '');
+      this.#feeds = this.#tables(this.#config, '');
       if (localRope) {
         const local = {
           headDim,
@@ -132,18 +134,17 @@ export class RopeFeeds {
           ropeTheta: localRope.theta,
           ropeScaling: localRope.scaling,
         };
-        this.#feeds = { ...this.#feeds, ...tableFeeds(local, this.#length, '_local') };
+        this.#feeds = { ...this.#feeds, ...this.#tables(local, '_local') };
       }
     }
     return this.#feeds;
   }
-}
 
-function tableFeeds(shape: RopeShape, length: number, suffix: string): Feeds {
-  const { cos, sin } = ropeTables(shape, length);
-  const dims = [length, rotatedWidth(shape) / 2];
-  return {
-    [`rope_cos${suffix}`]: new Tensor('float32', cos, dims),
-    [`rope_sin${suffix}`]: new Tensor('float32', sin, dims),
-  };
+  #tables(shape: RopeShape, suffix: string): DeviceArrays {
+    const { length, cos, sin } = ropeTables(shape, this.#length);
+    const dims = [length, rotatedWidth(shape) / 2];
+    const table = (data: Float32Array) =>
+      this.#runtime.array({ dtype: 'float32', shape: dims, data });
+    return { [`rope_cos${suffix}`]: table(cos), [`rope_sin${suffix}`]: table(sin) };
+  }
 }

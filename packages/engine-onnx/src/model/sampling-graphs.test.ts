@@ -1,65 +1,29 @@
-import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
 import { architectures, architectureConfig } from '../../test/support/architectures.js';
 import { livelyWeights, randomBatch, tinyModels } from '../../test/support/models.js';
-import { createSession } from '../runtime/session.js';
+import type { DeviceArrays, Feeds, GraphRuntime, RowCache } from '../runtime/graph-runtime.js';
+import { floats, ints } from '../runtime/host-arrays.js';
+import { floatsOf } from '../runtime/onnx-arrays.js';
 import { newPositions } from '../sample/kernels.js';
-import { cacheNames } from '../sample/kv-pool.js';
-import { StateRows } from '../sample/state-rows.js';
+import { cacheLayout } from '../sample/kv-pool.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import type { ModelConfig } from './config.js';
 import { RopeFeeds } from './rope.js';
-import { rowStates } from './row-states.js';
 import { decodeGraph, prefillGraph, type DecodeVariant } from './sampling-graphs.js';
 import { WeightBuffers } from './weights.js';
+import { cpu } from '../../test/support/runtime.js';
 
 const capacity = 64;
-const column = (data: Float32Array) => new Tensor('float32', data, [data.length, 1]);
-const ids = (data: Int32Array, shape: number[]) => new Tensor('int32', data, shape);
+const column = (data: Float32Array) => floats(data, [data.length, 1]);
 
-/** A cache of `capacity` slots per layer, filled with rubbish where nothing was stored yet, and states. */
-class Cache {
-  readonly #config: ModelConfig;
-  readonly #rows: number;
-  readonly #names: readonly string[];
-  readonly #arrays: readonly Float32Array[];
-  readonly #states: StateRows;
-
-  constructor(config: ModelConfig, rows: number) {
-    this.#config = config;
-    this.#rows = rows;
-    const size = rows * config.kvHeads * capacity * config.headDim;
-    this.#names = cacheNames(config);
-    this.#arrays = this.#names.map(() => new Float32Array(size).fill(123));
-    this.#states = new StateRows(rowStates(config));
-    this.#states.grow(rows);
-  }
-
-  store(out: InferenceSession.OnnxValueMapType, time: number, at: number): void {
-    const { kvHeads, headDim } = this.#config;
-    const { keyValues, states } = newPositions(this.#config, out);
-    for (let row = 0; row < this.#rows; row++) this.#states.store(row, states, row);
-    const bands = this.#arrays.length * kvHeads;
-    for (let row = 0; row < this.#rows; row++) {
-      for (let band = 0; band < bands; band++) {
-        const from = (row * bands + band) * time * headDim;
-        const to = ((row * kvHeads + (band % kvHeads)) * capacity + at) * headDim;
-        this.#arrays[Math.floor(band / kvHeads)]!.set(
-          keyValues.subarray(from, from + time * headDim),
-          to,
-        );
-      }
-    }
-  }
-
-  get feeds(): Record<string, Tensor> {
-    const shape = [this.#rows, this.#config.kvHeads, capacity, this.#config.headDim];
-    const keyValues = this.#arrays.map((data, i) => [
-      this.#names[i],
-      new Tensor('float32', data, shape),
-    ]);
-    return { ...Object.fromEntries(keyValues), ...this.#states.feeds(0, this.#rows) };
-  }
+/** A cache filled with rubbish where nothing was stored yet, and states of zeros. */
+function newCache(runtime: GraphRuntime, config: ModelConfig, rows: number): RowCache {
+  const layout = cacheLayout(config, capacity);
+  const cache = runtime.cache(layout);
+  cache.reserve(rows);
+  const feeds = cache.feeds(0, rows);
+  for (const name of layout.names) floatsOf(feeds[name]!).fill(123);
+  return cache;
 }
 
 /**
@@ -71,21 +35,21 @@ async function sampledLogprobs(
   weights: WeightBuffers,
   rows: readonly Int32Array[],
   prompt: number,
-  { temperature, threads }: { temperature: number; threads: number },
+  temperature: number,
 ) {
   const count = rows.length;
-  const prefill = await createSession(prefillGraph(config), { threads, kind: 'sample' });
-  const decode = await createSession(decodeGraph(config, { variant: 'logprobs' }), {
-    threads,
-    kind: 'sample',
-  });
-  const rope = new RopeFeeds(config).feeds(capacity);
+  const { runtime } = weights;
+  const prefill = await runtime.load(prefillGraph(config), 'sample');
+  const decode = await runtime.load(decodeGraph(config, { variant: 'logprobs' }), 'sample');
+  const rope = new RopeFeeds(runtime, config).feeds(capacity);
   const common = {
-    ...weights.training.feeds,
+    ...weights.training.arrays,
     ...rope,
     inverse_temperature: column(new Float32Array(count).fill(1 / temperature)),
   };
-  const cache = new Cache(config, count);
+  const cache = newCache(runtime, config, count);
+  const moves = (position: number, time: number) =>
+    rows.map((_, row) => ({ from: row, to: row, position, length: time }));
   const out = rows.map(() => [] as number[]);
   const read = (logprobs: Float32Array, position: number) =>
     rows.forEach((row, i) => out[i]!.push(logprobs[i * config.vocabSize + row[position + 1]!]!));
@@ -94,25 +58,25 @@ async function sampledLogprobs(
   const length = prompt - 1;
   const prompts = Int32Array.from(rows.flatMap((row) => [...row.subarray(0, length)]));
   const first = await prefill.run({
-    ...weights.training.feeds,
+    ...weights.training.arrays,
     ...rope,
-    ids: ids(prompts, [count, length]),
+    ids: ints(prompts, [count, length]),
   });
-  cache.store(first, length, 0);
+  cache.store(newPositions(config, first), moves(0, length));
   for (let position = length; position + 1 < rows[0]!.length; position++) {
     const tokens = Int32Array.from(rows, (row) => row[position]!);
     const slots = new Int32Array(count).fill(position);
     const step = await decode.run({
       ...common,
-      ...cache.feeds,
-      ids: ids(tokens, [count, 1]),
-      positions: ids(slots, [count, 1]),
+      ...cache.feeds(0, count),
+      ids: ints(tokens, [count, 1]),
+      positions: ints(slots, [count, 1]),
     });
-    read(step['logprobs']!.data as Float32Array, position);
-    cache.store(step, 1, position);
+    read((await runtime.read(step['logprobs']!)) as Float32Array, position);
+    cache.store(newPositions(config, step), moves(position, 1));
   }
-  await prefill.release();
-  await decode.release();
+  await prefill.free();
+  await decode.free();
   return out;
 }
 
@@ -139,8 +103,8 @@ describe('prefill and decode give the bits of the trainer', () => {
   ];
 
   test.each(cases)('for %s', async (_, config, threads) => {
-    const weights = new WeightBuffers(config, livelyWeights(config));
-    const trainer = new OnnxTrainer({ config, weights, threads });
+    const weights = new WeightBuffers(cpu(threads), config, livelyWeights(config));
+    const trainer = new OnnxTrainer({ config, weights });
     const [prompt, temperature] = [5, 0.7];
     for (const lengths of [
       [40, 40, 40],
@@ -154,10 +118,7 @@ describe('prefill and decode give the bits of the trainer', () => {
       };
       const pass = await trainer.forward(batch);
       const rows = batch.rows.map((row) => row.tokens);
-      const sampled = await sampledLogprobs(config, weights, rows, prompt, {
-        temperature,
-        threads,
-      });
+      const sampled = await sampledLogprobs(config, weights, rows, prompt, temperature);
       expect(Float32Array.from(sampled.flat())).toEqual(pass.logprobs);
     }
     await trainer.close();
@@ -170,28 +131,27 @@ describe('drawing in the graph', () => {
   /** Rows that read the same token first, each with its own u. */
   async function draw(weights: WeightBuffers, u: Float32Array) {
     const rows = u.length;
+    const { runtime } = weights;
     const feeds = {
-      ...weights.training.feeds,
-      ...new RopeFeeds(config).feeds(capacity),
-      ...new Cache(config, rows).feeds,
-      ids: ids(new Int32Array(rows).fill(3), [rows, 1]),
-      positions: ids(new Int32Array(rows), [rows, 1]),
+      ...weights.training.arrays,
+      ...new RopeFeeds(runtime, config).feeds(capacity),
+      ...newCache(runtime, config, rows).feeds(0, rows),
+      ids: ints(new Int32Array(rows).fill(3), [rows, 1]),
+      positions: ints(new Int32Array(rows), [rows, 1]),
       inverse_temperature: column(new Float32Array(rows).fill(1)),
     };
-    const run = async (variant: DecodeVariant, own: Record<string, Tensor>) => {
-      const session = await createSession(decodeGraph(config, { variant }), {
-        threads: 1,
-        kind: 'sample',
-      });
-      const out = await session.run({ ...feeds, ...own });
-      await session.release();
+    const run = async (variant: DecodeVariant, own: Feeds) => {
+      const graph = await runtime.load(decodeGraph(config, { variant }), 'sample');
+      const out = await graph.run({ ...feeds, ...own });
+      await graph.free();
       return out;
     };
+    const read = (out: DeviceArrays, name: string) => runtime.read(out[name]!);
     const drawn = await run('sampled', { u: column(u) });
-    const logprobs = (await run('logprobs', {}))['logprobs']!.data as Float32Array;
+    const logprobs = (await read(await run('logprobs', {}), 'logprobs')) as Float32Array;
     return {
-      tokens: [...(drawn['token']!.data as Int32Array)],
-      logprob: drawn['logprob']!.data as Float32Array,
+      tokens: [...((await read(drawn, 'token')) as Int32Array)],
+      logprob: (await read(drawn, 'logprob')) as Float32Array,
       logprobs: logprobs.subarray(0, config.vocabSize),
     };
   }
@@ -199,7 +159,7 @@ describe('drawing in the graph', () => {
   test('inverts the cumulative distribution and reports the token’s log-probability', async () => {
     const u = Float32Array.from({ length: 50 }, (_, i) => i / 50);
     const { tokens, logprob, logprobs } = await draw(
-      new WeightBuffers(config, livelyWeights(config)),
+      new WeightBuffers(cpu(), config, livelyWeights(config)),
       u,
     );
     let cumulative = 0;
@@ -218,7 +178,7 @@ describe('drawing in the graph', () => {
     weights.subarray(7 * width, 8 * width).fill(100);
     weights.fill(1, weights.length - width);
     const { tokens, logprobs } = await draw(
-      new WeightBuffers(config, weights),
+      new WeightBuffers(cpu(), config, weights),
       Float32Array.of(0, 1 - 2 ** -24, 1),
     );
     const possible = [...logprobs.keys()].filter((token) => Math.exp(logprobs[token]!) > 0);

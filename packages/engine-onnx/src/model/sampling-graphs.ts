@@ -27,6 +27,7 @@
  * order.
  */
 import { Graph, type Value } from '../onnx/graph/graph.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
 import { causalAttention } from '../onnx/ops/attention.js';
 import { cachedAttention } from '../onnx/ops/cached-attention.js';
 import { categorical } from '../onnx/ops/categorical.js';
@@ -48,8 +49,8 @@ import {
 
 export type DecodeVariant = 'sampled' | 'logprobs';
 
-/** ONNX bytes of the graph that reads prompts into the cache. */
-export function prefillGraph(config: ModelConfig): Uint8Array {
+/** The graph that reads prompts into the cache. */
+export function prefillGraph(config: ModelConfig): ModelRecord {
   const graph = new Graph();
   const ids = graph.input('ids', 'int32', ['B', 'S']);
   const cache: Value[] = [];
@@ -60,14 +61,14 @@ export function prefillGraph(config: ModelConfig): Uint8Array {
   const recurrence = keptStates(graph);
   build(graph, config, { ids, positions: graph.integers([0]), attention, recurrence });
   graph.output('new_kv', concat(cache, 1, cacheHeads(config)));
-  return graph.encode();
+  return graph.record();
 }
 
-/** ONNX bytes of the graph that reads one token per row and draws the next. */
+/** The graph that reads one token per row and draws the next. */
 export function decodeGraph(
   config: ModelConfig,
   options: { readonly variant: DecodeVariant },
-): Uint8Array {
+): ModelRecord {
   const graph = new Graph();
   const ids = graph.input('ids', 'int32', ['B', 1]);
   const slots = graph.input('positions', 'int32', ['B', 1]);
@@ -96,7 +97,7 @@ export function decodeGraph(
     graph.output('token', drawn.token);
     graph.output('logprob', drawn.logprob);
   }
-  return graph.encode();
+  return graph.record();
 }
 
 /** The states of the rows, as inputs, by name. */

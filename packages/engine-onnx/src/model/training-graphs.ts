@@ -30,6 +30,7 @@
  */
 import { gradients, type Seed } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
 import { causalAttention } from '../onnx/ops/attention.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
 import { attentionOptions } from './attend.js';
@@ -59,8 +60,8 @@ export interface ForwardGraphOptions extends TrainingGraphOptions {
   readonly parts: Agreement['parts'];
 }
 
-/** ONNX bytes of the graph that scores sequences. */
-export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions): Uint8Array {
+/** The graph that scores sequences. */
+export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions): ModelRecord {
   const graph = new Graph();
   const { trunk, x } = trainingBody(graph, config, { parts: options.parts });
   const inputs = headInputs(graph);
@@ -69,16 +70,16 @@ export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions):
   graph.output('logprobs', scores.logprobs);
   if (scores.entropy) graph.output('entropy', scores.entropy);
   if (scores.necs) graph.output('necs', scores.necs);
-  return graph.encode();
+  return graph.record();
 }
 
-/** ONNX bytes of the graph that returns the gradient of every parameter. */
-export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
+/** The graph that returns the gradient of every parameter. */
+export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions): ModelRecord {
   const graph = new Graph();
   const { body, seed, headGradient } = differentiated(graph, config, options);
   if (headGradient) graph.output(`grad.${headName(config)}`, headGradient);
   outputGradients(body, seed, [headName(config)]);
-  return graph.encode();
+  return graph.record();
 }
 
 /** Makes the low-rank factors of linear layers, by weight, given the model's parameters. */

@@ -3,24 +3,14 @@
  * overwrites a set in use.
  */
 import { EngineError } from '@trinity-rft/core';
-import { Tensor } from 'onnxruntime-node';
-import { sharedNumbers } from '../runtime/shared-numbers.js';
+import type { ArraySet, GraphRuntime } from '../runtime/graph-runtime.js';
 import type { ModelConfig } from './config.js';
 import { parameterSpecs, type ParameterSpec } from './parameters.js';
 
-/** Named inputs of a session. */
-export type Feeds = Readonly<Record<string, Tensor>>;
-
-/** One complete set of parameters, or of the adapters of a model whose parameters never change. */
-export interface WeightSet {
-  /** All of them, in order. */
-  readonly flat: Float32Array;
-  /** Views of {@link flat}, one per parameter. */
-  readonly feeds: Feeds;
-}
-
 /** Keeps a set unchanged until it is released. */
-export interface WeightLease extends WeightSet {
+export interface WeightLease {
+  /** All parameters, or the adapters of a model whose parameters never change. */
+  readonly set: ArraySet;
   /** Another lease on the same set. */
   share(): WeightLease;
   /** Returns the set; a second call has no effect. */
@@ -34,8 +24,8 @@ export interface PublishedWeights {
   lease(): Promise<WeightLease>;
 }
 
-/** Replaces the numbers of a set: `to` gets all new ones, and may be the same array as `from`. */
-type Rewrite = (from: Float32Array, to: Float32Array) => Promise<void>;
+/** Replaces the numbers of a set: `to` gets all new ones, and may be the same set as `from`. */
+type Rewrite = (from: ArraySet, to: ArraySet) => Promise<void>;
 
 /**
  * The weights of one model. The trainer's set is `training`; other users lease a set. A step writes in
@@ -44,12 +34,13 @@ type Rewrite = (from: Float32Array, to: Float32Array) => Promise<void>;
  * distinct leased ones.
  */
 export class WeightBuffers {
+  readonly runtime: GraphRuntime;
   readonly #specs: readonly ParameterSpec[];
-  readonly #leases = new Map<WeightSet, number>();
-  readonly #free: WeightSet[] = [];
-  #training: WeightSet;
+  readonly #leases = new Map<ArraySet, number>();
+  readonly #free: ArraySet[] = [];
+  #training: ArraySet;
   #published: WeightLease | 'due' | undefined;
-  #reference: WeightSet | undefined;
+  #reference: ArraySet | undefined;
   #rewriting: Promise<void> | undefined;
   /** Writes the training weights on first use. */
   #due: Rewrite | undefined;
@@ -61,18 +52,25 @@ export class WeightBuffers {
    * @param specs what a set is made of. @default all parameters
    * @throws EngineError when its length does not fit
    */
-  constructor(config: ModelConfig, initial: Float32Array, specs = parameterSpecs(config)) {
+  constructor(
+    runtime: GraphRuntime,
+    config: ModelConfig,
+    initial: Float32Array,
+    specs = parameterSpecs(config),
+  ) {
+    this.runtime = runtime;
     this.#specs = specs;
-    this.#training = weightSet(specs, initial);
+    assertCount(specs, initial);
+    this.#training = runtime.set(specs, initial);
   }
 
   /** The weights of the next gradients, once {@link settled}. Valid until the next step. */
-  get training(): WeightSet {
+  get training(): ArraySet {
     return this.#training;
   }
 
   /** The frozen reference. @throws EngineError when there is none */
-  get reference(): WeightSet {
+  get reference(): ArraySet {
     if (!this.#reference) {
       throw new EngineError(
         'The engine was opened without reference weights; open it with a reference model, or set ' +
@@ -83,18 +81,18 @@ export class WeightBuffers {
     return this.#reference;
   }
 
-  /** Freezes reference weights; they are not copied. */
-  setReference(flat: Float32Array): void {
-    this.#reference = weightSet(this.#specs, flat);
+  /** Freezes reference weights: others, which are not copied, or the training set, if it is never written to. */
+  setReference(reference: Float32Array | ArraySet): void {
+    this.#reference =
+      reference instanceof Float32Array ? this.runtime.set(this.#specs, reference) : reference;
   }
 
   /** Keeps a set unchanged: the current training set, or the given one. */
-  lease(set: WeightSet = this.#training): WeightLease {
+  lease(set: ArraySet = this.#training): WeightLease {
     this.#leases.set(set, (this.#leases.get(set) ?? 0) + 1);
     let held = true;
     return {
-      flat: set.flat,
-      feeds: set.feeds,
+      set,
       share: () => this.lease(set),
       release: () => {
         if (held) this.#release(set);
@@ -144,40 +142,24 @@ export class WeightBuffers {
     return this.lease(this.#take());
   }
 
-  /** An unused array of the size of all parameters, of any contents; {@link rewrite} takes it back. */
-  takeArray(): Float32Array {
-    return this.#take().flat;
+  /** A set without a user, of any contents; {@link rewrite} takes it back. */
+  takeSet(): ArraySet {
+    return this.#take();
   }
 
-  /**
-   * Replaces the training weights: `write` gets the old numbers and the array for the new ones, and
-   * fills every element. Both are the same array while the set is not leased.
-   */
-  update(write: (from: Float32Array, to: Float32Array) => void): void {
-    const from = this.#training;
-    const to = this.#leases.has(from) ? this.#take() : from;
-    write(from.flat, to.flat);
+  /** Replaces the training weights by given ones. */
+  update(flat: Float32Array): void {
+    const to = this.#leases.has(this.#training) ? this.#take() : this.#training;
+    this.runtime.copySet(to, flat);
     this.#training = to;
   }
 
   /**
-   * Replaces the training weights by reading them: `read` fills every element of an unused array.
-   * When it fails, the training weights stay unchanged.
+   * Replaces the training weights: `write` gets the old numbers and the set for the new ones, which is the same while
+   * it is not leased. Leases on the current training set are taken after {@link settled}.
+   * @param spare a set of {@link takeSet} that the new numbers may overwrite
    */
-  async replace(read: (to: Float32Array) => Promise<void>): Promise<void> {
-    const set = this.#take();
-    await read(set.flat);
-    const old = this.#training;
-    this.#training = set;
-    if (!this.#leases.has(old)) this.#recycle(old);
-  }
-
-  /**
-   * Like {@link update}, in several turns of the thread. Leases on the current training set are taken after
-   * {@link settled}.
-   * @param spare an array of {@link takeArray} that the new numbers may overwrite
-   */
-  rewrite(write: Rewrite, spare?: Float32Array): Promise<void> {
+  rewrite(write: Rewrite, spare?: ArraySet): Promise<void> {
     return this.#whileRewriting(() => this.#write(write, spare));
   }
 
@@ -216,13 +198,12 @@ export class WeightBuffers {
     return this.#rewriting;
   }
 
-  async #write(write: Rewrite, spare?: Float32Array): Promise<void> {
+  async #write(write: Rewrite, spare?: ArraySet): Promise<void> {
     const from = this.#training;
-    const unused = spare && weightSet(this.#specs, spare);
-    const to = this.#leases.has(from) ? (unused ?? this.#take()) : from;
-    await write(from.flat, to.flat);
+    const to = this.#leases.has(from) ? (spare ?? this.#take()) : from;
+    await write(from, to);
     this.#training = to;
-    if (unused && to !== unused) this.#recycle(unused);
+    if (spare && to !== spare) this.#recycle(spare);
   }
 
   /** Sets in memory: the training set, leased ones and free ones, without the reference. */
@@ -230,11 +211,11 @@ export class WeightBuffers {
     return new Set([this.#training, ...this.#leases.keys(), ...this.#free]).size;
   }
 
-  #take(): WeightSet {
-    return this.#free.pop() ?? weightSet(this.#specs, sharedNumbers(countOf(this.#specs)));
+  #take(): ArraySet {
+    return this.#free.pop() ?? this.runtime.set(this.#specs);
   }
 
-  #release(set: WeightSet): void {
+  #release(set: ArraySet): void {
     const left = (this.#leases.get(set) ?? 1) - 1;
     if (left > 0) {
       this.#leases.set(set, left);
@@ -245,26 +226,17 @@ export class WeightBuffers {
   }
 
   /** Alternating between two sets needs one spare; more would waste memory. */
-  #recycle(set: WeightSet): void {
+  #recycle(set: ArraySet): void {
     if (this.#free.length === 0) this.#free.push(set);
+    else set.free();
   }
 }
 
-const countOf = (specs: readonly ParameterSpec[]): number =>
-  specs.reduce((sum, { size }) => sum + size, 0);
-
-function weightSet(specs: readonly ParameterSpec[], flat: Float32Array): WeightSet {
-  const count = countOf(specs);
-  if (flat.length !== count) {
-    throw new EngineError(
-      `The weights have ${flat.length} numbers, but the model has ${count} parameters; load weights ` +
-        'of the same config.',
-      { code: 'ENGINE_WEIGHTS' },
-    );
-  }
-  const feeds: Record<string, Tensor> = {};
-  for (const { name, shape, offset, size } of specs) {
-    feeds[name] = new Tensor('float32', flat.subarray(offset, offset + size), shape);
-  }
-  return { flat, feeds };
+function assertCount(specs: readonly ParameterSpec[], { length }: Float32Array): void {
+  const count = specs.reduce((sum, { size }) => sum + size, 0);
+  if (length === count) return;
+  throw new EngineError(
+    `The weights have ${length} numbers, but the model has ${count} parameters; load weights of the same config.`,
+    { code: 'ENGINE_WEIGHTS' },
+  );
 }

@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 
 import { InvariantError } from '@trinity-rft/core';
-import { Tensor } from 'onnxruntime-node';
 
 import type { ModelConfig } from '../model/config.js';
 import { embeddingName, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
-import type { Feeds } from '../model/weights.js';
 import { blockShapes, blocksOf, type BlockFormat } from '../onnx/ops/blocks.js';
+import type { Feeds } from '../runtime/graph-runtime.js';
+import { floats } from '../runtime/host-arrays.js';
 import type { BlockWeights } from '../train/trainable.js';
 import type { Quantized } from './quantize.js';
 
@@ -92,13 +92,13 @@ const arraysOf = (stored: StoredParameter): readonly (Float32Array | Uint8Array)
     : [stored];
 
 function tensorsOf(name: string, shape: readonly number[], stored: StoredParameter): Feeds {
-  if (!isBlocks(stored)) return { [name]: new Tensor('float32', stored, shape) };
+  if (!isBlocks(stored)) return { [name]: floats(stored, shape) };
   const { integers, scales, offsets } = stored;
   const dims = blockShapes(shape as readonly [number, number], stored);
   return {
-    [`${name}.integers`]: new Tensor('uint8', integers, dims.integers),
-    [`${name}.scales`]: new Tensor('float32', scales, dims.scales),
-    ...(offsets && { [`${name}.offsets`]: new Tensor('float32', offsets, dims.scales) }),
+    [`${name}.integers`]: { dtype: 'uint8', shape: dims.integers, data: integers },
+    [`${name}.scales`]: floats(scales, dims.scales),
+    ...(offsets && { [`${name}.offsets`]: floats(offsets, dims.scales) }),
   };
 }
 

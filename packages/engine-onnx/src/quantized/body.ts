@@ -1,17 +1,14 @@
 /** The body of a model with quantised weights: from tokens to states, and to keys and values. */
-import { Tensor, type InferenceSession } from 'onnxruntime-node';
-
 import type { ModelConfig } from '../model/config.js';
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import { RopeFeeds } from '../model/rope.js';
-import { rowStates } from '../model/row-states.js';
-import type { Feeds } from '../model/weights.js';
+import type { DeviceArrays, Feeds, GraphRuntime, LoadedGraph } from '../runtime/graph-runtime.js';
+import { floats, ints } from '../runtime/host-arrays.js';
 import { run } from '../sample/kernels.js';
-import { cacheNames } from '../sample/kv-pool.js';
-import { StateRows } from '../sample/state-rows.js';
+import { cacheLayout } from '../sample/kv-pool.js';
 import type { QuantizedBase } from './base.js';
 import { bodyGraph } from './graphs.js';
-import { feedsOf, loadGraph } from './session.js';
+import { loadGraph } from './session.js';
 
 /** One token of each sequence, whose earlier tokens are in a cache. */
 export interface NextTokens {
@@ -36,28 +33,28 @@ export interface PickedRows {
 }
 
 /** `states` [R, d], and the new keys and values as the graph returns them. */
-type BodyOutputs = InferenceSession.OnnxValueMapType;
+type BodyOutputs = DeviceArrays;
 
 export class QuantizedBody {
   readonly #base: QuantizedBase;
-  readonly #session: InferenceSession;
+  readonly #graph: LoadedGraph;
   readonly #rope: RopeFeeds;
   readonly #noTokens: NextTokens;
 
-  private constructor(base: QuantizedBase, session: InferenceSession) {
+  private constructor(runtime: GraphRuntime, base: QuantizedBase, graph: LoadedGraph) {
     this.#base = base;
-    this.#session = session;
-    this.#rope = new RopeFeeds(base.config);
-    this.#noTokens = noTokens(base.config);
+    this.#graph = graph;
+    this.#rope = new RopeFeeds(runtime, base.config);
+    this.#noTokens = noTokens(runtime, base.config);
   }
 
   static async open(
-    base: QuantizedBase,
+    runtime: GraphRuntime,
+    given: { readonly base: QuantizedBase; readonly threads: number },
     adapters: LayerAdapters,
-    threads: number,
   ): Promise<QuantizedBody> {
-    const session = await loadGraph({ base, threads }, (options) => bodyGraph(options, adapters));
-    return new QuantizedBody(base, session);
+    const graph = await loadGraph(runtime, given, (options) => bodyGraph(options, adapters));
+    return new QuantizedBody(runtime, given.base, graph);
   }
 
   /** Reads one token of each sequence. @param picked rows of `tokens` */
@@ -89,19 +86,19 @@ export class QuantizedBody {
       ...adapters,
       ...this.#rope.feeds(Math.max(tokens.capacity, time)),
       ...tokens.cache,
-      embedded: new Tensor('float32', base.embed(all), [all.length, base.config.hiddenSize]),
-      positions: new Tensor('int64', positions, [all.length, 1]),
-      slots: new Tensor('int32', tokens.positions, [single, 1]),
-      sequences: new Tensor('int32', ids, [ids.length / time, time]),
-      rows: new Tensor('int32', rows, [rows.length]),
-      inverse_temperature: new Tensor('float32', inverseTemperature, [rows.length, 1]),
+      embedded: floats(base.embed(all), [all.length, base.config.hiddenSize]),
+      positions: { dtype: 'int64' as const, shape: [all.length, 1], data: positions },
+      slots: ints(tokens.positions, [single, 1]),
+      sequences: ints(ids, [ids.length / time, time]),
+      rows: ints(rows, [rows.length]),
+      inverse_temperature: floats(inverseTemperature, [rows.length, 1]),
     };
-    return run(this.#session, feedsOf(this.#session, feeds));
+    return run(this.#graph, feeds);
   }
 
-  /** Frees the session. */
+  /** Frees the graph. */
   close(): Promise<void> {
-    return this.#session.release();
+    return this.#graph.free();
   }
 }
 
@@ -110,23 +107,13 @@ export class QuantizedBody {
 const noSequences: Sequences = { ids: new Int32Array(1), time: 1 };
 const nonePicked: PickedRows = { rows: new Int32Array(1), inverseTemperature: Float32Array.of(1) };
 
-function noTokens(config: ModelConfig): NextTokens {
-  const { kvHeads, headDim } = config;
-  const empty = new Tensor('float32', new Float32Array(kvHeads * headDim), [
-    1,
-    kvHeads,
-    1,
-    headDim,
-  ]);
-  const states = new StateRows(rowStates(config));
-  states.grow(1);
+function noTokens(runtime: GraphRuntime, config: ModelConfig): NextTokens {
+  const cache = runtime.cache(cacheLayout(config, 1));
+  cache.reserve(1);
   return {
     ids: new Int32Array(1),
     positions: new Int32Array(1),
-    cache: {
-      ...Object.fromEntries(cacheNames(config).map((name) => [name, empty])),
-      ...states.feeds(0, 1),
-    },
+    cache: cache.feeds(0, 1),
     capacity: 1,
   };
 }

@@ -16,7 +16,8 @@ import { parameterCount, parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import { Graph } from '../onnx/graph/graph.js';
 import { blockInput, blockNumbers, blockProduct, type BlockFormat } from '../onnx/ops/blocks.js';
-import { createSession } from '../runtime/session.js';
+import type { HostArray } from '../runtime/graph-runtime.js';
+import { floats } from '../runtime/host-arrays.js';
 import { loadModelFolder, readModelFiles } from '../storage/model-folder.js';
 import { createModelFolder } from '../storage/new-model.js';
 import { OnnxTrainer } from '../train/trainer.js';
@@ -24,6 +25,7 @@ import { isBlocks, readRow, type QuantizedBase } from './base.js';
 import { loadQuantizedBase } from './load.js';
 import { paired, toBytes, toHalfBytes } from './quantize.js';
 import { openQuantized } from './state.js';
+import { cpu, flatOf } from '../../test/support/runtime.js';
 
 const root = mkdtempSync(join(tmpdir(), 'quantized-gradients-'));
 const folder = join(root, 'model');
@@ -139,17 +141,16 @@ test.each(['Q8_0', 'Q4_0', 'Q6_K', 'Q4_K', 'Q5_1'])(
     const packed = blockInput(graph, 'packed', shape, base.formats.get(spec.name)!);
     graph.output('product', blockProduct(packed, x));
     graph.output('numbers', blockNumbers(matrix));
-    const session = await createSession(graph.encode(), { threads: 1, kind: 'train' });
+    const runtime = cpu();
+    const loaded = await runtime.load(graph.record(), 'train');
     const rows = normals(createRandom(2), 3 * shape[1]);
-    const { Tensor } = await import('onnxruntime-node');
     const own = Object.entries(base.feeds).filter(([input]) => input.startsWith(`${spec.name}.`));
     const isPaired = base.formats.get(spec.name)?.bits === 4;
     const feeds = Object.fromEntries(
       own.flatMap(([input, given]) => {
-        const bytes = given.data as Uint8Array;
         const other =
           isPaired && input.endsWith('integers')
-            ? new Tensor('uint8', paired(bytes), given.dims)
+            ? { ...given, data: paired((given as HostArray).data as Uint8Array) }
             : given;
         return [
           [input, given],
@@ -157,9 +158,9 @@ test.each(['Q8_0', 'Q4_0', 'Q6_K', 'Q4_K', 'Q5_1'])(
         ];
       }),
     );
-    const out = await session.run({ ...feeds, x: new Tensor('float32', rows, [3, shape[1]]) });
-    await session.release();
-    const numbers = out['numbers']!.data as Float32Array;
+    const out = await loaded.run({ ...feeds, x: floats(rows, [3, shape[1]]) });
+    await loaded.free();
+    const numbers = (await runtime.read(out['numbers']!)) as Float32Array;
     expect([...numbers]).toEqual([
       ...numbersOf(base, config).subarray(spec.offset, spec.offset + spec.size),
     ]);
@@ -171,7 +172,7 @@ test.each(['Q8_0', 'Q4_0', 'Q6_K', 'Q4_K', 'Q5_1'])(
       return sum;
     });
     expect(
-      distance(out['product']!.data as Float32Array, expected) / largest(expected),
+      distance((await runtime.read(out['product']!)) as Float32Array, expected) / largest(expected),
     ).toBeLessThan(0.01);
   },
 );
@@ -190,27 +191,26 @@ describe('gradients of adapters', () => {
       const { config } = files;
       const lora = { rank: 3, alpha: 6, seed: 1 };
       const state = await openQuantized(
-        { modelPath, lora, quantization, threads: 1, reference: false },
+        { modelPath, lora, quantization, reference: false },
+        cpu(),
         files,
       );
-      const lively = normals(createRandom(8), state.weights.training.flat.length).map(
+      const lively = normals(createRandom(8), flatOf(state.weights.training).length).map(
         (x) => 0.05 * x,
       );
-      state.weights.training.flat.set(lively);
+      flatOf(state.weights.training).set(lively);
       const base = await loadQuantizedBase(modelPath, config, quantization);
-      const weights = new WeightBuffers(config, numbersOf(base, config));
-      const adapters = new Adapters({
+      const weights = new WeightBuffers(cpu(), config, numbersOf(base, config));
+      const adapters = await Adapters.open({
         config,
         plan: planAdapters(config, lora),
         weights,
         initial: lively.slice(),
-        threads: 1,
       });
       await adapters.merge();
-      const shared = { config, threads: 1 };
       const trainers = [
-        new OnnxTrainer({ ...shared, weights: state.weights, trainable: state.trainable }),
-        new OnnxTrainer({ ...shared, weights, trainable: adapters }),
+        new OnnxTrainer({ config, weights: state.weights, trainable: state.trainable }),
+        new OnnxTrainer({ config, weights, trainable: adapters }),
       ] as const;
       const rows = randomBatch(config, [9, 14, 6], 3, 0.8);
       const random = createRandom(2);
@@ -221,7 +221,7 @@ describe('gradients of adapters', () => {
         expect(pass.logprobs).toHaveLength(logprobs.length);
         await trainer.backward(pass, { logprobs, entropy });
       }
-      const [found, expected] = trainers.map(({ gradient }) => gradient!.slice()) as [
+      const [found, expected] = trainers.map(({ gradient }) => flatOf(gradient!).slice()) as [
         Float32Array,
         Float32Array,
       ];
@@ -245,7 +245,7 @@ describe('gradients of adapters', () => {
         const at = offset + random.integer(size);
         const scale = Math.max(0.1, largest(found.subarray(offset, offset + size)));
         expect(
-          Math.abs(found[at]! - (await difference(adapters.flat, at, scalar, 4e-3))) / scale,
+          Math.abs(found[at]! - (await difference(flatOf(adapters.set), at, scalar, 4e-3))) / scale,
         ).toBeLessThan(1e-2);
       }
       for (const trainer of trainers) await trainer.close();

@@ -33,6 +33,7 @@ import { add } from '../onnx/ops/elementwise.js';
 import { linear, linearInParts, lowRankProduct, type LowRank } from '../onnx/ops/matmul.js';
 import { concat, gather, reshape, swapHeads } from '../onnx/ops/shape.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
 import type { Place } from '../onnx/external-files.js';
 import { attentionOptions } from '../model/attend.js';
 import { decoder } from '../model/block.js';
@@ -66,7 +67,7 @@ type Linear = (x: Value, weight: Value) => Value;
 export async function bodyGraph(
   options: QuantizedGraphOptions,
   { targets, scale }: LayerAdapters,
-): Promise<readonly Uint8Array[]> {
+): Promise<ModelRecord> {
   const { config } = options.base;
   const graph = new Graph();
   const inputOf = ({ name, shape }: ParameterSpec): Value => graph.input(name, 'float32', shape);
@@ -101,11 +102,11 @@ export async function bodyGraph(
   graph.output('sequence_kv', concat(cache.sequences, 1, heads));
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['R', 1]);
   graph.output('states', headStates(trunk, picked, inverseTemperature));
-  return graph.encodeParts();
+  return graph.record();
 }
 
 /** ONNX file in parts. */
-export async function headGraph(options: QuantizedGraphOptions): Promise<readonly Uint8Array[]> {
+export async function headGraph(options: QuantizedGraphOptions): Promise<ModelRecord> {
   const { config } = options.base;
   const graph = new Graph();
   const name = headName(config);
@@ -114,7 +115,7 @@ export async function headGraph(options: QuantizedGraphOptions): Promise<readonl
   const states = graph.input('states', 'float32', ['R', config.hiddenSize]);
   const product = products.get(parameters.get(name)!)!;
   graph.output('product', product(states));
-  return graph.encodeParts();
+  return graph.record();
 }
 
 /** New keys and values of all layers, keys first. */
@@ -245,7 +246,7 @@ async function storedParameter(
 }
 
 /** Outputs from the product of the head: see `sampling-graphs.ts`. */
-export function drawGraph(config: ModelConfig, variant: DecodeVariant): Uint8Array {
+export function drawGraph(config: ModelConfig, variant: DecodeVariant): ModelRecord {
   const { graph, logprobs } = productInput(config);
   if (variant === 'logprobs') graph.output('logprobs', logprobs);
   else {
@@ -253,15 +254,15 @@ export function drawGraph(config: ModelConfig, variant: DecodeVariant): Uint8Arr
     graph.output('token', drawn.token);
     graph.output('logprob', drawn.logprob);
   }
-  return graph.encode();
+  return graph.record();
 }
 
 /** Outputs from the product of the head: see `training-graphs.ts`. */
-export function scoreGraph(config: ModelConfig, options: ScoreOptions): Uint8Array {
+export function scoreGraph(config: ModelConfig, options: ScoreOptions): ModelRecord {
   const { graph, logprobs } = productInput(config);
   const scores = scoresOf(logprobs, graph.input('targets', 'int32', ['R', 1]), options);
   for (const [name, value] of Object.entries(scores)) graph.output(name, value as Value);
-  return graph.encode();
+  return graph.record();
 }
 
 function productInput(config: ModelConfig): { readonly graph: Graph; readonly logprobs: Value } {

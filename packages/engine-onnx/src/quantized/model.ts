@@ -1,14 +1,20 @@
 /** A model with quantised weights, loaded: the sampler and the scores of the trainer run the same graphs. */
-import { Tensor, type InferenceSession } from 'onnxruntime-node';
+import { EngineError } from '@trinity-rft/core';
 
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import { headName } from '../model/parameters.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
-import type { Feeds } from '../model/weights.js';
+import type {
+  DeviceArray,
+  Feeds,
+  GraphRuntime,
+  HostArray,
+  LoadedGraph,
+} from '../runtime/graph-runtime.js';
+import { floats, freeAll, ints } from '../runtime/host-arrays.js';
 import {
   decodeResult,
-  floats,
-  lazySessions,
+  lazyGraphs,
   newPositions,
   run,
   type DecodeResult,
@@ -18,7 +24,7 @@ import { isBlocks, type QuantizedBase } from './base.js';
 import type { ScoredRows } from '../train/trainable.js';
 import { QuantizedBody } from './body.js';
 import { drawGraph, headGraph, scoreGraph } from './graphs.js';
-import { feedsOf, loadGraph } from './session.js';
+import { loadGraph } from './session.js';
 
 /** Bytes of the head's product that exist at once while text is scored, about. */
 const productBytes = 32 * 2 ** 20;
@@ -29,23 +35,26 @@ export class QuantizedModel {
   readonly base: QuantizedBase;
   readonly kernels: SamplerKernels;
   readonly #body: QuantizedBody;
-  readonly #head: InferenceSession;
-  readonly #light: ReturnType<typeof lazySessions>;
+  readonly #head: LoadedGraph;
+  readonly #runtime: GraphRuntime;
+  readonly #light: ReturnType<typeof lazyGraphs>;
   #closing: Promise<void> | undefined;
 
   private constructor(
-    base: QuantizedBase,
-    threads: number,
-    { body, head }: { readonly body: QuantizedBody; readonly head: InferenceSession },
+    runtime: GraphRuntime,
+    { base, threads }: { readonly base: QuantizedBase; readonly threads: number },
+    { body, head }: { readonly body: QuantizedBody; readonly head: LoadedGraph },
   ) {
     this.base = base;
+    this.#runtime = runtime;
     this.#body = body;
     this.#head = head;
-    this.#light = lazySessions(threads);
+    this.#light = lazyGraphs(runtime);
     const { config } = base;
     // A single row of numbers is multiplied by another kernel; fewer heads than threads would be divided.
     const fewest = isBlocks(base.of({ name: headName(config) })) ? 1 : 2;
     this.kernels = {
+      runtime,
       config,
       window: { min: Math.max(fewest, Math.ceil(threads / config.kvHeads)), max: maxRows },
       weightBytes: base.bytes,
@@ -57,15 +66,16 @@ export class QuantizedModel {
     };
   }
 
-  /** @param threads inside one operator */
+  /** @throws EngineError when the runtime cannot sum in a fixed order of threads */
   static async open(
+    runtime: GraphRuntime,
     base: QuantizedBase,
     adapters: LayerAdapters,
-    threads: number,
   ): Promise<QuantizedModel> {
-    const body = await QuantizedBody.open(base, adapters, threads);
-    const head = await loadGraph({ base, threads }, headGraph);
-    return new QuantizedModel(base, threads, { body, head });
+    const given = { base, threads: threadsOf(runtime) };
+    const body = await QuantizedBody.open(runtime, given, adapters);
+    const head = await loadGraph(runtime, given, headGraph);
+    return new QuantizedModel(runtime, given, { body, head });
   }
 
   async #decode(
@@ -75,19 +85,20 @@ export class QuantizedModel {
     capacity: number,
   ): Promise<DecodeResult> {
     const tokens = {
-      ids: ids?.data as Int32Array,
-      positions: positions?.data as Int32Array,
+      ids: (ids as HostArray).data as Int32Array,
+      positions: (positions as HostArray).data as Int32Array,
       cache,
       capacity,
     };
     const body = await this.#body.next(adapters, tokens, {
       rows: Int32Array.from(tokens.ids, (_, i) => i),
-      inverseTemperature: inverseTemperature?.data as Float32Array,
+      inverseTemperature: (inverseTemperature as HostArray).data as Float32Array,
     });
     const light = await this.#light.get(variant, () => drawGraph(this.base.config, variant));
     const inputs = { inverse_temperature: inverseTemperature!, ...(u && { u }) };
-    const drawn = await this.#fromStates(light, body['states'] as Tensor, inputs);
-    return decodeResult(this.base.config, variant, { ...body, ...drawn });
+    const { states, ...fresh } = body;
+    const drawn = await this.#fromStates(light, states!, inputs);
+    return decodeResult(this.#runtime, this.base.config, variant, { ...fresh, ...drawn });
   }
 
   /** Scores of picked rows, bit for bit as the sampler reports them; the names are those of `scoresOf`. */
@@ -97,8 +108,9 @@ export class QuantizedModel {
     names: readonly Name[],
   ): Promise<Readonly<Record<Name, Float32Array>>> {
     const { config } = this.base;
-    const { hiddenSize: width, vocabSize } = config;
-    const { states } = await this.#body.read(adapters, picked, picked);
+    const { vocabSize } = config;
+    const { states, ...others } = await this.#body.read(adapters, picked, picked);
+    freeAll(others);
     const has = (name: string): boolean => names.some((each) => each === name);
     const kind = { entropy: has('entropy'), necs: has('necs') };
     const light = await this.#light.get(JSON.stringify(kind), () => scoreGraph(config, kind));
@@ -106,24 +118,25 @@ export class QuantizedModel {
       names.map((name) => [name, new Float32Array(targets.length)]),
     ) as Record<Name, Float32Array>;
     for (const { start, end } of partsOf(targets.length, productBytes / 4 / vocabSize)) {
-      const numbers = (from: Float32Array, columns = 1): Tensor =>
-        new Tensor('float32', from.subarray(start * columns, end * columns), [
-          end - start,
-          columns,
-        ]);
-      const scores = await this.#fromStates(light, numbers(states?.data as Float32Array, width), {
-        targets: new Tensor('int32', targets.subarray(start, end), [end - start, 1]),
-        inverse_temperature: numbers(picked.inverseTemperature),
+      const column = [end - start, 1];
+      const scores = await this.#fromStates(light, this.#runtime.rows(states!, start, end), {
+        targets: ints(targets.subarray(start, end), column),
+        inverse_temperature: floats(picked.inverseTemperature.subarray(start, end), column),
       });
-      for (const name of names) found[name].set(floats(scores, name), start);
+      for (const name of names)
+        found[name].set((await this.#runtime.read(scores[name]!)) as Float32Array, start);
+      freeAll(scores);
     }
+    states!.free();
     return found;
   }
 
   /** Runs a graph without weights on the product of states and head. */
-  async #fromStates(light: InferenceSession, states: Tensor, inputs: Feeds) {
+  async #fromStates(light: LoadedGraph, states: DeviceArray, inputs: Feeds) {
     const { product } = await run(this.#head, { states });
-    return run(light, feedsOf(light, { ...inputs, product: product as Tensor }));
+    const found = await run(light, { ...inputs, product: product! });
+    freeAll({ product });
+    return found;
   }
 
   /** Once, however often the engine is closed. */
@@ -134,7 +147,7 @@ export class QuantizedModel {
   async #release(): Promise<void> {
     await this.#light.close();
     await this.#body.close();
-    await this.#head.release();
+    await this.#head.free();
   }
 }
 
@@ -148,4 +161,12 @@ function partsOf(
     start: Math.max(0, Math.min(i * size, rows - 2)),
     end: Math.min((i + 1) * size, rows),
   }));
+}
+
+function threadsOf({ threads }: GraphRuntime): number {
+  if (threads) return threads.sample;
+  throw new EngineError(
+    'Quantised weights run on the processor only; remove model.quantization, or use the default runtime.',
+    { code: 'ENGINE_QUANTIZED_DEVICE' },
+  );
 }

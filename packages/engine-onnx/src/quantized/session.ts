@@ -5,12 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { EngineError } from '@trinity-rft/core';
-import type { InferenceSession } from 'onnxruntime-node';
 
-import type { Feeds } from '../model/weights.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
 import { weightPlace } from '../onnx/external-files.js';
-import { createSession } from '../runtime/session.js';
-import { writeWhole } from '../storage/files.js';
+import type { GraphRuntime, LoadedGraph } from '../runtime/graph-runtime.js';
 import type { QuantizedBase } from './base.js';
 import type { QuantizedGraphOptions } from './graphs.js';
 
@@ -23,19 +21,21 @@ const mostInFile = 1.9e9;
  * @throws EngineError when the folder of temporary files has no room for them
  */
 export async function loadGraph(
-  { base, threads }: Omit<QuantizedGraphOptions, 'place'>,
-  build: (options: QuantizedGraphOptions) => Promise<readonly Uint8Array[]>,
-): Promise<InferenceSession> {
+  runtime: GraphRuntime,
+  given: Omit<QuantizedGraphOptions, 'place'>,
+  build: (options: QuantizedGraphOptions) => Promise<ModelRecord>,
+): Promise<LoadedGraph> {
   const folder = await mkdtemp(join(tmpdir(), 'trinity-weights-'));
   const file = 'graph.onnx';
   const places = weightPlace({ folder, file, most: mostInFile, signal: undefined });
   try {
-    const parts = await build({ base, threads, place: places.put });
+    const record = await build({ ...given, place: places.put });
     await places.close();
-    await writeWhole(join(folder, file), parts);
-    return await createSession(join(folder, file), { threads, kind: 'sample' });
+    return await runtime.load(record, 'sample', folder);
   } catch (cause) {
-    throw (cause as { readonly code?: unknown }).code === 'ENOSPC' ? noRoom(base, cause) : cause;
+    throw (cause as { readonly code?: unknown }).code === 'ENOSPC'
+      ? noRoom(given.base, cause)
+      : cause;
   } finally {
     await places.close();
     await remove(folder);
@@ -54,12 +54,3 @@ async function remove(folder: string): Promise<void> {
   const options = { recursive: true, force: true } as const;
   await rm(folder, options).catch(() => process.once('exit', () => rmSync(folder, options)));
 }
-
-/** The inputs that a session has. */
-export const feedsOf = ({ inputNames }: InferenceSession, feeds: Feeds): Feeds =>
-  Object.fromEntries(
-    inputNames.flatMap((name) => {
-      const value = feeds[name];
-      return value ? [[name, value]] : [];
-    }),
-  );

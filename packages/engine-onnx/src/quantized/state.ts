@@ -8,9 +8,10 @@ import { adapterScale, adapterSpecs, adapterTargets, type LoraOptions } from '..
 import type { ParameterSpec } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import type { ModelFiles } from '../storage/model-folder.js';
+import type { GraphRuntime } from '../runtime/graph-runtime.js';
 import { once } from '../runtime/once.js';
 import type { SamplerKernels } from '../sample/kernels.js';
-import { adamW, type OptimizerState } from '../train/adamw.js';
+import { planUpdate, type OptimizerState } from '../train/adamw.js';
 import { GradientSum } from '../train/gradient.js';
 import type { Trainable } from '../train/trainable.js';
 import type { QuantizedBase } from './base.js';
@@ -21,7 +22,6 @@ export interface QuantizedOptions {
   readonly modelPath: string;
   readonly lora: LoraOptions;
   readonly quantization: Quantization;
-  readonly threads: number;
   /** Keep the model without adapters as the reference. */
   readonly reference: boolean;
 }
@@ -46,18 +46,19 @@ export interface QuantizedState {
  * quantised and should be
  */
 export async function openQuantized(
-  { modelPath, lora, quantization, threads, reference }: QuantizedOptions,
+  { modelPath, lora, quantization, reference }: QuantizedOptions,
+  runtime: GraphRuntime,
   files: ModelFiles,
 ): Promise<QuantizedState> {
   const { config } = files;
   const { plan, flat } = await adaptersOf(config, lora);
   const adapters = { targets: adapterTargets(config, plan), scale: adapterScale(plan) };
   const specs = adapterSpecs(adapters.targets);
-  const weights = new WeightBuffers(config, flat, specs);
+  const weights = new WeightBuffers(runtime, config, flat, specs);
   // Products with zeros: the model without adapters, by the same graphs.
   if (reference) weights.setReference(new Float32Array(flat.length));
   const base = await loadQuantizedBase(modelPath, config, quantization);
-  const model = await QuantizedModel.open(base, adapters, threads);
+  const model = await QuantizedModel.open(runtime, base, adapters);
   const frozen = { weights: undefined, quantization, digest: once(() => base.digest()) };
   const read = (directory: string) =>
     loadAdapterCheckpoint(directory, { config, plan, base: frozen });
@@ -65,11 +66,11 @@ export async function openQuantized(
     weights,
     trainable: trainable(weights, specs, { adapters, model, base }),
     kernels: model.kernels,
-    save: (directory, { optimizer }) =>
+    save: async (directory, { optimizer }) =>
       saveAdapterCheckpoint(directory, {
         files,
         plan,
-        flat: weights.training.flat,
+        flat: await runtime.readSet(weights.training),
         weights: undefined,
         modelPath,
         optimizer,
@@ -77,7 +78,7 @@ export async function openQuantized(
       }),
     load: async (directory) => {
       const found = await read(directory);
-      weights.update((_, to) => to.set(found.flat));
+      weights.update(found.flat);
       return found.optimizer;
     },
     read: async (directory) => (await read(directory)).flat,
@@ -106,8 +107,10 @@ function trainable(
     backwardGraph: () => {
       throw new InvariantError('Gradients beside quantised weights are computed layer by layer.');
     },
-    newGradient: () => new GradientSum(specs),
-    update: async ({ flat }, state, options) =>
-      weights.update((from, to) => adamW(specs, from, to, flat, state, options)),
+    newGradient: () => new GradientSum(weights.runtime, specs),
+    update: ({ set: gradient }, state, options) =>
+      weights.rewrite((from, to) =>
+        weights.runtime.adamW({ ...state, from, to, gradient }, planUpdate(specs, state, options)),
+      ),
   };
 }

@@ -155,7 +155,7 @@ export interface GraphRuntime {
 
   /** Makes an array. The numbers belong to the runtime from then on, which may use them without a copy. */
   array(host: HostArray): DeviceArray;
-  /** Makes a set. @param flat its numbers, as {@link array} takes them. @default arbitrary numbers */
+  /** Makes a set. @param flat its numbers, as {@link array} takes them. @default zeros */
   set(shapes: readonly NamedShape[], flat?: Float32Array): ArraySet;
   /** Rows `start` to before `end` of an array, as a view. */
   rows(array: DeviceArray, start: number, end: number): DeviceArray;
@@ -164,15 +164,23 @@ export interface GraphRuntime {
   /** {@link read} for a set. */
   readSet(set: ArraySet): Promise<Float32Array>;
 
-  /** to = from, with as many numbers. */
-  copy(to: DeviceArray, from: DeviceArray | HostArray): void;
+  /** to = from, with as many numbers; or zeros. */
+  copy(to: DeviceArray, from: DeviceArray | HostArray | 'zeros'): void;
   /** to = from, of the same shapes; or zeros. */
   copySet(to: ArraySet, from: ArraySet | Float32Array | 'zeros'): void;
   /** to += from, with as many numbers. */
   add(to: DeviceArray, from: DeviceArray): void;
-  /** Row i is scale * row `ids[i]` of a table [V, d]; makes [N, d]. Each product is rounded to float32. */
-  takeRows(table: DeviceArray, ids: Int32Array, scale: number): DeviceArray;
-  /** Adds scale * row i of `rows` [N, d] to row `ids[i]` of `table` [V, d], in the order of i. */
+  /**
+   * Row i is scale * row `ids[i]` of a table [V, d]; each product is rounded to float32.
+   * @param shape of the result: [..., d]
+   */
+  takeRows(
+    table: DeviceArray,
+    ids: Int32Array,
+    scale: number,
+    shape: readonly number[],
+  ): DeviceArray;
+  /** Adds scale * row i of `rows` [..., d] to row `ids[i]` of a table [V, d], in the order of i. */
   addRows(table: DeviceArray, rows: DeviceArray, ids: Int32Array, scale: number): void;
   /** L2 norm of all numbers of a set; not finite if one of them is not. */
   norm(set: ArraySet): Promise<number>;

@@ -1,27 +1,35 @@
 /** Sessions of ONNX Runtime with the options for training and sampling. */
+import { join } from 'node:path';
+
 import { EngineError } from '@trinity-rft/core';
+import { replaceFile } from '@trinity-rft/core/support';
 import { InferenceSession } from 'onnxruntime-node';
 
+import type { ModelRecord } from '../onnx/graph/record.js';
+import { encodeModel } from '../onnx/graph/schema.js';
+import type { GraphKind } from './graph-runtime.js';
 import { throughGate } from './native-gate.js';
 
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
-  /** Training divides its long operators into smaller pieces. */
-  readonly kind: 'train' | 'sample';
+  readonly kind: GraphKind;
+  /** Where the external bytes of constants are; the graph is written there. */
+  readonly folder?: string | undefined;
 }
 
 /**
- * Loads a graph from its bytes, or from a file beside which its constants lie. `enableMemPattern: false` costs no time and saves a third of the memory; denormals
+ * Loads a graph. `enableMemPattern: false` costs no time and saves a third of the memory; denormals
  * are flushed because they are a hundred times slower and no result needs them. Waiting
  * threads do not spin: on cores that other programs use too, spinning makes sampling two to five
  * times slower.
  * @throws EngineError when the runtime rejects the graph
  */
 export async function createSession(
-  source: Uint8Array | string,
+  record: ModelRecord,
   options: SessionOptions,
 ): Promise<InferenceSession> {
+  const source = await sourceOf(encodeModel(record), options.folder);
   const pieces = options.kind === 'train' ? { dynamic_block_base: '4' } : {};
   try {
     const create = (): Promise<InferenceSession> =>
@@ -44,6 +52,17 @@ export async function createSession(
       { code: 'ENGINE_GRAPH', cause },
     );
   }
+}
+
+/** The bytes, or the path of a file with them. */
+async function sourceOf(
+  parts: readonly Uint8Array[],
+  folder: string | undefined,
+): Promise<Uint8Array | string> {
+  if (folder === undefined) return Buffer.concat(parts);
+  const path = join(folder, 'graph.onnx');
+  await replaceFile(path, parts);
+  return path;
 }
 
 function gated(session: InferenceSession): InferenceSession {

@@ -4,7 +4,7 @@ import type { SampledSequence, SampleStop, TokenLogprob } from '@trinity-rft/cor
 
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { AnswerConstraint, ConstraintFactory } from './constraint/constraint.js';
-import type { NewPositions } from './kernels.js';
+import type { NewPositions } from '../runtime/graph-runtime.js';
 import type { KvOwner, KvPool } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 import { createStopMatcher, type StopMatcher } from './stop-matcher.js';
@@ -36,8 +36,8 @@ export type TokenReport = (choice: number, token: number) => void;
 interface PromptCache {
   readonly data: NewPositions;
   readonly index: number;
-  /** Positions of `data`. */
-  readonly stride: number;
+  /** Called once, when the request no longer needs it. */
+  readonly release: () => void;
 }
 
 export interface Choice extends KvOwner {
@@ -127,7 +127,13 @@ function finish(choice: Choice, stopReason: SampleStop, stopString?: string): vo
 export function failRequest(request: Request, error: TrinityError): void {
   if (request.settled) return;
   request.settled = true;
+  releasePrefix(request);
   request.reject(error);
+}
+
+export function releasePrefix(request: Request): void {
+  request.prefix?.release();
+  request.prefix = undefined;
 }
 
 export function isDone(choice: Choice): boolean {

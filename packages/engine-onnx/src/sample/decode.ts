@@ -1,13 +1,13 @@
 /** Samples one more token for every row of a pool. */
 import { ModelError, EngineError } from '@trinity-rft/core';
-import { Tensor } from 'onnxruntime-node';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
-import type { Feeds } from '../model/weights.js';
+import type { Feeds } from '../runtime/graph-runtime.js';
+import { floats, ints } from '../runtime/host-arrays.js';
 import { acceptToken, failRequest, isDone, type Choice } from './choice.js';
 import { drawToken } from './draw.js';
 import type { AnswerConstraint } from './constraint/constraint.js';
-import type { SamplerKernels } from './kernels.js';
+import { freePositions, type SamplerKernels } from './kernels.js';
 import type { KvPool } from './kv-pool.js';
 
 /**
@@ -46,11 +46,16 @@ async function decodeRun(
   const uniforms = Float64Array.from(choices, (choice) => choice.random.next());
   const feeds = { ...rowInputs(variant, choices, uniforms, count), ...pool.feeds(start, count) };
   const result = await kernels.decode(variant, weights, feeds, pool.capacity);
+  const rows = new Map(
+    [...choices.entries()].flatMap(([i, choice]) => (isDone(choice) ? [] : [[choice, i] as const])),
+  );
+  pool.append(rows, result);
+  freePositions(result);
   const vocabulary = kernels.config.vocabSize;
-  for (const [i, choice] of choices.entries()) {
-    if (isDone(choice)) continue;
-    pool.append(choice, result, i);
-    if (result.kind === 'sampled') accept(choice, result.tokens[i]!, result.logprobs[i]!);
+  for (const [choice, i] of rows) {
+    // The request may have failed by another of its choices; numbers that are not finite must not stay.
+    if (isDone(choice)) pool.clear(choice);
+    else if (result.kind === 'sampled') accept(choice, result.tokens[i]!, result.logprobs[i]!);
     else {
       const distribution = result.logprobs.subarray(i * vocabulary, (i + 1) * vocabulary);
       drawFrom(choice, distribution, uniforms[i]!);
@@ -76,14 +81,14 @@ function rowInputs(
   });
   const column = [count, 1];
   const inputs = {
-    ids: new Tensor('int32', ids, column),
-    positions: new Tensor('int32', positions, column),
-    inverse_temperature: new Tensor('float32', inverseTemperatures, column),
+    ids: ints(ids, column),
+    positions: ints(positions, column),
+    inverse_temperature: floats(inverseTemperatures, column),
   };
   if (variant === 'logprobs') return inputs;
   const u = new Float32Array(count);
   u.set(uniforms);
-  return { ...inputs, u: new Tensor('float32', u, column) };
+  return { ...inputs, u: floats(u, column) };
 }
 
 function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): void {

@@ -1,17 +1,25 @@
 /** The sampler's graphs, loaded: they read prompts and continue rows with given weights. */
 import { EngineError } from '@trinity-rft/core';
-import { Tensor, type InferenceSession } from 'onnxruntime-node';
 
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 import { RopeFeeds } from '../model/rope.js';
 import { rowStates } from '../model/row-states.js';
 import { decodeGraph, prefillGraph, type DecodeVariant } from '../model/sampling-graphs.js';
-import type { Feeds } from '../model/weights.js';
-import { createSession } from '../runtime/session.js';
 import { rowWindow, type RowWindow } from '../model/row-window.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
+import type {
+  DeviceArray,
+  DeviceArrays,
+  Feeds,
+  GraphRuntime,
+  LoadedGraph,
+  NewPositions,
+} from '../runtime/graph-runtime.js';
+import { ints } from '../runtime/host-arrays.js';
 
 export interface SamplerKernels {
+  readonly runtime: GraphRuntime;
   readonly config: ModelConfig;
   /** Rows that one run may have. */
   readonly window: RowWindow;
@@ -32,14 +40,6 @@ export interface SamplerKernels {
   close(): Promise<void>;
 }
 
-/** Keys, values and states that a run has made for each row. */
-export interface NewPositions {
-  /** [B, 2 L KV, S, D] */
-  readonly keyValues: Float32Array;
-  /** The states after the last position, each [B, ...shape]; in the order of `rowStates`. */
-  readonly states: readonly Float32Array[];
-}
-
 /** One more position of every row, and its token. */
 export type DecodeResult = NewPositions &
   (
@@ -57,44 +57,43 @@ export type DecodeResult = NewPositions &
       }
   );
 
-export interface KernelOptions {
-  /** Threads inside one operator. */
-  readonly threads: number;
-}
+/** Any number of rows may share a run; more are not faster. */
+const anyRows: RowWindow = { min: 1, max: 512 };
 
-export function createSamplerKernels(config: ModelConfig, options: KernelOptions): SamplerKernels {
-  const sessions = lazySessions(options.threads);
-  const rope = new RopeFeeds(config);
+export function createSamplerKernels(config: ModelConfig, runtime: GraphRuntime): SamplerKernels {
+  const graphs = lazyGraphs(runtime);
+  const rope = new RopeFeeds(runtime, config);
   return {
+    runtime,
     config,
-    window: rowWindow(config, options.threads),
+    window: runtime.threads ? rowWindow(config, runtime.threads.sample) : anyRows,
     weightBytes: 4 * parameterCount(config),
     prefill: async (weights, ids, rows, length) => {
-      const session = await sessions.get('prefill', () => prefillGraph(config));
-      const prompts = new Tensor('int32', ids, [rows, length]);
-      const out = await run(session, { ...weights, ...rope.feeds(length), ids: prompts });
+      const graph = await graphs.get('prefill', () => prefillGraph(config));
+      const prompts = ints(ids, [rows, length]);
+      const out = await run(graph, { ...weights, ...rope.feeds(length), ids: prompts });
       return newPositions(config, out);
     },
     decode: async (variant, weights, feeds, capacity) => {
-      const session = await sessions.get(variant, () => decodeGraph(config, { variant }));
-      const out = await run(session, { ...weights, ...rope.feeds(capacity), ...feeds });
-      return decodeResult(config, variant, out);
+      const graph = await graphs.get(variant, () => decodeGraph(config, { variant }));
+      const out = await run(graph, { ...weights, ...rope.feeds(capacity), ...feeds });
+      return decodeResult(runtime, config, variant, out);
     },
-    close: () => sessions.close(),
+    close: () => graphs.close(),
   };
 }
 
-/** Sessions by name, loaded when they are first needed. */
-export function lazySessions(threads: number) {
-  const sessions = new Map<string, Promise<InferenceSession>>();
+/** Graphs by name, loaded when they are first needed. */
+export function lazyGraphs(runtime: GraphRuntime) {
+  const graphs = new Map<string, Promise<LoadedGraph>>();
   return {
-    get: (name: string, graph: () => Uint8Array): Promise<InferenceSession> => {
-      const session = sessions.get(name) ?? createSession(graph(), { threads, kind: 'sample' });
-      sessions.set(name, session);
-      return session;
+    get: (name: string, record: () => ModelRecord): Promise<LoadedGraph> => {
+      const graph = graphs.get(name) ?? runtime.load(record(), 'sample');
+      graphs.set(name, graph);
+      return graph;
     },
     close: async () => {
-      for (const session of sessions.values()) await (await session).release();
+      for (const graph of graphs.values()) await (await graph).free();
     },
   };
 }
@@ -102,35 +101,42 @@ export function lazySessions(threads: number) {
 /** @param kind prefix of the outputs' names */
 export function newPositions(
   config: ModelConfig,
-  out: InferenceSession.OnnxValueMapType,
+  out: DeviceArrays,
   kind: 'new' | 'sequence' = 'new',
 ): NewPositions {
   return {
-    keyValues: floats(out, `${kind}_kv`),
-    states: rowStates(config).map(({ name }) => floats(out, `${kind}_${name}`)),
+    keyValues: out[`${kind}_kv`]!,
+    states: rowStates(config).map(({ name }) => out[`${kind}_${name}`]!),
   };
 }
 
-export function decodeResult(
+/** Reads what was drawn, or the distributions. */
+export async function decodeResult(
+  runtime: GraphRuntime,
   config: ModelConfig,
   kind: DecodeVariant,
-  out: InferenceSession.OnnxValueMapType,
-): DecodeResult {
-  const read = newPositions(config, out);
-  if (kind === 'logprobs') return { kind, ...read, logprobs: floats(out, 'logprobs') };
-  const tokens = out['token']?.data as Int32Array;
-  return { kind, ...read, tokens, logprobs: floats(out, 'logprob') };
+  out: DeviceArrays,
+): Promise<DecodeResult> {
+  const fresh = newPositions(config, out);
+  const take = async (array: DeviceArray | undefined) => {
+    const numbers = await runtime.read(array!);
+    array!.free();
+    return numbers;
+  };
+  if (kind === 'logprobs')
+    return { kind, ...fresh, logprobs: (await take(out['logprobs'])) as Float32Array };
+  const [tokens, logprobs] = await Promise.all([take(out['token']), take(out['logprob'])]);
+  return { kind, ...fresh, tokens: tokens as Int32Array, logprobs: logprobs as Float32Array };
 }
 
-export const floats = (out: InferenceSession.OnnxValueMapType, name: string): Float32Array =>
-  out[name]?.data as Float32Array;
+/** Frees what a run has made, once it is stored. */
+export function freePositions({ keyValues, states }: NewPositions): void {
+  for (const array of [keyValues, ...states]) array.free();
+}
 
-export async function run(
-  session: InferenceSession,
-  feeds: Feeds,
-): Promise<InferenceSession.OnnxValueMapType> {
+export async function run(graph: LoadedGraph, feeds: Feeds): Promise<DeviceArrays> {
   try {
-    return await session.run(feeds);
+    return await graph.run(feeds);
   } catch (cause) {
     throw new EngineError(
       'ONNX Runtime failed while sampling; the machine may be out of memory: lower max_batch_size ' +

@@ -65,14 +65,16 @@ export class KvCache {
   }
 
   clear(): void {
+    for (const pool of this.#pools.values()) pool.free();
     this.#pools.clear();
   }
 
   #pool(variant: DecodeVariant, capacity: number): KvPool {
     const key = `${variant} ${capacity}`;
+    const { runtime, config, window } = this.#kernels;
     const pool =
       this.#pools.get(key) ??
-      new KvPool(this.#kernels.config, variant, capacity, this.#kernels.window.min);
+      new KvPool(runtime, config, { variant, capacity, margin: window.min });
     this.#pools.set(key, pool);
     return pool;
   }
@@ -87,6 +89,7 @@ export class KvCache {
       if (bytes <= this.#bytes / 2) return;
       if (pool.owners.length > 0) continue;
       bytes -= pool.bytes;
+      pool.free();
       this.#pools.delete(key);
     }
   }

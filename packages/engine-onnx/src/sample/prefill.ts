@@ -1,9 +1,9 @@
 /** Reads prompts into keys, values and states: all tokens except the last, with which decoding starts. */
 import type { ModelConfig } from '../model/config.js';
 import { rowStates } from '../model/row-states.js';
-import type { Feeds } from '../model/weights.js';
+import type { Feeds } from '../runtime/graph-runtime.js';
 import type { Request } from './choice.js';
-import type { SamplerKernels } from './kernels.js';
+import { freePositions, type SamplerKernels } from './kernels.js';
 
 /**
  * Reads the prompts of `requests` and sets the `prefix` of each. Prompts only share a run with
@@ -47,5 +47,9 @@ async function prefillBatch(
   const ids = new Int32Array(rows * length);
   requests.forEach(({ plan }, row) => ids.set(plan.prompt.subarray(0, -1), row * length));
   const data = await kernels.prefill(weights, ids, rows, length);
-  requests.forEach((request, index) => (request.prefix = { data, index, stride: length }));
+  let users = requests.length;
+  const release = (): void => {
+    if (--users === 0) freePositions(data);
+  };
+  requests.forEach((request, index) => (request.prefix = { data, index, release }));
 }

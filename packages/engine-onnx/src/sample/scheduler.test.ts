@@ -9,6 +9,7 @@ import {
 } from '../../test/support/sampling.js';
 import { initialWeights } from '../model/parameters.js';
 import type { SamplingWeights } from './scheduler.js';
+import { flatOf } from '../../test/support/runtime.js';
 
 const opened: TestSampler[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((sampler) => sampler.close())));
@@ -27,7 +28,7 @@ const prompt = [1, 2, 3, 4];
 /** Other weights for `sampler`, as `version`. */
 function otherWeights({ buffers, config }: TestSampler, version: number): SamplingWeights {
   const lease = buffers.leaseEmpty();
-  lease.flat.set(initialWeights(config, 99, { std: 0.15 }));
+  flatOf(lease.set).set(initialWeights(config, 99, { std: 0.15 }));
   return { ...lease, version };
 }
 
@@ -94,7 +95,7 @@ describe('a request', () => {
     const sampler = open();
     const options = { maxTokens: 8, seed: 1, n: 3 };
     const healthy = await sampler.sample(prompt, options);
-    const embedding = sampler.buffers.training.flat;
+    const embedding = flatOf(sampler.buffers.training);
     const [kept, victim] = [embedding.slice(), 7 * sampler.config.hiddenSize];
     embedding[victim] = NaN;
     const poisoned = sampler.sample([7, 7, 7, 7], options);

@@ -9,11 +9,12 @@ import { ModelError, TrinityError, EngineError, InvariantError } from '@trinity-
 import type { SampledSequence } from '@trinity-rft/core/engine';
 
 import type { TokenBytes } from '../model/token-bytes.js';
-import type { Feeds } from '../model/weights.js';
+import type { WeightLease } from '../model/weights.js';
 import {
   createChoice,
   failRequest,
   isDone,
+  releasePrefix,
   type Choice,
   type Request,
   type TokenReport,
@@ -40,13 +41,8 @@ export interface SchedulerOptions {
 }
 
 /** Weights from which sequences are sampled. */
-export interface SamplingWeights {
-  readonly flat: Float32Array;
-  readonly feeds: Feeds;
+export interface SamplingWeights extends WeightLease {
   readonly version: number;
-  /** The same weights for another user, who releases them separately. */
-  share(): Omit<SamplingWeights, 'version'>;
-  release(): void;
 }
 
 export interface SampleTicket {
@@ -251,7 +247,7 @@ export class SampleScheduler {
     const fresh = admissions.map(({ request }) => request).filter((each) => !isStarted(each));
     for (const request of fresh) request.policyVersion = this.#weights.version;
     for (const { request, count } of admissions) request.admitted += count;
-    await prefillPrompts(this.#kernels, this.#weights.feeds, fresh);
+    await prefillPrompts(this.#kernels, this.#weights.set.arrays, fresh);
     const byPool = Map.groupBy(admissions, ({ request }) => this.#cache.firstPool(request.plan));
     for (const [pool, group] of byPool) {
       pool.reserve(group.reduce((sum, { count }) => sum + count, 0));
@@ -300,17 +296,16 @@ export class SampleScheduler {
       const choice = createChoice(request, index, pool, this.#texts);
       pool.add(choice);
       if (prefix === undefined) pool.clear(choice);
-      else
-        pool.storePrompt(choice, prefix.data, prefix.index, prefix.stride, plan.prompt.length - 1);
+      else pool.storePrompt(choice, prefix.data, prefix.index, plan.prompt.length - 1);
       this.#choices.push(choice);
     }
-    if (admitted === plan.choices) request.prefix = undefined;
+    if (admitted === plan.choices || request.settled) releasePrefix(request);
   }
 
   async #decode(): Promise<void> {
     this.#regroup();
     for (const pool of this.#cache.pools())
-      await decodeRows(this.#kernels, this.#weights.feeds, pool);
+      await decodeRows(this.#kernels, this.#weights.set.arrays, pool);
   }
 
   #regroup(): void {

@@ -3,7 +3,7 @@ import type { TokenBatch, TokenRow } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
 
 import { tinyModels } from '../../test/support/models.js';
-import type { Feeds } from '../model/weights.js';
+import type { ArraySet } from '../runtime/graph-runtime.js';
 import { checkScore, Scorer, type ScorerOptions, type ScoringWeights } from './scorer.js';
 
 const row = (length: number): TokenRow => ({
@@ -19,14 +19,14 @@ function countingScorer(
   options: { readonly maxRows?: number; readonly read?: ScorerOptions['read'] } = {},
 ) {
   const runs: TokenBatch[] = [];
-  const plain: ScorerOptions['read'] = (batch, feeds) => {
+  const plain: ScorerOptions['read'] = (batch, set) => {
     runs.push(batch);
     const counts = batch.rows.map(({ tokens, promptLength }) => tokens.length - promptLength);
     const offsets = Int32Array.of(
       0,
       ...counts.map((_, i) => counts.slice(0, i + 1).reduce((a, b) => a + b)),
     );
-    const offset = (feeds as unknown as { readonly offset: number }).offset;
+    const offset = (set as unknown as { readonly offset: number }).offset;
     const logprobs = Float32Array.from(
       batch.rows.flatMap(({ tokens }, i) =>
         Array.from({ length: counts[i]! }, () => tokens[0]! + offset),
@@ -43,11 +43,11 @@ function weightsOf(offset: number): {
   readonly hold: () => ScoringWeights;
   readonly held: () => number;
 } {
-  const feeds = { offset } as unknown as Feeds;
+  const set = { offset } as unknown as ArraySet;
   let held = 0;
   const hold = (): ScoringWeights => {
     held++;
-    return { feeds, version: offset, release: () => void held-- };
+    return { set, version: offset, release: () => void held-- };
   };
   return { hold, held: () => held };
 }
@@ -114,8 +114,8 @@ describe('a scorer', () => {
     let first = true;
     const { plain } = countingScorer();
     const { scorer } = countingScorer({
-      read: async (batch, feeds) => {
-        if (!first) return plain(batch, feeds);
+      read: async (batch, set) => {
+        if (!first) return plain(batch, set);
         first = false;
         throw new EngineError('out of memory');
       },

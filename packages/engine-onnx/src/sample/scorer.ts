@@ -5,7 +5,7 @@ import { ModelError, TrinityError, EngineError, InvariantError } from '@trinity-
 import type { ForwardPass, TokenBatch, TokenRow } from '@trinity-rft/core/engine';
 
 import type { ModelConfig } from '../model/config.js';
-import type { Feeds } from '../model/weights.js';
+import type { ArraySet } from '../runtime/graph-runtime.js';
 import { checkedRows, responseOffsets } from '../train/rows.js';
 import { assertRoom, type SampleLimits } from './plan.js';
 import type { SamplingWeights } from './scheduler.js';
@@ -17,14 +17,14 @@ export interface ScorerOptions {
    */
   readonly read: (
     batch: TokenBatch,
-    feeds: Feeds,
+    set: ArraySet,
   ) => Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>>;
   /** Maximum number of rows in a batch. */
   readonly maxRows: number;
 }
 
 /** The part of {@link SamplingWeights} that a scorer needs. */
-export type ScoringWeights = Pick<SamplingWeights, 'feeds' | 'version' | 'release'>;
+export type ScoringWeights = Pick<SamplingWeights, 'set' | 'version' | 'release'>;
 
 export interface ScoreTicket {
   /** Log-probabilities of the response. [R] */
@@ -94,8 +94,8 @@ export class Scorer {
   /** The next waiting rows that use the same weights. */
   #next(): readonly Entry[] {
     this.#queue = this.#queue.filter((entry) => !entry.settled);
-    const feeds = this.#queue[0]?.weights.feeds;
-    const other = this.#queue.findIndex((entry) => entry.weights.feeds !== feeds);
+    const set = this.#queue[0]?.weights.set;
+    const other = this.#queue.findIndex((entry) => entry.weights.set !== set);
     return this.#queue.splice(0, Math.min(other < 0 ? Infinity : other, this.#options.maxRows));
   }
 
@@ -104,7 +104,7 @@ export class Scorer {
     try {
       const { offsets, logprobs } = await this.#options.read(
         { rows: group.map(({ row }) => row) },
-        weights.feeds,
+        weights.set,
       );
       for (const [i, entry] of group.entries()) {
         const own = logprobs.slice(offsets[i], offsets[i + 1]);

@@ -4,13 +4,20 @@
  */
 import { type Metrics, InvariantError } from '@trinity-rft/core';
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
-import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import { samplerAgreement, type Agreement } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';
 import { RopeFeeds } from '../model/rope.js';
-import type { Feeds, WeightBuffers } from '../model/weights.js';
-import { createSession } from '../runtime/session.js';
-import { clipScale, globalNorm, type OptimizerState } from './adamw.js';
+import type { WeightBuffers } from '../model/weights.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
+import type {
+  ArraySet,
+  Feeds,
+  GraphRuntime,
+  HostArray,
+  LoadedGraph,
+} from '../runtime/graph-runtime.js';
+import { floats, freeAll, ints } from '../runtime/host-arrays.js';
+import { clipScale, type Optimizer, type OptimizerState } from './adamw.js';
 import type { GradientSum } from './gradient.js';
 import { LayerwiseGradients } from './layerwise.js';
 import { forwardCost, trainingMemory, type TrainingMemory } from './memory.js';
@@ -22,22 +29,16 @@ import {
   type MicroBatch,
   type MicroBatchArrays,
 } from './micro-batch.js';
-import { blankOptimizer } from './optimizer-file.js';
 import { planGradients } from './plan-gradients.js';
 import type { Row } from './rows.js';
 import { singleStrand, strandsOf } from './strands.js';
 import { allParameters, type Trainable } from './trainable.js';
-import { UpdateThreads } from './update-threads.js';
 
 export interface TrainerOptions {
   readonly config: ModelConfig;
   readonly weights: WeightBuffers;
   /** @default all parameters */
   readonly trainable?: Trainable;
-  /** Threads inside one operator. */
-  readonly threads: number;
-  /** Threads of the sampler, with which scores agree bit for bit. @default the same */
-  readonly samplerThreads?: number;
   /** @default what the machine allows */
   readonly memory?: TrainingMemory;
   /** Delays a run until the thread is free for the trainer. @default runs at once */
@@ -48,8 +49,8 @@ export interface TrainerOptions {
 export interface TrainingHead<Kind extends string> {
   /** Parts in which it is computed. */
   readonly chunks: number;
-  /** ONNX bytes of a graph. @param branching see `training-graphs.ts` */
-  graph(kind: Kind, agreement: Agreement, branching: boolean): Uint8Array;
+  /** @param branching see `training-graphs.ts` */
+  graph(kind: Kind, agreement: Agreement, branching: boolean): ModelRecord;
   /**
    * True for models of tokens: gradients can be computed layer by layer, from `grad_logprobs` and `grad_entropy`, and of
    * rows that share a prompt.
@@ -77,16 +78,15 @@ export class GraphTrainer<Kind extends string> {
   protected readonly weights: WeightBuffers;
   readonly #head: TrainingHead<Kind>;
   readonly #trainable: Trainable;
-  readonly #threads: number;
+  readonly #runtime: GraphRuntime;
   readonly #memory: TrainingMemory;
   readonly #rope: RopeFeeds;
   readonly #turn: NonNullable<TrainerOptions['turn']>;
   readonly #agreement: Agreement;
-  readonly #sessions = new Map<string, InferenceSession>();
+  readonly #graphs = new Map<string, LoadedGraph>();
   readonly #layerwise: LayerwiseGradients;
-  readonly #updates: UpdateThreads;
   #gradient: GradientSum | undefined;
-  #optimizer: OptimizerState | undefined;
+  #optimizer: Optimizer | undefined;
   #counts = emptyCounts();
 
   constructor(options: TrainerOptions, head: TrainingHead<Kind>) {
@@ -94,15 +94,14 @@ export class GraphTrainer<Kind extends string> {
     this.weights = options.weights;
     this.#head = head;
     this.#trainable = options.trainable ?? allParameters(options.config, options.weights);
-    this.#threads = options.threads;
+    this.#runtime = options.weights.runtime;
     this.#memory = options.memory ?? trainingMemory(undefined);
-    this.#rope = new RopeFeeds(options.config);
+    this.#rope = new RopeFeeds(this.#runtime, options.config);
     this.#turn = options.turn ?? ((run) => run());
-    this.#agreement = samplerAgreement(options.config, options.threads, options.samplerThreads);
-    this.#updates = new UpdateThreads(options.threads);
+    this.#agreement = samplerAgreement(options.config, this.#runtime.threads);
     this.#layerwise = new LayerwiseGradients({
       config: options.config,
-      threads: options.threads,
+      runtime: this.#runtime,
       headBytes: this.#memory.budget * forwardShare,
       adapters: this.#trainable.adapters,
       base: this.#trainable.quantized?.base,
@@ -148,12 +147,13 @@ export class GraphTrainer<Kind extends string> {
     const { quantized } = this.#trainable;
     if (quantized)
       return ({ time }, arrays) => quantized.score(feeds, { ...arrays, time }, outputs);
-    const session = await this.#session(kind);
+    const graph = await this.#graph(kind);
     return async (micro, arrays) => {
-      const out = await session.run({ ...feeds, ...this.#feeds(micro, arrays) });
-      return Object.fromEntries(
-        outputs.map((name) => [name, out[name]?.data as Float32Array]),
-      ) as Record<Name, Float32Array>;
+      const out = await graph.run({ ...feeds, ...this.#feeds(micro, arrays) });
+      const found = outputs.map(async (name) => [name, await this.#runtime.read(out[name]!)]);
+      const numbers = Object.fromEntries(await Promise.all(found)) as Record<Name, Float32Array>;
+      freeAll(out);
+      return numbers;
     };
   }
 
@@ -200,7 +200,7 @@ export class GraphTrainer<Kind extends string> {
 
   protected async trainingFeeds(): Promise<Feeds> {
     await this.weights.settled();
-    return this.weights.training.feeds;
+    return this.weights.training.arrays;
   }
 
   /** Where all layers are attention that sees all earlier positions. */
@@ -216,16 +216,15 @@ export class GraphTrainer<Kind extends string> {
     kind: Kind,
     { micro, arrays, feeds, tensors }: GradientRun,
   ): Promise<Float32Array | undefined> {
-    const session = await this.#session(kind, arrays.branching !== undefined);
-    const spread = new Tensor('int32', arrays.spread, [arrays.spread.length]);
+    const graph = await this.#graph(kind, arrays.branching !== undefined);
+    const spread = ints(arrays.spread, [arrays.spread.length]);
     const inputs = { ...feeds, ...this.#feeds(micro, arrays), spread, ...tensors };
-    const outputs = {
-      ...Object.fromEntries(session.outputNames.map((name) => [name, null])),
-      ...sum.outputs(),
-    };
-    const found = await this.#turn(() => session.run(inputs, outputs));
+    const { logprobs, ...found } = await this.#turn(() => graph.run(inputs, sum.outputs()));
     sum.add(found, arrays.ids);
-    return found['logprobs']?.data as Float32Array | undefined;
+    if (!logprobs) return undefined;
+    const numbers = (await this.#runtime.read(logprobs)) as Float32Array;
+    logprobs.free();
+    return numbers;
   }
 
   async #addByLayer(
@@ -256,8 +255,8 @@ export class GraphTrainer<Kind extends string> {
       clipGradNorm = 1,
     } = options;
     const sum = (this.#gradient ??= this.#trainable.newGradient());
-    const state = (this.#optimizer ??= blankOptimizer(this.#trainable.specs, 0));
-    const gradNorm = globalNorm(sum.flat);
+    const state = (this.#optimizer ??= this.#newOptimizer());
+    const gradNorm = await this.#runtime.norm(sum.set);
     const skipped = !Number.isFinite(gradNorm);
     if (!skipped) {
       const adam = {
@@ -267,25 +266,24 @@ export class GraphTrainer<Kind extends string> {
         weightDecay,
         gradientScale: clipScale(gradNorm, clipGradNorm),
       };
-      await this.#trainable.update(sum, state, adam, this.#updates);
+      await this.#trainable.update(sum, state, adam);
     }
     sum.clear();
     return { step: state.step, gradNorm, skipped };
   }
 
   /**
-   * The accumulated gradient in the order of what is trained; a view, for inspection. `undefined`
-   * before the first backward. [P]
+   * The accumulated gradient in the order of what is trained, for inspection. `undefined` before the first backward.
    */
-  get gradient(): Float32Array | undefined {
-    return this.#gradient?.flat;
+  get gradient(): ArraySet | undefined {
+    return this.#gradient?.set;
   }
 
   /**
    * Moments and counter, live: for writing a checkpoint between two calls. `undefined` before the
    * first step.
    */
-  get optimizer(): OptimizerState | undefined {
+  get optimizer(): Optimizer | undefined {
     return this.#optimizer;
   }
 
@@ -294,8 +292,15 @@ export class GraphTrainer<Kind extends string> {
    * accumulated gradient is dropped.
    */
   restore(optimizer?: OptimizerState): void {
-    this.#optimizer = optimizer;
+    this.#optimizer?.first.free();
+    this.#optimizer?.second.free();
+    this.#optimizer = optimizer && this.#newOptimizer(optimizer);
     this.#gradient?.clear();
+  }
+
+  #newOptimizer({ step = 0, first, second }: Partial<OptimizerState> = {}): Optimizer {
+    const set = (flat?: Float32Array): ArraySet => this.#runtime.set(this.#trainable.specs, flat);
+    return { step, first: set(first), second: set(second) };
   }
 
   /**
@@ -314,35 +319,32 @@ export class GraphTrainer<Kind extends string> {
     };
   }
 
-  /** Frees the sessions. The weights belong to the caller. */
+  /** Frees the graphs. The weights and their runtime belong to the caller. */
   async close(): Promise<void> {
-    const sessions = [...this.#sessions.values()];
-    this.#sessions.clear();
-    for (const session of sessions) await session.release();
+    const graphs = [...this.#graphs.values()];
+    this.#graphs.clear();
+    for (const graph of graphs) await graph.free();
     await this.#layerwise.close();
-    await this.#updates.close();
   }
 
   #feeds(micro: MicroBatch, arrays: MicroBatchArrays): Feeds {
     return {
       ...this.#rope.feeds(micro.time),
-      ids: new Tensor('int32', arrays.ids, [arrays.ids.length / micro.time, micro.time]),
-      rows: new Tensor('int32', arrays.rows, [arrays.padded]),
+      ids: ints(arrays.ids, [arrays.ids.length / micro.time, micro.time]),
+      rows: ints(arrays.rows, [arrays.padded]),
       ...branchFeeds(arrays, micro.time),
       ...this.#head.inputs(arrays),
     };
   }
 
-  async #session(kind: Kind, branching = false): Promise<InferenceSession> {
+  async #graph(kind: Kind, branching = false): Promise<LoadedGraph> {
     const name = `${kind} ${branching}`;
-    const known = this.#sessions.get(name);
+    const known = this.#graphs.get(name);
     if (known) return known;
-    const session = await createSession(this.#head.graph(kind, this.#agreement, branching), {
-      threads: this.#threads,
-      kind: 'train',
-    });
-    this.#sessions.set(name, session);
-    return session;
+    const record = this.#head.graph(kind, this.#agreement, branching);
+    const graph = await this.#runtime.load(record, 'train');
+    this.#graphs.set(name, graph);
+    return graph;
   }
 }
 
@@ -350,17 +352,17 @@ function branchFeeds({ branching }: MicroBatchArrays, time: number): Feeds {
   if (!branching) return {};
   const shape = [branching.branches.length / time, time];
   return {
-    positions: new Tensor('int64', branching.positions, shape),
-    branches: new Tensor('int32', branching.branches, shape),
+    positions: { dtype: 'int64', shape, data: branching.positions },
+    branches: ints(branching.branches, shape),
   };
 }
 
 /** dL/doutput of the picked positions, by input name. [R, 1] each */
-function gradientFeeds(micro: MicroBatch, gradients: TokenNumbers, padded: number): Feeds {
+function gradientFeeds(micro: MicroBatch, gradients: TokenNumbers, padded: number): HostArrays {
   return Object.fromEntries(
     Object.entries(gradients).map(([name, numbers]) => [
       name,
-      new Tensor('float32', gatherPicked(micro, numbers, padded), [padded, 1]),
+      floats(gatherPicked(micro, numbers, padded), [padded, 1]),
     ]),
   );
 }
@@ -371,8 +373,10 @@ interface GradientRun {
   readonly arrays: MicroBatchArrays;
   readonly feeds: Feeds;
   /** dL/doutput by input name. */
-  readonly tensors: Feeds;
+  readonly tensors: HostArrays;
 }
+
+type HostArrays = Readonly<Record<string, HostArray>>;
 
 const emptyCounts = () => ({
   forwardTokens: 0,

@@ -3,7 +3,6 @@
  * its gradient, and the head goes through the vocabulary in parts. Needs far less memory than one graph
  * for the whole model, and a third more time.
  */
-import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import { layerTraits, type ModelConfig } from '../model/config.js';
 import {
   layerGradientGraph,
@@ -21,17 +20,25 @@ import {
   layerPrefix,
   layerSpecs,
 } from '../model/parameters.js';
-import type { Feeds } from '../model/weights.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
 import type { BlockFormat } from '../onnx/ops/blocks.js';
-import { createSession } from '../runtime/session.js';
-import { addTo, type GradientSum } from './gradient.js';
+import type {
+  DeviceArray,
+  DeviceArrays,
+  Feeds,
+  GraphRuntime,
+  HostArray,
+  LoadedGraph,
+} from '../runtime/graph-runtime.js';
+import { floats, freeAll, ints } from '../runtime/host-arrays.js';
+import type { GradientSum } from './gradient.js';
 import { vocabularyPart } from './memory.js';
 import type { MicroBatchArrays } from './micro-batch.js';
 import type { BlockWeights } from './trainable.js';
 
 export interface LayerwiseOptions {
   readonly config: ModelConfig;
-  readonly threads: number;
+  readonly runtime: GraphRuntime;
   /** Bytes for a part of the head. */
   readonly headBytes: number;
   /** @default the parameters are trained */
@@ -48,15 +55,13 @@ export interface LayerwiseBatch {
   /** Parameters, adapters, rotary tables and those of branches. */
   readonly feeds: Feeds;
   /** dL/doutput of the picked positions. [R, 1] */
-  readonly gradLogprobs: Tensor;
-  readonly gradEntropy?: Tensor;
+  readonly gradLogprobs: HostArray;
+  readonly gradEntropy?: HostArray;
 }
-
-type Outputs = InferenceSession.OnnxValueMapType;
 
 export class LayerwiseGradients {
   readonly #options: LayerwiseOptions;
-  readonly #sessions = new Map<string, Promise<InferenceSession>>();
+  readonly #graphs = new Map<string, Promise<LoadedGraph>>();
 
   constructor(options: LayerwiseOptions) {
     this.#options = options;
@@ -64,97 +69,115 @@ export class LayerwiseGradients {
 
   /** Adds the gradient of a micro-batch; returns the log-probabilities of its targets. [R] */
   async addTo(sum: GradientSum, batch: LayerwiseBatch): Promise<Float32Array> {
-    const { config, adapters, base } = this.#options;
-    const { ids } = batch.arrays;
-    const states = [embedded(config, batch, base)];
+    const { config } = this.#options;
+    const states = [this.#embedded(batch)];
     await this.#phase(async () => {
       for (let layer = 0; layer < config.layers; layer++) {
-        const { y } = await this.#layer(layer, { ...batch.feeds, x: states[layer] });
-        states.push(y as Tensor);
+        const { y } = await this.#layer(layer, { ...batch.feeds, x: states[layer]! });
+        states.push(y!);
       }
     });
-    const head = await this.#phase(() => this.#head(sum, batch, states.pop() as Tensor));
+    const head = await this.#phase(() => this.#head(sum, batch, states.pop()!));
     const gradient = await this.#phase(() => this.#layers(sum, batch, states, head.gradient));
-    if (!adapters) sum.putLookups(scaled(gradient.data as Float32Array, config), ids);
+    sum.putLookups(gradient, batch.arrays.ids, config.embeddingScale);
     sum.endBatch();
     return head.logprobs;
   }
 
   /**
    * The gradients of all layers are added; returns dL/d(states before the first one).
-   * @param states before each layer; used up
+   * @param states before each layer; used up, as is the last gradient
    */
   async #layers(
     sum: GradientSum,
     batch: LayerwiseBatch,
-    states: Tensor[],
-    last: Tensor,
-  ): Promise<Tensor> {
+    states: DeviceArray[],
+    last: DeviceArray,
+  ): Promise<DeviceArray> {
     const { config } = this.#options;
     let gradient = last;
     for (let layer = config.layers - 1; layer >= 0; layer--) {
-      const inputs = { ...batch.feeds, x: states.pop(), grad_y: gradient };
-      const { grad_x: dx, ...found } = await this.#layer(layer, inputs, 'gradient');
-      for (const [name, { data }] of Object.entries(found))
-        sum.put(this.#named(layer, name.slice('grad.'.length)), data as Float32Array);
-      gradient = dx as Tensor;
+      const inputs = { x: states.pop()!, grad_y: gradient };
+      const { grad_x: dx, ...found } = await this.#layer(
+        layer,
+        { ...batch.feeds, ...inputs },
+        'gradient',
+      );
+      for (const [name, array] of Object.entries(found))
+        sum.put(this.#named(layer, name.slice('grad.'.length)), array);
+      freeAll(inputs);
+      gradient = dx!;
     }
     return gradient;
   }
 
-  /** Sessions hold what their runs needed, so those of one phase are freed before the next. */
+  /** Graphs may hold what their runs needed, which is freed before the next phase. */
   async #phase<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } finally {
-      await this.close();
+      for (const graph of this.#graphs.values()) await (await graph).trim();
     }
   }
 
-  /** Frees the sessions. */
+  /** Frees the graphs. */
   async close(): Promise<void> {
-    const sessions = [...this.#sessions.values()];
-    this.#sessions.clear();
-    for (const session of sessions) await (await session).release();
+    const graphs = [...this.#graphs.values()];
+    this.#graphs.clear();
+    for (const graph of graphs) await (await graph).free();
   }
 
-  /** The head's own gradients are added; returns dL/d(states after the last layer). */
+  /** Rows of the embedding matrix, as the first layer reads them. */
+  #embedded({ arrays, time, feeds }: LayerwiseBatch): DeviceArray {
+    const { config, runtime, base } = this.#options;
+    const { hiddenSize: width, embeddingScale: scale } = config;
+    const shape = [arrays.ids.length / time, time, width];
+    if (!base)
+      return runtime.takeRows(feeds[embeddingName] as DeviceArray, arrays.ids, scale ?? 1, shape);
+    const rows = base.embed(arrays.ids);
+    const data = scale ? rows.map((value) => value * scale) : rows;
+    return runtime.array({ dtype: 'float32', shape, data });
+  }
+
+  /** The head's own gradients are added; returns dL/d(states after the last layer), which are freed. */
   async #head(
     sum: GradientSum,
     batch: LayerwiseBatch,
-    x: Tensor,
-  ): Promise<{ readonly gradient: Tensor; readonly logprobs: Float32Array }> {
-    const { config, adapters } = this.#options;
+    x: DeviceArray,
+  ): Promise<{ readonly gradient: DeviceArray; readonly logprobs: Float32Array }> {
+    const { config, adapters, runtime } = this.#options;
     const { rows, spread, inverseTemperature, padded } = batch.arrays;
     const inputs = {
       ...batch.feeds,
       x,
-      rows: new Tensor('int32', rows, [padded]),
-      spread: new Tensor('int32', spread, [spread.length]),
-      inverse_temperature: new Tensor('float32', inverseTemperature, [padded, 1]),
+      rows: ints(rows, [padded]),
+      spread: ints(spread, [spread.length]),
+      inverse_temperature: floats(inverseTemperature, [padded, 1]),
     };
     const { states } = await this.#run('states', () => statesGraph(config), inputs);
-    const scored = { ...inputs, states };
-    const gradient = new Float32Array(padded * config.hiddenSize);
+    const scored = { ...inputs, states: states! };
+    const zeros = new Float32Array(padded * config.hiddenSize);
+    const gradient = runtime.array(floats(zeros, [padded, config.hiddenSize]));
     const logprobs = await this.#logits(sum, batch, scored, gradient);
     const frozen = adapters !== undefined;
     const found = await this.#run('states gradient', () => statesGradientGraph(config, frozen), {
       ...scored,
-      grad_states: new Tensor('float32', gradient, [padded, config.hiddenSize]),
+      grad_states: gradient,
     });
+    freeAll({ x, states, gradient });
     const norm = finalNormName(config);
-    if (!frozen) sum.put(norm, found[`grad.${norm}`]?.data);
-    return { gradient: found['grad_x'] as Tensor, logprobs };
+    if (!frozen) sum.put(norm, found[`grad.${norm}`]);
+    return { gradient: found['grad_x']!, logprobs };
   }
 
   /** Adds dL/dstates to `gradient`; returns the log-probabilities of the targets. [R] */
   async #logits(
     sum: GradientSum,
     { arrays, feeds, gradLogprobs, gradEntropy }: LayerwiseBatch,
-    inputs: Inputs,
-    gradient: Float32Array,
+    inputs: Feeds,
+    gradient: DeviceArray,
   ): Promise<Float32Array> {
-    const { config, adapters, headBytes, base } = this.#options;
+    const { config, runtime, adapters, headBytes, base } = this.#options;
     const formats = base?.formats;
     const options = { entropy: gradEntropy !== undefined, frozen: adapters !== undefined, formats };
     const name = headName(config);
@@ -162,9 +185,7 @@ export class LayerwiseGradients {
     const totals = new LogitTotals(arrays.padded);
     const weightOf = ({ start, end }: Part): Feeds => {
       if (base) return base.part(name, 'weight', start, end);
-      const weight = feeds[name]?.data as Float32Array;
-      const numbers = weight.subarray(start * config.hiddenSize, end * config.hiddenSize);
-      return { weight: new Tensor('float32', numbers, [end - start, config.hiddenSize]) };
+      return { weight: runtime.rows(feeds[name] as DeviceArray, start, end) };
     };
     for (const part of parts) {
       const targets = targetsIn(part, arrays, gradLogprobs);
@@ -173,13 +194,15 @@ export class LayerwiseGradients {
         ...targets,
         ...weightOf(part),
       });
-      totals.add(found, (i) => isIn(part, arrays.targets[i] ?? -1));
+      const read = await Promise.all(totalNames.map((each) => runtime.read(found[each]!)));
+      totals.add(read as unknown as Totals, (i) => isIn(part, arrays.targets[i] ?? -1));
+      freeAll(found);
     }
     const known = {
       ...inputs,
       ...totals.feeds(),
       grad_logprobs: gradLogprobs,
-      grad_entropy: gradEntropy,
+      ...(gradEntropy && { grad_entropy: gradEntropy }),
     };
     const kind = options.entropy ? 'logits gradient, entropy' : 'logits gradient';
     for (const part of parts) {
@@ -188,14 +211,15 @@ export class LayerwiseGradients {
         ...targetsIn(part, arrays, gradLogprobs),
         ...weightOf(part),
       });
-      addTo(gradient, found['grad_states']?.data as Float32Array);
-      if (!options.frozen)
-        sum.put(name, found['grad_weight']?.data, part.start * config.hiddenSize);
+      const { grad_states: gradStates, grad_weight: gradWeight } = found;
+      runtime.add(gradient, gradStates!);
+      gradStates!.free();
+      if (!options.frozen) sum.put(name, gradWeight, part.start);
     }
     return totals.logprobs();
   }
 
-  #layer(layer: number, inputs: Inputs, kind?: 'gradient'): Promise<Outputs> {
+  #layer(layer: number, inputs: Feeds, kind?: 'gradient'): Promise<DeviceArrays> {
     const { config, adapters, base } = this.#options;
     const first = this.#sharing(layer);
     const [own, used] = [layerPrefix(layer), layerPrefix(first)];
@@ -231,45 +255,17 @@ export class LayerwiseGradients {
     return first;
   }
 
-  async #run(name: string, graph: () => Uint8Array, inputs: Inputs): Promise<Outputs> {
-    const { threads, turn } = this.#options;
-    const opened = this.#sessions.get(name) ?? createSession(graph(), { threads, kind: 'train' });
-    this.#sessions.set(name, opened);
-    const session = await opened;
-    const feeds = Object.fromEntries(
-      session.inputNames.flatMap((input) => {
-        const value = inputs[input];
-        return value ? [[input, value] as const] : [];
-      }),
-    );
-    return turn(() => session.run(feeds));
+  async #run(name: string, record: () => ModelRecord, inputs: Feeds): Promise<DeviceArrays> {
+    const { runtime, turn } = this.#options;
+    const opened = this.#graphs.get(name) ?? runtime.load(record(), 'train');
+    this.#graphs.set(name, opened);
+    const graph = await opened;
+    return turn(() => graph.run(inputs));
   }
 }
 
 const formatKey = (format: BlockFormat | undefined): readonly unknown[] =>
   format ? [format.bits, format.length, format.hasOffsets] : [];
-
-type Inputs = Readonly<Record<string, Tensor | undefined>>;
-
-/** Rows of the embedding matrix, as the first layer reads them. */
-function embedded(
-  config: ModelConfig,
-  { arrays, time, feeds }: LayerwiseBatch,
-  base: BlockWeights | undefined,
-): Tensor {
-  const { hiddenSize: width } = config;
-  const shape = [arrays.ids.length / time, time, width];
-  if (base) return new Tensor('float32', scaled(base.embed(arrays.ids), config), shape);
-  const table = feeds[embeddingName]?.data as Float32Array;
-  const rows = new Float32Array(arrays.ids.length * width);
-  for (const [i, id] of arrays.ids.entries())
-    rows.set(table.subarray(id * width, (id + 1) * width), i * width);
-  return new Tensor('float32', scaled(rows, config), shape);
-}
-
-function scaled(values: Float32Array, { embeddingScale }: ModelConfig): Float32Array {
-  return embeddingScale ? values.map((value) => value * embeddingScale) : values;
-}
 
 /** Tokens `start` to `end`, exclusive. */
 interface Part {
@@ -286,22 +282,24 @@ function partsOf({ vocabSize }: ModelConfig, size: number): readonly Part[] {
 
 const isIn = ({ start, end }: Part, token: number): boolean => token >= start && token < end;
 
-function targetsIn(part: Part, { targets }: MicroBatchArrays, gradLogprobs: Tensor): Inputs {
+function targetsIn(part: Part, { targets }: MicroBatchArrays, gradLogprobs: HostArray): Feeds {
   const shape = [targets.length, 1];
   const own = gradLogprobs.data as Float32Array;
   return {
-    targets: new Tensor(
-      'int32',
+    targets: ints(
       targets.map((token) => (isIn(part, token) ? token - part.start : 0)),
       shape,
     ),
-    grad_targets: new Tensor(
-      'float32',
+    grad_targets: floats(
       own.map((value, i) => (isIn(part, targets[i] ?? -1) ? value : 0)),
       shape,
     ),
   };
 }
+
+/** Of one part, in the order of {@link totalNames}. [R] each */
+type Totals = readonly [Float32Array, Float32Array, Float32Array, Float32Array];
+const totalNames = ['largest', 'sum', 'dot', 'target'];
 
 /** Sums over the vocabulary, of logits that come in parts. */
 class LogitTotals {
@@ -321,10 +319,7 @@ class LogitTotals {
   }
 
   /** @param hasTarget whether the target of a row is in the part */
-  add(found: Outputs, hasTarget: (row: number) => boolean): void {
-    const [largest, sum, dot, target] = ['largest', 'sum', 'dot', 'target'].map(
-      (name) => found[name]?.data as Float32Array,
-    ) as [Float32Array, Float32Array, Float32Array, Float32Array];
+  add([largest, sum, dot, target]: Totals, hasTarget: (row: number) => boolean): void {
     for (const [i, own] of largest.entries()) {
       const before = this.#largest[i]!;
       const both = Math.max(before, own);
@@ -342,13 +337,13 @@ class LogitTotals {
   }
 
   /** log(sum(e^l)), and the entropy of the distribution. [R, 1] */
-  feeds(): Inputs {
+  feeds(): Feeds {
     const shape = [this.#sum.length, 1];
     const total = Float32Array.from(this.#sum, (_, i) => this.#logOf(i));
     const entropy = total.map((value, i) => value - this.#dot[i]! / this.#sum[i]!);
     return {
-      log_total: new Tensor('float32', total, shape),
-      own_entropy: new Tensor('float32', entropy, shape),
+      log_total: floats(total, shape),
+      own_entropy: floats(entropy, shape),
     };
   }
 

@@ -1,7 +1,8 @@
 /** Optimizer state as named tensors, as checkpoints store it. */
 import type { ParameterSpec } from '../model/parameters.js';
+import type { GraphRuntime } from '../runtime/graph-runtime.js';
 import { sharedNumbers } from '../runtime/shared-numbers.js';
-import type { OptimizerState } from './adamw.js';
+import type { Optimizer, OptimizerState } from './adamw.js';
 
 /** A tensor of the optimizer, which is a view of the moments. */
 export interface MomentTensor {
@@ -27,3 +28,13 @@ export function blankOptimizer(specs: readonly ParameterSpec[], step: number): O
   const size = specs.reduce((sum, spec) => sum + spec.size, 0);
   return { step, first: sharedNumbers(size), second: sharedNumbers(size) };
 }
+
+/** The moments as {@link momentTensors} takes them. */
+export const readOptimizer = async (
+  runtime: GraphRuntime,
+  { step, first, second }: Optimizer,
+): Promise<OptimizerState> => ({
+  step,
+  first: await runtime.readSet(first),
+  second: await runtime.readSet(second),
+});

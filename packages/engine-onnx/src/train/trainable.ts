@@ -8,10 +8,11 @@ import {
   type ParameterSpec,
 } from '../model/parameters.js';
 import { backwardGraph, type TrainingGraphOptions } from '../model/training-graphs.js';
-import type { Feeds, WeightBuffers } from '../model/weights.js';
-import { planUpdate, type AdamWOptions, type OptimizerState } from './adamw.js';
+import type { WeightBuffers } from '../model/weights.js';
+import type { ModelRecord } from '../onnx/graph/record.js';
+import type { Feeds } from '../runtime/graph-runtime.js';
+import { planUpdate, type AdamWOptions, type Optimizer } from './adamw.js';
 import { GradientSum, type SummedGradient } from './gradient.js';
-import type { UpdateThreads } from './update-threads.js';
 
 /** Frozen weights in blocks of integers; the feeds hold them too. */
 export interface BlockWeights {
@@ -51,20 +52,15 @@ export interface Trainable {
   readonly adapters?: LayerAdapters;
   /** Present where the weights are quantised, and the adapters beside them. */
   readonly quantized?: { readonly base: BlockWeights; readonly score: ScoreRows };
-  /** ONNX bytes of the graph that returns the gradients. */
-  backwardGraph(options: TrainingGraphOptions): Uint8Array;
+  /** The graph that returns the gradients. */
+  backwardGraph(options: TrainingGraphOptions): ModelRecord;
   /** Sums the outputs of that graph. */
   newGradient(): GradientSum;
   /**
    * One optimizer update, which replaces the training weights. The gradient, which may be used up, and the
    * moments are laid out as in {@link specs}.
    */
-  update(
-    gradient: SummedGradient,
-    state: OptimizerState,
-    options: AdamWOptions,
-    threads: UpdateThreads,
-  ): Promise<void>;
+  update(gradient: SummedGradient, state: Optimizer, options: AdamWOptions): Promise<void>;
 }
 
 /** Every parameter is trained. */
@@ -76,14 +72,18 @@ export function allParameters(config: ModelConfig, weights: WeightBuffers): Trai
     specs,
     feeds: {},
     backwardGraph: (options) => backwardGraph(config, options),
-    newGradient: () => new GradientSum(specs, { table, newArray: () => weights.takeArray() }),
-    update: (sum, state, options, threads) => {
+    newGradient: () =>
+      new GradientSum(weights.runtime, specs, { table, newSet: () => weights.takeSet() }),
+    update: (sum, state, options) => {
       const gradient = sum.take();
-      const { first, second } = state;
-      return weights.rewrite((from, to) => {
-        const plan = planUpdate(specs, state, options);
-        return threads.update({ from, to, gradient, first, second }, plan);
-      }, gradient);
+      return weights.rewrite(
+        (from, to) =>
+          weights.runtime.adamW(
+            { ...state, from, to, gradient },
+            planUpdate(specs, state, options),
+          ),
+        gradient,
+      );
     },
   };
 }

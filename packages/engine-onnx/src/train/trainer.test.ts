@@ -11,6 +11,7 @@ import { parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import { trainingMemory } from './memory.js';
 import { OnnxTrainer } from './trainer.js';
+import { cpu, flatOf } from '../../test/support/runtime.js';
 
 const config: ModelConfig = tinyModels.qwen3;
 const open: OnnxTrainer[] = [];
@@ -19,11 +20,10 @@ const open: OnnxTrainer[] = [];
 const fragile: ModelConfig = { ...config, hiddenSize: 64, headDim: 16, intermediateSize: 384 };
 
 function newTrainer(model: ModelConfig = config, memoryBudgetBytes?: number, threads = 1) {
-  const weights = new WeightBuffers(model, livelyWeights(model));
+  const weights = new WeightBuffers(cpu(threads), model, livelyWeights(model));
   const trainer = new OnnxTrainer({
     config: model,
     weights,
-    threads,
     memory: trainingMemory(memoryBudgetBytes),
   });
   open.push(trainer);
@@ -52,7 +52,7 @@ describe('gradients of the whole model equal central differences', () => {
     const pass = await trainer.forward(batch, { entropy: true });
     const gradients = randomGradients(pass);
     await trainer.backward(pass, gradients);
-    const found = trainer.gradient!.slice();
+    const found = flatOf(trainer.gradient!).slice();
     const scalar = async () => {
       const { logprobs, entropy } = await trainer.forward(batch, { entropy: true });
       return logprobs.reduce(
@@ -61,7 +61,7 @@ describe('gradients of the whole model equal central differences', () => {
       );
     };
     expect(
-      await modelGradientErrors(parameterSpecs(model), weights.training.flat, found, scalar),
+      await modelGradientErrors(parameterSpecs(model), flatOf(weights.training), found, scalar),
     ).toEqual([]);
   });
 });
@@ -105,7 +105,7 @@ describe('micro-batches', () => {
       const pass = await trainer.forward(batch);
       await trainer.backward(pass, randomGradients(pass));
       results.push({
-        gradient: trainer.gradient!.slice(),
+        gradient: flatOf(trainer.gradient!).slice(),
         runs: trainer.takeStats()['perf/backward_micro_batches']!,
       });
     }
@@ -126,7 +126,7 @@ describe('micro-batches', () => {
         const { trainer } = newTrainer(model, budget);
         const pass = await trainer.forward(batch);
         for (const seed of [1, 2]) await trainer.backward(pass, randomGradients(pass, seed));
-        found.push(trainer.gradient!.slice());
+        found.push(flatOf(trainer.gradient!).slice());
       }
       const [whole, layerwise] = found as [Float32Array, Float32Array];
       const errors = parameterSpecs(model).map(({ offset, size }) => {
@@ -146,11 +146,10 @@ describe('micro-batches', () => {
       const gradients = randomGradients(pass).logprobs;
       gradients.fill(0, pass.offsets[1], pass.offsets[2]);
       await trainer.backward(pass, { logprobs: gradients });
-      const { gradient } = trainer;
-      const twoPasses = gradient?.slice();
+      const twoPasses = flatOf(trainer.gradient!).slice();
       trainer.restore();
       const { logprobs } = await trainer.forwardBackward(batch, gradients);
-      expect(trainer.gradient).toEqual(twoPasses);
+      expect(flatOf(trainer.gradient!)).toEqual(twoPasses);
       expect(distance(logprobs, pass.logprobs)).toBeLessThan(1e-5);
       expect(trainer.takeStats()['perf/rows_without_gradient']).toBe(2);
     },
@@ -167,7 +166,7 @@ describe('micro-batches', () => {
     }
     const gradients = randomGradients(pass);
     await trainer.backward(pass, gradients);
-    const together = trainer.gradient!.slice();
+    const together = flatOf(trainer.gradient!).slice();
     trainer.restore();
     for (let i = 0; i < 3; i++) {
       const cut = (x: Float32Array) =>
@@ -177,7 +176,7 @@ describe('micro-batches', () => {
         entropy: cut(gradients.entropy),
       });
     }
-    expect(distance(together, trainer.gradient!) / largest(together)).toBeLessThan(1e-5);
+    expect(distance(together, flatOf(trainer.gradient!)) / largest(together)).toBeLessThan(1e-5);
   });
 
   test('leave out rows whose gradients are all zero', async () => {
@@ -243,7 +242,7 @@ describe('rows that share a prompt', () => {
       await trainer.backward(pass, gradients);
       const { 'perf/backward_tokens': tokens } = trainer.takeStats();
       expect(tokens).toBeLessThan(0.5 * 6 * promptLength);
-      const together = trainer.gradient!.slice();
+      const together = flatOf(trainer.gradient!).slice();
       trainer.restore();
       for (const [row, start] of pass.offsets.subarray(0, -1).entries()) {
         const only = (numbers: Float32Array) =>
@@ -251,7 +250,7 @@ describe('rows that share a prompt', () => {
         const own = { logprobs: only(gradients.logprobs), entropy: only(gradients.entropy) };
         await trainer.backward(pass, own);
       }
-      sums.push([together, trainer.gradient!.slice()] as const);
+      sums.push([together, flatOf(trainer.gradient!).slice()] as const);
     }
     for (const [together, alone] of sums)
       expect(distance(together, alone) / largest(alone)).toBeLessThan(1e-5);
@@ -274,7 +273,7 @@ test('temperature divides the logits', async () => {
   const head = parameterSpecs({ ...config, tieEmbeddings: false }).find(
     (spec) => spec.name === 'lm_head.weight',
   )!;
-  weights.update((from, to) => to.set(from.map((x, i) => (i >= head.offset ? x * 2 : x))));
+  weights.update(flatOf(weights.training).map((x, i) => (i >= head.offset ? x * 2 : x)));
   const doubled = await trainer.forward(randomBatch(config, [12], 1, 1));
   cold!.logprobs.forEach((x, i) => expect(x).toBeCloseTo(doubled.logprobs[i]!, 5));
 });
@@ -282,11 +281,10 @@ test('temperature divides the logits', async () => {
 describe('the same calls give the same bits', () => {
   test.each([1, 2])('over three steps with %i threads', async (threads) => {
     const run = async () => {
-      const weights = new WeightBuffers(config, livelyWeights(config));
+      const weights = new WeightBuffers(cpu(threads), config, livelyWeights(config));
       const trainer = new OnnxTrainer({
         config,
         weights,
-        threads,
         memory: trainingMemory(2 ** 20),
       });
       open.push(trainer);
@@ -299,7 +297,7 @@ describe('the same calls give the same bits', () => {
         await trainer.backward(pass, randomGradients(pass, step));
         norms.push((await trainer.step({ learningRate: 1e-2 })).gradNorm);
       }
-      return { norms, flat: weights.training.flat, optimizer: trainer.optimizer };
+      return { norms, flat: flatOf(weights.training), optimizer: trainer.optimizer };
     };
     expect(await run()).toEqual(await run());
   });
@@ -324,22 +322,22 @@ describe('a step', () => {
 
   test('without a gradient changes nothing but the counter and the decay', async () => {
     const { trainer, weights } = newTrainer();
-    const before = weights.training.flat.slice();
+    const before = flatOf(weights.training).slice();
     expect(await trainer.step({ learningRate: 0.1, weightDecay: 0 })).toEqual({
       step: 1,
       gradNorm: 0,
       skipped: false,
     });
-    expect(weights.training.flat).toEqual(before);
+    expect(flatOf(weights.training)).toEqual(before);
   });
 
   test('whose gradient overflows is skipped and forgets the gradient', async () => {
     const { trainer, weights } = newTrainer();
-    const before = weights.training.flat.slice();
+    const before = flatOf(weights.training).slice();
     const pass = await trainer.forward(randomBatch(config, [8]));
     await trainer.backward(pass, { logprobs: pass.logprobs.map(() => 3e38) });
     expect(await trainer.step({ learningRate: 0.1 })).toMatchObject({ step: 0, skipped: true });
-    expect(weights.training.flat).toEqual(before);
+    expect(flatOf(weights.training)).toEqual(before);
     expect(await trainer.step({ learningRate: 0.1, weightDecay: 0 })).toEqual({
       step: 1,
       gradNorm: 0,
@@ -351,12 +349,12 @@ describe('a step', () => {
     const { trainer, weights } = newTrainer();
     weights.publish();
     const lease = await weights.leasePublished().lease();
-    const before = lease.flat.slice();
+    const before = flatOf(lease.set).slice();
     const pass = await trainer.forward(randomBatch(config, [8]));
     await trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1) });
     await trainer.step({ learningRate: 0.1 });
-    expect(lease.flat).toEqual(before);
-    expect(weights.training.flat).not.toEqual(before);
+    expect(flatOf(lease.set)).toEqual(before);
+    expect(flatOf(weights.training)).not.toEqual(before);
   });
 });
 
@@ -406,7 +404,7 @@ describe('rejects, naming the row,', () => {
 
   test('weights that give no finite result', async () => {
     const { trainer, weights } = newTrainer();
-    weights.training.flat.fill(NaN);
+    flatOf(weights.training).fill(NaN);
     await expect(trainer.forward({ rows: [row] })).rejects.toThrow(
       'The log-probability of response token 0 in row 0 is NaN',
     );
@@ -428,9 +426,9 @@ test('reference weights score what the frozen model would', async () => {
   await expect(trainer.forward(batch, { weights: 'reference' })).rejects.toThrow(
     'opened without reference weights',
   );
-  weights.setReference(weights.training.flat.slice());
+  weights.setReference(flatOf(weights.training).slice());
   const before = await trainer.forward(batch);
-  weights.training.flat.fill(0.01);
+  flatOf(weights.training).fill(0.01);
   expect((await trainer.forward(batch, { weights: 'reference' })).logprobs).toEqual(
     before.logprobs,
   );

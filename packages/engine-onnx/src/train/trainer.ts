@@ -8,10 +8,10 @@ import type {
   TokenBatch,
   TokenGradients,
 } from '@trinity-rft/core/engine';
-import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/config.js';
 import { forwardGraph } from '../model/training-graphs.js';
-import type { Feeds } from '../model/weights.js';
+import type { ArraySet } from '../runtime/graph-runtime.js';
+import { floats, ints } from '../runtime/host-arrays.js';
 import { GraphTrainer, isActive, type TrainerOptions, type TrainingHead } from './graph-trainer.js';
 import { headChunks } from './memory.js';
 import { assertFinite, assertPerToken, checkedRows, responseOffsets, tokenCount } from './rows.js';
@@ -44,7 +44,7 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
     const offsets = responseOffsets(batch);
     const rows = checkedRows(batch, offsets, this.config);
     const feeds =
-      options.weights === 'reference' ? this.weights.reference.feeds : await this.trainingFeeds();
+      options.weights === 'reference' ? this.weights.reference.arrays : await this.trainingFeeds();
     const { kind, outputs } = forwardKind(options);
     const found: Pick<ForwardPass, 'logprobs' | 'entropy' | 'necs'> = await this.read(
       kind,
@@ -83,12 +83,15 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
    * Log-probabilities with weights that are not being trained. The caller checks whether they are
    * finite.
    */
-  async score(batch: TokenBatch, feeds: Feeds): Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>> {
+  async score(
+    batch: TokenBatch,
+    { arrays }: ArraySet,
+  ): Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>> {
     const offsets = responseOffsets(batch);
     const rows = checkedRows(batch, offsets, this.config);
     return {
       offsets,
-      ...(await this.read('forward', feeds, rows, tokenCount(offsets), ['logprobs'])),
+      ...(await this.read('forward', arrays, rows, tokenCount(offsets), ['logprobs'])),
     };
   }
 
@@ -141,8 +144,8 @@ function languageHead(config: ModelConfig, trainable: Trainable): TrainingHead<G
       return forwardGraph(config, { ...options, necs: kind.endsWith('+necs'), parts });
     },
     inputs: ({ targets, inverseTemperature, padded }) => ({
-      targets: new Tensor('int32', targets, [padded, 1]),
-      inverse_temperature: new Tensor('float32', inverseTemperature, [padded, 1]),
+      targets: ints(targets, [padded, 1]),
+      inverse_temperature: floats(inverseTemperature, [padded, 1]),
     }),
   };
 }

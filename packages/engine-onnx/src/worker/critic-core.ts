@@ -7,11 +7,12 @@ import pLimit from 'p-limit';
 
 import { loadCheckpoint, saveCheckpoint } from '../storage/checkpoint.js';
 import type { ModelFiles } from '../storage/model-folder.js';
-import { parameterSpecs } from '../model/parameters.js';
+import { parameterCount, parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
 import { unpackBatch } from '../protocol/packing.js';
-import { blankOptimizer } from '../train/optimizer-file.js';
+import { OnnxRuntime } from '../runtime/onnx-runtime.js';
+import { blankOptimizer, readOptimizer } from '../train/optimizer-file.js';
 import { openCriticFolder } from '../critic/critic-folder.js';
 import { ValueTrainer } from '../critic/value-trainer.js';
 
@@ -23,33 +24,32 @@ export class CriticCore {
   /** Runs calls one at a time, in order. */
   readonly #inOrder = pLimit(1);
 
-  private constructor(
-    { threads, memory }: CriticOptions,
-    files: ModelFiles,
-    weights: WeightBuffers,
-  ) {
+  private constructor({ memory }: CriticOptions, files: ModelFiles, weights: WeightBuffers) {
     const { config } = files;
     this.#files = files;
     this.#weights = weights;
-    this.#trainer = new ValueTrainer({ config, weights, threads, memory });
+    this.#trainer = new ValueTrainer({ config, weights, memory });
     this.handlers = this.#createHandlers();
   }
 
   /** @throws CheckpointError when the model folder cannot be used */
   static async open(options: CriticOptions): Promise<CriticCore> {
     const { weights, ...files } = await openCriticFolder(options.modelPath);
-    return new CriticCore(options, files, new WeightBuffers(files.config, weights));
+    const { threads } = options;
+    const runtime = new OnnxRuntime({ threads: { train: threads, sample: threads } });
+    return new CriticCore(options, files, new WeightBuffers(runtime, files.config, weights));
   }
 
   async close(): Promise<void> {
     await this.#inOrder(() => undefined);
     await this.#trainer.close();
+    await this.#weights.runtime.close();
   }
 
   #createHandlers(): Handlers<CriticMethods> {
     const trainer = this.#trainer;
     return {
-      open: () => ({ parameters: this.#weights.training.flat.length }),
+      open: () => ({ parameters: parameterCount(this.#files.config) }),
       forward: ({ batch }) =>
         this.#inOrder(async () => {
           const { offsets, values } = await trainer.forward(unpackBatch(batch));
@@ -65,15 +65,19 @@ export class CriticCore {
   }
 
   async #save(directory: string, withOptimizer: boolean): Promise<void> {
-    const optimizer = withOptimizer
-      ? (this.#trainer.optimizer ?? blankOptimizer(parameterSpecs(this.#files.config), 0))
-      : undefined;
-    await saveCheckpoint(directory, this.#files, this.#weights.training.flat, optimizer);
+    const { runtime, training } = this.#weights;
+    const { optimizer: found } = this.#trainer;
+    const optimizer = !withOptimizer
+      ? undefined
+      : found
+        ? await readOptimizer(runtime, found)
+        : blankOptimizer(parameterSpecs(this.#files.config), 0);
+    await saveCheckpoint(directory, this.#files, await runtime.readSet(training), optimizer);
   }
 
   async #load(directory: string): Promise<void> {
     const { weights, optimizer } = await loadCheckpoint(directory, this.#files.config);
-    this.#weights.update((_, to) => to.set(weights));
+    this.#weights.update(weights);
     this.#trainer.restore(optimizer);
   }
 }

@@ -17,10 +17,11 @@ import type {
   WorkerOptions,
 } from '../protocol/engine-calls.js';
 import { unpackBatch } from '../protocol/packing.js';
-import { planSamplerThreads } from '../sample/sampler-threads.js';
+import { OnnxRuntime } from '../runtime/onnx-runtime.js';
+import { planSamplerThreads, type SamplerThreads } from '../sample/sampler-threads.js';
 import { quantizedOptions } from '../quantized/options.js';
 import { openQuantized } from '../quantized/state.js';
-import { blankOptimizer } from '../train/optimizer-file.js';
+import { blankOptimizer, readOptimizer } from '../train/optimizer-file.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import { SamplingCalls } from './sampling-calls.js';
 import { TimeShare } from './time-share.js';
@@ -46,6 +47,7 @@ export class EngineCore {
     files: ModelFiles,
     weights: WeightBuffers,
     state: TrainingState,
+    threads: SamplerThreads,
   ) {
     const { config } = files;
     this.#files = files;
@@ -54,16 +56,11 @@ export class EngineCore {
     this.#interactive = options.interactive;
     this.#state = state;
     const timeShare = new TimeShare(() => performance.now());
-    const threads = state.kernels
-      ? { samplers: 1, threads: options.threads }
-      : planSamplerThreads(config, options.threads);
     this.#samplers = threads.samplers;
     this.#trainer = new OnnxTrainer({
       config,
       weights,
       trainable: state.trainable,
-      threads: options.threads,
-      samplerThreads: threads.threads,
       memory: options.memory,
       turn: (run) => timeShare.run('train', run),
     });
@@ -75,7 +72,7 @@ export class EngineCore {
       weights,
       kernels: state.kernels,
       load: (directory) => state.read(directory),
-      read: (batch, feeds) => this.#train(() => this.#trainer.score(batch, feeds)),
+      read: (batch, set) => this.#train(() => this.#trainer.score(batch, set)),
       turn: (run) => timeShare.run('sample', run),
     });
     this.handlers = this.#createHandlers();
@@ -90,18 +87,24 @@ export class EngineCore {
     if (quantized) {
       const files = await readModelFiles(quantized.modelPath);
       checkMaxModelLen(options, files.config);
-      const state = await openQuantized({ ...options, ...quantized }, files);
-      return new EngineCore(options, files, state.weights, state);
+      const threads = { samplers: 1, threads: options.threads };
+      const state = await openQuantized(
+        { ...options, ...quantized },
+        runtimeOf(options, threads),
+        files,
+      );
+      return new EngineCore(options, files, state.weights, state, threads);
     }
     const { weights, ...files } = options.samplerOf
       ? blankModel(options.samplerOf)
       : await loadModel(options.modelPath);
     checkMaxModelLen(options, files.config);
-    const buffers = new WeightBuffers(files.config, weights);
+    const threads = planSamplerThreads(files.config, options.threads);
+    const buffers = new WeightBuffers(runtimeOf(options, threads), files.config, weights);
     // Adapters leave the weights alone that they share with a reference.
-    if (options.reference) buffers.setReference(options.lora ? weights : weights.slice());
+    if (options.reference) buffers.setReference(options.lora ? buffers.training : weights.slice());
     const state = await openTrainingState(options, files, buffers);
-    return new EngineCore(options, files, buffers, state);
+    return new EngineCore(options, files, buffers, state, threads);
   }
 
   /** Answers open calls of the sampler with `error`, waits for the run in progress, and frees all. */
@@ -111,6 +114,7 @@ export class EngineCore {
     await this.#trainer.close();
     await this.#state.close();
     await this.#sampling.close();
+    await this.#weights.runtime.close();
   }
 
   #createHandlers(): Handlers<EngineMethods> {
@@ -170,11 +174,14 @@ export class EngineCore {
     };
   }
 
-  #save({ directory, merged, ...call }: SaveCall): Promise<void> {
-    const optimizer = call.optimizer
-      ? (this.#trainer.optimizer ?? blankOptimizer(this.#state.trainable.specs, 0))
-      : undefined;
-    return this.#state.save(directory, { optimizer, merged });
+  async #save({ directory, merged, ...call }: SaveCall): Promise<void> {
+    const { optimizer: found } = this.#trainer;
+    const optimizer = !call.optimizer
+      ? undefined
+      : found
+        ? await readOptimizer(this.#weights.runtime, found)
+        : blankOptimizer(this.#state.trainable.specs, 0);
+    await this.#state.save(directory, { optimizer, merged });
   }
 
   #stats(): Metrics {
@@ -193,6 +200,9 @@ export class EngineCore {
     return (used.user + used.system) / 1e6;
   }
 }
+
+const runtimeOf = ({ threads }: WorkerOptions, sampler: SamplerThreads): OnnxRuntime =>
+  new OnnxRuntime({ threads: { train: threads, sample: sampler.threads } });
 
 /** The model of a thread that only samples, until it receives weights. */
 function blankModel(config: ModelConfig): ModelFolder {

@@ -63,7 +63,7 @@ export class SamplingCalls {
       maxModelLen,
       hasTokenBytes: options.tokenBytes !== undefined,
     };
-    this.#kernels = parts.kernels ?? createSamplerKernels(config, parts.threads);
+    this.#kernels = parts.kernels ?? createSamplerKernels(config, parts.weights.runtime);
     this.#scorer = new Scorer({ read: parts.read, maxRows: options.maxBatchSize });
   }
 
@@ -89,7 +89,7 @@ export class SamplingCalls {
     }
     const sampler = await this.#sampler();
     const weights = await sampler.borrow();
-    sendWeights(copyTo, weights.flat);
+    sendWeights(copyTo, await this.#numbersOf(weights));
     weights.release();
   }
 
@@ -125,7 +125,11 @@ export class SamplingCalls {
     if (source.kind === 'published') {
       const published = orTell(copyTo, () => weights.leasePublished());
       if (copyTo.length > 0 || published.isWritten) {
-        const sent = sendFound(copyTo, () => published.lease());
+        const sent = sendFound(
+          copyTo,
+          () => published.lease(),
+          (lease) => this.#numbersOf(lease),
+        );
         sent.catch(() => undefined);
         return async () => ({ ...(await sent), version });
       }
@@ -138,11 +142,19 @@ export class SamplingCalls {
       const found =
         source.kind === 'sent'
           ? await receiveWeights(source.port)
-          : (await sendFound(copyTo, async () => ({ flat: await load(source.directory) }))).flat;
-      const lease: WeightLease = weights.leaseEmpty();
-      lease.flat.set(found);
+          : await sendFound(
+              copyTo,
+              () => load(source.directory),
+              async (flat) => flat,
+            );
+      const lease = weights.leaseEmpty();
+      weights.runtime.copySet(lease.set, found);
       return { ...lease, version };
     };
+  }
+
+  #numbersOf({ set }: WeightLease): Promise<Float32Array> {
+    return this.#parts.weights.runtime.readSet(set);
   }
 
   /** Starts with the training weights of the moment when it is first needed, as version -1. */

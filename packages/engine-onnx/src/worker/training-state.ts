@@ -54,12 +54,14 @@ function fullState(files: ModelFiles, weights: WeightBuffers): TrainingState {
   const { config } = files;
   return {
     trainable: allParameters(config, weights),
-    save: (directory, { optimizer }) =>
-      saveCheckpoint(directory, files, weights.training.flat, optimizer),
+    save: async (directory, { optimizer }) => {
+      const flat = await weights.runtime.readSet(weights.training);
+      await saveCheckpoint(directory, files, flat, optimizer);
+    },
     load: async (directory) => {
       const found = await loadMergedWeightsOf(directory, config);
       const optimizer = await loadOptimizer(directory, parameterSpecs(config));
-      weights.update((_, to) => to.set(found));
+      weights.update(found);
       return optimizer;
     },
     read: (directory) => loadMergedWeightsOf(directory, config),
@@ -68,14 +70,15 @@ function fullState(files: ModelFiles, weights: WeightBuffers): TrainingState {
 }
 
 async function adapterState(
-  { modelPath, lora, threads, reference }: WorkerOptions & Required<Pick<WorkerOptions, 'lora'>>,
+  { modelPath, lora, reference }: WorkerOptions & Required<Pick<WorkerOptions, 'lora'>>,
   files: ModelFiles,
   weights: WeightBuffers,
 ): Promise<TrainingState> {
   const { config } = files;
   const sharesBase = reference;
-  const adapters = await openAdapters({ config, weights, lora, threads, sharesBase });
-  const { plan, flat } = adapters;
+  const adapters = await openAdapters({ config, weights, lora, sharesBase });
+  const { plan } = adapters;
+  const { runtime } = weights;
   const base = {
     weights: adapters.base,
     digest: once(() => digestOf(adapters.base, parameterSpecs(config))),
@@ -87,8 +90,8 @@ async function adapterState(
       await saveAdapterCheckpoint(directory, {
         files,
         plan,
-        flat,
-        weights: merged ? weights.training.flat : undefined,
+        flat: await runtime.readSet(adapters.set),
+        weights: merged ? await runtime.readSet(weights.training) : undefined,
         modelPath,
         optimizer,
         base,

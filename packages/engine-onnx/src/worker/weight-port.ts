@@ -21,13 +21,14 @@ export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
  * `find`.
  * @throws the error of `find`
  */
-export async function sendFound<T extends { readonly flat: Float32Array }>(
+export async function sendFound<T>(
   ports: readonly MessagePort[],
   find: () => Promise<T>,
+  flatOf: (found: T) => Promise<Float32Array>,
 ): Promise<T> {
   try {
     const found = await find();
-    sendWeights(ports, found.flat);
+    if (ports.length > 0) sendWeights(ports, await flatOf(found));
     return found;
   } catch (error) {
     tell(ports, error);

@@ -4,6 +4,7 @@ import { WeightBuffers } from '../../src/model/weights.js';
 import { loadModelFolder } from '../../src/storage/model-folder.js';
 import { OnnxTrainer } from '../../src/train/trainer.js';
 import { distance, largest, readBatch, readTensors } from './fixtures.js';
+import { cpu, flatOf } from './runtime.js';
 
 export interface Differences {
   /** Largest absolute differences. */
@@ -20,14 +21,14 @@ export async function differencesFrom(folder: string): Promise<Differences> {
   const { batch } = await readBatch(folder);
   const stored = await readTensors(`${folder}/expected.safetensors`);
   const expected = (name: string): Float32Array => stored.get(name)?.data ?? Float32Array.of(NaN);
-  const buffers = new WeightBuffers(config, weights);
-  const trainer = new OnnxTrainer({ config, weights: buffers, threads: 1 });
+  const buffers = new WeightBuffers(cpu(), config, weights);
+  const trainer = new OnnxTrainer({ config, weights: buffers });
   const pass = await trainer.forward(batch, { entropy: true });
   await trainer.backward(pass, {
     logprobs: expected('grad_logprobs'),
     entropy: expected('grad_entropy'),
   });
-  const found = trainer.gradient ?? new Float32Array();
+  const found = flatOf(trainer.gradient!);
   const errors = parameterSpecs(config).map(({ name, offset, size }) => {
     const wanted = expected(`grad.${name}`);
     const error = distance(found.subarray(offset, offset + size), wanted) / largest(wanted);

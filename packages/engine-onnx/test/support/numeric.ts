@@ -62,7 +62,7 @@ export async function gradientError(
     [{ value: y, gradient: g }],
     floats.map((name) => values[name]!),
   ).forEach((grad, i) => graph.output(`grad.${floats[i]}`, grad));
-  const session = await createSession(graph.encode(), { threads: 1, kind: 'train' });
+  const session = await createSession(graph.record(), { threads: 1, kind: 'train' });
 
   const feeds = (weights: Tensor) => ({
     ...Object.fromEntries(

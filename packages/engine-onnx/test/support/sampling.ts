@@ -14,6 +14,7 @@ import {
   type SchedulerOptions,
 } from '../../src/sample/scheduler.js';
 import { packTokenBytes } from '../../src/model/token-bytes.js';
+import { cpu } from './runtime.js';
 
 export interface TestSampler {
   readonly config: ModelConfig;
@@ -51,11 +52,12 @@ export function createTestSampler(options: TestSamplerOptions = {}): TestSampler
     ...options.config,
   });
   const buffers = new WeightBuffers(
+    cpu(options.threads),
     config,
     initialWeights(config, options.seed ?? 1, { std: weightStd }),
   );
   const maxModelLen = options.maxModelLen ?? 256;
-  const kernels = createSamplerKernels(config, { threads: options.threads ?? 1 });
+  const kernels = createSamplerKernels(config, buffers.runtime);
   const tokenBytes =
     options.tokens && packTokenBytes(options.tokens.map((text) => Buffer.from(text)));
   const scheduler = new SampleScheduler(

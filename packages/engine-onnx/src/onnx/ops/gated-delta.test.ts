@@ -18,7 +18,7 @@ const inputsOf = (graph: Graph): DeltaInputs =>
   ) as unknown as DeltaInputs;
 
 const session = (graph: Graph): Promise<InferenceSession> =>
-  createSession(graph.encode(), { threads: 2, kind: 'train' });
+  createSession(graph.record(), { threads: 2, kind: 'train' });
 
 const folder = new URL('../../../test/fixtures/gated-delta/', import.meta.url).pathname;
 

@@ -1,7 +1,8 @@
 /** Updates divided among threads. */
 import { expect, test } from 'vitest';
-import { isShared, leastShared, sharedNumbers } from '../runtime/shared-numbers.js';
-import { adamW, planUpdate, type AdamWOptions } from './adamw.js';
+import { planUpdate, type AdamWOptions } from '../train/adamw.js';
+import { isShared, leastShared, sharedNumbers } from './shared-numbers.js';
+import { updateRange } from './update-range.js';
 import { UpdateThreads } from './update-threads.js';
 
 const size = leastShared + 1001;
@@ -26,14 +27,15 @@ function numbers(seed: number): Float32Array {
 
 test.each([1, 2, 16])('%i threads compute the numbers of one', async (count) => {
   const expected = numbers(1).slice();
-  const one = { step: 0, first: new Float32Array(size), second: new Float32Array(size) };
+  const one = { first: new Float32Array(size), second: new Float32Array(size) };
   const [from, gradient] = [numbers(1), numbers(2)];
   const state = { step: 0, first: sharedNumbers(size), second: sharedNumbers(size) };
   const threads = new UpdateThreads(count);
   for (let step = 0; step < 2; step++) {
-    adamW(specs, expected, expected, gradient, one, options);
     const { first, second } = state;
-    const plan = planUpdate(specs, state, options);
+    const plan = { ...planUpdate(specs, state, options), sizes: specs.map((spec) => spec.size) };
+    const alone = { from: expected, to: expected, gradient, first: one.first, second: one.second };
+    updateRange(alone, plan, { start: 0, end: size });
     await threads.update({ from, to: from, gradient, first, second }, plan);
   }
   await threads.close();
@@ -46,7 +48,7 @@ test('arrays that are not shared are updated in this thread', async () => {
   const from = Float32Array.of(1, 2);
   const gradient = Float32Array.of(1, -1);
   const state = { step: 0, first: new Float32Array(2), second: new Float32Array(2) };
-  const plan = planUpdate([{ name: 'w', shape: [2], offset: 0, size: 2 }], state, options);
+  const plan = { ...planUpdate([{ name: 'w', shape: [2] }], state, options), sizes: [2] };
   const threads = new UpdateThreads(2);
   const { first, second } = state;
   await threads.update({ from, to: from, gradient, first, second }, plan);

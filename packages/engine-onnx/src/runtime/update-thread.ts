@@ -4,7 +4,7 @@
  */
 import { workerData } from 'node:worker_threads';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';
-import { updateRange } from './adamw.js';
+import { updateRange } from './update-range.js';
 import type { UpdateMethods } from './update-threads.js';
 
 const { port } = workerData as ThreadTask<undefined>;

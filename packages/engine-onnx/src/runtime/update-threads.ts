@@ -1,12 +1,12 @@
 /** Divides updates of many weights among threads; each number is the same as with one thread. */
 import { EngineError, InvariantError } from '@trinity-rft/core';
 import { startThread, type Link } from '@trinity-rft/core/worker-link';
-import { isShared } from '../runtime/shared-numbers.js';
-import { updateRange, type Range, type UpdateArrays, type UpdatePlan } from './adamw.js';
+import { isShared } from './shared-numbers.js';
+import { updateRange, type FlatUpdate, type Range, type UpdateArrays } from './update-range.js';
 
 interface RangeUpdate {
   readonly arrays: UpdateArrays;
-  readonly plan: UpdatePlan;
+  readonly plan: FlatUpdate;
   readonly range: Range;
 }
 
@@ -31,7 +31,7 @@ export class UpdateThreads {
    * Computes `plan`, with all threads if all arrays are shared, otherwise in this one.
    * @throws EngineError when a thread ends; the arrays are then partly updated
    */
-  async update(arrays: UpdateArrays, plan: UpdatePlan): Promise<void> {
+  async update(arrays: UpdateArrays, plan: FlatUpdate): Promise<void> {
     const size = arrays.from.length;
     if (this.#others < 1 || !Object.values(arrays).every(isShared)) {
       updateRange(arrays, plan, { start: 0, end: size });

@@ -1,0 +1,18 @@
+/** Short forms for arrays that are made for one run. */
+import type { DeviceArray, HostArray } from './graph-runtime.js';
+
+export const floats = (data: Float32Array, shape: readonly number[]): HostArray => ({
+  dtype: 'float32',
+  shape,
+  data,
+});
+
+export const ints = (data: Int32Array, shape: readonly number[]): HostArray => ({
+  dtype: 'int32',
+  shape,
+  data,
+});
+
+export function freeAll(arrays: Readonly<Record<string, DeviceArray | undefined>>): void {
+  for (const array of Object.values(arrays)) array?.free();
+}

@@ -1,0 +1,125 @@
+/**
+ * Keys, values and states of rows in arrays of JavaScript, because ONNX Runtime copies everything that it returns.
+ * The inputs of a run are views of them.
+ */
+import { InvariantError } from '@trinity-rft/core';
+
+import type { CacheLayout, Feeds, NewPositions, RowCache, RowMove } from './graph-runtime.js';
+import { floatArray, floatsOf, sizeOf } from './onnx-arrays.js';
+
+/** One input of all rows. */
+interface Stored {
+  readonly name: string;
+  /** Shape of one row. */
+  readonly shape: readonly number[];
+  readonly size: number;
+  data: Float32Array;
+}
+
+/** Kept views of parts of the rows. */
+const mostViews = 64;
+
+export class OnnxCache implements RowCache {
+  readonly #layout: CacheLayout;
+  readonly #keyValues: readonly Stored[];
+  readonly #states: readonly Stored[];
+  readonly #views = new Map<string, Feeds>();
+
+  constructor(layout: CacheLayout) {
+    const { names, heads, capacity, width, states } = layout;
+    const stored = (name: string, shape: readonly number[]): Stored => ({
+      name,
+      shape,
+      size: sizeOf(shape),
+      data: new Float32Array(0),
+    });
+    this.#layout = layout;
+    this.#keyValues = names.map((name) => stored(name, [heads, capacity, width]));
+    this.#states = states.map(({ name, shape }) => stored(name, shape));
+  }
+
+  reserve(rows: number): void {
+    for (const each of this.#all) {
+      const larger = new Float32Array(rows * each.size);
+      larger.set(each.data);
+      each.data = larger;
+    }
+    this.#views.clear();
+  }
+
+  clear(row: number): void {
+    for (const { data, size } of this.#all) data.fill(0, row * size, (row + 1) * size);
+  }
+
+  store(fresh: NewPositions, moves: readonly RowMove[]): void {
+    const { heads, width } = this.#layout;
+    const source = floatsOf(fresh.keyValues);
+    const stride = fresh.keyValues.shape[2]! * width;
+    for (const { from, to, position, length } of moves) {
+      let at = from * this.#keyValues.length * heads * stride;
+      for (const { data } of this.#keyValues) {
+        for (let head = 0; head < heads; head++, at += stride)
+          put(data, this.#at(to, head, position), source, at, length * width);
+      }
+    }
+    this.#storeStates(fresh.states.map(floatsOf), moves);
+  }
+
+  copy(from: RowCache, moves: readonly RowMove[]): void {
+    if (!(from instanceof OnnxCache))
+      throw new InvariantError('A cache of another runtime was given to ONNX Runtime.');
+    const { heads, width } = this.#layout;
+    for (const { from: row, to, position, length } of moves) {
+      for (const [i, { data }] of this.#keyValues.entries()) {
+        const source = from.#keyValues[i]!.data;
+        for (let head = 0; head < heads; head++)
+          put(data, this.#at(to, head, position), source, from.#at(row, head, 0), length * width);
+      }
+    }
+    this.#storeStates(
+      from.#states.map(({ data }) => data),
+      moves,
+    );
+  }
+
+  feeds(start: number, count: number): Feeds {
+    const key = `${start}+${count}`;
+    const known = this.#views.get(key);
+    if (known) return known;
+    const feeds = Object.fromEntries(
+      this.#all.map(({ name, shape, size, data }) => {
+        const rows = data.subarray(start * size, (start + count) * size);
+        return [name, floatArray(rows, [count, ...shape])];
+      }),
+    );
+    if (this.#views.size >= mostViews) this.#views.clear();
+    this.#views.set(key, feeds);
+    return feeds;
+  }
+
+  /** The garbage collector does. */
+  free(): void {}
+
+  get #all(): readonly Stored[] {
+    return [...this.#keyValues, ...this.#states];
+  }
+
+  #storeStates(sources: readonly Float32Array[], moves: readonly RowMove[]): void {
+    for (const [i, { data, size }] of this.#states.entries())
+      for (const { from, to } of moves)
+        data.set(sources[i]!.subarray(from * size, (from + 1) * size), to * size);
+  }
+
+  #at(row: number, head: number, position: number): number {
+    const { heads, capacity, width } = this.#layout;
+    return ((row * heads + head) * capacity + position) * width;
+  }
+}
+
+/** Below it, a loop is several times faster than `set(subarray)`. */
+const fewNumbers = 256;
+
+function put(to: Float32Array, at: number, from: Float32Array, start: number, count: number): void {
+  if (count >= fewNumbers) to.set(from.subarray(start, start + count), at);
+  else for (let i = 0; i < count; i++) to[at + i] = from[start + i]!;
+}
