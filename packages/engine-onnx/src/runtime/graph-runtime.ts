@@ -195,7 +195,7 @@ export interface GraphRuntime {
   close(): Promise<void>;
 }
 
-/** What every runtime gets. */
+/** Options of every runtime. */
 export interface RuntimeOptions {
   /** Threads inside one operator, for runtimes that compute in threads. */
   readonly threads: Readonly<Record<GraphKind, number>>;

@@ -297,7 +297,7 @@ function targetsIn(part: Part, { targets }: MicroBatchArrays, gradLogprobs: Host
   };
 }
 
-/** Of one part, in the order of {@link totalNames}. [R] each */
+/** Sums of one part, in the order of {@link totalNames}. [R] each */
 type Totals = readonly [Float32Array, Float32Array, Float32Array, Float32Array];
 const totalNames = ['largest', 'sum', 'dot', 'target'];
 
