@@ -16,6 +16,7 @@ import {
 import { writeRandomGguf } from '../../test/support/gguf.js';
 import { randomBatch } from '../../test/support/models.js';
 import { normals } from '../../test/support/numeric.js';
+import { cpu, flatOf } from '../../test/support/runtime.js';
 import { adapterScale, adapterTargets, planAdapters, type AdapterTarget } from '../lora/plan.js';
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import { readModelFiles } from '../storage/model-folder.js';
@@ -124,18 +125,18 @@ async function engineOf(name: string, quantization: Quantization) {
   const { config } = files;
   const lora = { rank: 3, alpha: 6, seed: 1 };
   const options = { modelPath, lora, quantization, threads: 1, reference: false };
-  const { weights: sets, trainable, kernels } = await openQuantized(options, files);
+  const { weights: sets, trainable, kernels } = await openQuantized(options, cpu(), files);
   const random = createRandom(8);
-  const { flat } = sets.training;
+  const flat = flatOf(sets.training);
   flat.set(normals(random, flat.length).map((x) => 0.05 * x));
-  const trainer = new OnnxTrainer({ config, threads: 1, weights: sets, trainable });
+  const trainer = new OnnxTrainer({ config, weights: sets, trainable });
   const batch = randomBatch(config, [9, 14, 6], 3, 0.8);
   const pass = await trainer.forward(batch);
   const by = normals(random, pass.logprobs.length);
   await trainer.backward(pass, { logprobs: by });
   const plan = planAdapters(config, lora);
   const targets = adapterTargets(config, plan);
-  const gradients = named(targets, trainer.gradient!);
+  const gradients = named(targets, flatOf(trainer.gradient!).slice());
   await trainer.close();
   await kernels.close();
   return {
