@@ -1,4 +1,5 @@
 export { findChromium } from './browser/chromium.js';
+export { noSwiftShader, swiftShaderEnvironment, useSwiftShader } from './gpu/swiftshader.js';
 export { freePort } from './network/free-port.js';
 export {
   findPostgres,

@@ -1,0 +1,98 @@
+/// <reference types="@webgpu/types" />
+/** The GPUs of this machine, as the package `webgpu` (Dawn for Node) shows them. */
+import { loadPeer } from '@trinity-rft/core/support';
+import { noGpu } from './errors.js';
+
+/** Facts about a GPU. */
+export interface AdapterFacts {
+  /** Such as `nvidia` or `apple`. */
+  readonly vendor: string;
+  /** Generation of the hardware, such as `ampere`. Empty if unknown. */
+  readonly architecture: string;
+  /** Name of the GPU, and its driver with the version. */
+  readonly description: string;
+  /** True if the processor computes, more slowly than the engine on the CPU. */
+  readonly isSoftware: boolean;
+  readonly limits: AdapterLimits;
+}
+
+export interface AdapterLimits {
+  /** Bytes of the largest buffer. */
+  readonly maxBufferSize: number;
+  /** Bytes of a buffer that a kernel can reach. */
+  readonly maxStorageBufferBindingSize: number;
+  readonly maxStorageBuffersPerShaderStage: number;
+  /** Bytes of memory that the threads of a workgroup share. */
+  readonly maxComputeWorkgroupStorageSize: number;
+  readonly maxComputeInvocationsPerWorkgroup: number;
+  readonly maxComputeWorkgroupSizeX: number;
+  readonly maxComputeWorkgroupsPerDimension: number;
+}
+
+export interface FoundAdapter {
+  readonly adapter: GPUAdapter;
+  readonly facts: AdapterFacts;
+}
+
+/** Runs a native wait so that the thread is not ended during it, which would abort the process. */
+export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
+
+/**
+ * Dawn. The object must be referenced for as long as a device of it is used: if it is collected, the process dies some
+ * thousand waits later.
+ * @throws ConfigError if the package is missing
+ */
+export async function loadDawn(): Promise<GPU> {
+  const load = (): Promise<typeof import('webgpu')> => import('webgpu');
+  const { create, globals } = await loadPeer('webgpu', 'model.device: webgpu', load);
+  Object.assign(globalThis, globals);
+  return create([]);
+}
+
+/**
+ * The adapter for long work: of two GPUs the faster one.
+ * @throws EngineError if there is none
+ */
+export async function findAdapter(dawn: GPU, gate: Gate): Promise<FoundAdapter> {
+  const adapter = await gate(() => dawn.requestAdapter({ powerPreference: 'high-performance' }));
+  if (!adapter) throw noGpu();
+  return { adapter, facts: factsOf(adapter) };
+}
+
+/**
+ * Facts about the GPUs of this machine; the first is the one that the engine takes.
+ * @throws ConfigError if the package `webgpu` is missing
+ */
+export async function listAdapters(): Promise<readonly AdapterFacts[]> {
+  const dawn = await loadDawn();
+  const found = new Map<string, AdapterFacts>();
+  // WebGPU has no list: each request answers with one.
+  for (const powerPreference of ['high-performance', 'low-power'] as const) {
+    const adapter = await dawn.requestAdapter({ powerPreference });
+    if (!adapter) continue;
+    const facts = factsOf(adapter);
+    found.set(JSON.stringify(facts), facts);
+  }
+  return [...found.values()];
+}
+
+/** Drivers that do not call themselves fallbacks. */
+const softwareNames = /swiftshader|llvmpipe|lavapipe|basic render|warp/i;
+
+function factsOf({ info, limits }: GPUAdapter): AdapterFacts {
+  const { vendor, architecture, device } = info;
+  const description = [device, info.description].filter(Boolean).join(', ');
+  const isSoftware = info.isFallbackAdapter || softwareNames.test(`${architecture} ${description}`);
+  return { vendor, architecture, description, isSoftware, limits: limitsOf(limits) };
+}
+
+/** Those that the engine needs, as plain data. */
+const limitsOf = (limits: GPUSupportedLimits): AdapterLimits => ({
+  maxBufferSize: limits.maxBufferSize,
+  maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,
+  maxStorageBuffersPerShaderStage: limits.maxStorageBuffersPerShaderStage,
+  maxComputeWorkgroupStorageSize: limits.maxComputeWorkgroupStorageSize,
+  maxComputeInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
+  maxComputeWorkgroupSizeX: limits.maxComputeWorkgroupSizeX,
+  maxComputeWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
+});

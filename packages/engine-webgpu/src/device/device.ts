@@ -1,0 +1,56 @@
+/** An open GPU: its device, facts, memory and waits. */
+import { findAdapter, loadDawn, type AdapterFacts } from './adapters.js';
+import { notOpened } from './errors.js';
+import { Faults } from './faults.js';
+import { defaultBudget, DeviceMemory } from './memory.js';
+import { Waits, type WaitOptions } from './waits.js';
+
+export interface DeviceOptions extends WaitOptions {
+  /** Bytes that may be taken. @default {@link defaultBudget} */
+  readonly memoryBytes?: number;
+}
+
+export interface OpenDevice {
+  readonly device: GPUDevice;
+  readonly facts: AdapterFacts;
+  readonly memory: DeviceMemory;
+  readonly wait: Waits['wait'];
+  /** @throws EngineError for the first error of the device */
+  readonly check: () => void;
+  /** Ends the device. Waits that are pending reject; resolves when none is left. */
+  readonly close: () => Promise<void>;
+  /** Referenced here for as long as the device: see {@link loadDawn}. */
+  readonly dawn: GPU;
+}
+
+/**
+ * Opens the GPU of this machine with all that its adapter allows.
+ * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it cannot be opened
+ */
+export async function openDevice(options: DeviceOptions): Promise<OpenDevice> {
+  const dawn = await loadDawn();
+  const { adapter, facts } = await findAdapter(dawn, options.gate);
+  const device = await options.gate(() => requestDevice(adapter, facts));
+  const faults = new Faults(device);
+  const waits = new Waits(faults, options);
+  const memory = new DeviceMemory(
+    device,
+    faults,
+    options.memoryBytes ?? defaultBudget(facts.limits),
+  );
+  const close = async (): Promise<void> => {
+    device.destroy();
+    await waits.settled();
+  };
+  const wait = waits.wait.bind(waits);
+  return { device, facts, memory, wait, check: () => faults.check(), close, dawn };
+}
+
+async function requestDevice(adapter: GPUAdapter, facts: AdapterFacts): Promise<GPUDevice> {
+  try {
+    // By default a buffer has at most 256 MiB, of which a kernel sees 128.
+    return await adapter.requestDevice({ requiredLimits: { ...facts.limits } });
+  } catch (cause) {
+    throw notOpened(`${facts.vendor} ${facts.description}`, cause);
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The first error of a device. WebGPU does not throw where an error happens: invalid calls return objects that do
+ * nothing, and reading them gives zeros. Dawn reports validation and memory errors before the call returns, so code that
+ * checks after a creation or a wait misses none.
+ */
+import type { EngineError } from '@trinity-rft/core';
+import { invalid, lost, reportedError } from './errors.js';
+
+/** Milliseconds from the rejection of a pending wait to the reason of the loss. */
+const reasonWaitMs = 1000;
+
+export class Faults {
+  /** Rejects when the device is lost. */
+  readonly lost: Promise<never>;
+  #first: EngineError | undefined;
+
+  constructor(device: GPUDevice) {
+    device.addEventListener('uncapturederror', (event) => {
+      event.preventDefault();
+      this.add(reportedError(event.error));
+    });
+    this.lost = device.lost.then((info) => {
+      throw this.add(lost(info));
+    });
+    // Nothing may wait when it happens.
+    this.lost.catch(() => {});
+  }
+
+  /** Records an error; returns the first one. */
+  add(error: EngineError): EngineError {
+    return (this.#first ??= error);
+  }
+
+  /** @throws EngineError for the first error of the device */
+  check(): void {
+    if (this.#first) throw this.#first;
+  }
+
+  /** The reason why a wait was rejected: Dawn rejects with an empty message before it reports a loss. */
+  async reason(cause: unknown): Promise<EngineError> {
+    let timer: NodeJS.Timeout | undefined;
+    const passed = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, reasonWaitMs);
+    });
+    try {
+      if (!this.#first) await Promise.race([this.lost, passed]);
+    } catch {
+      // The loss is recorded.
+    } finally {
+      clearTimeout(timer);
+    }
+    const message = cause instanceof Error ? cause.message : String(cause);
+    return this.add(invalid(message || 'a wait was aborted.', cause));
+  }
+}

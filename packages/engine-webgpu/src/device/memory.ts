@@ -1,0 +1,58 @@
+/** Bytes that a device holds, within a budget: drivers grant more than there is, and lose the device later. */
+import os from 'node:os';
+import type { AdapterLimits } from './adapters.js';
+import { aboveBudget, aboveLimit } from './errors.js';
+import type { Faults } from './faults.js';
+
+/**
+ * Bytes that the engine may take. WebGPU does not say how much memory a GPU has; drivers allow about a quarter of it in
+ * one buffer, and a fifth stays free for the desktop and other programs. Integrated GPUs use the machine's memory.
+ */
+export function defaultBudget({ maxBufferSize }: AdapterLimits): number {
+  return Math.floor(0.8 * Math.min(4 * maxBufferSize, os.totalmem()));
+}
+
+export class DeviceMemory {
+  readonly budget: number;
+  readonly #device: GPUDevice;
+  readonly #faults: Faults;
+  #used = 0;
+
+  constructor(device: GPUDevice, faults: Faults, budget: number) {
+    this.budget = budget;
+    this.#device = device;
+    this.#faults = faults;
+  }
+
+  /** Bytes of the buffers that exist. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Bytes of the largest array: a kernel binds a buffer as a whole. */
+  get largest(): number {
+    const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
+    return Math.min(maxBufferSize, maxStorageBufferBindingSize);
+  }
+
+  /**
+   * Creates a buffer.
+   * @param what noun phrase for errors
+   * @throws EngineError if it exceeds a limit or the budget, or the driver has no memory left
+   */
+  create(bytes: number, usage: GPUBufferUsageFlags, what: string): GPUBuffer {
+    if (bytes > this.largest) throw aboveLimit(what, bytes, this.largest);
+    const { used, budget } = this;
+    if (used + bytes > budget) throw aboveBudget(what, bytes, { used, budget });
+    const buffer = this.#device.createBuffer({ size: bytes, usage, label: what });
+    this.#faults.check();
+    this.#used += bytes;
+    return buffer;
+  }
+
+  /** Destroys a buffer of {@link create}, once. */
+  destroy(buffer: GPUBuffer): void {
+    buffer.destroy();
+    this.#used -= buffer.size;
+  }
+}

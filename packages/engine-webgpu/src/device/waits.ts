@@ -1,0 +1,75 @@
+/** Waits for a device: through a gate, with a deadline, and with a report of what takes long. */
+import type { Gate } from './adapters.js';
+import { late } from './errors.js';
+import type { Faults } from './faults.js';
+
+export interface WaitOptions {
+  /** Keeps the thread from being ended during a wait. */
+  readonly gate: Gate;
+  /** Called every five seconds of a wait with what it waits for. */
+  readonly report: (message: string) => void;
+  /** @default ten minutes: submits are a tenth of a second each */
+  readonly deadlineMs?: number;
+}
+
+const reportMs = 5000;
+
+export class Waits {
+  readonly #faults: Faults;
+  readonly #options: WaitOptions;
+  readonly #pending = new Set<Promise<unknown>>();
+
+  constructor(faults: Faults, options: WaitOptions) {
+    this.#faults = faults;
+    this.#options = options;
+  }
+
+  /**
+   * @param what noun phrase for reports and errors
+   * @throws EngineError for the first error of the device, or at the deadline
+   */
+  async wait<T>(work: () => Promise<T>, what = 'queued work'): Promise<T> {
+    this.#faults.check();
+    const done = this.#options.gate(work);
+    this.#keep(done);
+    const clocks = this.#clocks(what);
+    try {
+      const result = await Promise.race([done, this.#faults.lost, clocks.late]);
+      this.#faults.check();
+      return result;
+    } catch (cause) {
+      throw await this.#faults.reason(cause);
+    } finally {
+      clocks.stop();
+    }
+  }
+
+  /** Resolves when no native wait is pending. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#pending);
+  }
+
+  #keep(done: Promise<unknown>): void {
+    this.#pending.add(done);
+    const drop = (): void => void this.#pending.delete(done);
+    done.then(drop, drop);
+  }
+
+  #clocks(what: string): { readonly late: Promise<never>; readonly stop: () => void } {
+    const { report, deadlineMs = 600_000 } = this.#options;
+    let seconds = 0;
+    const reports = setInterval(() => {
+      seconds += reportMs / 1000;
+      report(`Waiting for the GPU for ${seconds} s (at most ${deadlineMs / 1000} s): ${what}`);
+    }, reportMs);
+    let deadline: NodeJS.Timeout | undefined;
+    const end = new Promise<never>((_, reject) => {
+      deadline = setTimeout(() => reject(this.#faults.add(late(what, deadlineMs))), deadlineMs);
+    });
+    const stop = (): void => {
+      clearInterval(reports);
+      clearTimeout(deadline);
+    };
+    return { late: end, stop };
+  }
+}

@@ -1,0 +1,1 @@
+export { listAdapters, type AdapterFacts, type AdapterLimits } from './device/adapters.js';
