@@ -43,8 +43,11 @@ export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
  * @throws ConfigError if the package is missing
  */
 export async function loadDawn(): Promise<GPU> {
-  const load = (): Promise<typeof import('webgpu')> => import('webgpu');
-  const { create, globals } = await loadPeer('webgpu', 'model.device: webgpu', load);
+  const { create, globals } = await loadPeer(
+    'webgpu',
+    'model.device: webgpu',
+    async () => import('webgpu'),
+  );
   Object.assign(globalThis, globals);
   return create([]);
 }

@@ -1,0 +1,7 @@
+/** Opens a GPU where there is none. */
+import { open } from '../support/open.js';
+
+await open().catch((error: unknown) => {
+  const { code, message } = error as { code: string; message: string };
+  process.stdout.write(JSON.stringify({ code, message }));
+});
