@@ -1,15 +1,17 @@
-/** `trinity doctor`: diagnoses a run, by rules over its files. */
+/** `trinity doctor`: diagnoses a run, by rules over its files; `trinity doctor gpu`. */
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
+import { addDoctorGpu } from './doctor-gpu.js';
 
 interface DoctorArguments extends PluginOptions {
   readonly json?: boolean;
 }
 
 /** Ends with exit code 1 if there are findings. */
-export const addDoctor: AddCommand = (program, { exitWith, write }) =>
-  void withPlugins(program.command('doctor <run>'))
+export const addDoctor: AddCommand = (program, context) => {
+  const { exitWith, write } = context;
+  const doctor = withPlugins(program.command('doctor <run>'))
     .description(
       'what is wrong with a run: rules over its metrics and rollouts, with what to change',
     )
@@ -27,3 +29,5 @@ export const addDoctor: AddCommand = (program, { exitWith, write }) =>
         return isHealthy ? exitCodes.done : exitCodes.failed;
       }),
     );
+  addDoctorGpu(doctor, context);
+};

@@ -64,7 +64,7 @@ export async function findAdapter(dawn: GPU, gate: Gate): Promise<FoundAdapter> 
 
 /**
  * Facts about the GPUs of this machine; the first is the one that the engine takes.
- * @throws ConfigError if the package `webgpu` is missing
+ * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU
  */
 export async function listAdapters(): Promise<readonly AdapterFacts[]> {
   const dawn = await loadDawn();
@@ -76,6 +76,7 @@ export async function listAdapters(): Promise<readonly AdapterFacts[]> {
     const facts = factsOf(adapter);
     found.set(JSON.stringify(facts), facts);
   }
+  if (found.size === 0) throw noGpu();
   return [...found.values()];
 }
 
