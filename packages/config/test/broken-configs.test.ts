@@ -352,6 +352,21 @@ const cases: readonly Broken[] = [
     says: ['got "file"', 'tiny is not a GGUF file with quantised weights', 'Use int8 or int4'],
   },
   {
+    name: 'a GPU, which the engine does not use',
+    file: { model: 'model:\n  model_path: ./tiny\n  device: «webgpu' },
+    key: 'model.device',
+    says: ['got "webgpu"', 'does not run on GPUs', 'Use cpu, or auto'],
+  },
+  {
+    name: 'a GPU for quantised weights',
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  device: «webgpu\n  quantization: int8\n  lora_configs: [{lora_rank: 8}]',
+    },
+    key: 'model.device',
+    says: ['got "webgpu"', 'quantised weights', 'Set quantization: none, or cpu'],
+  },
+  {
     name: 'an adapter without layers',
     file: {
       model:

@@ -231,6 +231,11 @@ export const model = section(
       'A server that speaks the Tinker protocol: hosted Tinker, TuFT, SkyRL. `model_path` is the same model here, for its tokenizer; its weights are not read.',
     ),
     external_model: externalModel(),
+    device: field(
+      oneOf(['cpu', 'webgpu', 'auto']),
+      'cpu',
+      'Extension. Where the embedded engine computes. webgpu: on the GPU, refused in this version; `trinity doctor gpu` lists the GPUs of the machine. auto: on the GPU where the engine can, else on the CPU; in this version the CPU.',
+    ),
     threads: maybe(
       int({ min: 1, max: 1024 }),
       'Extension. Threads of the embedded engine. Default: the engine decides.',

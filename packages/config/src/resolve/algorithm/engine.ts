@@ -7,6 +7,7 @@ import { defaultEngineName } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, StageConfig } from '../base/resolved.js';
+import { checkDevice } from '../model/device.js';
 import { checkQuantization } from '../model/quantization.js';
 import { unmetNeeds } from './unmet-needs.js';
 
@@ -78,6 +79,7 @@ export function checkEngine(
   context: StageContext,
   { engine, algorithm, model, sampler }: Checked,
 ): void {
+  checkDevice(context, { model }, engine);
   const facts = context.engines[engine];
   if (facts === undefined || context.input.mode === 'bench') return;
   const { valueHead } =

@@ -1,0 +1,25 @@
+/** Where the embedded engine computes, and what excludes a GPU. */
+import type { KeyPath } from '../../source/node.js';
+import { defaultEngineName } from '../../schema/engines.js';
+import type { StageContext } from '../base/context.js';
+import type { StageConfig } from '../base/resolved.js';
+import { quantizationOf } from './quantization.js';
+
+const key: KeyPath = ['model', 'device'];
+
+export function checkDevice(
+  context: StageContext,
+  { model }: Pick<StageConfig, 'model'>,
+  engine: string,
+): void {
+  if (model.device !== 'webgpu') return;
+  const refuse = (why: string, uses: readonly KeyPath[] = []): void =>
+    context.report(key, `got "webgpu", but ${why}`, uses);
+  if (engine !== defaultEngineName(context.engines))
+    refuse('the device is that of the embedded engine, and another engine trains. Remove the key.');
+  else if (quantizationOf(model, context.disk) !== undefined)
+    refuse('quantised weights are computed with on the CPU only. Set quantization: none, or cpu.', [
+      ['model', 'quantization'],
+    ]);
+  else refuse('the embedded engine does not run on GPUs in this version. Use cpu, or auto.');
+}
