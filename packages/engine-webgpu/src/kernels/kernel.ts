@@ -1,0 +1,141 @@
+/** Kernels in WGSL: sources that do not depend on sizes, and the sizes with which they are dispatched. */
+
+/** Element of a buffer. Booleans are 0 and 1 in `i32`, and int64 values are stored as `i32`. */
+export type Element = 'f32' | 'i32';
+
+/** Numbers in a uniform: 256 bytes, which every device accepts as a dynamic offset. */
+export const uniformWords = 64;
+
+/** Workgroups in one dimension of a dispatch, on every device. */
+const groupLimit = 65_535;
+
+export interface Kernel {
+  /** Name of the family, for counting and for errors. */
+  readonly name: string;
+  readonly source: string;
+  /** Buffers in the order of the bindings 1, 2 ...: those that are read, then those that are written. */
+  readonly reads: number;
+  readonly writes: number;
+}
+
+/** A kernel with its sizes. It lacks only the buffers. */
+export interface Call {
+  readonly kernel: Kernel;
+  /** At most {@link uniformWords}; floats by {@link floatBits}. */
+  readonly uniforms: readonly number[];
+  /** Workgroups, counted along the first dimension and folded into the second. */
+  readonly groups: readonly [number, number];
+  /** Estimated floating-point operations, memory traffic included. */
+  readonly work: number;
+}
+
+/** Bits of a float32, for a uniform. */
+export const floatBits = (value: number): number =>
+  new Uint32Array(Float32Array.of(value).buffer)[0]!;
+
+/** Folds workgroups into two dimensions, of which each is at most 65,535. */
+export function foldGroups(count: number): readonly [number, number] {
+  if (count <= groupLimit) return [Math.max(1, count), 1];
+  const rows = Math.ceil(count / groupLimit);
+  return [Math.ceil(count / rows), rows];
+}
+
+const kernels = new Map<string, Kernel>();
+
+interface KernelSpec {
+  readonly name: string;
+  /** Tells apart the kernels of a name. @default none */
+  readonly variant?: string;
+  readonly reads: readonly Element[];
+  readonly writes: readonly Element[];
+}
+
+/**
+ * The kernel of a specification; `body` is called once. In its source, `b0`, `b1` ... are the
+ * buffers, `p(i)` a uniform as `u32`, and `pf(i)` as `f32`.
+ */
+export function kernel(
+  { name, variant = '', reads, writes }: KernelSpec,
+  body: () => string,
+): Kernel {
+  const key = [name, variant, reads, writes].join(';');
+  const known = kernels.get(key);
+  if (known) return known;
+  const bindings = [...reads, ...writes].map((element, i) => {
+    const access = i < reads.length ? 'read' : 'read_write';
+    return `@group(0) @binding(${i + 1}) var<storage, ${access}> b${i}: array<${element}>;`;
+  });
+  const source = `${header}${bindings.join('\n')}\n${body()}`;
+  const made = { name, source, reads: reads.length, writes: writes.length };
+  kernels.set(key, made);
+  return made;
+}
+
+const header = `struct Uniforms { words: array<vec4<u32>, ${uniformWords / 4}> }
+@group(0) @binding(0) var<uniform> uniforms: Uniforms;
+fn p(i: u32) -> u32 { return uniforms.words[i / 4u][i % 4u]; }
+fn pf(i: u32) -> f32 { return bitcast<f32>(p(i)); }
+`;
+
+/** Threads of a workgroup where each has one element. */
+const linearThreads = 64;
+
+/** A kernel with one thread per element `i`; uniform 0 is their number. */
+export const perElement = (body: string): string => `
+@compute @workgroup_size(${linearThreads})
+fn main(@builtin(global_invocation_id) at: vec3u, @builtin(num_workgroups) groups: vec3u) {
+  let i = at.y * groups.x * ${linearThreads}u + at.x;
+  if (i >= p(0u)) { return; }
+  ${body}
+}`;
+
+/** A kernel with one workgroup per row `row`, threads `t`, and shared numbers; uniform 0 is the number of rows. */
+export const perRow = (threads: number, body: string): string => `
+var<workgroup> shared_: array<f32, ${threads}>;
+@compute @workgroup_size(${threads})
+fn main(@builtin(workgroup_id) at: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) t: u32) {
+  let row = at.y * groups.x + at.x;
+  if (row >= p(0u)) { return; }
+  ${body}
+}`;
+
+/**
+ * Sets `shared_[0]` to the combination of `value` of all threads, in an order that depends on nothing
+ * but their number.
+ */
+export const reduceThreads = (threads: number, value: string, combine: 'sum' | 'max'): string => `
+  shared_[t] = ${value};
+  workgroupBarrier();
+  for (var half = ${threads / 2}u; half > 0u; half = half / 2u) {
+    if (t < half) { shared_[t] = ${
+      combine === 'sum' ? 'shared_[t] + shared_[t + half]' : 'max(shared_[t], shared_[t + half])'
+    }; }
+    workgroupBarrier();
+  }`;
+
+/** @param uniforms after the number of elements @param cost operations per element */
+export const elementCall = (
+  made: Kernel,
+  count: number,
+  uniforms: readonly number[],
+  cost = 16,
+): Call => ({
+  kernel: made,
+  uniforms: [count, ...uniforms],
+  groups: foldGroups(Math.ceil(count / linearThreads)),
+  work: count * cost,
+});
+
+/** @param uniforms after the number of rows */
+export const rowCall = (
+  made: Kernel,
+  rows: number,
+  width: number,
+  uniforms: readonly number[],
+): Call => ({
+  kernel: made,
+  uniforms: [rows, ...uniforms],
+  groups: foldGroups(rows),
+  work: rows * width * 24,
+});

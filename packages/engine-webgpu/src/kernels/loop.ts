@@ -1,0 +1,60 @@
+/** Loops over the elements of a shape, in which each operand moves by strides of its own. */
+import { InvariantError } from '@trinity-rft/core';
+
+export interface Loop {
+  readonly dims: readonly number[];
+  /** For each operand, how far it moves per step of each dimension; 0 repeats. */
+  readonly strides: readonly (readonly number[])[];
+}
+
+/** Dimensions left by {@link collapse}, at most. */
+const rankLimit = 8;
+
+/** Row-major strides of a shape. */
+export function stridesOf(shape: readonly number[]): number[] {
+  const strides = shape.map(() => 1);
+  for (let i = shape.length - 2; i >= 0; i--) strides[i] = strides[i + 1]! * shape[i + 1]!;
+  return strides;
+}
+
+export const sizeOf = (shape: readonly number[]): number =>
+  shape.reduce((size, dim) => size * dim, 1);
+
+/** Without dimensions of size 1, and with those joined that every operand passes in one stride. */
+export function collapse({ dims, strides }: Loop): Loop & { readonly count: number } {
+  const axes = dims.flatMap((dim, i) =>
+    dim === 1 ? [] : [{ dim, steps: strides.map((own) => own[i]!) }],
+  );
+  for (let i = axes.length - 2; i >= 0; i--) {
+    const [outer, inner] = [axes[i]!, axes[i + 1]!];
+    if (outer.steps.every((step, k) => step === inner.steps[k]! * inner.dim))
+      axes.splice(i, 2, { dim: outer.dim * inner.dim, steps: inner.steps });
+  }
+  if (axes.length > rankLimit)
+    throw new InvariantError(
+      `A kernel loops over ${axes.length} dimensions; at most ${rankLimit} are supported.`,
+    );
+  return {
+    dims: axes.map(({ dim }) => dim),
+    strides: strides.map((_, k) => axes.map(({ steps }) => steps[k]!)),
+    count: sizeOf(dims),
+  };
+}
+
+/**
+ * Statements that turn element `i` into the place `x0`, `x1` ... of each operand. Uniforms from
+ * `first` on: the rank, the dimensions, the strides of each operand.
+ */
+export function coordinates(first: number, operands: number): string {
+  const all = Array.from({ length: operands }, (_, k) => k);
+  return `
+  let rank = p(${first}u);
+  var rest = i;
+  ${all.map((k) => `var x${k} = 0u;`).join(' ')}
+  for (var d = rank; d > 0u; d--) {
+    let dim = p(${first}u + d);
+    let c = rest % dim;
+    rest = rest / dim;
+    ${all.map((k) => `x${k} += c * p(${first}u + ${k + 1}u * rank + d);`).join('\n    ')}
+  }`;
+}

@@ -1,0 +1,103 @@
+/** A plan under construction: storages, dispatches, and which storage each value has. */
+import { EngineError, InvariantError } from '@trinity-rft/core';
+import type { DataType, NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
+import type { Call } from '../kernels/kernel.js';
+import { bytesOf, type Value } from './value.js';
+
+/** Where the numbers of a storage are. */
+export type Place =
+  | { readonly kind: 'input' | 'output'; readonly name: string }
+  /** Shared by all plans of a graph. */
+  | { readonly kind: 'constant'; readonly key: string }
+  /** Needed from the dispatch that first writes it to the last that reads it. */
+  | { readonly kind: 'slot' };
+
+export interface Storage {
+  place: Place;
+  readonly bytes: number;
+}
+
+export interface Dispatch extends Call {
+  /** Indices of storages, in the order of the kernel's bindings. */
+  readonly buffers: readonly number[];
+}
+
+/** Numbers of a constant. */
+export interface ConstantData {
+  readonly dtype: DataType;
+  readonly numbers: readonly number[];
+}
+
+export class PlanBuilder {
+  readonly storages: Storage[] = [];
+  readonly dispatches: Dispatch[] = [];
+  readonly constants = new Map<string, ConstantData>();
+  readonly #values = new Map<string, Value>();
+  readonly #constantStorages = new Map<string, number>();
+
+  /** @throws InvariantError when no node before made the value */
+  value(name: string): Value {
+    const value = this.#values.get(name);
+    if (value) return value;
+    throw new InvariantError(`No value of the graph is named "${name}".`);
+  }
+
+  name(name: string, value: Value): void {
+    this.#values.set(name, value);
+  }
+
+  /** The operand of a node; undefined if it is left out. */
+  operand({ inputs }: NodeRecord, index: number): Value | undefined {
+    const name = inputs[index];
+    return name === undefined || name === '' ? undefined : this.value(name);
+  }
+
+  input(name: string, dtype: DataType, shape: readonly number[]): void {
+    this.name(name, { dtype, shape, storage: this.#storage(shape, { kind: 'input', name }) });
+  }
+
+  /** A value that a kernel will write. */
+  fresh(dtype: DataType, shape: readonly number[]): Value {
+    return { dtype, shape, storage: this.#storage(shape, { kind: 'slot' }) };
+  }
+
+  /** The same numbers in another shape, or as a type that is stored alike. */
+  alias(value: Value, shape: readonly number[], dtype: DataType = value.dtype): Value {
+    return value.host
+      ? { ...value, shape, dtype }
+      : { shape, dtype, storage: this.storageOf(value) };
+  }
+
+  /** Adds a dispatch. */
+  run(call: Call, reads: readonly Value[], writes: readonly Value[]): void {
+    if (writes.every(({ shape }) => shape.includes(0))) return;
+    const buffers = [...reads, ...writes].map((value) => this.storageOf(value));
+    this.dispatches.push({ ...call, buffers });
+  }
+
+  /** The storage of a value; numbers of the host become a constant of the graph. */
+  storageOf(value: Value): number {
+    if (value.storage !== undefined) return value.storage;
+    if (!value.host) throw new InvariantError('A value has neither numbers nor a storage.');
+    const key = `${value.dtype} ${value.host.join()}`;
+    const known = this.#constantStorages.get(key);
+    const index = known ?? this.#storage([value.host.length], { kind: 'constant', key });
+    this.#constantStorages.set(key, index);
+    this.constants.set(key, { dtype: value.dtype, numbers: value.host });
+    value.storage = index;
+    return index;
+  }
+
+  #storage(shape: readonly number[], place: Place): number {
+    this.storages.push({ place, bytes: bytesOf(shape) });
+    return this.storages.length - 1;
+  }
+}
+
+/** The error for a graph that has a node without a kernel. */
+export const unsupported = ({ name, type }: NodeRecord, what: string): EngineError =>
+  new EngineError(
+    `The WebGPU runtime does not support ${what} (operator ${type}, node ${name}). Run this model ` +
+      'on the CPU, without a device.',
+    { code: 'ENGINE_GRAPH', details: { operator: type, node: name } },
+  );

@@ -1,0 +1,183 @@
+/**
+ * From a graph and the shapes of its inputs to the dispatches that compute it. Pure: needs no device,
+ * so it also tells the memory and the work of a run in advance.
+ */
+import { EngineError } from '@trinity-rft/core';
+import type {
+  ConstantRecord,
+  DataType,
+  ModelRecord,
+  NodeRecord,
+  PortRecord,
+} from '@trinity-rft/engine-onnx/graph-runtime';
+import { stridesOf } from '../kernels/loop.js';
+import { copy } from '../kernels/moves.js';
+import {
+  PlanBuilder,
+  unsupported,
+  type ConstantData,
+  type Dispatch,
+  type Place,
+} from './builder.js';
+import { computeOperators } from './compute-operators.js';
+import { moveOperators } from './move-operators.js';
+import { castTarget, shapeOperators, type Operator } from './shape-operators.js';
+import { assignSlots, type Span } from './slots.js';
+import { elementOf, type Value } from './value.js';
+
+/** A buffer of a dispatch. Slots are buffers of the plan, by number. */
+export type PlannedPlace =
+  | Exclude<Place, { kind: 'slot' }>
+  | { readonly kind: 'slot'; readonly slot: number };
+
+export interface PlannedArray {
+  readonly dtype: DataType;
+  readonly shape: readonly number[];
+}
+
+export interface Plan {
+  readonly dispatches: readonly Dispatch[];
+  /** Where each buffer of the dispatches is. */
+  readonly places: readonly PlannedPlace[];
+  /** Bytes of each slot. */
+  readonly slots: readonly number[];
+  readonly outputs: Readonly<Record<string, PlannedArray>>;
+  readonly constants: ReadonlyMap<string, ConstantData>;
+}
+
+const operators: Readonly<Record<string, Operator>> = {
+  ...shapeOperators,
+  ...moveOperators,
+  ...computeOperators,
+};
+
+/**
+ * Refuses graphs that no plan can be made for.
+ * @throws EngineError that names the operator or the type
+ */
+export function checkGraph({ nodes, inputs, constants }: ModelRecord): void {
+  for (const node of nodes) {
+    if (!(node.type in operators)) throw unsupported(node, `the operator ${node.type}`);
+    const target = node.type === 'Cast' ? castTarget(node) : 'float32';
+    if (target === undefined || !elementOf(target))
+      throw unsupported(node, `numbers of type ${target ?? String(node.attributes['to'])}`);
+  }
+  for (const { name, dtype } of [...inputs, ...constants]) {
+    if (!elementOf(dtype))
+      throw new EngineError(
+        `The WebGPU runtime does not support numbers of type ${dtype}, as "${name}" has them. Run ` +
+          'this model on the CPU, without a device.',
+        { code: 'ENGINE_GRAPH', details: { name, dtype } },
+      );
+  }
+}
+
+export type Shapes = Readonly<Record<string, readonly number[]>>;
+
+/** @param shapes of all inputs */
+export function planGraph(record: ModelRecord, shapes: Shapes): Plan {
+  const builder = new PlanBuilder();
+  for (const constant of record.constants) builder.name(constant.name, constantOf(constant));
+  checkShapes(record.inputs, shapes);
+  for (const { name, dtype } of record.inputs) builder.input(name, dtype, shapes[name]!);
+  for (const node of record.nodes) addNode(builder, node);
+  const outputs = record.outputs.map(({ name }) => [name, output(builder, name)] as const);
+  return { ...finished(builder), outputs: Object.fromEntries(outputs) };
+}
+
+function addNode(builder: PlanBuilder, node: NodeRecord): void {
+  const operator = operators[node.type];
+  if (!operator) throw unsupported(node, `the operator ${node.type}`);
+  const values = operator(builder, node);
+  for (const [i, name] of node.outputs.entries()) {
+    const value = values[i];
+    if (!value) throw unsupported(node, `output ${i}`);
+    builder.name(name, value);
+  }
+}
+
+/** Writes a value to an output of the graph: by the kernel that makes it, else by a copy. */
+function output(builder: PlanBuilder, name: string): PlannedArray {
+  const value = builder.value(name);
+  const { dtype, shape } = value;
+  const own = builder.storages[builder.storageOf(value)]!;
+  const target = own.place.kind === 'slot' ? own : copyOf(builder, value);
+  target.place = { kind: 'output', name };
+  return { dtype, shape };
+}
+
+function copyOf(builder: PlanBuilder, value: Value) {
+  const y = builder.fresh(value.dtype, value.shape);
+  const call = copy(elementOf(value.dtype)!, { dims: value.shape, from: stridesOf(value.shape) });
+  builder.run(call, [value], [y]);
+  return builder.storages[builder.storageOf(y)]!;
+}
+
+/** Drops dispatches whose results nobody reads, and gives slots to the storages of the others. */
+function finished({ dispatches, storages, constants }: PlanBuilder): Omit<Plan, 'outputs'> {
+  const needed = new Set(
+    [...storages.keys()].filter((index) => storages[index]!.place.kind === 'output'),
+  );
+  const kept = dispatches
+    .toReversed()
+    .filter(({ buffers, kernel: { reads } }) => {
+      const isNeeded = buffers.slice(reads).some((index) => needed.has(index));
+      if (isNeeded) for (const index of buffers) needed.add(index);
+      return isNeeded;
+    })
+    .toReversed();
+  const spans = new Map<number, Span>();
+  for (const [at, { buffers }] of kept.entries()) {
+    for (const index of buffers) {
+      const { place, bytes } = storages[index]!;
+      if (place.kind === 'slot')
+        spans.set(index, { first: spans.get(index)?.first ?? at, last: at, bytes });
+    }
+  }
+  const { bytes: slots, of } = assignSlots([...spans.values()]);
+  const slotOf = new Map([...spans.keys()].map((index, i) => [index, of[i]!]));
+  const places = storages.map(({ place }, index) =>
+    place.kind === 'slot' ? { kind: 'slot' as const, slot: slotOf.get(index) ?? -1 } : place,
+  );
+  return { dispatches: kept, places, slots, constants };
+}
+
+/** @throws EngineError when an input is missing, or its shape is not that of the graph */
+function checkShapes(inputs: readonly PortRecord[], shapes: Shapes): void {
+  const symbols = new Map<string, number>();
+  for (const { name, shape } of inputs) {
+    const given = shapes[name];
+    const fits = given?.length === shape.length && shape.every((dim, i) => bind(dim, given[i]!));
+    if (!fits)
+      throw new EngineError(
+        `The input "${name}" has the shape [${given?.join(', ') ?? 'missing'}]; the graph expects ` +
+          `[${shape.map((dim) => symbols.get(String(dim)) ?? dim).join(', ')}].`,
+        { code: 'ENGINE_GRAPH', details: { name } },
+      );
+  }
+
+  function bind(dim: number | string, size: number): boolean {
+    if (typeof dim === 'number') return dim === size;
+    const known = symbols.get(dim) ?? size;
+    symbols.set(dim, known);
+    return known === size;
+  }
+}
+
+function constantOf({ name, dtype, shape, bytes }: ConstantRecord): Value {
+  if (!(bytes instanceof Uint8Array))
+    throw new EngineError(
+      `The constant "${name}" is in the file ${bytes.location}; the WebGPU runtime takes weights as inputs only.`,
+      { code: 'ENGINE_GRAPH', details: { name } },
+    );
+  const { buffer } = bytes.slice();
+  const numbers =
+    dtype === 'float32'
+      ? new Float32Array(buffer)
+      : dtype === 'int64'
+        ? Array.from(new BigInt64Array(buffer), Number)
+        : dtype === 'bool'
+          ? new Uint8Array(buffer)
+          : new Int32Array(buffer);
+  return { dtype, shape, host: Array.from(numbers) };
+}

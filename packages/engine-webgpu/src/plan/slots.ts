@@ -1,0 +1,40 @@
+/** Storages of a plan that are not needed at the same time share slots. */
+
+/** The dispatches between which a storage is needed, inclusive. */
+export interface Span {
+  readonly first: number;
+  readonly last: number;
+  readonly bytes: number;
+}
+
+export interface Slots {
+  /** Bytes of each slot. */
+  readonly bytes: readonly number[];
+  /** The slot of each span. */
+  readonly of: readonly number[];
+}
+
+/** Each span takes the smallest free slot that holds it, or enlarges the largest free one. */
+export function assignSlots(spans: readonly Span[]): Slots {
+  const bytes: number[] = [];
+  const of = spans.map(() => -1);
+  const order = [...spans.keys()].toSorted((a, b) => spans[a]!.first - spans[b]!.first);
+  const ends: number[] = [];
+  for (const index of order) {
+    const span = spans[index]!;
+    const free = [...bytes.keys()].filter((slot) => ends[slot]! < span.first);
+    const fitting = free.filter((slot) => bytes[slot]! >= span.bytes);
+    const by = (slot: number): number => bytes[slot]!;
+    const slot = least(fitting, by) ?? least(free, (each) => -by(each)) ?? bytes.length;
+    bytes[slot] = Math.max(bytes[slot] ?? 0, span.bytes);
+    ends[slot] = span.last;
+    of[index] = slot;
+  }
+  return { bytes, of };
+}
+
+function least(items: readonly number[], by: (item: number) => number): number | undefined {
+  let best = items[0];
+  for (const item of items) if (best === undefined || by(item) < by(best)) best = item;
+  return best;
+}
