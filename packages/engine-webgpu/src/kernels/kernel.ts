@@ -83,8 +83,8 @@ const linearThreads = 64;
 /** A kernel with one thread per element `i`; uniform 0 is their number. */
 export const perElement = (body: string): string => `
 @compute @workgroup_size(${linearThreads})
-fn main(@builtin(global_invocation_id) at: vec3u, @builtin(num_workgroups) groups: vec3u) {
-  let i = at.y * groups.x * ${linearThreads}u + at.x;
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+  let i = id.y * groups.x * ${linearThreads}u + id.x;
   if (i >= p(0u)) { return; }
   ${body}
 }`;
@@ -93,9 +93,9 @@ fn main(@builtin(global_invocation_id) at: vec3u, @builtin(num_workgroups) group
 export const perRow = (threads: number, body: string): string => `
 var<workgroup> shared_: array<f32, ${threads}>;
 @compute @workgroup_size(${threads})
-fn main(@builtin(workgroup_id) at: vec3u, @builtin(num_workgroups) groups: vec3u,
+fn main(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) t: u32) {
-  let row = at.y * groups.x + at.x;
+  let row = id.y * groups.x + id.x;
   if (row >= p(0u)) { return; }
   ${body}
 }`;

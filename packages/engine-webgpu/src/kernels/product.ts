@@ -12,8 +12,6 @@ export interface Product {
   readonly depth: number;
   readonly transposeA: boolean;
   readonly transposeB: boolean;
-  /** The right operand is one matrix for all of the batch. */
-  readonly sharedB: boolean;
   readonly alpha: number;
 }
 
@@ -59,12 +57,12 @@ fn right(start: u32, k: u32, n: u32) -> f32 {
 const variantOf = ({ transposeA, transposeB }: Product): string =>
   `${transposeA ? 'T' : 'N'}${transposeB ? 'T' : 'N'}`;
 
-/** Uniforms 1 to 5 of products: M, N, K, and the distance of two matrices of the right operand; alpha. */
-const sizesOf = ({ rows, columns, depth, sharedB, alpha }: Product): readonly number[] => [
+/** Uniforms 1 to 5 of products: M, N, K, the numbers of a right operand, alpha. */
+const sizesOf = ({ rows, columns, depth, alpha }: Product): readonly number[] => [
   rows,
   columns,
   depth,
-  sharedB ? 0 : columns * depth,
+  columns * depth,
   floatBits(alpha),
 ];
 
@@ -198,9 +196,9 @@ fn block_sum(matrix: u32, m: u32, first: u32) -> f32 {
     return `${operands(shape)}${blockSum}
 var<workgroup> sums: array<f32, 64>;
 @compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) at: vec3u, @builtin(num_workgroups) groups: vec3u,
+fn main(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) t: u32) {
-  let i = at.y * groups.x + at.x;
+  let i = id.y * groups.x + id.x;
   if (i >= p(0u)) { return; }
   var total = 0.0;
   for (var block = 0u; block < p(3u); block += ${64 * blockDepth}u) {

@@ -1,0 +1,81 @@
+/** Arrays in buffers of a device. */
+import { InvariantError } from '@trinity-rft/core';
+import type {
+  DataType,
+  DeviceArray,
+  HostArray,
+  Numbers,
+} from '@trinity-rft/engine-onnx/graph-runtime';
+import { sizeOf } from '../kernels/loop.js';
+import type { BufferPart } from './commands.js';
+import type { Memory } from './memory.js';
+
+export class BufferArray implements DeviceArray, BufferPart {
+  readonly dtype: DataType;
+  readonly shape: readonly number[];
+  readonly buffer: GPUBuffer;
+  readonly offset: number;
+  #memory: Memory | undefined;
+
+  /** @param memory that the buffer returns to; undefined for a view */
+  constructor(
+    { dtype, shape }: Pick<DeviceArray, 'dtype' | 'shape'>,
+    buffer: GPUBuffer,
+    memory: Memory | undefined,
+    offset = 0,
+  ) {
+    this.dtype = dtype;
+    this.shape = shape;
+    this.buffer = buffer;
+    this.offset = offset;
+    this.#memory = memory;
+  }
+
+  get size(): number {
+    return sizeOf(this.shape);
+  }
+
+  get bytes(): number {
+    return 4 * this.size;
+  }
+
+  /** Place of the first number in {@link whole}. */
+  get start(): number {
+    return this.offset / 4;
+  }
+
+  /** The buffer from its beginning: a binding may not begin anywhere. */
+  get whole(): BufferPart {
+    return { buffer: this.buffer, offset: 0, bytes: this.offset + this.bytes };
+  }
+
+  free(): void {
+    this.#memory?.give(this.buffer);
+    this.#memory = undefined;
+  }
+}
+
+/** @throws InvariantError when another runtime made the array */
+export function ownArray(array: DeviceArray): BufferArray {
+  if (array instanceof BufferArray) return array;
+  throw new InvariantError('An array of another runtime cannot be used on a WebGPU device.');
+}
+
+/** Numbers as they are stored. */
+export function storedNumbers({ data }: HostArray): Float32Array | Int32Array {
+  if (data instanceof Float32Array || data instanceof Int32Array) return data;
+  if (data instanceof Uint8Array) return Int32Array.from(data);
+  return Int32Array.from(data, (value) => {
+    const number = Number(value);
+    if (number === Math.trunc(number) && number === (number | 0)) return number;
+    throw new InvariantError(`The number ${value} does not fit into 32 bits.`);
+  });
+}
+
+/** Numbers of a type from the bytes of a buffer. */
+export function readNumbers(dtype: DataType, bytes: ArrayBuffer): Numbers {
+  if (dtype === 'float32') return new Float32Array(bytes);
+  const integers = new Int32Array(bytes);
+  if (dtype === 'int64') return BigInt64Array.from(integers, BigInt);
+  return dtype === 'bool' ? Uint8Array.from(integers) : integers;
+}

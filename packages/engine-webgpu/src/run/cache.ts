@@ -1,0 +1,174 @@
+/** Keys, values and states of rows on a device. */
+import { InvariantError } from '@trinity-rft/core';
+import type {
+  CacheLayout,
+  Feeds,
+  NewPositions,
+  RowCache,
+  RowMove,
+} from '@trinity-rft/engine-onnx/graph-runtime';
+import { sizeOf } from '../kernels/loop.js';
+import { movedRows, type CacheRows } from '../kernels/updates.js';
+import { BufferArray, ownArray } from './array.js';
+import { dispatchOnce, type BufferPart, type Machine } from './commands.js';
+
+/** An input of the cache: [rows, heads, positions, width]. A state has one head and one position. */
+interface Entry {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly heads: number;
+  readonly positions: number;
+  readonly width: number;
+  readonly isState: boolean;
+}
+
+export class DeviceCache implements RowCache {
+  readonly #machine: Machine;
+  readonly #layout: CacheLayout;
+  readonly #entries: readonly Entry[];
+  #buffers: readonly GPUBuffer[] = [];
+  #rows = 0;
+
+  constructor(machine: Machine, layout: CacheLayout) {
+    const { names, heads, capacity: positions, width, states } = layout;
+    this.#machine = machine;
+    this.#layout = layout;
+    const keyValues = { shape: [heads, positions, width], heads, positions, width, isState: false };
+    this.#entries = [
+      ...names.map((name) => ({ name, ...keyValues })),
+      ...states.map(({ name, shape }) => ({
+        name,
+        shape,
+        heads: 1,
+        positions: 1,
+        width: sizeOf(shape),
+        isState: true,
+      })),
+    ];
+  }
+
+  reserve(rows: number): void {
+    if (rows <= this.#rows) return;
+    const { memory, commands } = this.#machine;
+    const before = this.#buffers;
+    this.#buffers = this.#entries.map(({ shape }, i) => {
+      const [bytes, kept] = [rows, this.#rows].map((count) => 4 * count * sizeOf(shape)) as [
+        number,
+        number,
+      ];
+      const buffer = memory.take(bytes);
+      const old = before[i];
+      const part = { offset: 0, bytes: kept };
+      if (old && kept > 0) commands.copy({ buffer: old, ...part }, { buffer, ...part });
+      if (bytes > kept) commands.clear({ buffer, offset: kept, bytes: bytes - kept });
+      return buffer;
+    });
+    for (const buffer of before) memory.give(buffer);
+    this.#rows = rows;
+  }
+
+  clear(row: number): void {
+    for (const [i, { shape }] of this.#entries.entries()) {
+      const bytes = 4 * sizeOf(shape);
+      if (bytes > 0)
+        this.#machine.commands.clear({ buffer: this.#buffers[i]!, offset: row * bytes, bytes });
+    }
+  }
+
+  store({ keyValues, states }: NewPositions, moves: readonly RowMove[]): void {
+    const { names, heads, width } = this.#layout;
+    const fresh = ownArray(keyValues);
+    const positions = keyValues.shape[2]!;
+    const head = positions * width;
+    this.#move(moves, (i, { isState }) => {
+      if (isState) return whole(ownArray(states[i - names.length]!));
+      const place = {
+        row: names.length * heads * head,
+        start: fresh.start + i * heads * head,
+        positions,
+      };
+      return { part: fresh.whole, place };
+    });
+  }
+
+  copy(from: RowCache, moves: readonly RowMove[]): void {
+    if (!(from instanceof DeviceCache))
+      throw new InvariantError('A cache of another runtime cannot be copied to a WebGPU device.');
+    // Within one cache, a later move may read what an earlier one has written.
+    const portions = from === this ? moves.map((move) => [move]) : [moves];
+    for (const portion of portions)
+      this.#move(portion, (i) => ({ part: from.#part(i), place: placeOf(from.#entries[i]!) }));
+  }
+
+  feeds(start: number, count: number): Feeds {
+    return Object.fromEntries(
+      this.#entries.map(({ name, shape }, i) => {
+        const array = { dtype: 'float32' as const, shape: [count, ...shape] };
+        const offset = 4 * start * sizeOf(shape);
+        return [name, new BufferArray(array, this.#buffers[i]!, undefined, offset)];
+      }),
+    );
+  }
+
+  free(): void {
+    for (const buffer of this.#buffers) this.#machine.memory.give(buffer);
+    this.#buffers = [];
+    this.#rows = 0;
+  }
+
+  #part(index: number): BufferPart {
+    const bytes = 4 * this.#rows * sizeOf(this.#entries[index]!.shape);
+    return { buffer: this.#buffers[index]!, offset: 0, bytes };
+  }
+
+  /** @param source where an entry's new numbers are */
+  #move(
+    moves: readonly RowMove[],
+    source: (
+      index: number,
+      entry: Entry,
+    ) => { readonly part: BufferPart; readonly place: CacheRows },
+  ): void {
+    if (moves.length === 0) return;
+    const { memory } = this.#machine;
+    const lists = {
+      positions: this.#list(moves),
+      rows: this.#list(moves.map((move) => ({ ...move, position: 0, length: 1 }))),
+    };
+    const longest = Math.max(...moves.map(({ length }) => length));
+    for (const [i, entry] of this.#entries.entries()) {
+      const { part, place } = source(i, entry);
+      const target = this.#part(i);
+      const isSame = part.buffer === target.buffer;
+      const { heads, width, isState } = entry;
+      const sizes = { moves: moves.length, heads, length: isState ? 1 : longest, width };
+      if (sizes.heads * sizes.length * width === 0) continue;
+      const list = isState ? lists.rows : lists.positions;
+      const call = movedRows(sizes, place, placeOf(entry), isSame);
+      dispatchOnce(this.#machine, call, isSame ? [list, target] : [part, list, target]);
+    }
+    for (const { buffer } of Object.values(lists)) memory.give(buffer);
+  }
+
+  #list(moves: readonly RowMove[]): BufferPart {
+    const { memory, commands } = this.#machine;
+    const numbers = Int32Array.from(
+      moves.flatMap(({ from, to, position, length }) => [from, to, position, length]),
+    );
+    const part = { buffer: memory.take(numbers.byteLength), offset: 0, bytes: numbers.byteLength };
+    commands.write(part, numbers);
+    return part;
+  }
+}
+
+const placeOf = ({ shape, positions }: Entry): CacheRows => ({
+  row: sizeOf(shape),
+  start: 0,
+  positions,
+});
+
+/** The rows of a state. */
+function whole(state: BufferArray): { readonly part: BufferPart; readonly place: CacheRows } {
+  const row = state.size / state.shape[0]!;
+  return { part: state.whole, place: { row, start: state.start, positions: 1 } };
+}

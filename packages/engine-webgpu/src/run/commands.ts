@@ -1,0 +1,161 @@
+/** Commands for a device, in order. They are submitted in portions of limited work. */
+import { uniformWords, type Call } from '../kernels/kernel.js';
+import type { Memory } from './memory.js';
+import type { Pipeline, Pipelines } from './pipelines.js';
+
+/** Part of a buffer. */
+export interface BufferPart {
+  readonly buffer: GPUBuffer;
+  /** In bytes. */
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** The buffers of a dispatch, and the bind group of its last run, which is made again if one of them differs. */
+export interface Bindings {
+  group: GPUBindGroup | undefined;
+  parts: readonly BufferPart[];
+}
+
+/** Dispatches whose uniforms fit into the buffer; beyond them, commands are submitted. */
+const dispatchLimit = 1024;
+
+const bytesPerUniform = 4 * uniformWords;
+
+export interface CommandOptions {
+  /** Estimated operations of one submit. */
+  readonly budget: () => number;
+  /** Waits for the device. */
+  readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+export class Commands {
+  readonly #device: GPUDevice;
+  readonly #options: CommandOptions;
+  readonly #uniforms: GPUBuffer;
+  readonly #words = new Uint32Array(dispatchLimit * uniformWords);
+  #encoder: GPUCommandEncoder | undefined;
+  #pass: GPUComputePassEncoder | undefined;
+  #dispatches = 0;
+  #work = 0;
+
+  constructor(device: GPUDevice, options: CommandOptions) {
+    this.#device = device;
+    this.#options = options;
+    this.#uniforms = device.createBuffer({
+      size: dispatchLimit * bytesPerUniform,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+    });
+  }
+
+  dispatch({ pipeline, layout }: Pipeline, call: Call, bindings: Bindings): void {
+    if (this.#dispatches === dispatchLimit || this.#isOver(call.work)) this.submit();
+    const pass = (this.#pass ??= this.#open().beginComputePass());
+    bindings.group ??= this.#bind(layout, bindings.parts);
+    this.#words.set(call.uniforms, this.#dispatches * uniformWords);
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, bindings.group, [this.#dispatches * bytesPerUniform]);
+    pass.dispatchWorkgroups(...call.groups);
+    this.#dispatches++;
+    this.#work += call.work;
+  }
+
+  copy(from: BufferPart, to: BufferPart): void {
+    this.#close();
+    this.#open().copyBufferToBuffer(from.buffer, from.offset, to.buffer, to.offset, from.bytes);
+  }
+
+  clear({ buffer, offset, bytes }: BufferPart): void {
+    this.#close();
+    this.#open().clearBuffer(buffer, offset, bytes);
+  }
+
+  /** Writes numbers after the commands before. */
+  write({ buffer, offset }: BufferPart, numbers: Float32Array | Int32Array): void {
+    this.submit();
+    this.#device.queue.writeBuffer(
+      buffer,
+      offset,
+      numbers.buffer,
+      numbers.byteOffset,
+      numbers.byteLength,
+    );
+  }
+
+  /** The bytes of several parts one after another. */
+  async read(parts: readonly BufferPart[]): Promise<ArrayBuffer> {
+    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+    if (bytes === 0) return new ArrayBuffer(0);
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const buffer = this.#device.createBuffer({ size: bytes, usage });
+    let offset = 0;
+    for (const part of parts) {
+      if (part.bytes > 0) this.copy(part, { buffer, offset, bytes: part.bytes });
+      offset += part.bytes;
+    }
+    this.submit();
+    await this.#options.wait(() => buffer.mapAsync(GPUMapMode.READ));
+    const found = buffer.getMappedRange().slice(0);
+    buffer.destroy();
+    return found;
+  }
+
+  submit(): void {
+    this.#close();
+    if (!this.#encoder) return;
+    const used = this.#dispatches * bytesPerUniform;
+    if (used > 0) this.#device.queue.writeBuffer(this.#uniforms, 0, this.#words.buffer, 0, used);
+    this.#device.queue.submit([this.#encoder.finish()]);
+    this.#encoder = undefined;
+    this.#dispatches = 0;
+    this.#work = 0;
+  }
+
+  /** Resolves when all commands are done. */
+  async settled(): Promise<void> {
+    this.submit();
+    await this.#options.wait(() => this.#device.queue.onSubmittedWorkDone());
+  }
+
+  #isOver(work: number): boolean {
+    return this.#work > 0 && this.#work + work > this.#options.budget();
+  }
+
+  #open(): GPUCommandEncoder {
+    return (this.#encoder ??= this.#device.createCommandEncoder());
+  }
+
+  #close(): void {
+    this.#pass?.end();
+    this.#pass = undefined;
+  }
+
+  #bind(layout: GPUBindGroupLayout, parts: readonly BufferPart[]): GPUBindGroup {
+    const uniform = { buffer: this.#uniforms, size: bytesPerUniform };
+    const storage = parts.map(({ buffer, offset, bytes }, i) => ({
+      binding: i + 1,
+      resource: { buffer, offset, size: Math.max(4, bytes) },
+    }));
+    return this.#device.createBindGroup({
+      layout,
+      entries: [{ binding: 0, resource: uniform }, ...storage],
+    });
+  }
+}
+
+/** What runs commands: compiled kernels, buffers and the queue of one device. */
+export interface Machine {
+  readonly device: GPUDevice;
+  readonly pipelines: Pipelines;
+  readonly memory: Memory;
+  readonly commands: Commands;
+}
+
+/** Queues a dispatch outside a graph. */
+export function dispatchOnce(
+  { pipelines, commands }: Machine,
+  call: Call,
+  parts: readonly BufferPart[],
+): void {
+  commands.dispatch(pipelines.now(call.kernel), call, { group: undefined, parts });
+}

@@ -1,0 +1,167 @@
+/** A graph that runs on a device. */
+import { InvariantError } from '@trinity-rft/core';
+import type {
+  DeviceArray,
+  DeviceArrays,
+  Feeds,
+  HostArray,
+  LoadedGraph,
+  ModelRecord,
+} from '@trinity-rft/engine-onnx/graph-runtime';
+import { sizeOf } from '../kernels/loop.js';
+import { planGraph, type Plan } from '../plan/plan.js';
+import { bytesOf } from '../plan/value.js';
+import { BufferArray, ownArray, storedNumbers } from './array.js';
+import type { Bindings, BufferPart, Machine } from './commands.js';
+
+/** Plans of the shapes that were used last. */
+const planLimit = 16;
+
+interface ReadyPlan {
+  readonly plan: Plan;
+  /** For each dispatch. */
+  readonly bindings: readonly Bindings[];
+}
+
+export class DeviceGraph implements LoadedGraph {
+  readonly #machine: Machine;
+  readonly #record: ModelRecord;
+  readonly #plans = new Map<string, ReadyPlan>();
+  readonly #constants = new Map<string, BufferPart>();
+
+  constructor(machine: Machine, record: ModelRecord) {
+    this.#machine = machine;
+    this.#record = record;
+  }
+
+  async run(inputs: Feeds, outputs: DeviceArrays = {}): Promise<DeviceArrays> {
+    const ready = this.#planFor(inputs);
+    const { plan } = ready;
+    await this.#machine.pipelines.compile(plan.dispatches.map(({ kernel }) => kernel));
+    return this.#queue(ready, inputs, outputs);
+  }
+
+  async trim(): Promise<void> {
+    this.#plans.clear();
+    this.#machine.commands.submit();
+    this.#machine.memory.trim();
+  }
+
+  async free(): Promise<void> {
+    for (const { buffer } of this.#constants.values()) this.#machine.memory.give(buffer);
+    this.#constants.clear();
+    await this.trim();
+  }
+
+  #planFor(inputs: Feeds): ReadyPlan {
+    const shapes = Object.fromEntries(
+      this.#record.inputs.flatMap(({ name }) => {
+        const input = inputs[name];
+        return input ? [[name, input.shape] as const] : [];
+      }),
+    );
+    const key = JSON.stringify(shapes);
+    const plan = this.#plans.get(key)?.plan ?? planGraph(this.#record, shapes);
+    const bindings = plan.dispatches.map(() => ({ group: undefined, parts: [] }));
+    const ready = this.#plans.get(key) ?? { plan, bindings };
+    // The order of the map is that of the last use.
+    this.#plans.delete(key);
+    this.#plans.set(key, ready);
+    if (this.#plans.size > planLimit) this.#plans.delete(this.#plans.keys().next().value!);
+    return ready;
+  }
+
+  /** Everything from here to the end is queued at once, so that calls take effect in their order. */
+  #queue({ plan, bindings }: ReadyPlan, inputs: Feeds, outputs: DeviceArrays): DeviceArrays {
+    const { memory, commands, pipelines } = this.#machine;
+    const passing: GPUBuffer[] = [];
+    const temporary = (bytes: number): BufferPart => {
+      const buffer = memory.take(bytes);
+      passing.push(buffer);
+      return { buffer, offset: 0, bytes };
+    };
+    const feeds = new Map(
+      this.#record.inputs.map(({ name }) => [name, this.#feed(inputs[name]!, temporary)]),
+    );
+    const found: Record<string, BufferArray> = {};
+    const made = new Map<string, BufferPart>();
+    const late: (readonly [from: BufferPart, to: BufferPart])[] = [];
+    for (const [name, { dtype, shape }] of Object.entries(plan.outputs)) {
+      const given = outputs[name];
+      const array = given
+        ? givenOutput(name, given, shape)
+        : new BufferArray({ dtype, shape }, memory.take(bytesOf(shape)), memory);
+      found[name] = array;
+      const isFree =
+        this.#canBind(array) && !feeds.values().some((feed) => feed.buffer === array.buffer);
+      const part = isFree ? array : temporary(array.bytes);
+      made.set(name, part);
+      if (part !== array) late.push([part, array]);
+    }
+    const slots = plan.slots.map(temporary);
+    const partOf = (index: number): BufferPart => {
+      const place = plan.places[index]!;
+      if (place.kind === 'slot') return slots[place.slot]!;
+      if (place.kind === 'constant') return this.#constant(plan, place.key);
+      return (place.kind === 'input' ? feeds : made).get(place.name)!;
+    };
+    for (const [i, dispatch] of plan.dispatches.entries()) {
+      const own = bindings[i]!;
+      const parts = dispatch.buffers.map(partOf);
+      if (!parts.every((part, k) => isSame(part, own.parts[k]))) {
+        own.group = undefined;
+        own.parts = parts;
+      }
+      commands.dispatch(pipelines.now(dispatch.kernel), dispatch, own);
+    }
+    for (const [from, to] of late) commands.copy(from, to);
+    commands.submit();
+    // In reverse, so that the next run takes the same ones.
+    for (const buffer of passing.toReversed()) memory.give(buffer);
+    return found;
+  }
+
+  /** A buffer with an input. Views that no binding can begin with are copied. */
+  #feed(input: HostArray | DeviceArray, temporary: (bytes: number) => BufferPart): BufferPart {
+    const { commands } = this.#machine;
+    if ('data' in input) {
+      const part = temporary(bytesOf(input.shape));
+      commands.write(part, storedNumbers(input));
+      return part;
+    }
+    const array = ownArray(input);
+    if (this.#canBind(array)) return array;
+    const part = temporary(array.bytes);
+    commands.copy(array, part);
+    return part;
+  }
+
+  #canBind({ offset }: BufferPart): boolean {
+    return offset % this.#machine.device.limits.minStorageBufferOffsetAlignment === 0;
+  }
+
+  #constant(plan: Plan, key: string): BufferPart {
+    const known = this.#constants.get(key);
+    if (known) return known;
+    const { dtype, numbers } = plan.constants.get(key)!;
+    const data = dtype === 'float32' ? Float32Array.from(numbers) : Int32Array.from(numbers);
+    const { memory, commands } = this.#machine;
+    const bytes = Math.max(4, data.byteLength);
+    const part = { buffer: memory.take(bytes), offset: 0, bytes };
+    commands.write(part, data);
+    this.#constants.set(key, part);
+    return part;
+  }
+}
+
+/** @throws InvariantError when the array has another size */
+function givenOutput(name: string, given: DeviceArray, shape: readonly number[]): BufferArray {
+  const array = ownArray(given);
+  if (array.size === sizeOf(shape)) return array;
+  throw new InvariantError(
+    `The output "${name}" has the shape [${shape.join(', ')}]; the array given for it has [${given.shape.join(', ')}].`,
+  );
+}
+
+const isSame = (a: BufferPart, b: BufferPart | undefined): boolean =>
+  a.buffer === b?.buffer && a.offset === b.offset && a.bytes === b.bytes;
