@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import type { ModelRecord } from '@trinity-rft/engine-onnx/graph-runtime';
+import {
+  backwardGraph,
+  forwardGraph,
+} from '../../packages/engine-onnx/src/model/training-graphs.js';
+import { Graph } from '../../packages/engine-onnx/src/onnx/graph/graph.js';
+import { uniformWords } from '../../packages/engine-webgpu/src/kernels/kernel.js';
+import { checkGraph, planGraph, type Plan } from '../../packages/engine-webgpu/src/plan/plan.js';
+import { inputsOf, recordOf, trainingCase, type TrainingCase } from './support/graphs.js';
+import { modelNames, modelOf, withoutKernels } from './support/models.js';
+
+const wholeHead = (shape: readonly [number, number]) => [shape[0]];
+
+const planOf = (record: ModelRecord, { inputs }: TrainingCase): Plan =>
+  planGraph(
+    record,
+    Object.fromEntries(
+      Object.entries(inputsOf(record, inputs)).map(([name, { shape }]) => [name, shape]),
+    ),
+  );
+
+/** Every buffer is written before it is read, and no dispatch writes what it reads. */
+function checkOrder({ dispatches, places }: Plan): void {
+  const written = new Set<string>();
+  for (const { buffers, kernel, uniforms } of dispatches) {
+    const keys = buffers.map((index) => JSON.stringify(places[index]));
+    const [reads, writes] = [keys.slice(0, kernel.reads), keys.slice(kernel.reads)];
+    for (const key of reads)
+      if (/"kind":"(slot|output)"/.test(key)) expect(written, kernel.name).toContain(key);
+    for (const key of writes) {
+      expect(reads, kernel.name).not.toContain(key);
+      written.add(key);
+    }
+    expect(uniforms.length).toBeLessThanOrEqual(uniformWords);
+  }
+}
+
+describe('plans of training graphs', () => {
+  test.each(modelNames.filter((name) => !withoutKernels.includes(name)))('%s', (name) => {
+    const training = trainingCase(modelOf(name));
+    const forward = recordOf(() =>
+      forwardGraph(training.config, { entropy: true, chunks: 1, parts: wholeHead }),
+    );
+    const backward = recordOf(() =>
+      backwardGraph(training.config, { entropy: true, chunks: 1, logprobs: true }),
+    );
+    for (const record of [forward, backward]) {
+      checkGraph(record);
+      const plan = planOf(record, training);
+      checkOrder(plan);
+      expect(Object.keys(plan.outputs)).toEqual(record.outputs.map((output) => output.name));
+      for (const { name: output, shape } of record.outputs) {
+        const sizes: Record<string, number> = {
+          B: training.batch,
+          T: training.time,
+          R: training.picked,
+          N: training.batch * training.time,
+        };
+        const expected = shape.map((dim) => (typeof dim === 'number' ? dim : sizes[dim]));
+        expect(plan.outputs[output]!.shape, output).toEqual(expected);
+      }
+      // Fewer dispatches than nodes, whose shapes are computed here.
+      expect(plan.dispatches.length).toBeLessThan(record.nodes.length);
+      const sources = new Set(plan.dispatches.map(({ kernel }) => kernel.source));
+      expect(sources.size).toBeLessThan(45);
+      expect(plan.slots.length).toBeLessThan(plan.dispatches.length / 2);
+    }
+  });
+
+  test('sizes of qwen3', () => {
+    const training = trainingCase(modelOf('qwen3'));
+    const record = recordOf(() =>
+      backwardGraph(training.config, { entropy: false, chunks: 1, logprobs: true }),
+    );
+    const plan = planOf(record, training);
+    expect({
+      nodes: record.nodes.length,
+      dispatches: plan.dispatches.length,
+      slots: plan.slots.length,
+    }).toMatchInlineSnapshot(`
+      {
+        "dispatches": 229,
+        "nodes": 330,
+        "slots": 44,
+      }
+    `);
+  });
+});
+
+test('storages that are needed at different times share a slot', () => {
+  const graph = new Graph();
+  let value = graph.input('x', 'float32', ['R', 4]);
+  for (let i = 0; i < 6; i++) value = graph.node('Exp', [value], { shape: value.shape });
+  graph.output('y', value);
+  const { slots, dispatches } = planGraph(graph.record(), { x: [3, 4] });
+  expect(dispatches).toHaveLength(6);
+  expect(slots).toEqual([48, 48]);
+});
+
+test('a value that no output needs is not computed', () => {
+  const graph = new Graph();
+  const x = graph.input('x', 'float32', ['R', 4]);
+  const [, indices] = graph.nodes(
+    'TopK',
+    [x, graph.integers([1])],
+    [{ shape: ['R', 1] }, { shape: ['R', 1], dtype: 'int64' }],
+  );
+  graph.node('Neg', [x], { shape: x.shape });
+  graph.output('i', indices!);
+  expect(planGraph(graph.record(), { x: [3, 4] }).dispatches).toHaveLength(1);
+});
+
+describe('refuses by name', () => {
+  test.each(withoutKernels)('the operators of %s', (name) => {
+    const config = modelOf(name);
+    const record = recordOf(() =>
+      forwardGraph(config, { entropy: false, chunks: 1, parts: wholeHead }),
+    );
+    expect(() => checkGraph(record)).toThrow('does not support the operator LinearAttention');
+  });
+
+  test('types of numbers', () => {
+    const graph = new Graph();
+    graph.output('y', graph.input('x', 'uint8', [2]));
+    expect(() => checkGraph(graph.record())).toThrow(
+      'does not support numbers of type uint8, as "x" has them',
+    );
+  });
+
+  test('shapes that are not those of the graph', () => {
+    const graph = new Graph();
+    const a = graph.input('a', 'float32', ['R', 2]);
+    graph.output('y', graph.node('Add', [a, graph.input('b', 'float32', ['R', 2])], a));
+    const record = graph.record();
+    expect(() => planGraph(record, { a: [3, 2], b: [4, 2] })).toThrow(
+      'The input "b" has the shape [4, 2]; the graph expects [3, 2]',
+    );
+    expect(() => planGraph(record, { a: [3, 2] })).toThrow('"b" has the shape [missing]');
+  });
+});

@@ -1,0 +1,177 @@
+/** Graphs of the engine with inputs, and their outputs by ONNX Runtime. */
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import type { HostArray, ModelRecord, Numbers } from '@trinity-rft/engine-onnx/graph-runtime';
+import type { ModelConfig } from '../../../packages/engine-onnx/src/model/config.js';
+import { parameterSpecs } from '../../../packages/engine-onnx/src/model/parameters.js';
+import { RopeFeeds } from '../../../packages/engine-onnx/src/model/rope.js';
+import { Graph } from '../../../packages/engine-onnx/src/onnx/graph/graph.js';
+import { encodeModel } from '../../../packages/engine-onnx/src/onnx/graph/schema.js';
+import {
+  gatherPicked,
+  planStrands,
+  toArrays,
+} from '../../../packages/engine-onnx/src/train/micro-batch.js';
+import { checkedRows, responseOffsets } from '../../../packages/engine-onnx/src/train/rows.js';
+import { singleStrand, strandsOf } from '../../../packages/engine-onnx/src/train/strands.js';
+import { livelyWeights, randomBatch } from '../../../packages/engine-onnx/test/support/models.js';
+
+export type Inputs = Readonly<Record<string, HostArray>>;
+export type Outputs = Readonly<Record<string, Numbers>>;
+
+/** The record of the graph that `make` builds and returns as bytes. */
+export function recordOf(make: () => unknown): ModelRecord {
+  const prototype: { record(): ModelRecord } = Graph.prototype;
+  const record = prototype.record;
+  let found: ModelRecord | undefined;
+  prototype.record = function (this: Graph) {
+    found = record.call(this);
+    return found;
+  };
+  try {
+    const made = make() as Partial<ModelRecord>;
+    return made.nodes ? (made as ModelRecord) : found!;
+  } finally {
+    prototype.record = record;
+  }
+}
+
+export const floats = (shape: readonly number[], data: Float32Array): HostArray => ({
+  dtype: 'float32',
+  shape,
+  data,
+});
+
+export const integers = (shape: readonly number[], data: Int32Array): HostArray => ({
+  dtype: 'int32',
+  shape,
+  data,
+});
+
+/** Numbers around 0 that no two places share. */
+export const wave = (count: number, phase = 0): Float32Array =>
+  Float32Array.from({ length: count }, (_, i) => Math.sin(i * 1.37 + phase));
+
+/** Inputs of a graph among many. */
+export const inputsOf = (record: ModelRecord, inputs: Inputs): Inputs =>
+  Object.fromEntries(record.inputs.map(({ name }) => [name, inputs[name]!]));
+
+/** The outputs of ONNX Runtime. */
+export async function reference(record: ModelRecord, inputs: Inputs): Promise<Outputs> {
+  const session = await InferenceSession.create(Buffer.concat(encodeModel(record)), {
+    intraOpNumThreads: 1,
+    graphOptimizationLevel: 'basic',
+    logSeverityLevel: 3,
+  });
+  const feeds = Object.entries(inputsOf(record, inputs)).map(
+    ([name, { dtype, data, shape }]) => [name, new Tensor(dtype, data as never, shape)] as const,
+  );
+  const found = await session.run(Object.fromEntries(feeds));
+  await session.release();
+  return Object.fromEntries(
+    Object.entries(found).map(([name, { data }]) => [name, data as Numbers]),
+  );
+}
+
+export interface TrainingCase {
+  readonly config: ModelConfig;
+  readonly inputs: Inputs;
+  /** Sizes of the symbols: rows, positions, picked positions. */
+  readonly batch: number;
+  readonly time: number;
+  readonly picked: number;
+}
+
+/** Weights far from their start, and a batch for the training graphs, with all gradients. */
+export function trainingCase(
+  config: ModelConfig,
+  {
+    lengths = [9, 6],
+    sharedPrompt = 0,
+    chunks = 1,
+  }: {
+    readonly lengths?: readonly number[];
+    /** Tokens that all rows begin with. @default none, and each row is a strand of its own */
+    readonly sharedPrompt?: number;
+    readonly chunks?: number;
+  } = {},
+): TrainingCase {
+  const random = randomBatch(config, lengths, 1, 0.8);
+  const prompt = random.rows[0]!.tokens.slice(0, sharedPrompt);
+  const shared = random.rows.map((row) => ({
+    tokens: Int32Array.of(...prompt, ...row.tokens.slice(sharedPrompt)),
+    promptLength: sharedPrompt,
+    temperature: 0.8,
+  }));
+  const batch = sharedPrompt > 0 ? { rows: shared } : random;
+  const offsets = responseOffsets(batch);
+  const rows = checkedRows(batch, offsets, config);
+  const strands = sharedPrompt > 0 ? strandsOf(rows, config) : rows.map(singleStrand);
+  const micro = planStrands(strands, () => 1, 1e9)[0]!;
+  const arrays = toArrays(micro, chunks);
+  const { time } = micro;
+  const [size, picked] = [arrays.ids.length / time, arrays.padded];
+  const gradient = wave(offsets.at(-1)!).map((x) => x / 4);
+  const column = (numbers: Float32Array): HostArray => floats([picked, 1], numbers);
+  const { branching } = arrays;
+  return {
+    config,
+    batch: size,
+    time,
+    picked,
+    inputs: {
+      ...parameters(config),
+      ...tables(config, time),
+      ids: integers([size, time], arrays.ids),
+      rows: integers([picked], arrays.rows),
+      targets: integers([picked, 1], arrays.targets),
+      spread: integers([size * time], arrays.spread),
+      inverse_temperature: column(arrays.inverseTemperature),
+      grad_logprobs: column(gatherPicked(micro, gradient, picked)),
+      grad_entropy: column(gatherPicked(micro, wave(offsets.at(-1)!, 1), picked)),
+      ...(branching && {
+        positions: { dtype: 'int64', shape: [size, time], data: branching.positions },
+        branches: integers([size, time], branching.branches),
+      }),
+    },
+  };
+}
+
+export function parameters(config: ModelConfig, std = 0.3): Inputs {
+  const flat = livelyWeights(config, 1, std);
+  return Object.fromEntries(
+    parameterSpecs(config).map(({ name, shape, offset, size }) => [
+      name,
+      floats(shape, flat.slice(offset, offset + size)),
+    ]),
+  );
+}
+
+/** Rotary tables for positions below `length`. */
+export function tables(config: ModelConfig, length: number): Inputs {
+  const feeds = Object.entries(new RopeFeeds(config).feeds(length)) as [string, unknown][];
+  return Object.fromEntries(
+    feeds.map(([name, feed]) => {
+      const { data, dims, shape } = feed as {
+        readonly data: Float32Array;
+        readonly dims?: readonly number[];
+        readonly shape?: readonly number[];
+      };
+      return [name, floats(dims ?? shape!, data)];
+    }),
+  );
+}
+
+/** Largest difference, by the largest entry of what is expected. */
+export function difference(
+  found: ArrayLike<number | bigint>,
+  expected: ArrayLike<number | bigint>,
+): number {
+  if (found.length !== expected.length) return Infinity;
+  let [most, scale] = [0, 1e-30];
+  for (let i = 0; i < expected.length; i++) {
+    const gap = Math.abs(Number(found[i]) - Number(expected[i]));
+    most = gap <= most ? most : gap;
+    scale = Math.max(scale, Math.abs(Number(expected[i])));
+  }
+  return most / scale;
+}
