@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ModelRecord } from '@trinity-rft/engine-onnx/graph-runtime';
+import type { ModelRecord } from '../../packages/engine-onnx/src/runtime/graph-runtime.js';
 import {
   backwardGraph,
   forwardGraph,

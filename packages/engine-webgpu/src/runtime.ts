@@ -31,7 +31,8 @@ import { checkGraph } from './plan/plan.js';
 import { bytesOf } from './plan/value.js';
 import { BufferArray, ownArray, readNumbers, storedNumbers } from './run/array.js';
 import { DeviceCache } from './run/cache.js';
-import { dispatchOnce, type BufferPart, type Machine } from './run/commands.js';
+import type { BufferPart } from './run/commands.js';
+import { dispatchOnce, type Machine } from './run/machine.js';
 import { DeviceGraph } from './run/graph.js';
 
 export class DeviceRuntime implements GraphRuntime {

@@ -1,6 +1,10 @@
 /** Graphs of the engine with inputs, and their outputs by ONNX Runtime. */
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { HostArray, ModelRecord, Numbers } from '@trinity-rft/engine-onnx/graph-runtime';
+import type {
+  HostArray,
+  ModelRecord,
+  Numbers,
+} from '../../../packages/engine-onnx/src/runtime/graph-runtime.js';
 import type { ModelConfig } from '../../../packages/engine-onnx/src/model/config.js';
 import { parameterSpecs } from '../../../packages/engine-onnx/src/model/parameters.js';
 import { RopeFeeds } from '../../../packages/engine-onnx/src/model/rope.js';

@@ -10,7 +10,8 @@ import type {
 import { sizeOf } from '../kernels/loop.js';
 import { movedRows, type CacheRows } from '../kernels/updates.js';
 import { BufferArray, ownArray } from './array.js';
-import { dispatchOnce, type BufferPart, type Machine } from './commands.js';
+import type { BufferPart } from './commands.js';
+import { dispatchOnce, type Machine } from './machine.js';
 
 /** An input of the cache: [rows, heads, positions, width]. A state has one head and one position. */
 interface Entry {

@@ -1,7 +1,7 @@
+/// <reference types="@webgpu/types" />
 /** Commands for a device, in order. They are submitted in portions of limited work. */
 import { uniformWords, type Call } from '../kernels/kernel.js';
-import type { Memory } from './memory.js';
-import type { Pipeline, Pipelines } from './pipelines.js';
+import type { Pipeline } from './pipelines.js';
 
 /** Part of a buffer. */
 export interface BufferPart {
@@ -141,21 +141,4 @@ export class Commands {
       entries: [{ binding: 0, resource: uniform }, ...storage],
     });
   }
-}
-
-/** What runs commands: compiled kernels, buffers and the queue of one device. */
-export interface Machine {
-  readonly device: GPUDevice;
-  readonly pipelines: Pipelines;
-  readonly memory: Memory;
-  readonly commands: Commands;
-}
-
-/** Queues a dispatch outside a graph. */
-export function dispatchOnce(
-  { pipelines, commands }: Machine,
-  call: Call,
-  parts: readonly BufferPart[],
-): void {
-  commands.dispatch(pipelines.now(call.kernel), call, { group: undefined, parts });
 }

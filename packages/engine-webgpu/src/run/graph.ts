@@ -12,7 +12,8 @@ import { sizeOf } from '../kernels/loop.js';
 import { planGraph, type Plan } from '../plan/plan.js';
 import { bytesOf } from '../plan/value.js';
 import { BufferArray, ownArray, storedNumbers } from './array.js';
-import type { Bindings, BufferPart, Machine } from './commands.js';
+import type { Bindings, BufferPart } from './commands.js';
+import type { Machine } from './machine.js';
 
 /** Plans of the shapes that were used last. */
 const planLimit = 16;
