@@ -168,11 +168,11 @@ export function movedRows(
   let d = i % p(1u);
   let s = (i / p(1u)) % p(2u);
   let h = (i / (p(1u) * p(2u))) % p(3u);
-  let move = 4u * (i / (p(1u) * p(2u) * p(3u)));
-  if (s >= u32(${list}[move + 3u])) { return; }
-  let from_row = u32(${list}[move]) * p(4u) + p(5u);
-  let to_row = u32(${list}[move + 1u]) * p(7u) + p(8u);
-  let position = u32(${list}[move + 2u]) + s;
+  let first = 4u * (i / (p(1u) * p(2u) * p(3u)));
+  if (s >= u32(${list}[first + 3u])) { return; }
+  let from_row = u32(${list}[first]) * p(4u) + p(5u);
+  let to_row = u32(${list}[first + 1u]) * p(7u) + p(8u);
+  let position = u32(${list}[first + 2u]) + s;
   ${target}[to_row + (h * p(9u) + position) * p(1u) + d] = ${source}[from_row + (h * p(6u) + s) * p(1u) + d];`),
   );
   const placed = [from, to].flatMap(({ row, start, positions }) => [row, start, positions]);

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import type { ModelRecord } from '../../packages/engine-onnx/src/runtime/graph-runtime.js';
+import { adapterGradientGraph } from '../../packages/engine-onnx/src/lora/graphs.js';
+import { adapterSpecs, adapterTargets } from '../../packages/engine-onnx/src/lora/plan.js';
+import {
+  layerGradientGraph,
+  layerGraph,
+  logitsGradientGraph,
+  logitsGraph,
+  statesGradientGraph,
+  statesGraph,
+} from '../../packages/engine-onnx/src/model/layer-graphs.js';
+import {
+  backwardGraph,
+  forwardGraph,
+} from '../../packages/engine-onnx/src/model/training-graphs.js';
+import { openRuntime, reasonToSkip, takeErrors } from './support/device.js';
+import {
+  difference,
+  floats,
+  inputsOf,
+  integers,
+  recordOf,
+  reference,
+  trainingCase,
+  wave,
+  type Inputs,
+  type Outputs,
+} from './support/graphs.js';
+import { modelNames, modelOf, withoutKernels } from './support/models.js';
+
+const wholeHead = (shape: readonly [number, number]) => [shape[0]];
+
+/** Outputs of two runs, of which the second must give the same bytes. */
+async function computed(record: ModelRecord, inputs: Inputs): Promise<Outputs> {
+  const runtime = await openRuntime();
+  const graph = await runtime.load(record, 'train');
+  const own = inputsOf(record, inputs);
+  const arrays = Object.fromEntries(
+    Object.entries(own).map(([name, input]) => [name, runtime.array(input)]),
+  );
+  const [first, second] = [await graph.run(arrays), await graph.run(own)];
+  const found: Record<string, Outputs[string]> = {};
+  for (const name of Object.keys(first)) {
+    found[name] = await runtime.read(first[name]!);
+    expect(await runtime.read(second[name]!), name).toEqual(found[name]);
+  }
+  for (const array of [first, second, arrays].flatMap((each) => Object.values(each))) array.free();
+  await graph.free();
+  return found;
+}
+
+/** Compares every output with that of the CPU engine. */
+async function compare(record: ModelRecord, inputs: Inputs, limit = 1e-5): Promise<void> {
+  const [found, expected] = [await computed(record, inputs), await reference(record, inputs)];
+  expect(takeErrors()).toEqual([]);
+  expect(Object.keys(found)).toEqual(Object.keys(expected));
+  for (const [name, numbers] of Object.entries(expected))
+    expect(difference(found[name]!, numbers), name).toBeLessThan(limit);
+}
+
+describe.skipIf(reasonToSkip)('graphs against the CPU engine', () => {
+  test.each(modelNames.filter((name) => !withoutKernels.includes(name)))(
+    'log-probabilities, entropies and gradients of %s',
+    async (name) => {
+      const { config, inputs } = trainingCase(modelOf(name));
+      const options = { entropy: true, chunks: 1 };
+      await compare(
+        recordOf(() => forwardGraph(config, { ...options, parts: wholeHead })),
+        inputs,
+      );
+      const record = recordOf(() => backwardGraph(config, { ...options, logprobs: true }));
+      await compare(record, inputs, 2e-5);
+    },
+  );
+
+  const qwen3 = modelOf('qwen3');
+
+  test('a head in parts', async () => {
+    const { config, inputs } = trainingCase(qwen3, { chunks: 2 });
+    const options = { entropy: true, chunks: 2, logprobs: true };
+    await compare(
+      recordOf(() => backwardGraph(config, options)),
+      inputs,
+    );
+  });
+
+  test('rows that share a prompt', async () => {
+    const { config, inputs } = trainingCase(qwen3, { lengths: [9, 8, 10], sharedPrompt: 5 });
+    const options = { entropy: false, chunks: 1, logprobs: true, branching: true };
+    await compare(
+      recordOf(() => backwardGraph(config, options)),
+      inputs,
+    );
+  });
+
+  test('adapters', async () => {
+    const { config, inputs } = trainingCase(qwen3);
+    const modules = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
+    const plan = { rank: 4, alpha: 8, modules } as Parameters<typeof adapterGradientGraph>[1];
+    const factors = adapterSpecs(adapterTargets(config, plan)).map(
+      ({ name, shape, size }, i) =>
+        [
+          name,
+          floats(
+            shape,
+            wave(size, i).map((x) => x / 5),
+          ),
+        ] as const,
+    );
+    await compare(
+      recordOf(() =>
+        adapterGradientGraph(config, plan, { entropy: false, chunks: 1, logprobs: true }),
+      ),
+      { ...inputs, ...Object.fromEntries(factors) },
+    );
+  });
+
+  test('layers, and parts of the head', async () => {
+    const { config, inputs, batch, time, picked } = trainingCase(qwen3);
+    const width = config.hiddenSize;
+    const column = (phase: number) => floats([picked, 1], wave(picked, phase));
+    const states = {
+      ...inputs,
+      x: floats([batch, time, width], wave(batch * time * width)),
+      grad_y: floats([batch, time, width], wave(batch * time * width, 1)),
+      grad_states: floats([picked, width], wave(picked * width, 2)),
+      states: floats([picked, width], wave(picked * width, 3)),
+      weight: floats([10, width], wave(10 * width, 4)),
+      targets: integers(
+        [picked, 1],
+        Int32Array.from({ length: picked }, (_, i) => i % 10),
+      ),
+      log_total: floats(
+        [picked, 1],
+        wave(picked).map((x) => x + 4),
+      ),
+      grad_targets: column(6),
+      own_entropy: column(7),
+    };
+    const options = { branching: false };
+    for (const make of [
+      () => layerGraph(config, 0, options),
+      () => layerGradientGraph(config, 0, options),
+      () => statesGraph(config),
+      () => statesGradientGraph(config, false),
+      () => logitsGraph(config),
+      () => logitsGradientGraph(config, { entropy: true, frozen: false }),
+    ])
+      await compare(recordOf(make), states);
+  });
+
+  test('a layer of 256 numbers', async () => {
+    const wide = { ...qwen3, hiddenSize: 256, intermediateSize: 320, layers: 1, vocabSize: 300 };
+    const { config, inputs } = trainingCase({ ...wide, heads: 4, kvHeads: 2, headDim: 64 });
+    const small = Object.fromEntries(
+      Object.entries(inputs).map(([name, input]) => [
+        name,
+        input.shape.length === 2 && name.startsWith('model')
+          ? { ...input, data: (input.data as Float32Array).map((x) => x / 4) }
+          : input,
+      ]),
+    );
+    const options = { entropy: false, chunks: 1, logprobs: true };
+    await compare(
+      recordOf(() => backwardGraph(config, options)),
+      small,
+    );
+  });
+});
