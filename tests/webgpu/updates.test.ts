@@ -63,7 +63,7 @@ describe.skipIf(reasonToSkip)('arrays on a device', () => {
 
   test('the norm of a set finds numbers that are not finite', async () => {
     const runtime = await openRuntime();
-    const long = [{ name: 'w', shape: [100_003] }, ...shapes];
+    const long = [{ name: 'long', shape: [100_003] }, ...shapes];
     const numbers = wave(100_003 + size);
     const set = runtime.set(long, numbers);
     const expected = Math.hypot(...numbers.subarray(0, 50_000), ...numbers.subarray(50_000));

@@ -12,11 +12,10 @@ import { Graph } from '../../../packages/engine-onnx/src/onnx/graph/graph.js';
 import { encodeModel } from '../../../packages/engine-onnx/src/onnx/graph/schema.js';
 import {
   gatherPicked,
-  planStrands,
+  planMicroBatches,
   toArrays,
 } from '../../../packages/engine-onnx/src/train/micro-batch.js';
 import { checkedRows, responseOffsets } from '../../../packages/engine-onnx/src/train/rows.js';
-import { singleStrand, strandsOf } from '../../../packages/engine-onnx/src/train/strands.js';
 import { livelyWeights, randomBatch } from '../../../packages/engine-onnx/test/support/models.js';
 
 export type Inputs = Readonly<Record<string, HostArray>>;
@@ -90,33 +89,18 @@ export function trainingCase(
   config: ModelConfig,
   {
     lengths = [9, 6],
-    sharedPrompt = 0,
     chunks = 1,
-  }: {
-    readonly lengths?: readonly number[];
-    /** Tokens that all rows begin with. @default none, and each row is a strand of its own */
-    readonly sharedPrompt?: number;
-    readonly chunks?: number;
-  } = {},
+  }: { readonly lengths?: readonly number[]; readonly chunks?: number } = {},
 ): TrainingCase {
-  const random = randomBatch(config, lengths, 1, 0.8);
-  const prompt = random.rows[0]!.tokens.slice(0, sharedPrompt);
-  const shared = random.rows.map((row) => ({
-    tokens: Int32Array.of(...prompt, ...row.tokens.slice(sharedPrompt)),
-    promptLength: sharedPrompt,
-    temperature: 0.8,
-  }));
-  const batch = sharedPrompt > 0 ? { rows: shared } : random;
+  const batch = randomBatch(config, lengths, 1, 0.8);
   const offsets = responseOffsets(batch);
   const rows = checkedRows(batch, offsets, config);
-  const strands = sharedPrompt > 0 ? strandsOf(rows, config) : rows.map(singleStrand);
-  const micro = planStrands(strands, () => 1, 1e9)[0]!;
+  const micro = planMicroBatches(rows, () => 1, 1e9)[0]!;
   const arrays = toArrays(micro, chunks);
   const { time } = micro;
   const [size, picked] = [arrays.ids.length / time, arrays.padded];
   const gradient = wave(offsets.at(-1)!).map((x) => x / 4);
   const column = (numbers: Float32Array): HostArray => floats([picked, 1], numbers);
-  const { branching } = arrays;
   return {
     config,
     batch: size,
@@ -132,15 +116,11 @@ export function trainingCase(
       inverse_temperature: column(arrays.inverseTemperature),
       grad_logprobs: column(gatherPicked(micro, gradient, picked)),
       grad_entropy: column(gatherPicked(micro, wave(offsets.at(-1)!, 1), picked)),
-      ...(branching && {
-        positions: { dtype: 'int64', shape: [size, time], data: branching.positions },
-        branches: integers([size, time], branching.branches),
-      }),
     },
   };
 }
 
-export function parameters(config: ModelConfig, std = 0.3): Inputs {
+export function parameters(config: ModelConfig, std = 0.2): Inputs {
   const flat = livelyWeights(config, 1, std);
   return Object.fromEntries(
     parameterSpecs(config).map(({ name, shape, offset, size }) => [
