@@ -3,6 +3,7 @@ import { Graph, type Value } from '../../packages/engine-onnx/src/onnx/graph/gra
 import { matmul } from '../../packages/engine-onnx/src/onnx/ops/matmul.js';
 import { scatterElements } from '../../packages/engine-onnx/src/onnx/ops/select.js';
 import { foldGroups } from '../../packages/engine-webgpu/src/kernels/kernel.js';
+import { product } from '../../packages/engine-webgpu/src/kernels/product.js';
 import { openRuntime, reasonToSkip, takeErrors } from './support/device.js';
 import { difference, floats, integers, wave, type Inputs, type Outputs } from './support/graphs.js';
 
@@ -95,6 +96,27 @@ describe.skipIf(reasonToSkip)('kernels against float64', () => {
         const expected = part.map((_, i) => whole[Math.floor(i / n) * most + (i % n)]!);
         expect(part).toEqual(expected);
       }
+    });
+
+    test('blocks of K are added by one kernel or by two, to the same bits', async () => {
+      const [m, n, k, many] = [17, 5, 300, 130];
+      const [a, b] = [wave(many * m * k), wave(many * n * k, 1)];
+      const multiply = async (batch: number) => {
+        const inputs = {
+          a: floats([batch, m, k], a.slice(0, batch * m * k)),
+          b: floats([batch, n, k], b.slice(0, batch * n * k)),
+        };
+        const { y } = await run(inputs, (_, values) => ({
+          y: matmul(values['a']!, values['b']!, { transposeB: true, alpha: 0.3 }),
+        }));
+        return y as Float32Array;
+      };
+      const names = [1, many].map((batch) => {
+        const sizes = { batch, rows: m, columns: n, depth: k, alpha: 0.3 };
+        return product({ ...sizes, transposeA: false, transposeB: true }).first.kernel.name;
+      });
+      expect(names).toEqual(['product of blocks', 'product']);
+      expect((await multiply(many)).slice(0, m * n)).toEqual(await multiply(1));
     });
   });
 

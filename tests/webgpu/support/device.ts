@@ -75,7 +75,7 @@ export const reasonToSkip =
     : 'SwiftShader is packed for Linux on x64 only';
 
 /** The device that all files of a process share: its kernels are compiled once. */
-export const openMachine = (): Promise<Machine> => (opened ??= open());
+const openMachine = (): Promise<Machine> => (opened ??= open());
 
 export const openRuntime = async (): Promise<DeviceRuntime> =>
   new DeviceRuntime(await openMachine(), async () => {});

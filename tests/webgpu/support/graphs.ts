@@ -21,20 +21,14 @@ import { livelyWeights, randomBatch } from '../../../packages/engine-onnx/test/s
 export type Inputs = Readonly<Record<string, HostArray>>;
 export type Outputs = Readonly<Record<string, Numbers>>;
 
-/** The record of the graph that `make` builds and returns as bytes. */
+/** The record of the graph that `make` builds and returns, perhaps as bytes. */
 export function recordOf(make: () => unknown): ModelRecord {
-  const prototype: { record(): ModelRecord } = Graph.prototype;
-  const record = prototype.record;
-  let found: ModelRecord | undefined;
-  prototype.record = function (this: Graph) {
-    found = record.call(this);
-    return found;
-  };
+  const encoded = vi.spyOn(Graph.prototype, 'record');
   try {
     const made = make() as Partial<ModelRecord>;
-    return made.nodes ? (made as ModelRecord) : found!;
+    return made.nodes ? (made as ModelRecord) : encoded.mock.results[0]!.value;
   } finally {
-    prototype.record = record;
+    encoded.mockRestore();
   }
 }
 

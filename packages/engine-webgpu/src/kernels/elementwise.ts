@@ -15,7 +15,7 @@ const truth = (expression: (a: string, b: string) => string): Formula => ({
   result: 'i32',
 });
 
-/** Without an overflow to infinity, which WGSL may treat as any number. */
+/** No exponential overflows to infinity, which WGSL may treat as any number. */
 const sigmoid = `fn sigmoid(x: f32) -> f32 {
   let e = exp(-abs(x));
   return select(1.0, e, x < 0.0) / (1.0 + e);
@@ -57,8 +57,6 @@ const formulas: Readonly<Record<string, Formula>> = {
   'Cast to f32': { of: (a) => `f32(${a})`, result: 'f32' },
   'Cast to i32': { of: (a) => `i32(${a})`, result: 'i32' },
 };
-
-export const isElementwise = (operator: string): boolean => operator in formulas;
 
 export const resultElement = (operator: string, operands: readonly Element[]): Element =>
   formulas[operator]?.result ?? operands.at(-1)!;

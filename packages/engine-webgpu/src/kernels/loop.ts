@@ -20,7 +20,7 @@ export function stridesOf(shape: readonly number[]): number[] {
 export const sizeOf = (shape: readonly number[]): number =>
   shape.reduce((size, dim) => size * dim, 1);
 
-/** Without dimensions of size 1, and with those joined that every operand passes in one stride. */
+/** Drops dimensions of size 1, and joins those that every operand passes in one stride. */
 export function collapse({ dims, strides }: Loop): Loop & { readonly count: number } {
   const axes = dims.flatMap((dim, i) =>
     dim === 1 ? [] : [{ dim, steps: strides.map((own) => own[i]!) }],

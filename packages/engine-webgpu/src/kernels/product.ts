@@ -32,7 +32,7 @@ export interface ProductPlan {
 
 export function product(shape: Product): ProductPlan {
   const { batch, rows, columns, depth } = shape;
-  if (columns === 1) return { first: thinProduct(shape) };
+  if (columns === 1) return thinProduct(shape);
   const tile: Tile = rows <= 16 ? { rows: 16, columns: 32 } : { rows: 64, columns: 64 };
   const tiles = batch * Math.ceil(rows / tile.rows) * Math.ceil(columns / tile.columns);
   const blocks = Math.ceil(depth / blockDepth);
@@ -168,57 +168,33 @@ function sumOfBlocks(size: number, blocks: number, alpha: number): Call {
   return elementCall(made, size, [blocks, floatBits(alpha)], blocks);
 }
 
-/** A single column: a thread for each of its numbers, or a workgroup for each if K has many blocks. */
-function thinProduct(shape: Product): Call {
-  const { batch, rows, depth } = shape;
-  const count = batch * rows;
-  const blockSum = `
-fn block_sum(matrix: u32, m: u32, first: u32) -> f32 {
-  let a = matrix * p(1u) * p(3u);
-  let b = matrix * p(4u);
-  var sum = 0.0;
-  let last = min(p(3u), first + ${blockDepth}u);
-  for (var k = first; k < last; k++) { sum = fma(left(a, m, k), right(b, k, 0u), sum); }
-  return sum;
-}`;
+/** A single column: a thread for each of its numbers, or for each of their blocks if there are many. */
+function thinProduct(shape: Product): ProductPlan {
+  const { batch, rows, depth, alpha } = shape;
+  const size = batch * rows;
+  const inBlocks = depth > 4 * blockDepth;
+  const blocks = inBlocks ? Math.ceil(depth / blockDepth) : 1;
+  const name = inBlocks ? 'thin product of blocks' : 'thin product';
   const spec = { variant: variantOf(shape), reads: ['f32', 'f32'], writes: ['f32'] } as const;
-  if (depth <= 4 * blockDepth) {
-    const made = kernel({ name: 'thin product', ...spec }, () => {
-      const body = `
+  const made = kernel({ name, ...spec }, () => {
+    const body = `
+  let element = i % p(6u);
+  let a = (element / p(1u)) * p(1u) * p(3u);
+  let b = (element / p(1u)) * p(4u);
+  let first = (i / p(6u)) * ${blockDepth}u;
+  let end = ${inBlocks ? `min(p(3u), first + ${blockDepth}u)` : 'p(3u)'};
   var total = 0.0;
-  for (var block = 0u; block < p(3u); block += ${blockDepth}u) { total += block_sum(i / p(1u), i % p(1u), block); }
-  b2[i] = total * pf(5u);`;
-      return operands(shape) + blockSum + perElement(body);
-    });
-    return elementCall(made, count, sizesOf(shape), 4 * depth);
-  }
-  const made = kernel({ name: 'long thin product', ...spec }, () => {
-    return `${operands(shape)}${blockSum}
-var<workgroup> sums: array<f32, 64>;
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) t: u32) {
-  let i = id.y * groups.x + id.x;
-  if (i >= p(0u)) { return; }
-  var total = 0.0;
-  for (var block = 0u; block < p(3u); block += ${64 * blockDepth}u) {
-    let first = block + t * ${blockDepth}u;
-    sums[t] = 0.0;
-    if (first < p(3u)) { sums[t] = block_sum(i / p(1u), i % p(1u), first); }
-    workgroupBarrier();
-    if (t == 0u) {
-      let filled = min(64u, (p(3u) - block + ${blockDepth - 1}u) / ${blockDepth}u);
-      for (var k = 0u; k < filled; k++) { total += sums[k]; }
+  for (var block = first; block < end; block += ${blockDepth}u) {
+    var sum = 0.0;
+    for (var k = block; k < min(end, block + ${blockDepth}u); k++) {
+      sum = fma(left(a, element % p(1u), k), right(b, k, 0u), sum);
     }
-    workgroupBarrier();
+    total += sum;
   }
-  if (t == 0u) { b2[i] = total * pf(5u); }
-}`;
+  b2[i] = total${inBlocks ? '' : ' * pf(5u)'};`;
+    return operands(shape) + perElement(body);
   });
-  return {
-    kernel: made,
-    uniforms: [count, ...sizesOf(shape)],
-    groups: foldGroups(count),
-    work: 4 * count * depth,
-  };
+  const first = elementCall(made, size * blocks, [...sizesOf(shape), size], (4 * depth) / blocks);
+  if (!inBlocks) return { first };
+  return { first, partials: { size: size * blocks, sum: sumOfBlocks(size, blocks, alpha) } };
 }

@@ -112,7 +112,7 @@ export interface Update {
   readonly keep: number;
 }
 
-/** Which array is overwritten with the new weights. */
+/** The array that is overwritten with the new weights. */
 export type UpdateTarget = 'from' | 'gradient' | 'other';
 
 /**

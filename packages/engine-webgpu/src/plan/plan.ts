@@ -26,11 +26,11 @@ import { assignSlots, type Span } from './slots.js';
 import { elementOf, type Value } from './value.js';
 
 /** A buffer of a dispatch. Slots are buffers of the plan, by number. */
-export type PlannedPlace =
+type PlannedPlace =
   | Exclude<Place, { kind: 'slot' }>
   | { readonly kind: 'slot'; readonly slot: number };
 
-export interface PlannedArray {
+interface PlannedArray {
   readonly dtype: DataType;
   readonly shape: readonly number[];
 }
@@ -60,7 +60,7 @@ export function checkGraph({ nodes, inputs, constants }: ModelRecord): void {
     if (!(node.type in operators)) throw unsupported(node, `the operator ${node.type}`);
     const target = node.type === 'Cast' ? castTarget(node) : 'float32';
     if (target === undefined || !elementOf(target))
-      throw unsupported(node, `numbers of type ${target ?? String(node.attributes['to'])}`);
+      throw unsupported(node, `numbers of type ${target ?? JSON.stringify(node.attributes['to'])}`);
   }
   for (const { name, dtype } of [...inputs, ...constants]) {
     if (!elementOf(dtype))
@@ -113,7 +113,7 @@ function copyOf(builder: PlanBuilder, value: Value) {
   return builder.storages[builder.storageOf(y)]!;
 }
 
-/** Drops dispatches whose results nobody reads, and gives slots to the storages of the others. */
+/** Drops dispatches whose results no output needs, and gives slots to the storages of the others. */
 function finished({ dispatches, storages, constants }: PlanBuilder): Omit<Plan, 'outputs'> {
   const needed = new Set(
     [...storages.keys()].filter((index) => storages[index]!.place.kind === 'output'),

@@ -12,7 +12,7 @@ export interface Value {
   storage?: number;
 }
 
-/** What numbers of a type are in a buffer, where each takes 4 bytes; undefined for types that have no kernels. */
+/** Element of a buffer with numbers of a type; undefined for types that have no kernels. */
 export function elementOf(dtype: DataType): Element | undefined {
   if (dtype === 'float32') return 'f32';
   return dtype === 'int32' || dtype === 'int64' || dtype === 'bool' ? 'i32' : undefined;
