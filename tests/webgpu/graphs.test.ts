@@ -46,7 +46,10 @@ async function computed(record: ModelRecord, inputs: Inputs): Promise<Outputs> {
   const found: Record<string, Outputs[string]> = {};
   for (const name of Object.keys(first)) {
     found[name] = await runtime.read(first[name]!);
-    expect(await runtime.read(second[name]!), name).toEqual(found[name]);
+    expect({ name, numbers: await runtime.read(second[name]!) }).toEqual({
+      name,
+      numbers: found[name],
+    });
   }
   for (const array of [first, second, arrays].flatMap((each) => Object.values(each))) array.free();
   await graph.free();

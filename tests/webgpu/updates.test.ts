@@ -80,8 +80,8 @@ describe.skipIf(reasonToSkip)('arrays on a device', () => {
     const [start, betas, epsilon] = [wave(size), [0.9, 0.99] as const, 1e-8];
     const weights = {
       w: Array.from(start),
-      m: new Array(size).fill(0),
-      v: new Array(size).fill(0),
+      m: Array.from(start, () => 0),
+      v: Array.from(start, () => 0),
     };
     const sets = { first: runtime.set(shapes), second: runtime.set(shapes) };
     runtime.copySet(sets.first, 'zeros');
@@ -103,9 +103,9 @@ describe.skipIf(reasonToSkip)('arrays on a device', () => {
       from = to;
       const g = wave(size, step).map((x) => x * 0.7);
       for (let i = 0; i < size; i++) {
-        weights.m[i] = 0.9 * weights.m[i] + 0.1 * g[i]!;
-        weights.v[i] = 0.99 * weights.v[i] + 0.01 * g[i]! ** 2;
-        const change = weights.m[i] / (Math.sqrt(weights.v[i]) / plan.rootCorrection + epsilon);
+        weights.m[i] = 0.9 * weights.m[i]! + 0.1 * g[i]!;
+        weights.v[i] = 0.99 * weights.v[i]! + 0.01 * g[i]! ** 2;
+        const change = weights.m[i]! / (Math.sqrt(weights.v[i]!) / plan.rootCorrection + epsilon);
         weights.w[i] = weights.w[i]! * plan.keep[i < 35 ? 0 : 1]! - plan.stepSize * change;
       }
     }

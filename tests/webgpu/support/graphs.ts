@@ -1,5 +1,6 @@
 /** Graphs of the engine with inputs, and their outputs by ONNX Runtime. */
 import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { vi } from 'vitest';
 import type {
   HostArray,
   ModelRecord,
