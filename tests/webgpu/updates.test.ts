@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Graph } from '../../packages/engine-onnx/src/onnx/graph/graph.js';
 import { openRuntime, reasonToSkip, takeErrors } from './support/device.js';
 import { difference, floats, wave } from './support/graphs.js';
 
@@ -73,6 +74,30 @@ describe.skipIf(reasonToSkip)('arrays on a device', () => {
       expect(await runtime.norm(set)).toBeNaN();
     }
     set.free();
+  });
+
+  test('a graph reads and writes views, and arrays that it also reads', async () => {
+    const runtime = await openRuntime();
+    const graph = new Graph();
+    const x = graph.input('x', 'float32', ['R', 3]);
+    graph.output('twice', graph.node('Add', [x, x], x));
+    graph.output('same', x);
+    const loaded = await runtime.load(graph.record(), 'train');
+    const numbers = wave(15);
+    const array = runtime.array(floats([5, 3], numbers.slice()));
+    // Bytes 12 to 36, where no binding may begin.
+    const view = runtime.rows(array, 1, 3);
+    const out = await loaded.run({ x: view }, { twice: view });
+    expect(await runtime.read(out['same']!)).toEqual(numbers.slice(3, 9));
+    expect(await runtime.read(array)).toEqual(
+      numbers.map((value, i) => (i >= 3 && i < 9 ? 2 * value : value)),
+    );
+    await expect(loaded.run({ x: view }, { twice: array })).rejects.toThrow(
+      'The output "twice" has the shape [2, 3]; the array given for it has [5, 3].',
+    );
+    await loaded.free();
+    array.free();
+    expect(takeErrors()).toEqual([]);
   });
 
   test('five steps of AdamW', async () => {

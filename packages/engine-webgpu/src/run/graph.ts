@@ -8,6 +8,7 @@ import type {
   LoadedGraph,
   ModelRecord,
 } from '@trinity-rft/engine-onnx/graph-runtime';
+import type { Kernel } from '../kernels/kernel.js';
 import { sizeOf } from '../kernels/loop.js';
 import { planGraph, type Plan } from '../plan/plan.js';
 import { bytesOf } from '../plan/value.js';
@@ -20,6 +21,7 @@ const planLimit = 16;
 
 interface ReadyPlan {
   readonly plan: Plan;
+  readonly kernels: ReadonlySet<Kernel>;
   /** For each dispatch. */
   readonly bindings: readonly Bindings[];
 }
@@ -37,8 +39,7 @@ export class DeviceGraph implements LoadedGraph {
 
   async run(inputs: Feeds, outputs: DeviceArrays = {}): Promise<DeviceArrays> {
     const ready = this.#planFor(inputs);
-    const { plan } = ready;
-    await this.#machine.pipelines.compile(plan.dispatches.map(({ kernel }) => kernel));
+    await this.#machine.pipelines.compile(ready.kernels);
     return this.#queue(ready, inputs, outputs);
   }
 
@@ -62,9 +63,7 @@ export class DeviceGraph implements LoadedGraph {
       }),
     );
     const key = JSON.stringify(shapes);
-    const plan = this.#plans.get(key)?.plan ?? planGraph(this.#record, shapes);
-    const bindings = plan.dispatches.map(() => ({ group: undefined, parts: [] }));
-    const ready = this.#plans.get(key) ?? { plan, bindings };
+    const ready = this.#plans.get(key) ?? readyPlan(planGraph(this.#record, shapes));
     // The order of the map is that of the last use.
     this.#plans.delete(key);
     this.#plans.set(key, ready);
@@ -154,6 +153,12 @@ export class DeviceGraph implements LoadedGraph {
     return part;
   }
 }
+
+const readyPlan = (plan: Plan): ReadyPlan => ({
+  plan,
+  kernels: new Set(plan.dispatches.map(({ kernel }) => kernel)),
+  bindings: plan.dispatches.map(() => ({ group: undefined, parts: [] })),
+});
 
 /** @throws InvariantError when the array has another size */
 function givenOutput(name: string, given: DeviceArray, shape: readonly number[]): BufferArray {
