@@ -7,7 +7,7 @@ import {
 import { Graph } from '../../packages/engine-onnx/src/onnx/graph/graph.js';
 import { uniformWords } from '../../packages/engine-webgpu/src/kernels/kernel.js';
 import { checkGraph, planGraph, type Plan } from '../../packages/engine-webgpu/src/plan/plan.js';
-import { inputsOf, recordOf, trainingCase, type TrainingCase } from './support/graphs.js';
+import { inputsOf, trainingCase, type TrainingCase } from './support/graphs.js';
 import { modelNames, modelOf, withoutKernels } from './support/models.js';
 
 const wholeHead = (shape: readonly [number, number]) => [shape[0]];
@@ -36,12 +36,8 @@ function misordered({ dispatches, places }: Plan): readonly string[] {
 describe('plans of training graphs', () => {
   test.each(modelNames.filter((name) => !withoutKernels.includes(name)))('%s', (name) => {
     const training = trainingCase(modelOf(name));
-    const forward = recordOf(() =>
-      forwardGraph(training.config, { entropy: true, chunks: 1, parts: wholeHead }),
-    );
-    const backward = recordOf(() =>
-      backwardGraph(training.config, { entropy: true, chunks: 1, logprobs: true }),
-    );
+    const forward = forwardGraph(training.config, { entropy: true, chunks: 1, parts: wholeHead });
+    const backward = backwardGraph(training.config, { entropy: true, chunks: 1, logprobs: true });
     for (const record of [forward, backward]) {
       checkGraph(record);
       const plan = planOf(record, training);
@@ -71,9 +67,7 @@ describe('plans of training graphs', () => {
 
   test('sizes of qwen3', () => {
     const training = trainingCase(modelOf('qwen3'));
-    const record = recordOf(() =>
-      backwardGraph(training.config, { entropy: false, chunks: 1, logprobs: true }),
-    );
+    const record = backwardGraph(training.config, { entropy: false, chunks: 1, logprobs: true });
     const plan = planOf(record, training);
     expect({
       nodes: record.nodes.length,
@@ -115,9 +109,7 @@ test('a value that no output needs is not computed', () => {
 describe('refuses by name', () => {
   test.each(withoutKernels)('the operators of %s', (name) => {
     const config = modelOf(name);
-    const record = recordOf(() =>
-      forwardGraph(config, { entropy: false, chunks: 1, parts: wholeHead }),
-    );
+    const record = forwardGraph(config, { entropy: false, chunks: 1, parts: wholeHead });
     expect(() => checkGraph(record)).toThrow('does not support the operator LinearAttention');
   });
 

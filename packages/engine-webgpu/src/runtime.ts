@@ -62,7 +62,7 @@ export class DeviceRuntime implements GraphRuntime {
     );
     const arrays = Object.fromEntries(named);
     const set = { arrays, free: () => named.forEach(([, array]) => array.free()) };
-    if (flat) this.copySet(set, flat);
+    this.copySet(set, flat ?? 'zeros');
     return set;
   }
 
@@ -81,9 +81,10 @@ export class DeviceRuntime implements GraphRuntime {
     return new Float32Array(await this.#machine.commands.read(arraysOf(set)));
   }
 
-  copy(to: DeviceArray, from: DeviceArray | HostArray): void {
+  copy(to: DeviceArray, from: DeviceArray | HostArray | 'zeros'): void {
     const { commands } = this.#machine;
-    if ('data' in from) commands.write(ownArray(to), storedNumbers(from));
+    if (from === 'zeros') commands.clear(ownArray(to));
+    else if ('data' in from) commands.write(ownArray(to), storedNumbers(from));
     else commands.copy(ownArray(from), sameSize(ownArray(to), from));
   }
 
@@ -106,10 +107,15 @@ export class DeviceRuntime implements GraphRuntime {
     dispatchOnce(this.#machine, call, [source.whole, target.whole]);
   }
 
-  takeRows(table: DeviceArray, ids: Int32Array, scale: number): BufferArray {
+  takeRows(
+    table: DeviceArray,
+    ids: Int32Array,
+    scale: number,
+    shape: readonly number[],
+  ): BufferArray {
     const source = ownArray(table);
     const width = table.shape[1]!;
-    const rows = this.#new({ dtype: 'float32', shape: [ids.length, width] });
+    const rows = this.#new({ dtype: 'float32', shape });
     const call = tableRows(ids.length, width, source.start, scale);
     this.#withList(ids, (list) => dispatchOnce(this.#machine, call, [source.whole, list, rows]));
     return rows;

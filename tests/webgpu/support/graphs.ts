@@ -1,6 +1,6 @@
 /** Graphs of the engine with inputs, and their outputs by ONNX Runtime. */
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import { vi } from 'vitest';
+
 import type {
   HostArray,
   ModelRecord,
@@ -9,7 +9,6 @@ import type {
 import type { ModelConfig } from '../../../packages/engine-onnx/src/model/config.js';
 import { parameterSpecs } from '../../../packages/engine-onnx/src/model/parameters.js';
 import { RopeFeeds } from '../../../packages/engine-onnx/src/model/rope.js';
-import { Graph } from '../../../packages/engine-onnx/src/onnx/graph/graph.js';
 import { encodeModel } from '../../../packages/engine-onnx/src/onnx/graph/schema.js';
 import {
   gatherPicked,
@@ -18,20 +17,11 @@ import {
 } from '../../../packages/engine-onnx/src/train/micro-batch.js';
 import { checkedRows, responseOffsets } from '../../../packages/engine-onnx/src/train/rows.js';
 import { livelyWeights, randomBatch } from '../../../packages/engine-onnx/test/support/models.js';
+import { cpu } from '../../../packages/engine-onnx/test/support/runtime.js';
+import type { OnnxArray } from '../../../packages/engine-onnx/src/runtime/onnx-arrays.js';
 
 export type Inputs = Readonly<Record<string, HostArray>>;
 export type Outputs = Readonly<Record<string, Numbers>>;
-
-/** The record of the graph that `make` builds and returns, perhaps as bytes. */
-export function recordOf(make: () => unknown): ModelRecord {
-  const encoded = vi.spyOn(Graph.prototype, 'record');
-  try {
-    const made = make() as Partial<ModelRecord>;
-    return made.nodes ? (made as ModelRecord) : encoded.mock.results[0]!.value;
-  } finally {
-    encoded.mockRestore();
-  }
-}
 
 export const floats = (shape: readonly number[], data: Float32Array): HostArray => ({
   dtype: 'float32',
@@ -127,15 +117,11 @@ export function parameters(config: ModelConfig, std = 0.2): Inputs {
 
 /** Rotary tables for positions below `length`. */
 export function tables(config: ModelConfig, length: number): Inputs {
-  const feeds = Object.entries(new RopeFeeds(config).feeds(length)) as [string, unknown][];
+  const feeds = new RopeFeeds(cpu(), config).feeds(length);
   return Object.fromEntries(
-    feeds.map(([name, feed]) => {
-      const { data, dims, shape } = feed as {
-        readonly data: Float32Array;
-        readonly dims?: readonly number[];
-        readonly shape?: readonly number[];
-      };
-      return [name, floats(dims ?? shape!, data)];
+    Object.entries(feeds).map(([name, table]) => {
+      const { tensor, shape } = table as OnnxArray;
+      return [name, floats(shape, tensor.data as Float32Array)];
     }),
   );
 }

@@ -24,7 +24,7 @@ const bytesPerUniform = 4 * uniformWords;
 
 export interface CommandOptions {
   /** Estimated operations of one submit. */
-  readonly budget: () => number;
+  readonly budget: number;
   /** Waits for the device. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -118,7 +118,7 @@ export class Commands {
   }
 
   #isOver(work: number): boolean {
-    return this.#work > 0 && this.#work + work > this.#options.budget();
+    return this.#work > 0 && this.#work + work > this.#options.budget;
   }
 
   #open(): GPUCommandEncoder {

@@ -1,6 +1,7 @@
 /** One device with what runs its commands. */
 import type { Call } from '../kernels/kernel.js';
-import { Commands, type BufferPart, type CommandOptions } from './commands.js';
+import type { OpenDevice } from '../device/device.js';
+import { Commands, type BufferPart } from './commands.js';
 import { Memory } from './memory.js';
 import { Pipelines } from './pipelines.js';
 
@@ -11,11 +12,15 @@ export interface Machine {
   readonly commands: Commands;
 }
 
-export const createMachine = (device: GPUDevice, options: CommandOptions): Machine => ({
+/** @param budget estimated operations of one submit */
+export const createMachine = (
+  { device, memory, wait }: Pick<OpenDevice, 'device' | 'memory' | 'wait'>,
+  budget: number,
+): Machine => ({
   device,
   pipelines: new Pipelines(device),
-  memory: new Memory(device),
-  commands: new Commands(device, options),
+  memory: new Memory(memory),
+  commands: new Commands(device, { budget, wait }),
 });
 
 /** Queues a dispatch outside a graph. */

@@ -1,41 +1,29 @@
 /** Buffers of a device. Freed ones are used again: commands run in order, so a new user comes after the old one. */
-import { EngineError } from '@trinity-rft/core';
+import type { DeviceMemory } from '../device/memory.js';
 
 export class Memory {
-  readonly #device: GPUDevice;
+  readonly #device: DeviceMemory;
   readonly #free = new Map<number, GPUBuffer[]>();
-  #bytes = 0;
 
-  constructor(device: GPUDevice) {
+  constructor(device: DeviceMemory) {
     this.#device = device;
-  }
-
-  /** Bytes of all buffers, those that are free included. */
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /**
    * A buffer of at least this size, with any content.
-   * @throws EngineError when the device has no bindings of this size
+   * @throws EngineError if it exceeds a limit or the budget, or the driver has no memory left
    */
   take(bytes: number): GPUBuffer {
     const size = sizeClass(bytes);
     const free = this.#free.get(size)?.pop();
     if (free) return free;
-    const { maxStorageBufferBindingSize, maxBufferSize } = this.#device.limits;
-    const limit = Math.min(maxStorageBufferBindingSize, maxBufferSize);
-    if (bytes > limit)
-      throw new EngineError(
-        `An array takes ${bytes} bytes; the device allows ${limit}. Lower max_model_len or the ` +
-          'batch size, or run this model on the CPU, without a device.',
-        { code: 'ENGINE_DEVICE_LIMIT', details: { bytes, limit } },
-      );
-    this.#bytes += size;
-    return this.#device.createBuffer({
-      size: Math.min(size, limit),
-      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
-    });
+    const { largest } = this.#device;
+    const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    return this.#device.create(
+      bytes > largest ? bytes : Math.min(size, largest),
+      usage,
+      'an array',
+    );
   }
 
   /** Returns a buffer, after the last command with it was queued. */
@@ -48,10 +36,8 @@ export class Memory {
 
   /** Destroys the free buffers. Nothing with them may be waiting to be submitted. */
   trim(): void {
-    for (const [size, buffers] of this.#free) {
-      for (const buffer of buffers) buffer.destroy();
-      this.#bytes -= size * buffers.length;
-    }
+    for (const buffers of this.#free.values())
+      for (const buffer of buffers) this.#device.destroy(buffer);
     this.#free.clear();
   }
 }

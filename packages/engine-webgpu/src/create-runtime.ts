@@ -1,0 +1,19 @@
+/** Runs the engine's graphs on this machine's GPU. */
+import type { GraphRuntime } from '@trinity-rft/engine-onnx/graph-runtime';
+import { openDevice, type DeviceOptions } from './device/device.js';
+import { createMachine } from './run/machine.js';
+import { DeviceRuntime } from './runtime.js';
+
+/** Estimated operations of about a tenth of a second: longer submits freeze the desktop, and drivers end them. */
+const portions = { gpu: 5e10, software: 2e8 };
+
+/**
+ * Opens the GPU of this machine.
+ * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it cannot be opened
+ */
+export async function createGraphRuntime(options: DeviceOptions): Promise<GraphRuntime> {
+  const opened = await openDevice(options);
+  const machine = createMachine(opened, opened.facts.isSoftware ? portions.software : portions.gpu);
+  // The closure holds the opened device, which holds Dawn's object.
+  return new DeviceRuntime(machine, () => opened.close());
+}
