@@ -132,7 +132,7 @@ describe.skipIf(noSwiftShader)(`faults of a device ${noSwiftShader ?? ''}`, () =
 
   it('a thread that is ended during a wait', async () => {
     const { output, code } = await runProgram('ended-thread.ts');
-    expect({ output, code }).toEqual({ output: 'ended with 1 inside', code: 0 });
+    expect({ output, code }).toEqual({ output: 'ended with 2 inside', code: 0 });
   });
 
   it('collections of garbage during waits', async () => {
