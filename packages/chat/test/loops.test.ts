@@ -8,7 +8,10 @@ const parameters = (args: string): string =>
     .map(([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`)
     .join('');
 
-/** A template like that of Gemma 4: results follow a call in its turn, and only a prompt has the empty channel. */
+/**
+ * A template like Gemma 4's: results follow a call within the turn, and only a prompt contains the
+ * empty channel.
+ */
 const gemma4 = `{% for m in messages %}
 {%- if m.role == 'tool' %}response:{{ messages[loop.index0 - 1].tool_calls[0].function.name }}{value:{{ m.content }}}<tool_response|>
 {%- else %}

@@ -1,4 +1,4 @@
-/** Conversations rendered by our templates, for comparison with what transformers made of them. */
+/** Conversations rendered by our templates, for comparison with transformers' renderings. */
 import { readFileSync } from 'node:fs';
 import type { ToolDefinition } from '@trinity-rft/core';
 import { normalizeMessages } from '../src/messages/messages.js';
@@ -14,7 +14,7 @@ export interface Conversation {
   readonly add: boolean;
 }
 
-/** By conversation; null where the template fails. */
+/** Rendered text by conversation; null if the template fails. */
 export type Rendered = Readonly<Record<string, string | null>>;
 
 export const folder = new URL('./fixtures/templates/', import.meta.url);
@@ -35,7 +35,7 @@ export const specialTokens = {
   unk_token: '<unk>',
 };
 
-/** The date of `oracle/render.py`. */
+/** Date that `oracle/render.py` uses. */
 const now = new Date(2026, 0, 2, 15, 4, 5);
 
 export function renderAll(source: string): Rendered {

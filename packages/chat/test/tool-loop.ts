@@ -62,18 +62,18 @@ export function formatOf({ template, parser, reasoning, stop, special }: Model):
 
 export interface Loop {
   readonly enableThinking?: boolean;
-  /** Before each answer of the model. */
+  /** Reasoning before each answer of the model. */
   readonly thought: string;
 }
 
 export interface PlayedLoop {
   readonly ledger: Ledger;
   readonly messages: readonly NormalMessage[];
-  /** Outcomes of each prompt. */
+  /** Ledger outcome of each prompt. */
   readonly outcomes: readonly string[];
 }
 
-/** Three turns of a tool loop; the answers of the model as outcomes of the next prompts. */
+/** Plays three turns of a tool loop and returns the ledger outcome of each prompt. */
 export function playLoop(model: Model, { enableThinking, thought }: Loop): PlayedLoop {
   const format = formatOf(model);
   const ledger = createLedger(format);

@@ -30,10 +30,10 @@ async function renderInPython(
   return runPython(python, [script], { templates, conversations, specialTokens });
 }
 
-/** For what the tests download, in the environment of that Python. */
+/** Environment variables for the downloads that this Python makes. */
 const environmentOf = (python: string): string => path.dirname(path.dirname(python));
 
-/** The templates that the packages `trl` and `llama-cpp-python` (its source) come with. */
+/** Templates that the packages `trl` and `llama-cpp-python` (its source) contain. */
 async function publishedTemplates(python: string): Promise<Readonly<Record<string, string>>> {
   const downloads = path.join(environmentOf(python), 'downloads');
   const packages = [
@@ -85,8 +85,8 @@ it('renders the recorded conversations as transformers does now', tagged, async 
 });
 
 /**
- * `safe` gives text that escapes what is added to it; we treat it as text. Only this template adds to
- * such text.
+ * Template whose renderings differ: `safe` escapes text that is added to its result, but we treat the
+ * result as plain text.
  */
 const escapesHtml = 'llama_cpp_python/meetkai-functionary-medium-v3.1.jinja';
 
@@ -103,7 +103,7 @@ it(
     for (const [name, source] of Object.entries(templates)) {
       const ours = renderAll(source);
       for (const [conversation, text] of Object.entries(expected[name] ?? {})) {
-        // Where transformers fails, there is nothing to compare with.
+        // Skips conversations that transformers rejects.
         if (text === null) continue;
         compared++;
         if (ours[conversation] !== text) different.push(`${name}: ${conversation}`);

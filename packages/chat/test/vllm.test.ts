@@ -22,7 +22,7 @@ describe.each([...new Set(vllmCases.map(({ parser }) => parser))])('texts for %s
 
   it.each(cases)('$text is read as by vLLM, or differs for a reason', (each) => {
     const ours = trimmed(readByUs(each));
-    // Where the two disagree, either is as good.
+    // vLLM may read a whole and a streamed text differently; our reading must equal one of the two.
     const theirs = [trimmed(each.vllm.whole), trimmed(each.vllm.streamed)];
     const isEqual = theirs.some((their) => isDeepStrictEqual(their, ours));
     expect({ ours, theirs, isEqual }).toMatchObject({ isEqual: each.differs === undefined });

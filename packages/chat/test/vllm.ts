@@ -1,4 +1,4 @@
-/** Texts of models, and how our parsers and those of vLLM read them. */
+/** Model outputs, and how our parsers and vLLM's parsers read them. */
 import { readFileSync } from 'node:fs';
 import type { ToolDefinition } from '@trinity-rft/core';
 import { reasoningParsers } from '../src/reasoning-parser/table.js';
@@ -9,10 +9,10 @@ export interface VllmCase {
   /** Name of vLLM's parser. */
   readonly parser: string;
   readonly reasoning?: keyof typeof reasoningParsers;
-  /** End of the prompt. */
+  /** Last part of the prompt. */
   readonly prompt?: string;
   readonly text: string;
-  /** Why ours reads it in another way. */
+  /** Reason why our parser reads the text differently. */
   readonly differs?: string;
 }
 
@@ -50,7 +50,7 @@ export const vllmTools: readonly ToolDefinition[] = ['f', 'g', 'a.b.f', 'get-wea
   (name) => ({ type: 'function', function: { name, parameters: { type: 'object', properties } } }),
 );
 
-/** Our parser for the syntax of a parser of vLLM. */
+/** Our parser for the same syntax as vLLM's parser `name`. */
 const oursFor = (name: string): keyof typeof toolCallParsers =>
   name === 'granite4' ? 'hermes' : (name as keyof typeof toolCallParsers);
 
@@ -74,7 +74,7 @@ export function readByUs({ parser, reasoning, prompt = '', text }: VllmCase): Re
   };
 }
 
-/** The same where only the white space around text and reasoning differs. */
+/** A reading without the white space around text and reasoning, which may differ. */
 export const trimmed = ({ reasoning, content, calls }: ReadText): ReadText => ({
   reasoning: reasoning?.trim() ?? null,
   content: content.trim(),

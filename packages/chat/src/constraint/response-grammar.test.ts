@@ -13,7 +13,7 @@ const plain: WritingStyle = {
   controlTokens: new Map(),
 };
 
-/** Every place of `bytes` where a text of the rule can end. */
+/** Every index of `bytes` at which a text of the rule can end. */
 function ends(
   { rules }: TextGrammar,
   rule: number,

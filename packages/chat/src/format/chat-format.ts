@@ -97,7 +97,7 @@ export interface ChatFormat {
   encode(text: string): Int32Array;
   readTurn(tokens: Int32Array, options: ReadTurnOptions): ParsedTurn;
   /**
-   * Begins to read a turn while it is sampled; at its end, {@link readTurn} reads it as a whole.
+   * Starts reading a turn while it is sampled. {@link readTurn} reads the complete turn at its end.
    * @param promptIds prompt of the turn
    */
   beginTurn(promptIds: Int32Array, options: BeginTurnOptions): TurnReader;
@@ -307,7 +307,10 @@ function beforeStop(text: string, stopString: string | undefined): string {
   return at < 0 ? text : text.slice(0, at);
 }
 
-/** The tokenizer's end tokens, the first special token after an assistant message, and others. */
+/**
+ * Ids that end a turn: the tokenizer's end tokens, the first special token that the template prints
+ * after an assistant message, and `others`.
+ */
 function stopIds(
   tokenizer: Tokenizer,
   template: ChatTemplate,
@@ -332,12 +335,12 @@ function attempt<T>(work: () => T): T | undefined {
   }
 }
 
-/** Special tokens, except those that parsers need. */
+/** Ids of the special tokens, except those that parsers need. */
 function idsWithoutText(tokenizer: Tokenizer, visible: readonly string[]): Set<number> {
   const kept = new Set(idsOf(tokenizer, visible));
   return new Set([...tokenizer.specialTokenIds].filter((id) => !kept.has(id)));
 }
 
-/** Ids of these tokens, as far as the vocabulary has them. */
+/** Ids of the tokens that are in the vocabulary. */
 const idsOf = (tokenizer: Tokenizer, tokens: readonly string[] = []): readonly number[] =>
   tokens.map((token) => tokenizer.tokenToId(token)).filter((id) => id !== undefined);

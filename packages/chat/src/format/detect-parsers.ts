@@ -8,16 +8,22 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 
 type ToolCallParserName = keyof typeof toolCallParsers;
 
-/** Parsers by a sentence of the templates that do not print calls as models write them. */
+/**
+ * Parsers by a sentence of the templates that describe calls in a form that differs from what models
+ * write.
+ */
 const described: readonly (readonly [string, ToolCallParserName])[] = [
   ['functools[', 'phi4_mini_json'],
   ['{"name": function name, "parameters"', 'llama3_json'],
 ];
 
-/** Parsers that read the calls of no other syntax, so that one that reads a printed call is right. */
+/**
+ * Parsers whose syntaxes no other parser reads: if one of them reads a printed call, it is the right
+ * one.
+ */
 const distinct = ['functiongemma', 'gemma4', 'lfm2', 'hermes', 'qwen3_coder', 'mistral'] as const;
 
-/** Parsers by tokens that no vocabulary has for another reason. */
+/** Parsers by tokens that only their models have in the vocabulary. */
 const byTokens: readonly (readonly [readonly string[], ToolCallParserName])[] = [
   [['<start_function_call>'], 'functiongemma'],
   [['<|tool_call_start|>', '<|tool_call_end|>'], 'lfm2'],
@@ -70,7 +76,7 @@ function printedCall(template: ChatTemplate): string {
 
 function readsProbe(name: ToolCallParserName, printed: string): boolean {
   const { markers, parse } = toolCallParsers[name];
-  // Without the first marker, it reads the inner part of another syntax.
+  // Without its first marker, a parser would read the inner part of another syntax.
   if (!printed.includes(markers[0] ?? '')) return false;
   const sameSpaces = (args: string): string => args.replace(/"key": ?/, '"key": ');
   return parse(printed, { tools: [probeTool] }).toolCalls.some(

@@ -11,9 +11,7 @@ export interface PromptInput {
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * A private-use character that no template changes, with which the place of a text can be found.
- */
+/** Private-use character that no template changes. It marks the place of a text in a rendering. */
 export const marker = '\uF8F0';
 
 /**
@@ -38,7 +36,7 @@ export function renderPrompt(template: ChatTemplate, { messages, ...rest }: Prom
   return text.slice(0, end);
 }
 
-/** True if the model shall continue this message, which is the last of its conversation. */
+/** True if the message is the last one and the model is to continue it. */
 export function isPrefill(message: NormalMessage | undefined): message is NormalMessage {
   return message?.role === 'assistant' && message.tool_calls === undefined;
 }
@@ -48,8 +46,8 @@ export const promptKey = ({ messages, ...options }: PromptInput): string =>
   `${JSON.stringify(messages)}${promptOptionsKey(options)}`;
 
 /**
- * Key that is equal for equal tools and template switches, on which a prompt depends besides its
- * messages.
+ * Key that is equal for equal tools and template switches, which together with the messages determine a
+ * prompt.
  */
 export function promptOptionsKey({
   tools,
@@ -60,7 +58,7 @@ export function promptOptionsKey({
   return `${enableThinking}${switches}${tools ? toolsKey(tools) : ''}`;
 }
 
-/** Keys of tools, which are long and needed several times per call. */
+/** Cache of the keys of tools, which are long and needed several times per call. */
 const toolsKeys = new WeakMap<readonly ToolDefinition[], string>();
 
 function toolsKey(tools: readonly ToolDefinition[]): string {

@@ -17,7 +17,7 @@ const tools: readonly ToolDefinition[] = [
 ];
 const tokenBytes = Array.from({ length: 128 }, (_, code) => Uint8Array.of(code));
 
-/** What is certain after each character, and what the whole text is. */
+/** The certain text after each character, and the complete text at the end. */
 function stream(
   name: keyof typeof toolCallParsers,
   text: string,

@@ -46,13 +46,13 @@ export function createTurnReader(options: TurnReaderOptions): TurnReader {
   };
 }
 
-/** Text up to a stop string, without an ending that may become a stop string. */
+/** Text before the first stop string, also without an ending that may become a stop string. */
 function upToStop(text: string, stops: readonly string[]): string {
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return found.length > 0 ? text.slice(0, Math.min(...found)) : withoutBeginningOf(text, stops);
 }
 
-/** Removes the longest ending with which one of the marks begins. */
+/** Removes the longest ending that is the beginning of one of the marks. */
 function withoutBeginningOf(text: string, marks: readonly string[]): string {
   const longest = Math.max(0, ...marks.map((mark) => mark.length - 1));
   for (let from = Math.max(0, text.length - longest); from < text.length; from++)
@@ -98,8 +98,8 @@ function callReader({ close, parse }: ToolCallParser): (text: string) => readonl
     if (close === undefined) return calls;
     const hasClose = text.includes(close, Math.max(0, seen - close.length));
     seen = text.length;
-    // A tag inside an argument ends nothing: the next one counts once the text has grown by a tenth,
-    // so that the tags of an argument together cost no more than its length.
+    // A closing tag inside an argument does not end the call. The next closing tag is only tried once
+    // the text has grown by a tenth, so that the total time stays linear in the length.
     if (!hasClose || text.length - settled < wait) return calls;
     const found = parse(text.slice(settled), { isWhole: false });
     calls.push(...found.toolCalls);

@@ -19,9 +19,9 @@ export interface GgufModel {
   /** Names of the files that {@link GgufModel.text} knows. */
   readonly files: readonly string[];
   /**
-   * The text of `config.json`, `tokenizer.json` ... of such a folder; undefined when it has no such
-   * file.
-   * @throws CheckpointError when what the file holds is not supported
+   * The text of `config.json`, `tokenizer.json` ... of such a folder; undefined if the folder would
+   * have no such file.
+   * @throws CheckpointError when the content of the file is not supported
    */
   text(name: string): string | undefined;
   /** Tensors by Hugging Face's names. */
@@ -74,7 +74,7 @@ export function readGgufConfig(path: string): string {
   }
 }
 
-/** True if `path` is a file that begins as GGUF does, whatever its name. */
+/** True if the file at `path` begins with the GGUF magic number, whatever its name. */
 export function isGguf(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const file = openSync(path, 'r');
@@ -86,7 +86,10 @@ export function isGguf(path: string): boolean {
   }
 }
 
-/** True if `path` is a GGUF file with a tensor of whole numbers. @throws CheckpointError when it is damaged */
+/**
+ * True if `path` is a GGUF file with at least one quantised tensor. @throws CheckpointError when it is
+ * damaged
+ */
 export function isQuantizedGguf(path: string): boolean {
   if (!isGguf(path)) return false;
   const file = openGguf(path);

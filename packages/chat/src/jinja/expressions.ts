@@ -100,7 +100,7 @@ function member(node: Member): Evaluate {
     return (scope) => {
       const owner = of(scope);
       const found = attribute(owner, property.value);
-      // A method, which reads its owner.
+      // Counts the owner as read, because a method reads it.
       if (typeof found === 'function') spend(scope, sizeOf(owner));
       return found;
     };

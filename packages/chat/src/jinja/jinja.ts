@@ -1,6 +1,7 @@
 /**
- * The part of Jinja that chat templates need. A library parses, and this folder evaluates as Python
- * does, so that a prompt is the text that `transformers` makes of the same messages.
+ * The subset of Jinja that chat templates need. A library parses templates; this folder evaluates them
+ * with Python's semantics, so that a prompt is identical to what `transformers` renders for the same
+ * messages.
  */
 import { globals } from './globals.js';
 import { mostSteps, newScope } from './scope.js';

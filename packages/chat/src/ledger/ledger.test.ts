@@ -9,7 +9,7 @@ import { normalizeMessages, type NormalMessage } from '../messages/messages.js';
 import { chatTemplates } from '../template/chat-templates.js';
 import { createLedger, type Ledger, type LedgerPrompt } from './ledger.js';
 
-/** As Qwen3's does, it forgets reasoning before the last user message. */
+/** Drops reasoning before the last user message, as Qwen3's template does. */
 const forgetful = `{%- set ns = namespace(last=0) %}
 {%- for m in messages %}{%- if m.role == 'user' %}{%- set ns.last = loop.index0 %}{%- endif %}{%- endfor %}
 {%- for m in messages %}
@@ -25,7 +25,7 @@ const forgetful = `{%- set ns = namespace(last=0) %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}`;
 
-/** What a client gets for a completion, with ids for its calls. */
+/** Message that a client gets for a completion, with ids for its calls. */
 function answer(format: ChatFormat, completion: Int32Array, id: string): NormalMessage {
   const { text, reasoning, toolCalls } = format.readTurn(completion, { tools: true });
   const calls = toolCalls.map((call, i): ToolCall => ({
@@ -64,7 +64,7 @@ const tool = (content: string, tool_call_id: string): NormalMessage => ({
   tool_call_id,
 });
 
-// A turn, and the two ways to write it: as the template prints it, and as a model might.
+// A turn in two spellings: as the template prints it, and as a model might.
 interface TurnShape {
   readonly text: string;
   readonly reasoning: string;
@@ -102,7 +102,7 @@ function asModel({ text, reasoning, calls }: TurnShape): string {
   return `${reasoning === '' ? '' : `<think>${reasoning}</think>`}${text}${body.join('')}<|im_end|>`;
 }
 
-/** What frameworks do to an assistant message on the way back. */
+/** Changes that frameworks make to an assistant message before they send it back. */
 function mangle(message: NormalMessage): unknown {
   return {
     ...message,
@@ -250,7 +250,7 @@ describe('a ledger, for conversations it cannot simply continue', () => {
   const format = testFormat();
   const call = '<tool_call>{"name":"f","arguments":{"a": 1}}</tool_call>';
 
-  /** One turn with reasoning and a call, then what the client sends next. */
+  /** One turn with reasoning and a call, then the client's next request. */
   function afterTurn(
     change: (message: NormalMessage) => NormalMessage,
     before: readonly NormalMessage[] = [user('go')],

@@ -74,10 +74,7 @@ export function createLedger(
   { reasoning = 'as-sent' }: LedgerOptions = {},
 ): Ledger {
   const turns = createTurnStore();
-  /**
-   * The last options, so that equal options share one string: a rollout repeats them, and every
-   * turn keeps them.
-   */
+  /** Most recent options key. Equal keys share one string, because every turn keeps its key. */
   let lastOptions = '';
   return {
     prompt: (sent) => {

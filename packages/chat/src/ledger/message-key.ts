@@ -24,7 +24,7 @@ export function messageKey(message: NormalMessage): string {
 /** Number of characters above which copying a key takes noticeable time. */
 const longContent = 16_384;
 
-/** Steps from a place to the place after the message; a long text is a separate step. */
+/** Keys that lead from a place to the place after the message; a long text is a separate step. */
 export function messageSteps(message: NormalMessage): readonly string[] {
   const { role, content } = message;
   if (role === 'assistant' || content.length <= longContent) return [messageKey(message)];
@@ -51,7 +51,10 @@ export function callIds(message: NormalMessage): string {
   return message.tool_calls?.map(({ id }) => id).join(' ') ?? '';
 }
 
-/** Number of calls in a turn whose recorded arguments are not JSON and were sent back changed. */
+/**
+ * Number of calls in a turn whose recorded arguments are not JSON and which the client sent back with
+ * other arguments.
+ */
 export function replacedArguments(recorded: NormalMessage, sent: NormalMessage): number {
   const changed = (recorded.tool_calls ?? []).filter(({ function: call }, k) => {
     const isJson = tryJson(call.arguments) !== undefined;

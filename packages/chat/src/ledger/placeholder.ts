@@ -21,22 +21,23 @@ export function toPlaceholder(message: NormalMessage): NormalMessage {
       tool_calls: calls.map(({ id, type, function: { name } }) => ({
         id,
         type,
-        // Templates also print the name with the result of the call.
+        // Templates print the function name with the result of a call, so that the name needs a mark
+        // too.
         function: { name: `${marks.call}${name}`, arguments: '{}' },
       })),
     }),
   };
 }
 
-/** Mark for the content. A think block inside the text remains one. */
+/** Content with a mark. A think block inside the text is preserved. */
 const contentMark = (content: string): string =>
   content.includes('</think>')
     ? `<think>\n${marks.reasoning}\n</think>\n\n${marks.content}`
     : marks.content;
 
 /**
- * Index at which the placeholder ends in `text`, the rendering after its prompt: the first place
- * where a stop token may follow. `undefined` if the template left a part of it out.
+ * Index at which the placeholder ends in `text`, the rendering after its prompt: the first place where
+ * a stop token may follow. `undefined` if the template omitted a part of the placeholder.
  */
 export function endOfPlaceholder(message: NormalMessage, text: string): number | undefined {
   const { reasoning_content: reasoning, content, tool_calls: calls = [] } = message;
@@ -52,5 +53,5 @@ export function endOfPlaceholder(message: NormalMessage, text: string): number |
   return at;
 }
 
-/** Text after a placeholder, in which names of calls are as they were. */
+/** Text after a placeholder, with the call marks removed from names. */
 export const withoutCallMarks = (text: string): string => text.replaceAll(marks.call, '');

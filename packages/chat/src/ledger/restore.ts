@@ -11,7 +11,7 @@ export interface Restored {
 }
 
 /**
- * Gives an assistant message without reasoning that of the recorded turn which follows the same
+ * Gives an assistant message without reasoning the reasoning of the recorded turn that follows the same
  * messages and is otherwise equal. Tool calls match by id and values, text by equality.
  */
 export function restoreReasoning(messages: readonly NormalMessage[], turns: TurnStore): Restored {
@@ -35,7 +35,7 @@ function recordedReasoning(
   if (message.role !== 'assistant' || message.reasoning_content !== undefined) return undefined;
   const key = messageKey(message);
   const same = candidates.filter((turn) => messageKey(withoutReasoning(turn.message)) === key);
-  // A turn without reasoning is the better match: then nothing was left out.
+  // If a recorded turn without reasoning matches too, the agent did not leave anything out.
   return same.some((turn) => turn.message.reasoning_content === undefined)
     ? undefined
     : same.at(-1)?.message.reasoning_content;

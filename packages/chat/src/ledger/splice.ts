@@ -38,7 +38,7 @@ export function splice(
   if (end === undefined) return 'template_changed';
   const stop = nextStop(format, afterPrompt, end);
   if (!stop) return 'stop_differs';
-  // Reasoning that only the tokens or only the template has.
+  // True if only the tokens, or only the template's rendering, contain reasoning.
   if (holdsReasoning(afterPrompt.slice(0, stop.at)) !== turn.thinks) return 'template_changed';
   const bridge = format.encode(withoutCallMarks(afterPrompt.slice(stop.at)));
   if (bridge[0] !== stop.id || (!turn.truncated && turn.completion.at(-1) !== stop.id))

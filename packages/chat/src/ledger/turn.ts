@@ -3,7 +3,7 @@ import { isPrefill } from '../format/prompt.js';
 import type { NormalMessage } from '../messages/messages.js';
 import { callIds, messageSteps } from './message-key.js';
 
-/** A prefix of a conversation; equal prefixes in a rollout share one place. */
+/** Position after a prefix of a conversation; equal prefixes in a rollout share one position. */
 export interface Place {
   /** Places by the {@link messageSteps} of the next message; undefined if there are none yet. */
   next: Map<string, Place> | undefined;
@@ -13,9 +13,9 @@ export interface Place {
 
 /** The part of a prompt that the ledger stores. */
 export interface PromptRecord {
-  /** The place after its messages. */
+  /** Position after the messages of the prompt. */
   readonly place: Place;
-  /** Key of the tools and template switches with which it was rendered. */
+  /** Key of the tools and template switches with which the prompt was rendered. */
   readonly options: string;
   readonly ids: Int32Array;
   /** The messages, with placeholders for recorded turns. */
@@ -29,7 +29,7 @@ export interface RecordedTurn {
   /** The message as the client received it, with the ids of its tool calls. */
   readonly message: NormalMessage;
   readonly completion: Int32Array;
-  /** True if the token limit ended it, so that it has no stop token. */
+  /** True if the token limit ended the turn, so that it has no stop token. */
   readonly truncated: boolean;
   /** The recorder's number for the turn, which is returned as {@link LedgerPrompt.continues}. */
   readonly call?: number;
@@ -38,7 +38,7 @@ export interface RecordedTurn {
 export interface Turn extends RecordedTurn {
   readonly prompt: PromptRecord;
   readonly messageKey: string;
-  /** True if the tokens contain reasoning, up to the end of its think block. */
+  /** True if the tokens contain reasoning and the end of its think block. */
   readonly thinks: boolean;
 }
 
@@ -99,7 +99,7 @@ export function createTurnStore(): TurnStore {
 
 const newPlace = (): Place => ({ next: undefined, turns: [] });
 
-/** The next place, which is created if it does not exist. */
+/** Next position, which is created if it does not exist. */
 export function placeAfter(before: Place, key: string): Place {
   const known = before.next?.get(key);
   if (known) return known;

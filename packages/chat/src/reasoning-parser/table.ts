@@ -2,7 +2,6 @@
 import { deepseekR1, gemma4, mistral, qwen3 } from './think-block.js';
 import type { ReasoningParser } from './types.js';
 
-/** To add a parser, write its file and a line here. */
 export const reasoningParsers = {
   deepseek_r1: deepseekR1,
   gemma4,

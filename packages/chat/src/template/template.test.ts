@@ -25,7 +25,7 @@ const conversation: readonly NormalMessage[] = [
   { role: 'tool', content: '3' },
 ];
 
-// The same text comes out of transformers' apply_chat_template.
+// Output of transformers' apply_chat_template for the same messages.
 const chatmlExpected = `<|im_start|>user
 hi<|im_end|>
 <|im_start|>assistant

@@ -16,7 +16,7 @@ export interface RenderInput {
   readonly tools?: readonly ToolDefinition[];
   /** True to add the beginning of an assistant turn. */
   readonly addGenerationPrompt: boolean;
-  /** The template decides if it is absent. */
+  /** Value of `enable_thinking`; if absent, the template decides. */
   readonly enableThinking?: boolean;
   /** Further variables, which take precedence over all others. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
@@ -133,7 +133,7 @@ function messageValue(message: NormalMessage, format: ArgumentFormat): Value {
   const { reasoning_content: reasoning, tool_calls: calls, tool_call_id: id, name } = message;
   if (reasoning !== undefined) {
     value.set('reasoning_content', reasoning);
-    // The name that templates of gpt-oss read; transformers sets it as well.
+    // gpt-oss templates read `thinking`; transformers sets it as well.
     value.set('thinking', reasoning);
   }
   if (calls)
@@ -169,7 +169,7 @@ function parsed(text: string): Value {
   }
 }
 
-/** Tools as values, cached because they are long and the same for all calls of a run. */
+/** Cache of tools as template values: they are long and the same for all calls of a run. */
 const knownTools = new WeakMap<readonly ToolDefinition[], Value>();
 
 function toolValues(tools: readonly ToolDefinition[]): Value {

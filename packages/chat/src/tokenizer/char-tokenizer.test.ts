@@ -44,7 +44,7 @@ describe('a character tokenizer', () => {
     expect(tokens('é\u{1F600}a')).toEqual(['<unk>', '<unk>', 'a']);
   });
 
-  // Ids that Python's transformers 5.23 gives for these files.
+  // Expected ids: the result of Python's transformers 5.23 for these files.
   it('encodes as Python does', () => {
     const small = createTokenizer(
       buildCharTokenizer({

@@ -177,7 +177,7 @@ function ownText(template: ChatTemplate): string {
       const messages = order.map((role) => ({ role, content: '' }));
       return template.render({ messages, addGenerationPrompt: true });
     } catch {
-      // A template for tools alone prints nothing without them.
+      // A template that only prints tools has no text of its own without them.
     }
   }
   return '';

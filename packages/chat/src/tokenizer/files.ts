@@ -74,7 +74,8 @@ export async function writeTokenizerFiles(folder: string, files: TokenizerFiles)
   const json = (value: JsonObject): string => `${JSON.stringify(value, null, 2)}\n`;
   await write(names.tokenizer, json(files.tokenizer));
   const { tokenizerConfig, generationConfig, chatTemplate } = files;
-  // In both places: transformers.js looks for the template in the first one only.
+  // Written to both files, because transformers.js only looks for the template in
+  // tokenizer_config.json.
   const template = chatTemplate === undefined ? {} : { chat_template: chatTemplate };
   await write(names.tokenizerConfig, json({ ...tokenizerConfig, ...template }));
   if (generationConfig) await write(names.generationConfig, json(generationConfig));

@@ -19,9 +19,7 @@ interface Case {
 const expected = async (name: string): Promise<readonly Case[]> =>
   JSON.parse(await readFile(`${fixture(name)}/expected.json`, 'utf8')) as Case[];
 
-/**
- * SentencePiece decoders take one leading space away; ids that continue other text must keep it.
- */
+/** SentencePiece decoders remove one leading space; ids that continue other text must keep it. */
 const stripped = (text: string): string => text.replace(/^ /, '');
 
 describe.each(['byte-level', 'byte-fallback', 'added-spaces'])('a %s tokenizer', (name) => {

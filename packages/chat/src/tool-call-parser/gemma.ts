@@ -51,7 +51,7 @@ function readCall(text: string, start: number, reading: Reading): Attempt | unde
   const title = head.exec(text)?.[0] ?? '';
   const begin = from + title.length;
   if (!isWhole && begin === text.length) return undefined;
-  // Gemma 4 sometimes leaves out the word.
+  // Gemma 4 sometimes omits the word `call`.
   const name = /^\s*(?:call)?:\s*([^\s{}]+)\s*$/.exec(title)?.[1];
   if (name === undefined || text[begin] !== '{') return { malformed: 1, end: begin };
   const schema = tools.find((tool) => tool.function.name === name)?.function.parameters ?? {};

@@ -33,7 +33,7 @@ export const llama3Json: ToolCallParser = {
 };
 
 function objectReader(text: string): (at: number) => Attempt {
-  /** Starts of objects inside a value that did not end, which therefore do not end either. */
+  /** Starts of the objects inside a value that does not end; these objects do not end either. */
   const known = new Set<number>();
   return (at) => {
     if (known.has(at)) return { end: at + 1 };

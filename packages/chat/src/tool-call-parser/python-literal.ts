@@ -8,9 +8,9 @@ export class PythonReader {
   #at: number;
 
   /**
-   * @param at where it begins to read
-   * @param quotes `unescaped` for strings that hold their own quotes as they are, as some templates
-   *   write them: a quote ends a string only where a value may end
+   * @param at index at which reading begins
+   * @param quotes `unescaped` for strings that contain their own quotes without escapes, as some
+   * templates print them: a quote only ends a string at a place where a value may end
    */
   constructor(text: string, at = 0, quotes: 'python' | 'unescaped' = 'python') {
     this.#text = text;
@@ -154,7 +154,7 @@ const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['None', null],
   ['True', true],
   ['False', false],
-  // JSON's, which models mix in.
+  // JSON's spellings, which models mix with Python's.
   ['null', null],
   ['true', true],
   ['false', false],

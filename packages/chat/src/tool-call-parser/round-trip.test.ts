@@ -1,4 +1,4 @@
-/** Calls with any arguments, written as templates write them, are read as they were. */
+/** Tests that calls with any arguments are read back unchanged from the text that templates print. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -48,7 +48,7 @@ const callsWith = (key: fc.Arbitrary<string>): fc.Arbitrary<readonly Call[]> =>
 
 type Write = (calls: readonly Call[]) => string;
 
-/** Calls in the syntax that also forces them. */
+/** Calls in the syntax that is also used to force them. */
 const asJson =
   ({ syntax }: ToolCallParser): Write =>
   (calls) =>

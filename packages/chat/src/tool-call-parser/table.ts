@@ -9,7 +9,6 @@ import { pythonic } from './pythonic.js';
 import { qwen3Coder } from './qwen3-coder.js';
 import type { ToolCallParser } from './types.js';
 
-/** To add a parser, write its file and a line here. */
 export const toolCallParsers = {
   functiongemma: functionGemma,
   gemma4,

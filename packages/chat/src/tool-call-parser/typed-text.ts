@@ -21,7 +21,7 @@ export function convert(text: string, types: readonly string[]): Value {
     : text;
 }
 
-/** A float as an int if it is whole: as in vLLM, 2.0 for a number becomes 2. */
+/** Converts a whole float to an int: as in vLLM, 2.0 for a number becomes 2. */
 const shortest = (float: Float): Value => (Number.isSafeInteger(float.value) ? float.value : float);
 
 function fits(value: Value, type: string): boolean {

@@ -1,4 +1,7 @@
-/** Encoders against llama.cpp and against the decoders; quantised.json comes from tools/fixtures/gguf_quantised.py. */
+/**
+ * Compares encoders with llama.cpp and with the decoders; tools/fixtures/gguf_quantised.py makes
+ * quantised.json.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -80,7 +83,8 @@ describe('Q8_0', () => {
 });
 
 describe('formats of 256', () => {
-  // Steps over the range of 32 or 16 numbers, and scales of 6 or 8 bits over the largest scale.
+  // Error bounds: steps over the range of 32 or 16 numbers, and scales of 6 or 8 bits over the largest
+  // scale.
   it.each([
     ['Q4_K', 0.2],
     ['Q6_K', 0.08],
@@ -140,7 +144,7 @@ describe('plain formats', () => {
       fc.assert(
         fc.property(numbers(256), (values) => {
           const read = decode(type, encode(type, values));
-          // A scale that is rounded to 0 leaves zeros of either sign.
+          // A scale that is rounded to 0 turns numbers into zeros of either sign.
           const again = decode(type, encode(type, read));
           expect(again.map((value) => value + 0)).toEqual(read.map((value) => value + 0));
         }),

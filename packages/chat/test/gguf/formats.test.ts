@@ -1,4 +1,6 @@
-/** Against the gguf package of llama.cpp; the fixtures come from tools/fixtures/gguf_files.py. */
+/**
+ * Compares formats with the gguf package of llama.cpp; tools/fixtures/gguf_files.py makes the fixtures.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openGguf } from '../../src/gguf/file/gguf-file.js';

@@ -1,4 +1,7 @@
-/** A model of Gemma 3 as a GGUF file. That files which are written are those of llama.cpp is tested beside the engine. */
+/**
+ * Reads and writes Gemma 3 as a GGUF file. The tests of the engine compare written files with
+ * llama.cpp's.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Token ids of GGUF files in llama.cpp, against those of the tokenizer that they were written from. */
+/** Compares llama.cpp's token ids for GGUF files with those of the original tokenizer. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -31,7 +31,7 @@ const runtime = ({ skip }: TestContext): Llama =>
 
 interface Compared {
   readonly notes: readonly string[];
-  /** Ids of each text here and in llama.cpp. */
+  /** Ids of each text in this package and in llama.cpp. */
   readonly ids: readonly {
     readonly text: string;
     readonly ours: readonly number[];
@@ -66,7 +66,7 @@ const different = ({ ids }: Compared) =>
   ids.filter(({ ours, theirs }) => ours.join() !== theirs.join());
 const special = '<|im_start|>user\nHi<|im_end|>\n<tool_call>{"a": 1}';
 
-/** Texts whose ids differ in llama.cpp, by the tokenizer, and the note that says so. */
+/** Texts whose ids differ in llama.cpp, by tokenizer, with the note that announces the difference. */
 const differing: Readonly<Record<string, { readonly text: RegExp; readonly note: string }>> = {
   Metaspace: { text: /^(<s>)? /, note: 'a text that begins with one' },
   'Metaspace of the first text': { text: /^(?!<s>)/, note: 'those of chat prompts do not' },

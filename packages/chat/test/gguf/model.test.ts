@@ -228,7 +228,7 @@ describe('a GGUF file that cannot be used is refused by name:', () => {
       tensors: { first: [8], second: [8] },
     });
     const bytes = readFileSync(file);
-    // Name, dimensions, size and format come before the place.
+    // A tensor's name, dimensions, size and format come before its offset.
     bytes.writeBigUInt64LE(offset, bytes.indexOf('second') + 'second'.length + 4 + 8 + 4);
     writeFileSync(file, bytes);
     expect(() => openGguf(file)).toThrow(message);

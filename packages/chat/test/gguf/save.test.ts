@@ -1,4 +1,4 @@
-/** Models and adapters as GGUF files, and what llama.cpp has no place for. */
+/** Models and adapters as GGUF files, and settings that GGUF cannot express. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -210,7 +210,7 @@ describe('formats of the tensors', () => {
     await save(wide, 'Q4_K_M');
     const types = typesOf(target);
     const downs = Array.from({ length: 8 }, (_, layer) => types[`blk.${layer}.ffn_down.weight`]);
-    // The first and the last eighth, and every third of the others.
+    // Layers with more bits: the first and the last eighth, and every third of the others.
     expect(downs.map((type) => type === 'Q6_K')).toEqual([
       true,
       false,
@@ -514,7 +514,7 @@ describe('experts of a layer', () => {
       shape: [2, 16, 32],
       type: 'Q8_0',
     });
-    // Rows of 16 numbers are not made of whole blocks.
+    // Rows of 16 numbers do not consist of whole blocks.
     expect(file.tensors.get('blk.1.ffn_down_exps.weight')).toMatchObject({
       shape: [2, 32, 16],
       type: 'F16',

@@ -1,4 +1,4 @@
-/** Files of the writer, read back. */
+/** Writes files and reads them back. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,7 +19,7 @@ const whole = (min: number, max: number) => fc.integer({ min, max });
 const u32 = whole(0, 2 ** 32 - 1);
 const i32 = whole(-(2 ** 31), 2 ** 31 - 1);
 const u64 = fc.maxSafeNat();
-/** Short decimals: the reader gives the shortest one of a float32. */
+/** Short decimals: the reader returns the shortest decimal of a float32. */
 const f32 = fc.constantFrom(0, 1e-5, 1e-6, 0.5, -3.25, 10_000, 1_000_000, 1e30);
 const f64 = fc.double({ noNaN: true, noDefaultInfinity: true });
 const string = fc.string({ unit: 'binary' });
@@ -65,7 +65,7 @@ describe('a file', () => {
         return { tensor, data };
       }),
     );
-    // Its 5 numbers leave a gap before the next tensor.
+    // The 5 numbers leave a gap before the next tensor.
     const odd: TensorToWrite = {
       name: 'odd',
       shape: [5],

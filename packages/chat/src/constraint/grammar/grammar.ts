@@ -4,12 +4,12 @@ import type { GrammarSymbol } from '@trinity-rft/core/engine';
 export type Sequence = readonly GrammarSymbol[];
 
 export interface GrammarBuilder {
-  /** Adds a rule with these alternatives; returns its number, which refers to it in sequences. */
+  /** Adds a rule with these alternatives; returns its number, by which sequences refer to the rule. */
   rule(alternatives: readonly Sequence[]): number;
   /** Adds a rule that is defined later, so that it can refer to itself. */
   declare(): number;
   define(rule: number, alternatives: readonly Sequence[]): void;
-  /** The rule that `make` adds; `make` is called only once per key. */
+  /** Rule that `make` adds for `key`. Calls `make` only once per key. */
   once(key: unknown, make: () => number): number;
   /** A text in which control tokens are symbols of their own: other tokens cannot spell them. */
   marked(text: string): Sequence;
@@ -68,7 +68,9 @@ export const literal = (text: string): Sequence =>
 export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
   ranges.flatMap((range) => [range.charCodeAt(0), range.charCodeAt(range.length - 1)]);
 
-/** Maximum number of repetitions for which each has a rule of its own, which is parsed faster. */
+/**
+ * Maximum number of repetitions that are compiled to one rule each, because such rules parse faster.
+ */
 const maxChain = 40;
 
 /**
@@ -89,8 +91,8 @@ export function counted(grammar: GrammarBuilder, item: Sequence, min: number, ma
       return [[exactly(count / 2), exactly(count / 2)]];
     });
   /**
-   * Up to `count` items: fewer than half of them, or half of them followed by up to the rest. The
-   * two cases do not overlap.
+   * Up to `count` items: either fewer than half of them, or half of them followed by up to the other
+   * half. The two cases do not overlap.
    */
   const upTo = (count: number): number =>
     once(upToRules, count, () => {
@@ -111,8 +113,8 @@ export function repeated(grammar: GrammarBuilder, item: Sequence): number {
 }
 
 /**
- * Any text up to and including the first `mark`, which may be a control token or spelled out: the
- * Knuth-Morris-Pratt automaton as rules, one per number of matched bytes.
+ * Any text up to and including the first `mark`, as a control token or spelled out. The rules are those
+ * of the Knuth-Morris-Pratt automaton, one per number of matched bytes.
  */
 export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const bytes = new TextEncoder().encode(mark);
@@ -144,7 +146,7 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   return rules[0]!;
 }
 
-/** Number of matched bytes of the mark after `matched` of them and then `byte`. */
+/** Number of matched bytes after `matched` bytes of the mark have been followed by `byte`. */
 function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   const text = [...bytes.subarray(0, matched), byte];
   for (let length = matched; length > 0; length--) {
@@ -154,7 +156,7 @@ function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   return 0;
 }
 
-/** Removes alternatives that no text can complete, so that an answer cannot get stuck in one. */
+/** Removes alternatives that no text can complete, because a model would get stuck in them. */
 export function productive(
   rules: readonly (readonly Sequence[])[],
 ): readonly (readonly Sequence[])[] {

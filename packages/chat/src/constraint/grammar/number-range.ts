@@ -7,7 +7,7 @@ import { integer, number } from './json-value.js';
 
 export interface NumberRange {
   readonly isInteger: boolean;
-  /** True if the number must not be whole. */
+  /** True if the number must have a fractional part. */
   readonly isFraction: boolean;
   /** Lower bound; infinite if there is none. */
   readonly min: number;

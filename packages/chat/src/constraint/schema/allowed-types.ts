@@ -11,8 +11,8 @@ export function allowedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
 }
 
 /**
- * If no schema names types, the types to which its keywords apply: `properties` without `type:
- * object` would also allow any number.
+ * Types that the schemas name. If they name none, the types to which their keywords apply: otherwise
+ * `properties` without `type: object` would also allow any number.
  */
 export function intendedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
   const allowed = allowedTypes(nodes);

@@ -84,7 +84,7 @@ export const unsupportedKeyword = (
 ): ReturnType<typeof invalidRequest> =>
   invalidRequest(path, 'is not supported while decoding', expected);
 
-/** The types of value that a keyword restricts; other values are not affected. */
+/** Types of value that a keyword restricts. Values of other types always satisfy the keyword. */
 const keywordTypes: Readonly<Record<string, readonly string[]>> = {
   object: [
     'properties',

@@ -15,8 +15,8 @@ type Alternatives = readonly unknown[];
 const not = (schema: unknown): JsonSchema => ({ not: schema });
 
 /**
- * For each keyword a function that makes the schemas of values that violate it; these may be of
- * several types.
+ * Functions by keyword that make the schemas of the values that violate the keyword. These schemas may
+ * have several types.
  */
 const opposites: Readonly<Record<string, (value: never) => Alternatives | undefined>> = {
   not: (schema: unknown) => [schema],
@@ -56,7 +56,7 @@ const opposites: Readonly<Record<string, (value: never) => Alternatives | undefi
   maximum: (value: number) => [{ type: 'number', exclusiveMinimum: value }],
   exclusiveMinimum: (value: number) => [{ type: 'number', maximum: value }],
   exclusiveMaximum: (value: number) => [{ type: 'number', minimum: value }],
-  // Values that are allowed without it as well.
+  // An empty list of alternatives for trivial schemas: no value violates them.
   items: (schema: unknown) => (isTrivial(schema) ? [] : undefined),
   additionalProperties: (schema: unknown) => (isTrivial(schema) ? [] : undefined),
 };

@@ -96,7 +96,7 @@ class SchemaCompiler implements Compiler {
   readonly #rules = new Map<string, number>();
   readonly #ids = new Map<JsonSchema, number>();
   /**
-   * Definitions of declared rules that are still missing. They are not made recursively, because
+   * Definitions of declared rules that still have to be made. A queue instead of recursion, because
    * values may be deeply nested.
    */
   readonly #open: (() => void)[] = [];
@@ -228,8 +228,8 @@ class SchemaCompiler implements Compiler {
   }
 
   /**
-   * Texts that satisfy the schemas except for lengths: without a pattern, counting needs fewer
-   * rules.
+   * Texts that satisfy the schemas except for their length limits. Without a pattern, counting
+   * characters needs fewer rules than an automaton.
    */
   #textsOf(nodes: Conjunction): Language {
     const { languages } = this;

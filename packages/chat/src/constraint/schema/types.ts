@@ -28,7 +28,7 @@ export interface Compiler {
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
   /** The texts that satisfy all of the schemas. */
   texts(nodes: readonly (SchemaNode | boolean)[]): Language;
-  /** Those texts as a list, where the schemas name them; undefined where they do not. */
+  /** The same texts as a list if the schemas enumerate them; otherwise undefined. */
   namedTexts(nodes: readonly (SchemaNode | boolean)[]): readonly string[] | undefined;
   /** The texts in which a pattern matches. */
   pattern(source: string, path: string): Language;

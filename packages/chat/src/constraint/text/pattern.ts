@@ -37,7 +37,8 @@ function parsePattern(source: string): AST.Pattern {
 }
 
 /**
- * Converts an expression from its end to its beginning, each time with the language of the rest.
+ * Converts an expression from its end to its beginning, so that the language of the rest is known at
+ * each step.
  */
 class PatternReader {
   readonly #languages: Languages;

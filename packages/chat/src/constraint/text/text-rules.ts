@@ -62,7 +62,7 @@ function charRule(grammar: GrammarBuilder, set: CharSet): number {
 
 const within = (set: CharSet, char: number): boolean => intersect(set, [char, char]).length > 0;
 
-/** Encoding of a number with digits of equal size. */
+/** Encoding of a number as a sequence of digits that all have the same base. */
 interface Digits {
   readonly bits: number;
   readonly count: number;

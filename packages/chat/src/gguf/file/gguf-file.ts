@@ -15,7 +15,7 @@ export interface GgufTensor {
   readonly shape: readonly number[];
   /** The format as ggml names it: `Q4_K`. */
   readonly type: string;
-  /** Whole numbers with scales. */
+  /** True if the tensor is stored as integers with scales. */
   readonly isQuantized: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface GgufFile {
    */
   read(name: string, into: Float32Array): void;
   /**
-   * The whole numbers of a tensor and their scales; undefined where it holds floating point numbers.
+   * Integers of a quantised tensor and their scales; undefined for a tensor of floating point numbers.
    * @throws CheckpointError as {@link read}
    */
   readLevels(name: string): TensorLevels | undefined;
@@ -43,7 +43,7 @@ interface PlacedTensor extends GgufTensor {
   readonly end: number;
 }
 
-/** Bytes decoded at once, about. */
+/** Approximate number of bytes decoded at once. */
 const chunkBytes = 4 << 20;
 
 /** @throws CheckpointError when the file is not GGUF, is cut short, or holds unknown formats */
@@ -114,7 +114,7 @@ function place(path: string, entry: TensorEntry, dataStart: number, size: number
   return { name, shape, type: format.name, isQuantized, format, begin, end };
 }
 
-/** A changed offset would read the numbers of another tensor. */
+/** Checks that tensors do not overlap: a damaged offset would read the numbers of another tensor. */
 function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
   const sorted = tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end);
   for (const [i, { name, begin }] of sorted.entries()) {
@@ -124,7 +124,7 @@ function assertApart(path: string, tensors: readonly PlacedTensor[]): void {
   }
 }
 
-/** A block at `bytes[from]`, whose first number is number `at` of its tensor. */
+/** Place of a block: it begins at `bytes[from]`, and its first number is number `at` of its tensor. */
 interface BlockPlace {
   readonly bytes: Uint8Array;
   readonly from: number;
@@ -134,7 +134,7 @@ interface BlockPlace {
 interface OpenedTensor {
   readonly format: TensorType;
   readonly numbers: number;
-  /** The object is the same for every block. */
+  /** Places of all blocks; the iterator reuses one object. */
   readonly blocks: Iterable<BlockPlace>;
 }
 

@@ -113,7 +113,7 @@ function readerOf(cursor: Cursor, type: number) {
   return reader;
 }
 
-/** The shortest decimal number with the same float32, such as 1e-5 instead of 9.99999974e-6. */
+/** Shortest decimal number that rounds to the same float32, such as 1e-5 instead of 9.99999974e-6. */
 function shortest(value: number): number {
   for (let digits = 6; digits < 9; digits++) {
     const decimal = Number(value.toPrecision(digits));

@@ -41,7 +41,7 @@ export const flag = (value: boolean): TypedValue => ({ type: 'bool', value });
 /** UTF-8 text. */
 export const text = (value: string): TypedValue => ({ type: 'string', value });
 
-/** The number of the type and the value, in the layout after a key. */
+/** Bytes of the type number and the value, in the order in which they follow a key. */
 export function valueBytes(typed: TypedValue): Buffer {
   if ('type' in typed) return Buffer.concat([u32Bytes(numberOf(typed.type)), itemBytes(typed)]);
   const head = [
@@ -69,7 +69,7 @@ function scalarBytes(type: keyof typeof scalars, value: number | boolean): Buffe
 export const u32Bytes = (value: number): Buffer => scalarBytes('u32', value);
 export const u64Bytes = (value: number): Buffer => scalarBytes('u64', value);
 
-/** Length in bytes (as 8 bytes), followed by UTF-8. */
+/** Bytes of a string: its length in bytes (as 8 bytes), followed by UTF-8. */
 export function stringBytes(value: string): Buffer {
   return Buffer.concat([u64Bytes(Buffer.byteLength(value)), Buffer.from(value)]);
 }

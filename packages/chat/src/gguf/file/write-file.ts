@@ -13,7 +13,7 @@ export interface TensorToWrite {
   /** Row-major shape. */
   readonly shape: readonly number[];
   readonly type: EncodedType;
-  /** Its numbers in order, in chunks of whole rows. Called once. */
+  /** Numbers of the tensor in row-major order, in chunks of whole rows. Called once. */
   read(): AsyncIterable<Float32Array> | Iterable<Float32Array>;
 }
 
@@ -26,7 +26,7 @@ export interface GgufContent {
 const version = 3;
 /** Default of `general.alignment`, which need not be written. */
 const alignment = 32;
-/** Count of numbers that are encoded at once; a multiple of every block length. */
+/** Number of values that are encoded at once; a multiple of every block length. */
 const chunkNumbers = 1 << 18;
 
 /**
@@ -153,7 +153,8 @@ function encode(encoder: Encoder, values: Float32Array): Buffer {
 }
 
 /**
- * Largest number that a format rounds to a finite one; other formats can represent every float32.
+ * Largest number that each format rounds to a finite value; formats that are not listed can represent
+ * every float32.
  */
 const largest: Partial<Record<EncodedType, number>> = { F16: 65_519 };
 

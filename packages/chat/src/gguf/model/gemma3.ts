@@ -1,4 +1,7 @@
-/** Particulars of Gemma 3: windows, two rotary embeddings, and norms that llama.cpp stores with 1 added. */
+/**
+ * Settings specific to Gemma 3: attention windows, two rotary embeddings, and norms that llama.cpp
+ * stores with 1 added.
+ */
 import type { Described } from './keys.js';
 
 /** Number of layers of the only model whose attention is scaled by hidden size / heads. */
@@ -28,7 +31,7 @@ export function gemma3Keys({
   };
 }
 
-/** Takes the 1 from the weights of a norm that llama.cpp adds. */
+/** Subtracts the 1 that llama.cpp's converter adds to the weights of a norm. */
 export function withoutOffset(weights: Float32Array): void {
   for (let i = 0; i < weights.length; i++) weights[i]! -= 1;
 }

@@ -22,7 +22,7 @@ export interface Described {
   readonly keys: Keys;
   readonly heads: number;
   readonly headDim: number;
-  /** Width of the part of a head that is rotated. */
+  /** Width of the rotated part of a head. */
   readonly rotated: number;
   readonly hiddenSize: number;
 }

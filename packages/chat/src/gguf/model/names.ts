@@ -37,7 +37,7 @@ const feedForward: Parts = {
 };
 
 /**
- * Parts for models in which one matrix makes queries, keys and values, and one makes gate and up.
+ * Parts of models that compute queries, keys and values with one matrix, and gate and up with another.
  */
 const fused: Parts = {
   'self_attn.qkv_proj': 'attn_qkv',
@@ -92,7 +92,7 @@ export const layerParts = {
   granite: { ...before, ...attention, ...feedForward },
 } as const satisfies Readonly<Record<string, Parts>>;
 
-/** Parts of a Granite model that makes gate and up by one matrix, see {@link graniteDivided}. */
+/** Parts of a Granite model that computes gate and up with one matrix, see {@link graniteDivided}. */
 export const graniteShared: Parts = {
   ...before,
   ...attention,

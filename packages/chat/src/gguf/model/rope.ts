@@ -4,18 +4,21 @@ import type { GgufFile } from '../file/gguf-file.js';
 import type { Keys } from './keys.js';
 
 /**
- * Tensor of divisors of the rotary frequencies, which llama.cpp's converter computes for Llama 3.1
- * and later.
+ * Tensor with the divisors of the rotary frequencies, which llama.cpp's converter computes for Llama
+ * 3.1 and later.
  */
 export const ropeFactorsName = 'rope_freqs.weight';
 
-/** Likewise of longrope: for sequences of up to the original length, and for longer ones. */
+/**
+ * Tensors with the divisors of longrope: for sequences of up to the original length, and for longer
+ * ones.
+ */
 export const longRopeNames = {
   short_factor: 'rope_factors_short.weight',
   long_factor: 'rope_factors_long.weight',
 } as const;
 
-/** Tensors that are no weights. */
+/** Tensors that are not weights of the model. */
 export const ropeTensors: ReadonlySet<string> = new Set([
   ropeFactorsName,
   ...Object.values(longRopeNames),
@@ -23,7 +26,7 @@ export const ropeTensors: ReadonlySet<string> = new Set([
 
 interface Rotary {
   readonly theta: number;
-  /** Width of the part of a head that is rotated. */
+  /** Width of the rotated part of a head. */
   readonly headDim: number;
 }
 
@@ -43,7 +46,7 @@ export function ropeScaling(
   const common = { rope_type: type, factor, original_max_position_embeddings: context };
   if (type !== 'yarn') return common;
   const all = number('rope.scaling.yarn_log_multiplier');
-  // llama.cpp multiplies it by its own, as `save/rope.ts` says.
+  // llama.cpp multiplies this factor by its own, see `save/rope.ts`.
   const attention = number('rope.scaling.attn_factor');
   return {
     ...common,
@@ -102,9 +105,9 @@ function llama3Scaling(
 /** Sizes and bounds that determine the divisors. */
 export interface Llama3Rope extends Rotary {
   readonly factor: number;
-  /** Turns over the context below which a frequency is divided by the full factor. */
+  /** Number of turns over the context below which a frequency is divided by the full factor. */
   readonly low: number;
-  /** Turns over the context above which a frequency is kept. */
+  /** Number of turns over the context above which a frequency is unchanged. */
   readonly high: number;
   /** Number of positions of the model before scaling. */
   readonly context: number;

@@ -12,21 +12,21 @@ export interface WeightTensor {
   readonly shape: readonly number[];
   /** Decodes to float32, row-major. `into` has exactly its number of elements. */
   read(into: Float32Array): void;
-  /** Its whole numbers and their scales; undefined where it is stored as floating point numbers. */
+  /** Integers of the tensor and their scales; undefined if it is stored as floating point numbers. */
   readLevels(): TensorLevels | undefined;
 }
 
 const inverse = (names: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(Object.entries(names).map(([hf, gguf]) => [gguf, hf]));
 
-/** Gives Hugging Face names; a name that is not known stays as it is. */
+/** Returns a function that converts GGUF names to Hugging Face names. Unknown names are unchanged. */
 function hfNames(file: GgufFile): (name: string) => string {
   const architecture = architectureOf(file);
   const whole = inverse(wholeParts(architecture));
   const layers = inverse(layerParts[architecture]);
   return (name) => {
     const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?([\w.]+)\.(weight|bias)$/.exec(name) ?? [];
-    // Ollama's converter calls the last norm of LFM2 as that of other models.
+    // Ollama's converter gives the last norm of LFM2 the name that other models use.
     const own = architecture === 'lfm2' && part === 'output_norm' ? 'token_embd_norm' : part;
     const known = (layer === undefined ? whole : layers).get(own ?? '');
     if (known === undefined) return name;
@@ -88,8 +88,8 @@ function rotatedHeads(file: GgufFile): (name: string) => number | undefined {
 }
 
 /**
- * llama.cpp rotates neighbouring rows of a head, (0, 1), (2, 3) ...; Hugging Face rotates row i of the
- * first half with row i of the second. Undoes the order that its converter writes.
+ * Undoes the row order of llama.cpp's converter. llama.cpp rotates neighbouring rows of a head, (0, 1),
+ * (2, 3) ...; Hugging Face rotates row i of the first half with row i of the second half.
  */
 function halvesApart<T extends Float32Array | Uint8Array>(from: T, heads: number, rows: number): T {
   const width = from.length / rows;

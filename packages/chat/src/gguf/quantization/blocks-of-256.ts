@@ -10,7 +10,10 @@ import { levelsType, type LevelsOfBlock } from './types.js';
 const blockLength = 256;
 const run = 32;
 
-/** Low halves of 32 bytes, then their high halves; four times, from `skip` on. */
+/**
+ * Reads 4-bit numbers: the low halves of 32 bytes, then their high halves; four times, starting at
+ * `skip`.
+ */
 const fourBits =
   (skip: number): LevelsOfBlock['write'] =>
   (bytes, from, into, to) => {
@@ -21,7 +24,10 @@ const fourBits =
     }
   };
 
-/** d s_k: the first 4 scales are the low 6 bits of bytes 0 to 3; the rest have their low 4 bits in bytes 8 to 11, and their high 2 above those of the first. */
+/**
+ * Scale d s_k. The first 4 scales are the low 6 bits of bytes 0 to 3. The other scales have their low 4
+ * bits in bytes 8 to 11, and their high 2 bits above the first scales.
+ */
 function scale(bytes: Uint8Array, from: number, k: number): number {
   const at = from + 4;
   const six =
@@ -29,7 +35,9 @@ function scale(bytes: Uint8Array, from: number, k: number): number {
   return halfAt(bytes, from) * six;
 }
 
-/** -e m_k: likewise, in bytes 4 to 7, and the high halves of bytes 8 to 11. */
+/**
+ * Offset -e m_k, stored like {@link scale}: in bytes 4 to 7, and in the high halves of bytes 8 to 11.
+ */
 function offset(bytes: Uint8Array, from: number, k: number): number {
   const at = from + 4;
   const six =
@@ -37,7 +45,7 @@ function offset(bytes: Uint8Array, from: number, k: number): number {
   return -halfAt(bytes, from + 2) * six;
 }
 
-/** d, e (2 bytes each), 8 scales and 8 offsets of 6 bits (12 bytes), 256 times 4 bits. */
+/** Q4_K: d, e (2 bytes each), 8 scales and 8 offsets of 6 bits (12 bytes), 256 times 4 bits. */
 export const q4k = levelsType({
   name: 'Q4_K',
   blockLength,
@@ -46,7 +54,10 @@ export const q4k = levelsType({
   encode: encodeQ4K,
 });
 
-/** Like Q4_K, with a fifth bit: byte i of 32 holds that of the numbers i, i + 32, i + 64 ... */
+/**
+ * Q5_K: like Q4_K, with a fifth bit per number: byte i of 32 holds the fifth bits of the numbers i, i +
+ * 32, i + 64 ...
+ */
 export const q5k = levelsType({
   name: 'Q5_K',
   blockLength,
@@ -65,7 +76,7 @@ export const q5k = levelsType({
   },
 });
 
-/** 256 times the low 4 bits, 256 times the high 2, 16 scales of 8 bits, d (2 bytes); z = 32. */
+/** Q6_K: 256 times the low 4 bits, 256 times the high 2, 16 scales of 8 bits, d (2 bytes); z = 32. */
 export const q6k = levelsType({
   name: 'Q6_K',
   blockLength,

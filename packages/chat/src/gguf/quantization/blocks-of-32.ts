@@ -11,7 +11,7 @@ const half = 16;
 const run = 32;
 const scale = halfAt;
 
-/** d (2 bytes), 32 signed bytes. */
+/** Q8_0: d (2 bytes), 32 signed bytes. */
 export const q80 = levelsType({
   name: 'Q8_0',
   blockLength,
@@ -24,7 +24,7 @@ export const q80 = levelsType({
       for (let i = 0; i < blockLength; i++) into[to + i] = bytes[from + 2 + i]! ^ 128;
     },
   },
-  // In float32 throughout, so that the bytes are those of llama.cpp.
+  // Computed in float32 throughout, so that the bytes are identical to llama.cpp's.
   encode(values, from, bytes, to) {
     let largest = 0;
     for (let i = 0; i < blockLength; i++) largest = Math.max(largest, Math.abs(values[from + i]!));
@@ -36,10 +36,10 @@ export const q80 = levelsType({
   },
 });
 
-/** m behind d. */
+/** Offset m, which follows d. */
 const offset = (bytes: Uint8Array, from: number): number => halfAt(bytes, from + 2);
 
-/** Low halves of the 16 bytes at `skip`, then the high ones. */
+/** Reads 4-bit numbers: the low halves of the 16 bytes at `skip`, then their high halves. */
 const fourBits =
   (skip: number): LevelsOfBlock['write'] =>
   (bytes, from, into, to) => {
@@ -50,7 +50,7 @@ const fourBits =
     }
   };
 
-/** Likewise, with the fifth bits in the 4 bytes before. */
+/** Reads 5-bit numbers: like {@link fourBits}, with the fifth bits in the 4 bytes before. */
 const fiveBits =
   (skip: number): LevelsOfBlock['write'] =>
   (bytes, from, into, to) => {
@@ -61,7 +61,7 @@ const fiveBits =
 const fifthBit = (bytes: Uint8Array, at: number, i: number): number =>
   ((bytes[at + (i >> 3)]! >> (i & 7)) & 1) << 4;
 
-/** d (2 bytes), 32 times 4 bits; z = 8. */
+/** Q4_0: d (2 bytes), 32 times 4 bits; z = 8. */
 export const q40 = levelsType({
   name: 'Q4_0',
   blockLength,
@@ -69,7 +69,7 @@ export const q40 = levelsType({
   levels: { run, centre: 8, scale, write: fourBits(2) },
 });
 
-/** d, m (2 bytes each), 32 times 4 bits. */
+/** Q4_1: d, m (2 bytes each), 32 times 4 bits. */
 export const q41 = levelsType({
   name: 'Q4_1',
   blockLength,
@@ -77,7 +77,7 @@ export const q41 = levelsType({
   levels: { run, centre: 8, scale, offset, write: fourBits(4) },
 });
 
-/** d (2 bytes), the fifth bits (4 bytes), 32 times 4 bits; z = 16. */
+/** Q5_0: d (2 bytes), the fifth bits (4 bytes), 32 times 4 bits; z = 16. */
 export const q50 = levelsType({
   name: 'Q5_0',
   blockLength,
@@ -85,7 +85,7 @@ export const q50 = levelsType({
   levels: { run, centre: 16, scale, write: fiveBits(6) },
 });
 
-/** d, m (2 bytes each), the fifth bits (4 bytes), 32 times 4 bits. */
+/** Q5_1: d, m (2 bytes each), the fifth bits (4 bytes), 32 times 4 bits. */
 export const q51 = levelsType({
   name: 'Q5_1',
   blockLength,
@@ -93,5 +93,5 @@ export const q51 = levelsType({
   levels: { run, centre: 16, scale, offset, write: fiveBits(8) },
 });
 
-/** The nearest whole number; a half goes away from zero. The sum is exact in float64. */
+/** Nearest whole number; halves round away from zero. The sum is exact in float64. */
 const roundAway = (value: number): number => Math.sign(value) * Math.floor(Math.abs(value) + 0.5);

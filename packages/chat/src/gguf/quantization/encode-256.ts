@@ -1,6 +1,6 @@
 /**
- * Encoders of Q4_K and Q6_K without an importance matrix. In float32 throughout and in the order of
- * llama.cpp, so that the bytes are the same.
+ * Encoders of Q4_K and Q6_K without an importance matrix. They compute in float32 throughout and in the
+ * order of llama.cpp, so that the bytes are identical.
  * @see ggml-quants.c, `quantize_row_q4_K_ref` and `quantize_row_q6_K_ref`
  */
 import { halfOfNumber, numberOfHalf, putHalf } from './half.js';
@@ -45,7 +45,7 @@ export function encodeQ4K(values: Float32Array, from: number, bytes: Uint8Array,
       bytes[to + 16 + 32 * pair + i] = stored[64 * pair + i]! | (stored[64 * pair + 32 + i]! << 4);
 }
 
-/** The places that `blocks-of-256.ts` reads them from. */
+/** Packs scales and offsets of 6 bits in the layout that `blocks-of-256.ts` reads. */
 function packSixBits(
   bytes: Uint8Array,
   at: number,
@@ -84,7 +84,7 @@ export function encodeQ6K(values: Float32Array, from: number, bytes: Uint8Array,
   putHalf(bytes, to + 208, d);
 }
 
-/** Low 4 bits of 256 numbers in 128 bytes, then their high 2 bits in 64. */
+/** Packs 256 numbers of 6 bits: their low 4 bits into 128 bytes, then their high 2 bits into 64. */
 function packSixths(bytes: Uint8Array, to: number): void {
   for (let part = 0; part < 2; part++)
     for (let i = 0; i < 32; i++) {

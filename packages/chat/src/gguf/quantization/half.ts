@@ -3,11 +3,11 @@
 const bits = new Uint32Array(1);
 const float = new Float32Array(bits.buffer);
 
-/** IEEE 754 binary16, little-endian, at `at`. */
+/** Reads an IEEE 754 binary16, little-endian, at index `at`. */
 export const halfAt = (bytes: Uint8Array, at: number): number =>
   numberOfHalf(bytes[at]! | (bytes[at + 1]! << 8));
 
-/** 1 sign, 5 exponent (bias 15), 10 fraction bits. */
+/** Value of a binary16: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. */
 export function numberOfHalf(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >>> 10) & 0x1f;
@@ -17,13 +17,13 @@ export function numberOfHalf(half: number): number {
   return sign * (1024 + fraction) * 2 ** (exponent - 25);
 }
 
-/** bfloat16 is the upper half of a float32. */
+/** Value of a bfloat16, which is the upper half of a float32. */
 export function bfloatAt(bytes: Uint8Array, at: number): number {
   bits[0] = ((bytes[at]! << 16) | (bytes[at + 1]! << 24)) >>> 0;
   return float[0]!;
 }
 
-/** The nearest binary16, ties to even; what is too large becomes infinite. */
+/** Nearest binary16, ties to even; larger numbers become infinite. */
 export function halfOfNumber(value: number): number {
   float[0] = value;
   const sign = (bits[0]! >>> 16) & 0x8000;
@@ -31,14 +31,14 @@ export function halfOfNumber(value: number): number {
   if (size > 0x7f800000) return sign | 0x7e00;
   if (size >= 0x47800000) return sign | 0x7c00;
   if (size < 0x38800000) {
-    // Below 2^-14 the step is 2^-24, which is that of a float32 above 0.5.
+    // Below 2^-14 the step is 2^-24, the same as that of a float32 above 0.5.
     float[0] = Math.abs(value) + 0.5;
     return sign | (bits[0]! - 0x3f000000);
   }
   return sign | ((size + 0xfff + ((size >>> 13) & 1) - 0x38000000) >>> 13);
 }
 
-/** The nearest bfloat16, ties to even; a NaN stays one. */
+/** Nearest bfloat16, ties to even; NaN remains NaN. */
 export function bfloatOfNumber(value: number): number {
   float[0] = value;
   const size = bits[0]!;

@@ -1,21 +1,24 @@
-/** Tensors of whole numbers with scales. */
+/** Quantised tensors: integers with scales. */
 import type { TensorType } from './types.js';
 
 /** Rows in blocks: x = scale (q - 2^(bits - 1)), plus the offset of the block if the format has one. */
 export interface TensorLevels {
   readonly bits: 4 | 8;
-  /** Numbers of a block. */
+  /** Number of integers in a block. */
   readonly length: 16 | 32;
-  /** q as bytes; with 4 bits two in each: of a block the first half in the lower bits, the second half in the higher. */
+  /**
+   * Integers q as bytes. With 4 bits there are two in each byte: the first half of the block in the
+   * lower bits, the second half in the higher bits.
+   */
   readonly integers: Uint8Array;
-  /** One number for each block. */
+  /** Scale of each block. */
   readonly scales: Float32Array;
   readonly offsets?: Float32Array;
 }
 
 const bitsOf = ({ centre }: NonNullable<TensorType['levels']>): 4 | 8 => (centre === 8 ? 4 : 8);
 
-/** An empty tensor of so many numbers. */
+/** Empty tensor with this number of integers. */
 export function emptyLevels(
   levels: NonNullable<TensorType['levels']>,
   numbers: number,
@@ -33,7 +36,7 @@ export function emptyLevels(
 
 const scratch = new Uint8Array(256);
 
-/** Writes the block at `bytes[from]`, whose first number is number `at` of the tensor. */
+/** Writes the block that begins at `bytes[from]`, whose first number is number `at` of the tensor. */
 export function putLevels(
   { blockLength, levels }: Required<Pick<TensorType, 'blockLength' | 'levels'>>,
   bytes: Uint8Array,

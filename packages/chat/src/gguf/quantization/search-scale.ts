@@ -1,13 +1,13 @@
 /**
- * Scales of a few numbers for formats with blocks of 256, found by trying several. In float32 throughout
- * and in the order of llama.cpp, so that the bytes are the same.
+ * Scales for formats with blocks of 256, found by trying several candidates. Computed in float32
+ * throughout and in the order of llama.cpp, so that the bytes are identical.
  * @see ggml-quants.c, `make_qkx2_quants` and `make_qx_quants`
  */
 
 const f = Math.fround;
-/** Adding it rounds a float32 to a whole number, a half to even. */
+/** Adding this number rounds a float32 to a whole number, halves to even. */
 const roundingTerm = 12_582_912;
-/** Numbers below it count as 0. */
+/** Numbers whose absolute value is below this count as 0. */
 const tiny = f(1e-15);
 
 export const nearest = (value: number): number => f(value + roundingTerm) - roundingTerm;
@@ -18,20 +18,20 @@ export const clamp = (value: number, least: number, most: number): number =>
 /** Scale and offset of 32 numbers. */
 export interface ScaleAndOffset {
   readonly scale: number;
-  /** Subtracted; 0 or more. */
+  /** Offset to subtract; 0 or more. */
   readonly offset: number;
-  /** The numbers that were stored when this scale was found: {@link quantised}. */
+  /** Inverse of the scale for which the stored integers were computed, see {@link quantised}. */
   readonly inverse: number;
   readonly least: number;
 }
 
 const steps = 20;
-/** Highest value of 4 bits. */
+/** Highest value of a 4-bit integer. */
 const top = 15;
 const run = 32;
 const weights = new Float32Array(run);
 
-/** x_i = scale q_i - offset with q_i from 0 to 15; large numbers weigh more. */
+/** Finds x_i = scale q_i - offset with q_i from 0 to 15; large numbers have more weight. */
 export function scaleAndOffset(values: Float32Array, from: number): ScaleAndOffset {
   weigh(values, from);
   const sums = weightedSums(values, from);
@@ -46,7 +46,7 @@ export function scaleAndOffset(values: Float32Array, from: number): ScaleAndOffs
   let found = { scale: f(1 / inverse), offset: least, inverse, least };
   let best = squares(values, from, found);
   for (let step = 0; step <= steps; step++) {
-    // The range follows the offset that was found last.
+    // Each trial uses the offset that was found last.
     ({ offset: least } = found);
     inverse = f(f(f(-1 + f(f(0.1) * step)) + top) / f(most - least));
     const fitted = fit(values, from, { inverse, least }, sums);
@@ -82,11 +82,11 @@ function weightedSums(values: Float32Array, from: number): Sums {
 
 type Storing = Pick<ScaleAndOffset, 'inverse' | 'least'>;
 
-/** The 4 bits that x is stored in. */
+/** 4-bit integer that x is stored as. */
 export const quantised = (x: number, { inverse, least }: Storing): number =>
   clamp(nearest(f(inverse * f(x - least))), 0, top);
 
-/** Weighted sum of squared differences; the offset is added. */
+/** Weighted sum of squared differences; `offset` is added to the scaled integers. */
 function squares(values: Float32Array, from: number, by: ScaleAndOffset): number {
   let error = 0;
   for (let i = 0; i < run; i++) {
@@ -97,7 +97,7 @@ function squares(values: Float32Array, from: number, by: ScaleAndOffset): number
   return error;
 }
 
-/** Weighted least squares of x over the stored numbers, with an offset that is not above 0. */
+/** Weighted least-squares fit of x to the stored integers, with an offset of at most 0. */
 function fit(
   values: Float32Array,
   from: number,
@@ -121,19 +121,19 @@ function fit(
   return { scale, offset };
 }
 
-/** Numbers that share one scale of Q6_K. */
+/** Number of values that share one scale of Q6_K. */
 const short = 16;
-/** Stored numbers are -32 .. 31. */
+/** Stored integers are in [-32, 31]. */
 const half = 32;
 
 /** Scale of 16 numbers. */
 export interface SignedScale {
   readonly scale: number;
-  /** The numbers that were stored when this scale was found: {@link signedQuantised}. */
+  /** Inverse of the scale for which the stored integers were computed, see {@link signedQuantised}. */
   readonly inverse: number;
 }
 
-/** x_i = scale q_i with q_i from -32 to 31; numbers weigh by their square. */
+/** Finds x_i = scale q_i with q_i from -32 to 31; the weight of a number is its square. */
 export function signedScale(values: Float32Array, from: number): SignedScale | undefined {
   let [largest, signed] = [0, 0];
   for (let i = 0; i < short; i++) {
@@ -157,7 +157,7 @@ export function signedScale(values: Float32Array, from: number): SignedScale | u
   return { scale, inverse };
 }
 
-/** The number from -32 to 31 that x is stored as. */
+/** Integer from -32 to 31 that x is stored as. */
 export const signedQuantised = (x: number, inverse: number): number =>
   clamp(nearest(f(inverse * x)), -half, half - 1);
 
@@ -167,7 +167,7 @@ interface Projection {
   readonly squares: number;
 }
 
-/** The best scale for the stored numbers that `inverse` gives. */
+/** Best scale for the stored integers that `inverse` gives. */
 function project(values: Float32Array, from: number, inverse: number): Projection {
   let [product, sum] = [0, 0];
   for (let i = 0; i < short; i++) {

@@ -1,4 +1,4 @@
-/** The formats that are read, by their numbers in ggml. */
+/** Formats that can be read, by their numbers in ggml. */
 import { q4k, q5k, q6k } from './blocks-of-256.js';
 import { q40, q41, q50, q51, q80 } from './blocks-of-32.js';
 import { bf16, f16, f32 } from './plain.js';
@@ -6,7 +6,7 @@ import type { TensorType } from './types.js';
 
 export type { TensorType } from './types.js';
 
-/** Types by their number in ggml: how the blocks of a tensor are read. */
+/** Types by their number in ggml. */
 export const tensorTypes: ReadonlyMap<number, TensorType> = new Map([
   [0, f32],
   [1, f16],
@@ -21,7 +21,7 @@ export const tensorTypes: ReadonlyMap<number, TensorType> = new Map([
   [30, bf16],
 ]);
 
-/** Formats that are not read, for messages. */
+/** Names of formats that cannot be read, for error messages. */
 const others: ReadonlyMap<number, string> = new Map([
   [9, 'Q8_1'],
   [10, 'Q2_K'],

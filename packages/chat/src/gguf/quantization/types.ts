@@ -1,4 +1,4 @@
-/** How numbers are stored in blocks. */
+/** Types of the formats in which blocks of numbers are stored. */
 
 export interface TensorType {
   /** ggml's name: `Q4_K`. */
@@ -11,30 +11,30 @@ export interface TensorType {
   decode(bytes: Uint8Array, from: number, into: Float32Array, to: number): void;
   /** Encodes the block at `values[from]` to `bytes[to]` and after, rounding as llama.cpp does. */
   readonly encode?: (values: Float32Array, from: number, bytes: Uint8Array, to: number) => void;
-  /** Whole numbers with a scale, of which the block is made. @default it holds floating point numbers */
+  /** Integers and scales of the block. @default it holds floating point numbers */
   readonly levels?: LevelsOfBlock;
 }
 
 /**
- * A block in runs of numbers that share a scale s: x_i = s (q_i - centre), or with an offset m of the run
- * x_i = s q_i + m.
+ * A block as runs of integers that share a scale s: x_i = s (q_i - centre), or x_i = s q_i + m if the
+ * run has an offset m.
  */
 export interface LevelsOfBlock {
-  /** Numbers of a run. */
+  /** Length of a run. */
   readonly run: 16 | 32;
-  /** q_i is from 0 to twice this, exclusive. */
+  /** The integers q_i are in [0, 2 centre). */
   readonly centre: 8 | 16 | 32 | 128;
   /** Writes all q_i of the block at `bytes[from]` to `into[to]` and after. */
   write(bytes: Uint8Array, from: number, into: Uint8Array, to: number): void;
-  /** s of run k. */
+  /** Scale s of run k. */
   scale(bytes: Uint8Array, from: number, k: number): number;
-  /** m of run k. */
+  /** Offset m of run k. */
   readonly offset?: (bytes: Uint8Array, from: number, k: number) => number;
 }
 
 const scratch = new Uint8Array(256);
 
-/** A format of whole numbers with scales. */
+/** Defines a format of integers with scales. */
 export function levelsType(
   type: Omit<TensorType, 'decode'> & { readonly levels: LevelsOfBlock },
 ): TensorType {

@@ -1,6 +1,6 @@
 /**
- * Reads and checks the parts of a config.json that are written: sizes, and traits that have no key
- * in GGUF.
+ * Reads and checks the parts of a config.json that are written to GGUF: sizes, and settings for which
+ * GGUF has no key.
  */
 import { commonKeys } from '@trinity-rft/core/support';
 import { refused } from '../file/failure.js';
@@ -21,7 +21,7 @@ export interface SavedConfig {
   readonly headDim: number;
   readonly hiddenSize: number;
   readonly vocabularySize: number;
-  /** Longest sequence of the model. */
+  /** Maximum sequence length of the model, in tokens. */
   readonly context: number;
   readonly tied: boolean;
 }
@@ -149,7 +149,7 @@ function assertPeriod(json: Json, layers: number): void {
     throw notFollowed('layer_types', types, 'full_attention at every n-th layer and only there');
 }
 
-/** The n for which every n-th layer sees all positions. */
+/** The n for which every n-th layer attends to all positions. */
 export function windowPeriod(json: Json): number {
   const types = json['layer_types'];
   const first = Array.isArray(types) ? types.indexOf('full_attention') : -1;
@@ -206,7 +206,10 @@ function experts({ family, json, layers }: SavedConfig): void {
 export const isConvolution = ({ json }: SavedConfig, layer: number): boolean =>
   Array.isArray(json['layer_types']) && json['layer_types'][layer] === 'conv';
 
-/** Checks that a Granite hybrid has neither experts nor Mamba-2 layers, and rotary embeddings. */
+/**
+ * Checks that a Granite hybrid has no experts and no Mamba-2 layers, and that it uses rotary
+ * embeddings.
+ */
 function dense({ json }: SavedConfig): void {
   if (json['model_type'] !== 'granitemoehybrid') return;
   const { num_local_experts: count, layer_types: types, position_embedding_type: kind } = json;

@@ -51,7 +51,7 @@ export function generalKeys(
 const optional = (key: string, value: string | undefined): readonly Key[] =>
   value === undefined ? [] : [[key, text(value)]];
 
-/** @param numbers count of all numbers of the model */
+/** @param numbers number of parameters of the model */
 export function formatKeys(type: GgufFileType, numbers: number): readonly Key[] {
   return [
     ['general.size_label', text(sizeLabel(numbers))],
@@ -93,7 +93,7 @@ export function modelKeys(config: SavedConfig, rope: SavedRope): readonly Key[] 
   return keys.map(([name, value]) => [`${family.architecture}.${name}`, value]);
 }
 
-/** For models with convolutions a number for each layer, 0 for a convolution. */
+/** Number of key heads per layer for models with convolutions; 0 for a convolution. */
 function keyHeads(config: SavedConfig): TypedValue {
   if (config.family.architecture !== 'lfm2') return u32(config.kvHeads);
   const value = Array.from({ length: config.layers }, (_, layer) =>

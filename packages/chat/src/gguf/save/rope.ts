@@ -44,7 +44,7 @@ export function savedRope(config: SavedConfig): SavedRope {
   return { keys: common, divisors: { [ropeFactorsName]: Float32Array.from(divisors) } };
 }
 
-/** Base of the frequencies. */
+/** Base of the rotary frequencies. */
 function base(value: unknown, name: string): number {
   if (typeof value === 'number' && value > 0) return value;
   throw notFollowed(name, value, 'a number above 0');
@@ -107,7 +107,7 @@ function byLayerType(json: Json): { readonly full: Json; readonly sliding: Json 
   };
 }
 
-/** Width of the part of a head that is rotated, rounded down as transformers does. */
+/** Width of the rotated part of a head, rounded down as in transformers. */
 function rotatedWidth(rope: Json, { family, json, headDim }: SavedConfig): number {
   const part = rope['partial_rotary_factor'] ?? json['partial_rotary_factor'] ?? 1;
   if (part !== 1 && !family.partialRotary)
@@ -134,7 +134,7 @@ const originalContext = (rope: Json, { json, context }: SavedConfig): number =>
   );
 
 function scaling(type: RopeType, rope: Json, config: SavedConfig): SavedRope['keys'] {
-  // llama.cpp reads it of every phi3 model.
+  // llama.cpp reads this key for every phi3 model.
   const original: SavedRope['keys'][number] = [
     'rope.scaling.original_context_length',
     u32(originalContext(rope, config)),
@@ -159,7 +159,7 @@ function scaling(type: RopeType, rope: Json, config: SavedConfig): SavedRope['ke
   ];
 }
 
-/** Keys of the attention factor, and of queries that grow from the original context on. */
+/** Keys of the attention factor, and of the scaling of queries beyond the original context. */
 function ministral(rope: Json): SavedRope['keys'] {
   if (rope['mscale'] !== 1) throw notFollowed(key('mscale'), rope['mscale'], '1');
   return [

@@ -29,8 +29,8 @@ const prefix = 'base_model.model.';
 /**
  * Writes the matrices and the scale of a LoRA adapter.
  *
- * @throws CheckpointError that names file, key and value of what a GGUF adapter has no place for: ranks
- *   that differ by layer, DoRA, biases, whole modules, embeddings; nothing is left on disk then
+ * @throws CheckpointError that names file, key and value of a setting that a GGUF adapter cannot hold:
+ * ranks that differ by layer, DoRA, biases, whole modules, embeddings; nothing is left on disk then
  * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_lora_to_gguf.py
  */
 export async function saveGgufAdapter(options: SaveGgufAdapterOptions): Promise<SavedGguf> {
@@ -61,7 +61,7 @@ const understood: Readonly<Record<string, readonly unknown[]>> = {
   use_qalora: [false, undefined, null],
   lora_bias: [false, undefined, null],
 };
-/** Keys that name layers with exceptions; they must be empty. */
+/** Keys that list per-layer exceptions; they must be empty. */
 const exceptions = [
   'rank_pattern',
   'alpha_pattern',
@@ -103,7 +103,10 @@ function alphaOf(adapter: Json): number {
   return number('lora_alpha') * (adapter['use_rslora'] === true ? Math.sqrt(rank) : 1);
 }
 
-/** One matrix, or for a layer that becomes several: A for each, and its rows of B. */
+/**
+ * Tensors of one adapted matrix. If GGUF splits the layer into several, each gets A and its own rows of
+ * B.
+ */
 function matrices(
   config: SavedConfig,
   name: string,

@@ -38,7 +38,7 @@ export interface SaveGgufModelOptions extends ModelCard {
 export interface SavedGguf {
   /** Size of the file in bytes. */
   readonly bytes: number;
-  /** Count of numbers of tensors by format. */
+  /** Number of values by tensor format. */
   readonly tensors: Readonly<Partial<Record<EncodedType, number>>>;
   /** Sentences for the user: tensors in another format, texts that may be tokenized differently. */
   readonly notes: readonly string[];

@@ -1,4 +1,4 @@
-/** Plans the tensors of a GGUF file, and the model's tensors from which each is made. */
+/** Plans the tensors of a GGUF file, and the model's tensors that each one is made from. */
 import { refused } from '../file/failure.js';
 import { layerParts, parseName, wholeParts, type ParsedName } from '../model/names.js';
 import { expertCount, isConvolution, type SavedConfig } from './config.js';
@@ -13,14 +13,14 @@ export interface PlannedTensor {
   readonly layer?: number;
   /** Number of heads, if their rows are reordered. @default rows are not reordered */
   readonly heads?: number | undefined;
-  /** Offset that is added to every number. @default 0 */
+  /** Offset that is added to every value. @default 0 */
   readonly offset?: number;
-  /** The rows of its source, as one of several equal shares. @default all rows */
+  /** Share of the source's rows, one of several equal shares. @default all rows */
   readonly share?: Share | undefined;
 }
 
 interface Share {
-  /** From 0. */
+  /** Index of the share, from 0. */
   readonly index: number;
   readonly count: number;
 }
@@ -45,7 +45,7 @@ export function planTensors(config: SavedConfig, shapes: Shapes): readonly Plann
   return planned;
 }
 
-/** True for a tensor that a checkpoint may contain although no model uses it. */
+/** True for a tensor that a checkpoint may contain although the model does not use it. */
 const isSurplus = ({ tied }: SavedConfig, name: string): boolean =>
   (tied && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
 
@@ -76,7 +76,7 @@ function planOne(
   const { normOffset } = config.family;
   return {
     name: fileName(parsed, part),
-    // A convolution has a dimension for the single input of a channel.
+    // Drops the dimension for the single input of a channel that a convolution has.
     shape: shape.length === 3 ? shape.filter((_, axis) => axis !== 1) : shape,
     sources: [name],
     ...(parsed.layer !== undefined && { layer: parsed.layer }),
@@ -94,7 +94,7 @@ export function reorderedHeads(
   return part === 'attn_q' ? heads : part === 'attn_k' ? kvHeads : undefined;
 }
 
-/** The numbers of a tensor in the order of the file, from those of its source. */
+/** Values of a tensor in the order of the file, computed from the values of its source. */
 export function arranged(
   { heads, share, shape }: Pick<PlannedTensor, 'heads' | 'share' | 'shape'>,
   source: Float32Array,
@@ -104,7 +104,7 @@ export function arranged(
   return heads === undefined ? own : neighbours(own, heads, shape[0] ?? 1);
 }
 
-/** The names in the file, without the layer and the kind: none, one, or one for each share. */
+/** Names in the file, without the layer and the kind: none, one, or one per share. */
 export function partsOf({ family, layers }: SavedConfig, name: ParsedName): readonly string[] {
   const { architecture, parts = layerParts[architecture], divided = {} } = family;
   if (name.layer === undefined) return own(wholeParts(family.architecture), name.part);
@@ -167,7 +167,7 @@ const absent = (name: string) =>
     fix: 'Copy the folder of the model again, or merge the adapter first (`trinity convert`).',
   });
 
-/** Adds a head if llama.cpp requires one although it is tied. */
+/** Adds an output head if llama.cpp requires one although it is tied to the embeddings. */
 function headCopy(
   config: SavedConfig,
   planned: readonly PlannedTensor[],

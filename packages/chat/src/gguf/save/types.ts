@@ -22,8 +22,8 @@ export interface ChosenType {
 }
 
 /**
- * True for vectors, norms, routers and the taps of convolutions, which keep full precision: they are small, and llama.cpp
- * requires it.
+ * True for vectors, norms, routers and the taps of convolutions. They keep full precision, because they
+ * are small and llama.cpp requires it.
  */
 const isPlain = ({ name, shape }: PlannedTensor): boolean =>
   shape.length < 2 || /_norm\.|ffn_gate_inp|shortconv\.conv\./.test(name);
@@ -46,8 +46,8 @@ export function chooseType(
 }
 
 /**
- * Format of a tensor in Q4_K_M; uses 6 bits where llama.cpp uses 5. @see llama-quant.cpp,
- * `llama_tensor_get_type`
+ * Format of a tensor in Q4_K_M; uses 6 bits for tensors to which llama.cpp gives 5. @see
+ * llama-quant.cpp, `llama_tensor_get_type`
  */
 function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean): EncodedType {
   const isHead = name === 'output.weight' || (tied && name === 'token_embd.weight');

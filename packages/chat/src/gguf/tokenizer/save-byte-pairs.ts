@@ -40,7 +40,7 @@ export const byteLevelKeys = (
   ['tokenizer.ggml.merges', { list: 'string', value: merges }],
 ];
 
-/** The merges as texts; the file has pairs, or texts with a space between the parts. */
+/** Merges as texts; tokenizer.json has either pairs, or texts with a space between the parts. */
 export function mergesOf({ tokenizer }: TokenizerSource): readonly string[] {
   const merges = section(tokenizer, 'model')['merges'];
   if (!Array.isArray(merges)) throw noCounterpart('model.merges', merges, 'a list of pairs');
@@ -107,14 +107,12 @@ function flat(step: unknown, list: 'normalizers' | 'pretokenizers'): readonly St
     : [step];
 }
 
-/**
- * Key that is equal for two that split every text alike; the offsets of tokens in the text do not
- * matter.
- */
+/** Key that is equal for two pre-tokenizers that split every text alike. Token offsets are ignored. */
 function canonical(preTokenizer: unknown): string {
   const steps = flat(preTokenizer, 'pretokenizers').map((step) => {
     const { trim_offsets: _offsets, ...rest } = step;
-    // To remove what is not matched, by a pattern that matches everything, is to isolate matches.
+    // Removing everything that a pattern does not match is the same as isolating its matches, if the
+    // pattern matches everything.
     const isolates = rest['behavior'] === 'Removed' && rest['invert'] === true;
     const same = isolates ? { ...rest, behavior: 'Isolated', invert: false } : rest;
     return Object.entries(same).toSorted(([a], [b]) => (a < b ? -1 : 1));

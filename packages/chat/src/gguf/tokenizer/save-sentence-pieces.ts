@@ -28,7 +28,7 @@ export function sentencePieceKeys(files: TokenizerSource, rows: number): Tokeniz
     vocabulary: new Map([...vocabulary].map(([token, id]) => [id, listed(token, unknown)])),
     added: addedEntries(files).map((entry) => ({
       ...entry,
-      // Found in the text before spaces are replaced.
+      // Special tokens are found in the text before spaces are replaced.
       content: entry.special ? entry.content : entry.content.replaceAll(space, ' '),
     })),
     rows,
@@ -101,7 +101,7 @@ function orderNotes(
   const extra = derived.filter((merge) => !known.has(merge)).length;
   const made = merges.map((merge) => merge.replace(' ', ''));
   const runs = made.filter((token, i) => token !== made[i - 1]).length;
-  // All merges that make one token follow each other where the order is that of scores.
+  // Merges that make the same token are adjacent if the order of merges is that of the scores.
   if (extra === 0 && runs === new Set(made).size) return [];
   return [
     `The merges of tokenizer.json do not follow from scores, by which llama.cpp joins tokens: ids of some texts differ (${extra} of ${derived.length} pairs are not merged by tokenizer.json).`,
@@ -114,7 +114,7 @@ interface SpacePrefix {
 }
 
 /**
- * True if a space is put before a text.
+ * True if the tokenizer puts a space before every text.
  * @throws CheckpointError for other normalizations
  */
 function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
@@ -128,7 +128,7 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   );
   if (!known) throw noCounterpart('normalizer', normalizer, 'Prepend "▁" and Replace " " by "▁"');
   const metaspace = splits.find(({ type }) => type === 'Metaspace');
-  // After the replacement, there is no space to split at.
+  // After spaces are replaced, there is none left to split at.
   const other = splits.find(
     (step) => step['type'] !== 'Metaspace' && section(step, 'pattern')['String'] !== ' ',
   );

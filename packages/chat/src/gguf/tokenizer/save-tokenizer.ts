@@ -46,7 +46,7 @@ function splitKeys(files: TokenizerSource, rows: number): TokenizerKeys {
     : bytePairKeys(files, rows);
 }
 
-/** Ids by the text of tokens, of the vocabulary and of added tokens. */
+/** Ids by token text, for the vocabulary and the added tokens. */
 function idsOf(files: TokenizerSource): ReadonlyMap<string, number> {
   const added = addedEntries(files).map(({ content, id }) => [content, id] as const);
   return new Map([...vocabularyEntries(files), ...added]);

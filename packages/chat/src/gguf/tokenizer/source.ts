@@ -30,7 +30,7 @@ export interface AddedEntry {
   readonly id: number;
   readonly content: string;
   readonly special: boolean;
-  /** True if it takes the spaces around it, or only matches between words. */
+  /** True if the token also matches the spaces around it, or only matches between words. */
   readonly hasRules: boolean;
 }
 

@@ -1,9 +1,9 @@
-/** The numbers of tools/fixtures/gguf_quantised.py. */
+/** The same numbers as in tools/fixtures/gguf_quantised.py. */
 
 const blocks = 40;
 const width = 256;
 
-/** xorshift32, from -1 to 1. */
+/** Uniform numbers in [-1, 1) from xorshift32. */
 function uniform(seed: number, count: number): Float64Array {
   let state = seed;
   return Float64Array.from({ length: count }, () => {
@@ -14,7 +14,10 @@ function uniform(seed: number, count: number): Float64Array {
   });
 }
 
-/** Products of two uniform numbers, and blocks that are zero, constant, of one sign, tiny or with an outlier. */
+/**
+ * Products of two uniform numbers, and blocks that are all zero, constant, of one sign, tiny, or with
+ * an outlier.
+ */
 export function quantisedValues(): Float32Array {
   const count = blocks * width;
   const drawn = uniform(12_345, 2 * count);

@@ -20,7 +20,7 @@ type Sizes = Readonly<
   Record<keyof Omit<typeof smallConfig, 'model_type' | 'tie_word_embeddings'>, number>
 >;
 
-/** Shapes of a model of llama with a tied head. */
+/** Shapes of a Llama model with a tied head. */
 export function llamaShapes(sizes: Sizes): ReadonlyMap<string, readonly number[]> {
   const { hidden_size: hidden, intermediate_size: inner, num_attention_heads: heads } = sizes;
   const keys = (hidden / heads) * sizes.num_key_value_heads;
@@ -43,7 +43,7 @@ export function llamaShapes(sizes: Sizes): ReadonlyMap<string, readonly number[]
   ]);
 }
 
-/** Normal numbers; the same for the same name. */
+/** Normally distributed numbers, seeded by the tensor's name. */
 export function randomWeights(shapes: ReadonlyMap<string, readonly number[]>): WeightSource {
   return {
     tensors: new Map([...shapes].map(([name, shape]) => [name, { shape }])),

@@ -1,10 +1,10 @@
-/** Tokenizers whose merges are learned from a text, and the texts that they are tried on. */
+/** Tokenizers whose merges are learned from a text, and test texts for them. */
 import { createRandom } from '@trinity-rft/core';
 import type { TokenizerFiles } from '../../../src/tokenizer/files.js';
 import { mergesByScore } from '../../../src/gguf/tokenizer/sentence-pieces.js';
 import type { PreTokenizer } from '../../../src/gguf/tokenizer/pre-tokenizers.js';
 
-/** Pieces of texts that ways of splitting treat in different ways. */
+/** Pieces of text that pre-tokenizers split in different ways. */
 const pieces = [
   ...['the', ' quick', ' Brown', 'fox', "I'll", " it's", "HE'S", 'camelCase', 'XMLHttp', ' ABC'],
   ...[
@@ -75,12 +75,12 @@ const text = (seed: number, most: number): string => {
   return Array.from({ length }, pick).join('').normalize('NFC');
 };
 
-/** 200 texts, the same each time. */
+/** 200 test texts, seeded. */
 export const texts = Array.from({ length: 200 }, (_, i) => text(i + 1, 12));
-/** The text that merges are learned from. */
+/** Text from which merges are learned. */
 const lesson = Array.from({ length: 150 }, (_, i) => text(1_000 + i, 30)).join('');
 
-/** Merges the most frequent pair, `count` times, across every boundary. */
+/** Merges the most frequent pair `count` times, also across word boundaries. */
 function learnMerges(
   symbols: readonly string[],
   count: number,
@@ -150,7 +150,10 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** Its merges cross what the way of splitting separates, so that a wrong split shows. */
+/**
+ * Byte-pair tokenizer whose merges cross the boundaries of the pre-tokenizer, so that a wrong split
+ * changes the ids.
+ */
 export function bytePairs({
   normalizer,
   preTokenizer,
@@ -184,7 +187,7 @@ export function bytePairs({
 const space = '▁';
 const replace = { type: 'Replace', pattern: { String: ' ' }, content: space };
 
-/** How SentencePiece tokenizers put a space before a text. */
+/** Ways in which SentencePiece tokenizers put a space before a text. */
 export const spacePrefixes = {
   'a space before each text': {
     normalizer: { type: 'Sequence', normalizers: [{ type: 'Prepend', prepend: space }, replace] },

@@ -1,4 +1,4 @@
-/** Writes small GGUF files that claim what the writer of the package does not write. */
+/** Writes small GGUF files, including invalid ones that the package's own writer refuses to write. */
 import { writeFileSync } from 'node:fs';
 import {
   f32,
@@ -17,7 +17,7 @@ export interface GgufContent {
   readonly metadata: Readonly<Record<string, Value>>;
   /** Row-major shapes; the numbers are 0. */
   readonly tensors?: Readonly<Record<string, readonly number[]>>;
-  /** Number of the format that the file claims for all tensors. @default 0 */
+  /** Format number that the file states for all tensors. @default 0 */
   readonly type?: number;
 }
 
