@@ -8,7 +8,7 @@ const runs = { numRuns: 60 };
 const make = (name: string, args: object = {}, seed = 0): AdvantageStrategy =>
   builtInTables.advantageFns[name]!.make(`advantage function "${name}"`, args, seed);
 
-/** Sixteenths: sums and means of a few are exact. */
+/** Multiples of 1/16, so that sums and means of a few rewards are exact. */
 const reward = fc.integer({ min: -64, max: 64 }).map((value) => value / 16);
 const group = fc.array(reward, { minLength: 1, maxLength: 6 });
 const groups = fc.array(group, { minLength: 1, maxLength: 4 });
@@ -25,7 +25,7 @@ const run = (task: number, index: number, value: number): Experience =>
   });
 const toExperiences = (rewards: readonly (readonly number[])[]): Experience[] =>
   rewards.flatMap((values, task) => values.map((value, index) => run(task, index, value)));
-/** Score of every run by its id; the last token is always trained. */
+/** Score of every run by its id. The last token of a run is always trained. */
 const scores = (
   strategy: AdvantageStrategy,
   experiences: readonly Experience[],
@@ -141,13 +141,13 @@ describe.each(comparing.filter((name) => !name.startsWith('asymre')))('%s', (nam
   });
 });
 
-/** How many calls each run is split into. */
+/** Number of calls into which each run is split. */
 const splits = fc.infiniteStream(fc.integer({ min: 1, max: 9 }));
 const inCalls = (experience: Experience, calls: number): Experience[] =>
   Array.from({ length: calls }, (_, step) =>
     withFields(experience, { eid: { ...experience.eid, step } }),
   );
-/** Every score of every run, by its key. */
+/** Scores of every run by its key. */
 const scoresOfRuns = (
   strategy: AdvantageStrategy,
   experiences: readonly Experience[],
@@ -213,7 +213,7 @@ describe('scale', () => {
   it.each(['opmd', 'asymre', 'rloo', 'reinforce', 'rec'])('%s grows with the rewards', (name) => {
     fc.assert(
       fc.property(groups, (rewards) => {
-        // The shift of asymre is a reward too.
+        // The shift of asymre scales with the rewards.
         const args = (factor: number): object =>
           name === 'asymre' ? { baselineShift: -0.1 * factor } : {};
         const doubled = scores(

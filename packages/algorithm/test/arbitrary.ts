@@ -1,13 +1,13 @@
 /**
- * Random loss inputs: ragged rows, gaps in the mask, ties and extremes; all numbers multiples of
- * 2^-10, so exact in float32.
+ * Random loss inputs with ragged rows, gaps in the mask, ties and extremes. All numbers are multiples
+ * of 2^-10, and so exact in float32.
  */
 import type { LossInput } from '@trinity-rft/core';
 import fc from 'fast-check';
 
 /**
- * Two words of 32 random bits make a token: few draws, so that a property can afford a thousand
- * batches.
+ * A token is made of two random 32-bit words, because few draws make a property with a thousand batches
+ * affordable.
  */
 const token = fc.tuple(fc.nat(0xffffffff), fc.nat(0xffffffff));
 
@@ -16,7 +16,7 @@ type Words = readonly [number, number];
 const bits = (word: number, at: number, width: number): number =>
   (word >>> at) & ((1 << width) - 1);
 
-/** Log-ratios: none, small, large, and far beyond what float32 can exponentiate. */
+/** Log-ratios: zero, small, large, and far beyond the range that float32 can exponentiate. */
 function difference(kind: number, value: number): number {
   const signed = value - 512;
   return [0, signed / 2048, signed / 128, Math.sign(signed) * [18, 24, 40, 100][value & 3]!][kind]!;
@@ -34,14 +34,14 @@ interface Tokens {
   readonly reference: number;
   readonly advantage: number;
   readonly entropy: number;
-  /** A row begins here. */
+  /** True if a row begins here. */
   readonly first: boolean;
 }
 
 function decode([a, b]: Words): Tokens {
   const toOld = difference(bits(a, 0, 2), bits(a, 2, 10));
   const toReference = difference(bits(b, 0, 2) % 3, bits(b, 2, 10));
-  // What is sampled by both policies is 0 at most.
+  // Log-probabilities of both policies are at most 0.
   const current = Math.min(-bits(a, 12, 13) / 1024, toOld, toReference);
   return {
     current,
@@ -66,7 +66,7 @@ function toInput(tokens: readonly Tokens[], seed: number): LossInput {
     currentLogprobs: numbers('current'),
     oldLogprobs: numbers('old'),
     refLogprobs: numbers('reference'),
-    // Advantages are stored masked.
+    // Advantages are stored with the mask applied.
     advantages: numbers('advantage').map((value, t) => (tokens[t]!.trained ? value : 0)),
     entropy: numbers('entropy'),
     expertMask: Uint8Array.from({ length: offsets.length - 1 }, (_, row) =>
@@ -76,12 +76,15 @@ function toInput(tokens: readonly Tokens[], seed: number): LossInput {
   };
 }
 
-/** One to ten tokens in rows of any length, empty ones among them; some rows are an expert's. */
+/**
+ * One to ten tokens in rows of any length, including empty ones. Some rows are demonstrations of an
+ * expert.
+ */
 export const lossInput: fc.Arbitrary<LossInput> = fc
   .tuple(fc.array(token, { minLength: 1, maxLength: 10 }), fc.nat(0xffffffff))
   .map(([words, seed]) => toInput(words.map(decode), seed));
 
-/** The same with an even number of rows: pairs. */
+/** Loss inputs with an even number of rows, which form pairs. */
 export const pairedInput: fc.Arbitrary<LossInput> = lossInput.map((input) =>
   input.offsets.length % 2 === 1
     ? input

@@ -52,10 +52,7 @@ function toInput(each: Rows): AdvantageInput {
   };
 }
 
-/**
- * Sum over all later one-step errors, as the definition says: A_t = sum_k (gamma lam)^k
- * delta_(t+k).
- */
+/** Sum over all later one-step errors, from the definition: A_t = sum_k (gamma lam)^k delta_(t+k). */
 function literalGae(row: Rows[number], gamma: number, lam: number): readonly number[] {
   const delta = (t: number): number =>
     row[t]!.reward + gamma * (row[t + 1]?.value ?? 0) - row[t]!.value;
@@ -133,7 +130,7 @@ describe('ppo', () => {
         const without = each
           .map((row) =>
             row.flatMap((item, t) => {
-              // The rewards of the tokens up to the next trained one are its own.
+              // Adds the rewards of the tokens up to the next trained one.
               const next = row.findIndex((other, u) => u > t && other.trained);
               const reward = row
                 .slice(t, next < 0 ? undefined : next)
@@ -216,7 +213,10 @@ describe('jsd', () => {
     const sum = logits.reduce((total, logit) => total + Math.exp(logit), 0);
     return logits.map((logit) => Math.exp(logit) / sum);
   };
-  /** b KL(T || M) + (1 - b) KL(S || M), over b (1 - b); its limits at 0 and 1. */
+  /**
+   * b KL(T || M) + (1 - b) KL(S || M), divided by b (1 - b); the limits at 0 and 1 are the two KL
+   * divergences.
+   */
   const divergence = (s: readonly number[], t: readonly number[], b: number): number => {
     const kl = (p: readonly number[], q: readonly number[]): number =>
       p.reduce((sum, x, v) => sum + x * Math.log(x / q[v]!), 0);

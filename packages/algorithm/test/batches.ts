@@ -1,7 +1,4 @@
-/**
- * Batches made of other batches: rows in another order, some of them, copies, masked tokens in
- * between.
- */
+/** Batches derived from other batches: reordered rows, subsets, copies, inserted masked tokens. */
 import type { LossInput } from '@trinity-rft/core';
 
 export interface RowRange {
@@ -15,7 +12,7 @@ export const rowsOf = ({ offsets }: LossInput): readonly RowRange[] =>
     end: offsets[row + 1]!,
   }));
 
-/** The rows of these numbers, in this order; a number may occur several times. */
+/** Selects rows by number, in this order; a number may occur several times. */
 export function permuteRows(input: LossInput, order: readonly number[]): LossInput {
   const rows = order.map((row) => rowsOf(input)[row]!);
   const floats = (values: Float32Array): Float32Array =>
@@ -51,8 +48,8 @@ export function repeatRows(input: LossInput, times: number): LossInput {
 }
 
 /**
- * Masked tokens holding NaN and infinities before, between and after those of every row.
- * `positions`: where tokens went.
+ * Inserts masked tokens with NaN and infinities before, within and after every row. `positions` are the
+ * new indices of the original tokens.
  */
 export function withMaskedJunk(
   input: LossInput,

@@ -1,4 +1,7 @@
-/** Where advantages differ from Trinity-RFT by default; vectors hold what arguments restore. */
+/**
+ * Default advantages that differ from Trinity-RFT's. The test vectors contain the values that arguments
+ * restore.
+ */
 import { createExperience, type AdvantageFn, type Experience } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { builtInTables } from '../src/index.js';
@@ -25,7 +28,7 @@ describe('by default', () => {
   it('grpo compares penalised rewards with their own mean', () => {
     const runs = [0, 1, 2, 3].map((reward) => experience(reward, reward, { logprob: reward - 4 }));
     const { experiences } = make('grpo', { rankPenalty: 0.2 })(runs);
-    // Penalised they are 0, 0.95, 1.8, 2.55.
+    // The penalised rewards are 0, 0.95, 1.8, 2.55.
     const penalised = [0, 0.95, 1.8, 2.55].map((reward) => (reward - 1.325) / 1.0988631);
     expect(scoresOf(experiences)).toEqual(close(penalised));
   });

@@ -1,4 +1,4 @@
-/** What an algorithm says of its loss before the log-probabilities are known. */
+/** Tests the loss that an algorithm announces before the log-probabilities are known. */
 import { type LossInput, createRandom } from '@trinity-rft/core';
 import type { ExpectedLoss } from '@trinity-rft/core/engine';
 import { describe, expect, it } from 'vitest';
@@ -13,13 +13,13 @@ const input: LossInput = {
   offsets: Int32Array.of(0, 20, 21, size),
   actionMask: Uint8Array.from({ length: size }, (_, t) => (t % 7 === 3 ? 0 : 1)),
   oldLogprobs,
-  // Ratios on both sides of every clip, and below that of bad tokens.
+  // Ratios on both sides of every clip bound, and beyond the second clip for negative advantages.
   currentLogprobs: oldLogprobs.map((value, t) => value + ((t % 9) - 4) / 4),
   advantages: numbers(-1, 1),
   step: 1,
 };
 
-/** By the formulas of `ExpectedLoss`. */
+/** Gradient by the formulas of `ExpectedLoss`. */
 const gradientOf = ({ name, advantages, oldLogprobs: old, low, high }: ExpectedLoss) =>
   input.currentLogprobs.map((logprob, t) => {
     const A = advantages[t] ?? 0;
@@ -48,7 +48,7 @@ describe('the loss that is known beforehand', () => {
     const { gradLogprobs } = loss(input);
     const expected = expectedLoss!(input);
     const found = gradientOf(expected);
-    // Engines take one pass for these, and a second one for whatever differs.
+    // Engines compute these losses in one pass, and differences from them in a second pass.
     const digits = expected.name === 'linear' ? 30 : 6;
     for (const [t, value] of gradLogprobs.entries()) expect(found[t]).toBeCloseTo(value, digits);
     expect(gradLogprobs.some((value) => value !== 0)).toBe(true);

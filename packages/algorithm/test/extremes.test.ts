@@ -63,7 +63,7 @@ describe('every policy loss', () => {
       for (const mode of lossAggModes) {
         for (const input of [masked, empty]) {
           const { loss, gradLogprobs, metrics } = evaluate(part, input, { mode });
-          // A pair of nothing is undecided: log 2.
+          // A pair without trained tokens is undecided: its loss is log 2.
           expect(Math.abs(loss)).toBeCloseTo(name === 'dpo' && input === masked ? Math.LN2 : 0, 12);
           expect([...gradLogprobs].every((value) => value === 0)).toBe(true);
           expect(Object.values(metrics).every(Number.isFinite)).toBe(true);
@@ -84,7 +84,7 @@ describe('KL losses', () => {
     );
     const { loss, gradLogprobs } = evaluate(part, input, { needs: { rollouts: true } });
     expect([loss, ...gradLogprobs].every(Number.isFinite)).toBe(true);
-    // k1 is linear, and the factor of corrected_k3 has a gradient of its own.
+    // k1 is linear, and the factor of corrected_k3 has its own gradient.
     const wrongWay = gradLogprobs.filter((gradient, t) => (t % 2 === 0 ? gradient : -gradient) > 0);
     expect(wrongWay.length).toBe({ k1: 2, corrected_k3: 1 }[name as string] ?? 0);
   });

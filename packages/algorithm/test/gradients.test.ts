@@ -14,10 +14,9 @@ const step = 2 ** -20;
 const modes = fc.constantFrom(...lossAggModes);
 
 /**
- * A derivative lies between the slopes to the left and to the right of it; where a clip makes them
- * differ, anything between them is a subgradient. Slopes are those of `lossAt`, the loss as a
- * function of one array with all else held: what a loss treats as a constant of its gradient stays
- * as it is.
+ * Checks that the derivative lies between the left and the right slope. At the bound of a clip the
+ * slopes differ, and every value between them is a subgradient. `lossAt` is the loss as a function of
+ * one array; everything that the loss treats as a constant is held fixed.
  */
 function expectDerivative(
   lossAt: (x: Float64Array) => number,
@@ -35,8 +34,8 @@ function expectDerivative(
     x[t] = center - step;
     const left = (here - lossAt(x)) / step;
     x[t] = center;
-    // The second derivative of e^d is as large as it, and differences lose digits where large
-    // losses meet.
+    // Tolerance: the second derivative of e^d is as large as e^d, and finite differences lose digits
+    // for large losses.
     const slack =
       1e-4 + 1e-5 * Math.max(Math.abs(left), Math.abs(right)) + 1e-8 * Math.abs(here) + noise;
     const value = gradient?.[t] ?? 0;
@@ -46,8 +45,8 @@ function expectDerivative(
 }
 
 /**
- * Up to rounding of what is added up, whose size is that of the gradient, or `size` where large
- * losses are clipped.
+ * Tolerance for rounding errors of sums: relative to the gradient, or to `size` where large losses are
+ * clipped.
  */
 function expectSame(
   actual: number,

@@ -13,7 +13,7 @@ import { permuteRows, repeatRows, rowsOf, sliceRows, withMaskedJunk } from './ba
 import { evaluate as evaluateLoss } from './evaluate.js';
 import { variants, type Variant } from './variants.js';
 
-/** Constant, so that neither padding nor a part of the rows changes it. */
+/** Constant norm, so that padding and subsets of rows do not change it. */
 const norm = 100;
 const modes = fc.constantFrom(...lossAggModes);
 const runs = { numRuns: 150 };
@@ -64,10 +64,7 @@ function expectSame(actual: Result, wanted: Result, tolerance = 1e-9): void {
 const isNear = (actual: number, wanted: number): boolean =>
   Math.abs(actual - wanted) <= 2e-7 * Math.max(1, Math.abs(wanted));
 
-/**
- * Equal squared log-ratios rank in order of the batch, so m2po looks at the order of tokens; all
- * else does not.
- */
+/** True if the order of tokens matters: m2po ranks equal squared log-ratios in batch order. */
 const orderMatters = (name: string): boolean => name === 'm2po';
 
 describe('the order of rows does not matter', () => {
@@ -115,8 +112,8 @@ describe('masked tokens do not matter, whatever they hold', () => {
 });
 
 /**
- * What needs the whole optimizer batch, and is given it: the threshold of m2po, the one pair of the
- * original's dpo, and the losses that weigh rows themselves.
+ * True for losses that need the whole optimizer batch: m2po with its threshold, the original's dpo with
+ * a single pair, and losses that weight rows themselves.
  */
 const wholeBatch = ([name, args]: Variant): boolean =>
   ['m2po', 'dpo', 'mix', 'mix_chord'].includes(name) ||
@@ -146,8 +143,8 @@ describe('a batch may be computed in parts, given the weights of the whole', () 
 });
 
 /**
- * Sums over rows double with the rows; m2po may keep one of two equal tokens; factors of batch
- * sizes count rows.
+ * True for losses whose sums grow with the number of rows. In a doubled batch, m2po may keep one of two
+ * equal tokens, and factors of batch sizes count rows.
  */
 const countsRows = ([name, args]: Variant): boolean =>
   name === 'm2po' ||
@@ -169,7 +166,7 @@ describe('a batch next to its copy has the same loss, and half the gradient in e
           [...once.gradient, ...once.gradient],
           (value) => value / 2,
         );
-        // The epsilon of denominators weighs half as much next to two batches.
+        // The epsilon of denominators has half the weight in a batch that is twice as large.
         expectSame(twice, { ...once, gradient }, 1e-7);
       }),
       runs,
@@ -177,9 +174,7 @@ describe('a batch next to its copy has the same loss, and half the gradient in e
   });
 });
 
-/**
- * Where current and old policy agree these are one algorithm, REINFORCE with the advantages given.
- */
+/** Losses that are equal if current and old policy agree: REINFORCE with the given advantages. */
 const plainAtRatioOne: readonly Variant[] = [
   ['ppo', {}],
   ['ppo', { fallbackToPolicyGradient: true }],
@@ -259,7 +254,7 @@ describe('ppo', () => {
   });
 });
 
-/** Rows in another order; pairs stay together. */
+/** Shuffles the rows; pairs stay together. */
 function shuffled(rows: number, seed: number, pairs: boolean): readonly number[] {
   const units = Array.from({ length: pairs ? rows / 2 : rows }, (_, i) =>
     pairs ? [2 * i, 2 * i + 1] : [i],

@@ -1,15 +1,12 @@
-/**
- * Every loss written down once more, slowly and literally, for comparison: token by token, from the
- * formulas of the papers.
- */
+/** Reference implementation of every loss, written token by token from the formulas of the papers. */
 import type { LossInput } from '@trinity-rft/core';
 import type { LossAggMode } from '../src/parts/aggregate.js';
 
 export interface Token {
   readonly trained: boolean;
-  /** What is differentiated. */
+  /** Log-probability, with respect to which losses are differentiated. */
   readonly x: number;
-  /** Its value as a constant: sg(x). */
+  /** The same value as a constant: sg(x). */
   readonly h: number;
   readonly o: number;
   readonly f: number;
@@ -24,7 +21,9 @@ type Args = Readonly<Record<string, unknown>>;
 /** Loss of one token of a row. */
 type TokenLoss = (token: Token, row: Row, args: Args) => number;
 
-/** `x` replaces the current log-probabilities as what is differentiated. */
+/**
+ * Converts a batch to rows. `x` replaces the current log-probabilities as the differentiated variable.
+ */
 export function toRows(
   input: LossInput,
   x: ArrayLike<number> = input.currentLogprobs,
@@ -201,7 +200,7 @@ const tokenLosses: Readonly<Record<string, TokenLoss>> = {
   sft_phi: sftPhi,
 };
 
-/** Sorts the tokens in question by d^2 and keeps the longest prefix whose mean is small enough. */
+/** Sorts the candidates by d^2 and keeps the longest prefix whose mean is at most the threshold. */
 function keptByM2po(rows: readonly Row[], threshold: number): ReadonlySet<Token> {
   const tokens = rows.flatMap(trainedOf);
   const inQuestion = tokens.filter(({ h, o, A }) => (A > 0 && h > o) || (A < 0 && h < o));
@@ -285,7 +284,7 @@ function chordMu(step: number, args: Args): number {
     : valley;
 }
 
-/** The loss of `name` as a function of x, everything else held. */
+/** The loss `name` as a function of x, with everything else fixed. */
 export function literalLoss(
   name: string,
   args: Args,

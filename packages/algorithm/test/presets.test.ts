@@ -14,7 +14,7 @@ const create = (preset: AlgorithmPreset, more: object = {}): Algorithm =>
 
 interface Numbers {
   readonly reward: (task: number, run: number) => number;
-  /** Current minus sampling log-probability. */
+  /** Current log-probability minus sampling log-probability. */
   readonly moved: number;
   readonly trained: (row: number, token: number) => 0 | 1;
 }
@@ -60,7 +60,7 @@ function packed(
   };
 }
 
-/** One optimizer step as far as this package goes: advantages, then the loss. */
+/** The parts of an optimizer step that this package computes: advantages, then the loss. */
 function step(
   algorithm: Algorithm,
   numbers: Numbers,

@@ -1,4 +1,4 @@
-/** The importance ratios that a loss declares are those that its gradient reads. */
+/** Tests that each loss declares the importance ratios that its gradient reads. */
 import type { LossInput } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import { policyLossFns } from '../src/policy-losses/table.js';

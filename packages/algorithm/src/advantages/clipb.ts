@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages without the tokens of bad runs that would reduce the entropy most,
- * measured against the batch.
+ * Group-relative advantages that exclude the tokens of bad runs that would reduce the entropy most.
+ * Outliers are found among the tokens of the batch.
  */
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';

@@ -1,6 +1,6 @@
 /**
- * Group-relative advantages without the tokens of bad runs that would reduce the entropy most,
- * measured against each token's distribution.
+ * Group-relative advantages that exclude the tokens of bad runs that would reduce the entropy most. A
+ * token is an outlier relative to its own distribution.
  */
 import { numberArg, type BatchAdvantageFn, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput, AdvantageOutput } from '@trinity-rft/core/internal';

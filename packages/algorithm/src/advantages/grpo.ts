@@ -88,8 +88,8 @@ export const grpo = defineAdvantagePart({
 });
 
 /**
- * Differs from `byGroup`: it drops and duplicates groups, and penalises ranks, for which it reads
- * the log-probabilities of experiences.
+ * Compares the runs of each group. It does not use `byGroup`, because it drops and duplicates groups,
+ * and reads log-probabilities for the rank penalty.
  */
 function compare(
   experiences: readonly Experience[],

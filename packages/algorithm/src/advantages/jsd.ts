@@ -63,8 +63,8 @@ export const jsd = defineAdvantagePart({
 });
 
 /**
- * Largest u that is exponentiated, so that a token that the student hardly ever samples does not
- * dominate the batch.
+ * Largest u that is exponentiated, so that tokens that the student hardly ever samples do not dominate
+ * the batch.
  */
 const largestGap = 20;
 
@@ -81,7 +81,7 @@ function divergenceOf({
   if (b === 0 || b === 1) return (gap) => -gap * scale;
   if (form === 'gradient')
     return (gap) => -Math.log(1 - b + b * Math.exp(Math.min(gap * scale, largestGap))) / b;
-  // b u - log(1 - b + b e^u), around the larger of s and t, so that nothing overflows.
+  // Computed relative to the larger of s and t, so that nothing overflows: b u - log(1 - b + b e^u).
   return (gap) => {
     const u = gap * scale;
     return u <= 0

@@ -60,7 +60,7 @@ function estimate(
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);
   for (const { start, end } of rowSpans(offsets)) {
-    // After the last token of the row, value and advantage are 0.
+    // After the last token of a row, value and advantage are 0.
     let [advantage, nextValue, reward] = [0, 0, 0];
     for (let t = end - 1; t >= start; t--) {
       reward += rewards[t]!;

@@ -65,7 +65,9 @@ export const rec = defineAdvantagePart({
   },
 });
 
-/** Indices of random runs below the mean, as many as they outnumber the other runs by. */
+/**
+ * Indices of random runs below the mean. Their number is the surplus of such runs over the other runs.
+ */
 function surplusOf(rewards: readonly number[], seed: number): ReadonlySet<number> {
   const average = groupMean(rewards);
   const below = [...rewards.keys()].filter((i) => rewards[i]! < average);

@@ -2,7 +2,10 @@
 import type { Metrics } from '@trinity-rft/core';
 import { bounded, largest, mean, share, sum, type Row } from './rows.js';
 
-/** k1 = -d, k2 = d^2/2, k3 = e^d - 1 - d, where d is the trainer's log-probability minus the sampler's. */
+/**
+ * Estimators by name: k1 = -d, k2 = d^2/2, k3 = e^d - 1 - d, where d is the trainer's log-probability
+ * minus the sampler's.
+ */
 const estimators = {
   k1: (d: number) => -d,
   k2: (d: number) => (d * d) / 2,
@@ -12,8 +15,8 @@ const estimators = {
 const overRow = { sum, mean, max: largest } as const;
 
 /**
- * Names as in verl: `token` rejects single tokens, the others reject rows by a number computed over
- * them.
+ * Names of verl's options. `token` rejects single tokens; the others reject rows by a number computed
+ * over the row.
  */
 export const rejectionNames = [
   'token_k1',
@@ -38,7 +41,7 @@ export interface RejectionOption {
 }
 
 interface Rejected {
-  /** [N] */
+  /** 1 = the token is trained on. [N] */
   readonly actionMask: Uint8Array;
   readonly metrics: Metrics;
 }

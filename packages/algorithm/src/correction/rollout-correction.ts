@@ -1,6 +1,6 @@
 /**
- * Corrects a loss for samplers whose log-probabilities differ from the trainer's: another program,
- * another number format, older weights.
+ * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities. It
+ * arises from another program, another number format or older weights.
  */
 import type { LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
 import { mismatchMetrics } from './mismatch-metrics.js';
@@ -42,7 +42,7 @@ interface Correction {
   readonly metrics: Metrics;
 }
 
-/** Ignores rows of experts, which were not sampled. */
+/** Computes weights and mask. Rows of experts are ignored, because the policy did not sample them. */
 export function correctionOf(
   input: Pick<
     LossInput,

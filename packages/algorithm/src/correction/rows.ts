@@ -13,7 +13,7 @@ type Batch = Pick<
   'offsets' | 'actionMask' | 'currentLogprobs' | 'oldLogprobs' | 'expertMask'
 >;
 
-/** Excludes rows without such tokens. */
+/** Rows with their trained tokens; rows without trained tokens are omitted. */
 export function sampledRows(batch: Batch): readonly Row[] {
   const { offsets, actionMask, currentLogprobs: current, oldLogprobs: old, expertMask } = batch;
   return Array.from({ length: offsets.length - 1 }, (_, row) => row)
@@ -27,7 +27,7 @@ export function sampledRows(batch: Batch): readonly Row[] {
     .filter(({ tokens }) => tokens.length > 0);
 }
 
-/** Clamps like verl, so that no ratio is infinite. */
+/** Clamps a log-ratio like verl, so that no ratio is infinite. */
 export const bounded = (logRatio: number): number => Math.max(-20, Math.min(20, logRatio));
 
 export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);

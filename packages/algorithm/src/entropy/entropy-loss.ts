@@ -13,7 +13,7 @@ const args = {
 
 export type EntropyPart = Part<LossPart | undefined>;
 
-/** H, for metrics and for the bonus. Metric `entropy_loss` = agg(H), the aggregated entropy. */
+/** The entropy H as a token loss, for metrics and for the bonus. Metric `entropy_loss` = agg(H). */
 const entropyLoss: TokenLoss = {
   lossMetric: 'entropy_loss',
   tokenMeans: [],

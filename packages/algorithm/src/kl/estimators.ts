@@ -11,8 +11,11 @@ export type KlEstimator = (
   out: Pick<TokenResult, 'loss' | 'gradient'>,
 ) => void;
 
-/** e^a - 1 - a. Continued by its tangent beyond a = 20, so that one token cannot overflow the batch. */
-// expm1 keeps the digits that exp - 1 loses where the policies are close.
+/**
+ * k3 = e^a - 1 - a. Beyond a = 20 it continues as its tangent, so that one token cannot overflow the
+ * batch.
+ */
+// expm1 is precise where the policies are close; exp - 1 would lose digits.
 const k3Of = (a: number): number => (a > 20 ? Math.exp(20) * (a - 19) - 1 - a : Math.expm1(a) - a);
 
 /** Derivative of k3 with respect to x. */

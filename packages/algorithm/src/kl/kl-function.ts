@@ -30,7 +30,10 @@ const args = {
   ),
 };
 
-/** The loss is undefined if nothing has to be computed, so that the reference model need not run. */
+/**
+ * A KL function. `make` returns undefined if nothing has to be computed, so that the reference model
+ * need not run.
+ */
 export interface KlPart extends Part<LossPart | undefined> {
   /** Reason why the gradient as a term of the loss is not that of the divergence. */
   readonly lossCaution?: string;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { klFns } from './table.js';
 
-/** Two rows; the middle token of the first is masked. */
+/** Two rows; the middle token of the first row is masked. */
 const input = (oldLogprobs: readonly number[], refLogprobs: readonly number[]): AdvantageInput => ({
   offsets: Int32Array.of(0, 3, 5),
   actionMask: Uint8Array.of(1, 0, 1, 1, 1),

@@ -170,7 +170,8 @@ it.each([
   [9, -2],
   [10, -2],
 ])('takes its share of the reward off a response of %i tokens', (length, penalty) => {
-  // L = 8, c = 2, f = 1 up to the limit: 0 at L - c, -f at L; here f = 2 shows that it scales.
+  // L = 8 and c = 2: the penalty is 0 up to L - c and -f at L. The factor f = 2 shows that the penalty
+  // scales with it.
   const experience = of(0, 0, { tokens: Array.from({ length: length + 1 }, () => 1), reward: 1 });
   const factor = length > 8 ? 2 : 1;
   const { experiences } = apply('overlong_penalty', [experience], {

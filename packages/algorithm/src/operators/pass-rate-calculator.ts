@@ -26,7 +26,7 @@ export const passRateCalculator: OperatorPart = definePart({
     },
 });
 
-/** Empty for experiences without the number of their row. */
+/** Feedback for the row of a task; empty if the experiences do not have the row's number. */
 function feedbackOf(task: readonly Experience[], compare: Compared): readonly RowFeedback[] {
   const { taskset, row } = task[0]?.info ?? {};
   if (typeof taskset !== 'string' || typeof row !== 'number') return [];

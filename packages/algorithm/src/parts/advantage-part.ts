@@ -15,17 +15,17 @@ import type { Part, PartDoc } from './part.js';
  * explore steps (`grpo`), while a train batch always sums token rewards.
  */
 export interface AdvantageStrategy {
-  /** Runs in the explorer's pipeline on one explore step, so groups are whole. */
+  /** Runs in the explorer's pipeline on one explore step, so that groups are complete. */
   readonly advantage?: AdvantageFn;
   /**
-   * Runs in the trainer on one train batch: used if `advantage` is missing, or if rewards are
-   * penalised in the trainer.
+   * Runs in the trainer on one train batch. Used if `advantage` is missing, or if rewards are penalised
+   * in the trainer.
    */
   readonly batchAdvantage?: BatchAdvantageFn;
   readonly needs?: Partial<AlgorithmNeeds>;
 }
 
-/** Facts that can be read without creating the function. */
+/** Properties that can be read without creating the function. */
 export interface AdvantageFacts {
   /**
    * True if runs are compared with other runs of their task, so that a task with a single run
@@ -34,7 +34,7 @@ export interface AdvantageFacts {
   readonly comparesRuns: boolean | ((args: Readonly<Record<string, unknown>>) => boolean);
 }
 
-/** Created from arguments and the run's seed. */
+/** An advantage function, which is created from its arguments and the run's seed. */
 export interface AdvantagePart
   extends Part<AdvantageStrategy, readonly [seed: number]>, Required<AdvantageFacts> {}
 

@@ -1,6 +1,6 @@
 /**
- * The driver of all token losses: it reads quantities, skips masked tokens, weighs, sums and writes
- * gradients.
+ * Driver of all token losses: reads quantities, skips masked tokens, weights and sums the losses, and
+ * writes gradients.
  */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import { meanOf, rowWeights } from './aggregate.js';
@@ -139,7 +139,7 @@ const noQuantities = (): TokenQuantities => ({
   row: { index: 0, trained: 0, meanLogRatio: 0, meanRatio: 1, sequenceRatio: 1, drift: 0 },
 });
 
-/** Same values as in Trinity-RFT. */
+/** Same constants as in Trinity-RFT. */
 const epsilon = { mean: 1e-8, drift: 1e-10 };
 
 function readRow(

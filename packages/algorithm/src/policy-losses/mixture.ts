@@ -1,6 +1,6 @@
 /**
- * Code of `mix` and `mix_chord`: the loss of ppo on sampled rows, combined with a supervised loss
- * on demonstrated rows.
+ * Shared by `mix` and `mix_chord`: the loss of ppo on sampled rows, combined with a supervised loss on
+ * demonstrated rows.
  */
 import {
   choiceArg,
@@ -92,7 +92,7 @@ export function mixture(options: MixtureOptions): LossPart['open'] {
   };
 }
 
-/** Only the clip, with the other options of ppo turned off. */
+/** The clip of ppo, with its other options turned off. */
 const plainClip = {
   enableSequenceMasking: false,
   deltaSequenceMasking: 0,

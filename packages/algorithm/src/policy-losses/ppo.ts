@@ -84,5 +84,5 @@ export const ppo = definePolicyLoss({
   wrap: (loss, options) => (options.enableSequenceMasking ? sequenceMasked(loss, options) : loss),
 });
 
-/** Quantities of a token if the current policy had sampled it. */
+/** Quantities of a token that the current policy has sampled. */
 const samePolicy = { ratio: 1, ratioSlope: 1, logRatio: 0 };

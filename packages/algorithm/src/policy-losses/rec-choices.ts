@@ -11,7 +11,10 @@ export interface RecBounds {
   readonly temp: number;
 }
 
-/** The ratio is that of the row for `gspo-one-side`, otherwise that of the token. */
+/**
+ * True if the token is in range. The ratio is that of the row for `gspo-one-side`, otherwise that of
+ * the token.
+ */
 type RangeTest = (ratio: number, advantage: number, bounds: RecBounds) => boolean;
 
 const isInside: RangeTest = (r, _, { low, high }) => r >= low && r <= high;

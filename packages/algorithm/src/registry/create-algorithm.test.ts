@@ -174,8 +174,8 @@ describe('createAlgorithm', () => {
       valueLoss: { cliprangeValue: 0.1 },
     });
     const [offsets, actionMask] = [Int32Array.of(0, 1), Uint8Array.of(1)];
-    // Clipped to 0.1 above the old value: 0.5 * (0.1 - 1)^2 is larger than 0.5 * (0.5 - 1)^2, and
-    // does not depend on the value.
+    // The clipped value is 0.1 above the old one. Its loss 0.5 * (0.1 - 1)^2 exceeds 0.5 * (0.5 - 1)^2,
+    // and does not depend on the value.
     const { loss, gradValues } = valueLoss!({
       offsets,
       actionMask,

@@ -85,7 +85,7 @@ export function createAlgorithm(
     ...parts.map((part) => part.needs),
   ]);
   if (rolloutCorrection && !advantage) throw noSampler();
-  // Of the policy, before its loss is known.
+  // True if the policy needs a forward pass, before its loss is known.
   const needsPass = rolloutCorrection !== undefined || needs.entropy !== 'none' || needs.necs;
   const aggregation = { mode, norm: options.lossAggNorm };
   const loss = objective(parts, aggregation, needs);
@@ -99,8 +99,8 @@ export function createAlgorithm(
 }
 
 /**
- * Decides where advantages are computed: on explore steps, in which groups are whole, or on train
- * batches, which functions that read a critic or penalised rewards need.
+ * Decides where advantages are computed. On explore steps groups are complete; functions that need a
+ * critic or penalised rewards run on train batches.
  */
 function placed(
   { advantage, batchAdvantage }: AdvantageStrategy,

@@ -158,7 +158,7 @@ export function definePolicyLoss({
   doc = named(name),
   ...definition
 }: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>)): PolicyLossFnDefinition {
-  // A plugin may be JavaScript, or written for another form.
+  // Checked at run time, because a plugin may be JavaScript or written for another version.
   if (!('token' in definition || 'batch' in definition))
     throw new ConfigError(
       `The policy loss "${name}" has neither \`token\` nor \`batch\`. Give it a formula over tokens, or a function of the whole batch.`,

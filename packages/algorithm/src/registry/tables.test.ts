@@ -43,7 +43,7 @@ describe('the tables', () => {
       sapo: 2,
       mix: 8,
       mix_chord: 8,
-      // It declares none, and a best run needs others.
+      // The preset declares no number, and selecting the best run requires several.
       raft: 4,
       sppo: 2,
       rec: 2,

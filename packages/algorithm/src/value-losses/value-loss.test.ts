@@ -18,7 +18,7 @@ const inputs: fc.Arbitrary<ValueLossInput> = fc
     returns: Float32Array.from(tokens, ({ target }) => target),
   }));
 
-/** The formula, token by token. */
+/** The formula of the loss, written out token by token. */
 function literal(
   { actionMask, oldValues, returns }: ValueLossInput,
   values: ArrayLike<number>,
@@ -52,7 +52,7 @@ describe('the value loss', () => {
           const slopesAt = (t: number): readonly number[] => {
             const at = (by: number): number =>
               literal(input, values.with(t, values[t]! + by), cliprangeValue);
-            // Exactly on a bound the branches share the gradient, so that it is less than the
+            // Exactly on a bound the two branches share the gradient, which is then smaller than the
             // slope.
             const onBound = Math.abs(values[t]! - input.oldValues[t]!) === cliprangeValue;
             return input.actionMask[t] === 0

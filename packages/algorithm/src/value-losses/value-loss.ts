@@ -43,7 +43,7 @@ export const valueLoss = definePart({
         if (actionMask[t] === 0) continue;
         trained++;
         const [value, target, weight] = [values[t]!, returns[t]!, weights[t]!];
-        // In float32, so that ties are those of Trinity-RFT.
+        // Computed in float32, so that ties are the same as in Trinity-RFT.
         const [low, high] = [
           Math.fround(oldValues[t]! - range),
           Math.fround(oldValues[t]! + range),
@@ -64,5 +64,8 @@ export const valueLoss = definePart({
     },
 });
 
-/** Share of the gradient that goes to the first branch of a maximum; `lead` is by how much it is larger. */
+/**
+ * Share of the gradient that goes to the first branch of a maximum. `lead` is the first branch minus
+ * the second.
+ */
 const flowOf = (lead: number): number => (lead > 0 ? 1 : lead < 0 ? 0 : 0.5);

@@ -1,7 +1,4 @@
-/**
- * Code of the functions that remove tokens from training: statistics over trained tokens, and how
- * many were removed.
- */
+/** Statistics over trained tokens, shared by the functions that remove tokens from training. */
 import { type Metrics, InvariantError } from '@trinity-rft/core';
 import type { AdvantageInput } from '@trinity-rft/core/internal';
 import { trainedMoments } from './whiten.js';
@@ -45,7 +42,7 @@ export function clipMetrics(
   after: Uint8Array,
   advantages: Float32Array,
 ): Metrics {
-  // By the sign of the advantage: below, at, above 0.
+  // Counts by the sign of the advantage: below, at and above 0.
   const [all, taken] = [
     [0, 0, 0],
     [0, 0, 0],

@@ -55,9 +55,9 @@ export interface GroupOptions {
 }
 
 /**
- * Makes both functions from a score: A = score * actionMask, and equal returns. A group is a task.
- * On explore steps the output contains the groups one after the other, in order of first
- * appearance.
+ * Makes the functions for explore steps and for train batches from a score per run: A = score *
+ * actionMask, and equal returns. A group is a task. On explore steps the output contains the groups one
+ * after the other, in order of first appearance.
  */
 export function byGroup(
   score: ScoreGroup,
@@ -157,7 +157,7 @@ const rowReturns = ({ offsets, rewards }: AdvantageInput): readonly number[] =>
     rewards.subarray(start, end).reduce((sum, reward) => sum + reward, 0),
   );
 
-/** Sum over the rows of a run; the reward of the run itself counts once, as that of its last row. */
+/** Sum of the rewards of a run's rows. The reward of the run itself counts once, with its last row. */
 function runReturn(
   rows: readonly number[],
   returns: readonly number[],
@@ -170,7 +170,7 @@ function runReturn(
   );
 }
 
-/** score * actionMask, as both advantages and returns. */
+/** Sets both advantages and returns to score * actionMask. */
 function spread(
   input: AdvantageInput,
   scores: Float64Array,

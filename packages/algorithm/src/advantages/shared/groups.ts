@@ -1,4 +1,4 @@
-/** Code of the group-relative advantages: rewards of groups, and assigning a score to tokens. */
+/** Shared by the group-relative advantages: rewards of groups, and assigning a score to tokens. */
 import {
   type Experience,
   type Metrics,

@@ -1,4 +1,4 @@
-/** Two options of grpo: lower rewards for likely runs, and copies of groups. */
+/** Two options of `grpo`: a rank penalty for likely runs, and duplicated groups. */
 import {
   ConfigError,
   type Experience,
@@ -32,7 +32,7 @@ function penaliseRanks(
   return out;
 }
 
-/** Mean log-probability over the tokens of all calls. */
+/** Mean log-probability over the tokens of all calls of a run. */
 function meanLogprob(run: Run, ignoreMask: boolean): number {
   let [sum, count] = [0, 0];
   for (const { actionMask, logprobs } of run) {
@@ -65,7 +65,10 @@ export function duplicateGroups(
   ).flat();
 }
 
-/** @throws ConfigError if groups are duplicated without a threshold that drops some */
+/**
+ * Checks that duplication has groups to replace.
+ * @throws ConfigError if groups are duplicated without a threshold that drops some
+ */
 export function checkDuplicates(options: {
   readonly duplicateExperiences: boolean;
   readonly stdThreshold: number | undefined;
@@ -82,7 +85,10 @@ interface RankPenaltyOptions {
   readonly rankPenaltyRawNumerator: boolean;
 }
 
-/** The runs of one task; `rewards` are the compared rewards: after the rank penalty, if there is one. */
+/**
+ * Reward statistics of the runs of one task. `rewards` are the rewards after the rank penalty, if there
+ * is one.
+ */
 export function toRankedGroup(runs: readonly Run[], options: RankPenaltyOptions) {
   const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;
   const raw = runs.map(rewardOfRun);

@@ -23,7 +23,7 @@ export function rowsOf(experience: Experience): readonly Row[] {
   }));
 }
 
-/** Columns that are filled; other columns are 0, or absent if they are optional. */
+/** Selects the columns to fill. Other columns are 0, or absent if they are optional. */
 export interface PackOptions {
   readonly rewards: boolean;
   readonly logprobs: boolean;
@@ -69,7 +69,7 @@ function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   return rewards;
 }
 
-/** Reward that a row has from its run; 0 if it has token rewards. */
+/** Reward of a row's run if the reward counts for this row; 0 if the row has token rewards. */
 const runRewardOf = ({ experience, reward }: Row): number =>
   experience.tokenRewards ? 0 : (reward ?? 0);
 

@@ -1,4 +1,4 @@
-/** Code of the distillation advantages: a divergence from the teacher per sampled token. */
+/** Shared by the distillation advantages: a divergence from the teacher per sampled token. */
 import { InvariantError, mean } from '@trinity-rft/core';
 import { sampleStd, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../../parts/check-input.js';
@@ -13,10 +13,10 @@ export interface DistillOptions {
 }
 
 /**
- * A_t = -coefficient * divergence(u_t) on trained tokens, with the student's log-probability at
- * sampling. `returns` is the same array. Rewards and groups have no influence. Metrics:
- * `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample deviation, 0
- * for one row), `advantages/mean` of the sum of the advantages over each row.
+ * A_t = -coefficient * divergence(u_t) on trained tokens, where u_t uses the student's log-probability
+ * at sampling. `returns` is the same array. Rewards and groups have no influence. Metrics:
+ * `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample deviation, 0 for
+ * one row), `advantages/mean` of the sum of the advantages over each row.
  * @throws InvariantError if there are no log-probabilities of a teacher
  */
 export function towardsTeacher(

@@ -11,7 +11,7 @@ export interface TrainedMoments {
   readonly squares: number;
 }
 
-/** Sums in float64. */
+/** Moments over the trained tokens, summed in float64. */
 export function trainedMoments(
   values: Float32Array | Float64Array,
   actionMask: Uint8Array,
@@ -52,7 +52,7 @@ export function whiten(
   return moments;
 }
 
-/** Metric `returns/mean`: over trained tokens; absent if there are none. */
+/** Metric `returns/mean` over trained tokens; no metric if there are none. */
 export const returnMetrics = ({
   trained,
   mean,
