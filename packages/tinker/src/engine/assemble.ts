@@ -103,7 +103,9 @@ function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal
   });
 }
 
-/** How long closing waits for adapters to be unloaded: a server that is down must not block it. */
+/**
+ * Time that closing waits for adapters to be unloaded, in ms. A server that is down must not block it.
+ */
 const goodbyeMs = 5_000;
 
 async function closeParts(parts: EngineParts): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * An engine on a server that speaks the Tinker protocol. It handles token ids and the addresses of
- * weights, and knows nothing of text, rewards or algorithms.
+ * weights, but no text, rewards or algorithms.
  */
 import { type Clock, type Logger, EngineError, silentLogger, systemClock } from '@trinity-rft/core';
 import type { Engine, OptimizerOptions } from '@trinity-rft/core/engine';
@@ -54,13 +54,13 @@ export interface TinkerEngineOptions {
    * @default those of `TrainEngine.step`, at 1e-5
    */
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
-  /** @default as long as config.json and the server allow */
+  /** @default the smaller limit of config.json and the server */
   readonly maxModelLen?: number;
   /** The bytes of each token id; required for stop texts. @default no stop texts */
   readonly tokenBytes?: readonly Uint8Array[];
-  /** How long to retry while the server is down or busy. @default 5 min */
+  /** Time for which requests are retried while the server is down or busy, in ms. @default 5 min */
   readonly patienceMs?: number;
-  /** Longest wait for one result. @default 30 min */
+  /** Maximum wait for one result, in ms. @default 30 min */
   readonly resultMs?: number;
   /** @default silent */
   readonly logger?: Logger;
@@ -175,7 +175,7 @@ function limitsOf(
   { vocabSize, maxPositions }: ModelSizes,
   { maxContext }: BaseModel,
 ): RowLimits {
-  // To score a text, a token is sampled after it, which is thrown away.
+  // Scoring a text samples one token after it, which is discarded.
   const longest = Math.min(maxModelLen, Math.min(maxPositions, maxContext) - 1);
   if (Number.isFinite(longest)) return { vocabSize, maxModelLen: longest };
   throw new EngineError(

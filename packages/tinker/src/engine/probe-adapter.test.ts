@@ -23,7 +23,7 @@ const adam: AdamParams = {
 };
 
 const bits = new DataView(new ArrayBuffer(4));
-/** Half precision, to the nearest. */
+/** Rounds to the nearest bfloat16. */
 function bf16(value: number): number {
   bits.setFloat32(0, value);
   bits.setUint32(0, (bits.getUint32(0) + 0x8000) & 0xffff0000);
@@ -31,16 +31,16 @@ function bf16(value: number): number {
 }
 
 interface Kept {
-  /** Storage of weights and moments. */
+  /** Rounds weights and moments as the server stores them. */
   readonly store: (value: number) => number;
-  /** Divides by the weight of the pass, as servers do that average. */
+  /** True to divide by the weight of the pass, as averaging servers do. */
   readonly isMean?: boolean;
   readonly status?: number;
-  /** Rank of the adapter that the server makes. @default 4, as asked */
+  /** Rank of the adapter that the server makes. @default 4, the requested rank */
   readonly rank?: number;
 }
 
-/** An adapter of 200 entries under AdamW, which is handed out as TuFT does. */
+/** An adapter of 200 entries trained by AdamW, in the archive format of TuFT. */
 function adapterOn({ store, isMean = false, status = 302, rank = 4 }: Kept): AdapterProbe {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-probe-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

@@ -14,7 +14,7 @@ const logprobs = Float32Array.from({ length: 8 }, (_, t) => -1 - t / 8);
 type Says = (losses: Float32Array) => Partial<ForwardBackwardResult>;
 const eachToken: Says = (losses) => ({ outputs: [{ elementwise_loss: losses }] });
 
-/** A server that clips by `high`, and says its losses in one of several ways. */
+/** A server that clips the ratio at `high` and reports losses in one of several forms. */
 const serverOf = (says: Says, high = 1.2) => ({
   pass: async ({ data, lossFn }: Pass): Promise<ForwardBackwardResult> => {
     if (lossFn === 'cross_entropy')

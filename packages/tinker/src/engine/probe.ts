@@ -1,6 +1,6 @@
 /**
- * Measures how the server treats losses and saved weights, with an adapter that is then thrown
- * away. Servers of the protocol differ in this, and none of them reports it.
+ * Measures how the server treats losses and saved weights, with an adapter that is then discarded.
+ * Implementations of the protocol differ in this, and do not report it.
  */
 import { EngineError, TrinityError } from '@trinity-rft/core';
 import type { Connection } from './http/connection.js';
@@ -79,7 +79,7 @@ async function probeModel(
     const losses = await probeLosses(model, row);
     const sampling = samples ? await probeSampling(options, model, row) : 'snapshot';
     await probePrecision(probe, adam);
-    // The weights after the last update.
+    // Reads the weights after the last update.
     await scoreData(model, [datumOf(row, {})]);
     return { normalisation, losses, sampling, clips: !ignoresClipping(metrics) };
   } catch (cause) {

@@ -50,7 +50,7 @@ export function actionFor(status: number, place: ErrorPlace, detail: string): Er
 export const isDiskFull = (detail: string): boolean =>
   /no space left|ENOSPC|disk quota exceeded/i.test(detail);
 
-/** SkyRL answers this for a model that it had before it was restarted. */
+/** Matches SkyRL's answer for a model that existed before the server was restarted. */
 const refusedBy = (detail: string): ErrorAction =>
   /^Model \S+ not loaded/.test(detail) ? 'lost' : 'unsupported';
 

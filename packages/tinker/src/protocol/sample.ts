@@ -71,7 +71,7 @@ function sequenceMessage({
   return message;
 }
 
-/** Fill the cells of positions that have fewer tokens than others. */
+/** Fill values for positions that have fewer tokens than others. */
 const [noToken, noLogprob] = [0, -99_999];
 
 /** Encodes the lists as two matrices (ids and log-probabilities) with one row per position. */

@@ -1,4 +1,6 @@
-/** What the client does when the server refuses, is busy, is away or answers nonsense. */
+/**
+ * Behaviour of the client when the server refuses, is busy, is unreachable or sends invalid answers.
+ */
 import { type Clock, CancelledError, silentLogger, systemClock } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import {
@@ -25,7 +27,7 @@ import {
   type ScriptedServer,
 } from './support/scripted-server.js';
 
-/** Every pause is over at once; `waited` are their lengths. */
+/** Clock whose pauses end at once. `waited` contains their lengths. */
 function hurriedClock(): Clock & { readonly waited: readonly number[] } {
   const waited: number[] = [];
   let now = 0;
@@ -49,7 +51,7 @@ afterEach(async () => {
 const created = { model_id: 'm', request_id: 'created' };
 const verbOf = ({ path }: Received): string => path.split('/').at(-1) ?? '';
 
-/** A model on a server that answers as `answer` says, else as if nothing were wrong. */
+/** A model on a server that answers with `answer`, or normally if `answer` returns nothing. */
 async function modelOn(
   answer: (verb: string, request: Received) => Answer | undefined,
 ): Promise<{ model: RemoteModel; server: ScriptedServer; clock: ReturnType<typeof hurriedClock> }> {

@@ -1,4 +1,4 @@
-/** What SDKs and a real SkyRL server sent each other, read and written again. */
+/** Decodes and encodes the captured traffic of SDKs and a real SkyRL server. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The codec on messages that no capture holds, and on bytes that are none. */
+/** Codec tests with messages that no capture contains, and with invalid bytes. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-/** A client of the protocol, as small as it gets, and a server for it. */
+/** A minimal client of the protocol, and a server for it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +27,7 @@ export interface ServerUnderTest {
   readonly directory: string;
 }
 
-/** Serves `fakeEngine`, whose weights are trained as a whole. */
+/** Serves `fakeEngine`, which trains all of its weights. */
 export async function startServer(
   options: Partial<TinkerServerOptions> & {
     readonly engine?: Parameters<typeof fakeEngine>[0];
@@ -89,7 +89,7 @@ async function readAnswer(response: Response): Promise<Answer> {
   return { status: response.status, body, bytes };
 }
 
-/** The result of a request that was accepted. */
+/** Result of an accepted request. */
 export async function resultOf(url: string, { status, body }: Answer): Promise<Answer> {
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
   for (;;) {
@@ -98,7 +98,7 @@ export async function resultOf(url: string, { status, body }: Answer): Promise<A
   }
 }
 
-/** @throws Error with what the server said */
+/** @throws Error with the server's message */
 function assertDone({ body: { error } }: Answer): void {
   if (typeof error === 'string') throw new Error(error);
 }
@@ -107,7 +107,10 @@ export interface Model {
   readonly session: string;
   readonly id: string;
   pass(request: Partial<ForwardBackwardRequest>): Promise<ForwardBackwardResult>;
-  /** Submits and waits, with the next number. @throws Error with what the server said */
+  /**
+   * Submits a request with the next sequence number and waits for its result. @throws Error with the
+   * server's message
+   */
   call(verb: string, body: object): Promise<Answer['body']>;
 }
 
@@ -116,7 +119,7 @@ export async function createSession(url: string): Promise<string> {
   return String(body['session_id']);
 }
 
-/** A model of which all weights are trained. */
+/** Creates a model whose weights are all trained. */
 export async function createModel(url: string, session?: string, number = 0): Promise<Model> {
   const owner = session ?? (await createSession(url));
   const asked = { session_id: owner, model_seq_id: number, base_model: 'bigrams' };
@@ -144,7 +147,7 @@ export function modelOf(url: string, session: string, id: string): Model {
   };
 }
 
-/** A text as a datum, with numbers for each of its targets. */
+/** Converts a text to a datum, with numbers for each of its targets. */
 export const datum = (
   text: readonly number[],
   inputs: Readonly<Record<string, readonly number[]>> = {},

@@ -83,7 +83,7 @@ it('trains adapters of the parts that are named, and samples with them', async (
     const address = redirect.headers.get('location') ?? '';
     expect(redirect.headers.get('expires')).toBe('Thu, 01 Jan 1970 02:00:00 GMT');
     const unpacked = mkdtempSync(path.join(modelPath, 'adapter-'));
-    // Without the key, as clients download it.
+    // Downloads without the key, as clients do.
     const { status, body } = await fetch(address);
     expect(status).toBe(200);
     await pipeline(Readable.fromWeb(body as WebStream), extract({ cwd: unpacked }));

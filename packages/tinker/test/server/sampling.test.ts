@@ -14,7 +14,7 @@ import {
 const greedy = { max_tokens: 3, temperature: 0, seed: 1 };
 const adam = { learning_rate: 1, eps: 1e-8 };
 
-/** The model learns to continue with `token`, and unlearns what it has learned before. */
+/** Trains the model to continue with `token`, and to unlearn earlier tokens. */
 async function teach(model: Awaited<ReturnType<typeof createModel>>, token: number): Promise<void> {
   const data = [datum([1, token, token], { weights: [1, 1] })];
   for (let step = 0; step < 20; step++) {

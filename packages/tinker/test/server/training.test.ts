@@ -143,7 +143,7 @@ describe('a model in training', () => {
     expect((await post(url, 'weights_info', { tinker_path: path })).status).toBe(404);
     expect(await send('DELETE', at('kept', 'publish'))).toBe(204);
     expect(await listed()).toContainEqual(['weights/kept', false, false]);
-    // The name is free again.
+    // The name can be used again.
     await model.call('save_weights', { path: 'short' });
   });
 
@@ -314,7 +314,7 @@ describe('a failed request', () => {
   });
 });
 
-/** The id of the model in the place of `MODEL`. */
+/** Replaces `MODEL` by the id of the model. */
 function withModel(
   request: object | string | Uint8Array,
   id: string,

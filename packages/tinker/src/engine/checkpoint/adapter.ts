@@ -70,7 +70,7 @@ async function copyAdapter(folder: string, directory: string): Promise<void> {
 }
 
 /**
- * Follows redirects.
+ * Requests an archive and follows redirects.
  * @returns the bytes of the archive, or the folder that a `file:` address names
  */
 async function download(connection: Connection, first: string): Promise<Uint8Array | string> {
@@ -108,7 +108,7 @@ async function nameModules(directory: string, tensors: Tensors): Promise<void> {
   await writeFile(file, `${JSON.stringify({ ...config, target_modules }, null, 2)}\n`);
 }
 
-/** Values of an adapter, keyed by tensor name. */
+/** Values of an adapter by tensor name. */
 export type Tensors = ReadonlyMap<string, Float32Array>;
 
 export interface Adapter {

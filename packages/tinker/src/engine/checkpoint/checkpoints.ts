@@ -24,7 +24,7 @@ export interface CheckpointOptions {
   readonly trained: Trained;
   /** Model folder whose description (every file but the weights) is copied into checkpoints. */
   readonly modelPath: string;
-  /** True if the server deletes the saved weights of a model that is unloaded. */
+  /** True if the server deletes the saved weights of a model when the model is unloaded. */
   readonly forgets: boolean;
 }
 
@@ -86,7 +86,7 @@ async function deliver(
 }
 
 /**
- * Downloads the adapter. A server that hands out no archives is only warned about: its checkpoints
+ * Downloads the adapter. If the server offers no archives, only logs a warning, because its checkpoints
  * work without the download.
  */
 async function bringAdapterHome(
@@ -103,7 +103,7 @@ async function bringAdapterHome(
 }
 
 /**
- * Loads into a new model, because the server accepts a load only as a model's first request.
+ * Loads weights into a new model, because the server only accepts a load as a model's first request.
  * Unloads the old model.
  */
 async function load(options: CheckpointOptions, directory: string): Promise<void> {
@@ -111,9 +111,9 @@ async function load(options: CheckpointOptions, directory: string): Promise<void
   const record = await readRecord(directory);
   assertSameModel(model, record, directory);
   const status = await statusOf(context.calls, record.weights);
-  // Of 500 only loading them tells.
+  // After status 500 only a load shows whether the weights exist.
   if (status !== undefined && status < 500) throw lost(record, directory);
-  // A model without updates has saved nothing that would be forgotten.
+  // A model without updates has saved nothing that the server could delete.
   if (!forgets || trained.step === 0) await trained.model.unload();
   trained.model = await createModel(context, model);
   await loadInto(trained.model, record, { directory, optimizer: record.optimizer });

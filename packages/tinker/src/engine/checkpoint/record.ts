@@ -28,7 +28,7 @@ export async function writeRecord(directory: string, record: CheckpointRecord): 
 }
 
 /**
- * Undefined if the folder is not a checkpoint of this engine.
+ * Record of a checkpoint folder; undefined if the folder is not a checkpoint of this engine.
  * @throws CheckpointError if its record is damaged
  */
 export async function findRecord(directory: string): Promise<CheckpointRecord | undefined> {

@@ -18,7 +18,9 @@ export interface ConnectionOptions {
   readonly baseUrl: string;
   /** Sent as `x-api-key`. */
   readonly apiKey: string | undefined;
-  /** How long to retry while the server is down or busy before the run fails. */
+  /**
+   * Time for which requests are retried while the server is down or busy, before the run fails, in ms.
+   */
   readonly patienceMs: number;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
@@ -44,7 +46,7 @@ export interface Request {
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';
-  /** How long to retry. @default that of the connection */
+  /** Time for which the request is retried, in ms. @default that of the connection */
   readonly patienceMs?: number;
   /** Timeout of one attempt. @default 60 s */
   readonly timeoutMs?: number;
@@ -60,7 +62,7 @@ export interface Answer {
 
 export interface Connection {
   /**
-   * Answer of a success or a redirect; `undefined` if a future is not ready.
+   * Answer with a success or redirect status; `undefined` if a future is not ready.
    * @throws EngineError if the server refuses or stays unreachable; CancelledError on abort
    */
   send(request: Request): Promise<Answer | undefined>;
@@ -172,7 +174,7 @@ function fetchOnce(
     method,
     body,
     headers: { ...key, ...headers },
-    // A redirect to another host must not get the key.
+    // Redirects are handled by the caller, because another host must not get the key.
     redirect: 'manual',
     signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
   });

@@ -57,7 +57,7 @@ export function failedError(what: string, { error, category }: FailedResult): En
   return new EngineError(reason, { code });
 }
 
-/** Ends the run, which continues from its last checkpoint when it is started again. */
+/** Error that ends the run. When started again, the run continues from its last checkpoint. */
 export const unreachable = (
   { baseUrl, patienceMs }: { readonly baseUrl: string; readonly patienceMs: number },
   what: string,

@@ -44,13 +44,14 @@ export interface Calls {
 export interface CallsOptions {
   readonly connection: Connection;
   readonly clock: Clock;
-  /** Longest wait for one result. */
+  /** Maximum wait for one result, in ms. */
   readonly resultMs: number;
 }
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 /**
- * Timeout of one poll. Servers hold a poll for minutes; this notices sooner that a connection died.
+ * Timeout of one poll, in ms. Servers hold a poll open for minutes; a shorter timeout detects a dead
+ * connection sooner.
  */
 const pollMs = 45_000;
 

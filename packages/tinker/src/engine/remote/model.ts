@@ -48,11 +48,11 @@ export interface ModelContext {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * How long to wait for a free place if other models, such as those of a killed run, hold them
-   * all.
+   * Time to wait for a free model slot, in ms, for example while models of a killed run hold all of
+   * them.
    */
   readonly placeMs: number;
-  /** Ends the wait for a place. @default no signal */
+  /** Ends the wait for a free slot. @default no signal */
   readonly stop?: AbortSignal;
 }
 
@@ -178,6 +178,6 @@ async function requestModel(
   }
 }
 
-/** True if the server has no free place. SkyRL: "Maximum number of LoRA adapters (6) reached". */
+/** True if the server has no free slot. SkyRL answers "Maximum number of LoRA adapters (6) reached". */
 const isFull = (error: unknown): boolean =>
   error instanceof EngineError && /maximum number/i.test(error.message);

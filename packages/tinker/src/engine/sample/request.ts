@@ -114,7 +114,7 @@ export const paramsOf = (
   temperature,
   top_p: topP,
   top_k: topK,
-  // Signed 32 bits on some servers.
+  // Some servers only accept a signed 32-bit seed.
   seed: seed & 0x7fffffff,
   stop: stopTokenIds.length === 0 ? undefined : [...stopTokenIds],
 });

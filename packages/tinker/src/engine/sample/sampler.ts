@@ -14,7 +14,7 @@ export interface SamplerOptions {
   readonly tokenBytes: readonly Uint8Array[] | undefined;
   /** Weights of a checkpoint folder, or the last published weights. */
   readonly weightsOf: (source: Parameters<Sampler['adopt']>[0]) => Promise<SamplingHandle>;
-  /** Weights that are sampled until others are adopted. */
+  /** Weights to sample from until other weights are adopted. */
   readonly initialWeights: () => Promise<SamplingHandle>;
 }
 
@@ -52,7 +52,7 @@ export function createSampler(options: SamplerOptions): Sampler {
       throwIfAborted(signal);
       checkPrompt(prompt, limits);
       checkOptions(options, tokenBytes);
-      // The weights at the time of the call, also if it waits for a place.
+      // Takes the weights at the time of the call, even if the call then waits for a slot.
       const { handle, version } = await inUse();
       const { n = 1, maxTokens } = options;
       const params = paramsOf(options, Math.min(maxTokens, maxModelLen - prompt.length));

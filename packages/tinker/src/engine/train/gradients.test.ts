@@ -51,7 +51,7 @@ const derivatives: Readonly<
 };
 
 describe('the passes of an update', () => {
-  /** What the server has after all of them. */
+  /** Gradient that the server holds after all passes. */
   const applied = (
     { rows, gradients }: Batch,
     known: Float32Array | undefined,

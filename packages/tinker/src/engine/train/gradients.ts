@@ -119,12 +119,12 @@ export interface GradientPass {
 }
 
 /**
- * The pass whose gradients, at the current weights, are those that the server still lacks.
+ * Builds the pass whose gradients at the current weights are those that the server still lacks.
  * - On a server that sums, cross-entropy -sum(w lp) has dL/dlp = -w, so w = -g.
- * - On a server that divides by the T tokens of a datum and the N data of the update, w = -g would
- * be divided by its own sum. Importance sampling -exp(lp - logprobs) A has dL/dlp = -A / (T N) at
- * logprobs = lp, so A = -g T N. Each datum of this pass increases N, and so reduces the share of
- * the gradients that were sent before.
+ * - On a server that divides by the T tokens of a datum and the N data of the update, w = -g would be
+ *   divided by its own sum. Importance sampling -exp(lp - logprobs) A has dL/dlp = -A / (T N) at
+ *   logprobs = lp, so A = -g T N. Each datum of this pass increases N, and so reduces the share of the
+ *   gradients that were sent before.
  */
 export function gradientPass(gathered: Gathered, normalisation: Normalisation): GradientPass {
   const { sentData } = gathered;
@@ -154,7 +154,7 @@ const noise = 1e-5;
 
 /**
  * @param worth factor of the gradients that were already sent
- * @param all true: rows that lack nothing are included
+ * @param all true to include rows that lack nothing
  */
 function lackingRows(
   { rows, sent }: Gathered,

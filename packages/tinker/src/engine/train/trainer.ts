@@ -57,7 +57,7 @@ export function createTrainer(options: TrainerOptions): TrainEngine {
     step: async (stepOptions) => {
       const gathered = gradients.take();
       const { model } = trained;
-      // Both are on their way before either is awaited: the server does them in one go.
+      // Sends both requests before awaiting either, because the server processes them together.
       const [, metrics] = await Promise.all([
         runPass(model, gradientPass(gathered, normalisation), false),
         model.step(adamOf(stepOptions)),

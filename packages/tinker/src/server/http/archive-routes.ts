@@ -8,7 +8,7 @@ import type { Checkpoint } from '../service/checkpoints.js';
 import type { Service } from '../service/service.js';
 import type { SignedPaths } from './signed-path.js';
 
-/** How long a signed URL is valid, in ms. */
+/** Lifetime of a signed URL, in ms. */
 const validMs = 2 * 3_600_000;
 
 const checkpointsPath = '/api/v1/training_runs/:run/checkpoints';
@@ -25,7 +25,7 @@ export function addArchiveRoutes(app: Hono, service: Service, signed: SignedPath
     return context.redirect(origin + signed.sign(path, expires));
   };
   app.get(`${checkpointsPath}/:kind/:name/archive`, redirect);
-  // Clients of SkyRL name no kind.
+  // SkyRL's clients do not send a kind.
   app.get(`${checkpointsPath}/:name/archive`, redirect);
   app.get(`${checkpointsPath}/:kind/:name/download`, async (context) => {
     const checkpoint = await checkpointOf(service, context);

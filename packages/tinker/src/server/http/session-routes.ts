@@ -4,7 +4,10 @@ import { z } from 'zod';
 import { jsonRoute, readRequest, resultResponse } from './routes.js';
 import type { Service } from '../service/service.js';
 
-/** How long a request for a result waits before the client has to ask again, in ms. */
+/**
+ * Maximum time for which a request for a result is held open, in ms. Afterwards the client has to ask
+ * again.
+ */
 const pollMs = 30_000;
 
 export const metadata = z.record(z.string(), z.unknown()).nullish();

@@ -9,7 +9,7 @@ const given = fc.record({
   advantages: fc.double({ min: -2, max: 2, noNaN: true }),
 });
 const settings = { clip_low_threshold: 0.8, clip_high_threshold: 1.2, beta: 0.3 };
-/** Differentiable; of the others, a part counts as a constant. */
+/** Losses that are differentiable as a whole; the other losses treat a part as a constant. */
 const differentiable = Object.entries(lossFunctions).filter(
   ([name]) => !['cispo', 'gspo'].includes(name),
 );
@@ -22,7 +22,7 @@ describe('losses', () => {
         const h = 1e-6;
         const [left, right] = [(at(p) - at(p - h)) / h, (at(p + h) - at(p)) / h];
         const { slope } = token(p, inputs, settings);
-        // Where PPO's clipping begins, left and right differ.
+        // At the bounds of PPO's clip, the left and the right slope differ.
         expect(Math.min(Math.abs(slope - left), Math.abs(slope - right))).toBeLessThan(1e-4);
       }),
     );

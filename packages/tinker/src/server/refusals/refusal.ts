@@ -1,4 +1,7 @@
-/** Refusals: sent at once, or when the client asks for the result of its request. */
+/**
+ * Errors that refuse a request. They are sent at once, or when the client asks for the result of its
+ * request.
+ */
 
 /** An error that is answered with an HTTP status. Clients do not retry the request. */
 export class Refusal extends Error {

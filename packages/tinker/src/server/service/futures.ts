@@ -25,7 +25,7 @@ export interface Futures {
 export interface FuturesOptions {
   readonly clock: Pick<Clock, 'sleep'>;
   /**
-   * How long a result is kept, in ms, for clients that lost the answer and ask again.
+   * Time for which a result is kept, in ms, for clients that lose the answer and ask again.
    * @default 600_000
    */
   readonly keepMs?: number;

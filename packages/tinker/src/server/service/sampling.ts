@@ -14,7 +14,7 @@ export interface SampleWork {
   /** Model folder; undefined: the base model. */
   readonly weights: string | undefined;
   readonly prompt: Int32Array;
-  /** `maxTokens` undefined: as many tokens as fit. */
+  /** Sampling options. `maxTokens` undefined: as many tokens as fit. */
   readonly options: Omit<SamplingOptions, 'maxTokens'> & { readonly maxTokens: number | undefined };
   /** True if the prompt is scored as well. */
   readonly promptLogprobs: boolean;
@@ -42,7 +42,7 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
   let current: string | undefined | null = null;
   let version = 0;
   let turn: Promise<unknown> = Promise.resolve();
-  /** Switches the engine to `weights`; work in progress keeps its own. */
+  /** Switches the engine to `weights`. Requests in progress keep their weights. */
   const adopt = async (weights: string | undefined): Promise<Engine> => {
     opened ??= open();
     const engine = await opened;
@@ -56,7 +56,7 @@ export function createSampling(open: () => Promise<Engine>): Sampling {
     sample: async (work, signal) => {
       const { weights, prompt, options } = work;
       signal.throwIfAborted();
-      // Begun within the turn, so with the right weights; the turn does not wait for its end.
+      // Starts within its turn, so that the weights are right. The next turn does not wait for its end.
       const begun = turn.then(async () => {
         const { sampler, capabilities } = await adopt(weights);
         assertPossible(work, capabilities);
@@ -103,7 +103,7 @@ function assertPossible(
   );
 }
 
-/** Checked first, because the alternatives of a prompt take one sample per position. */
+/** Checks the length first, because the alternatives of a prompt take one sample per position. */
 const tooLong = ({ length }: Int32Array, { maxModelLen }: Engine['sampler']): Refusal =>
   new Refusal(
     400,

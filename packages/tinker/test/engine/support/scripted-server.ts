@@ -1,18 +1,21 @@
-/** An HTTP server that answers each verb as a test says: for faults, which a real server has rarely. */
+/**
+ * HTTP server that answers each verb as the test says, to simulate faults that real servers rarely
+ * have.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON, or bytes of protobuf. */
+  /** JSON, or protobuf bytes. */
   readonly body?: unknown;
 }
 
 export interface Received {
   readonly path: string;
   readonly key: string | undefined;
-  /** Undefined for bytes. */
+  /** Parsed JSON; undefined if the body is bytes. */
   readonly json: Readonly<Record<string, unknown>> | undefined;
   readonly bytes: Uint8Array;
 }
@@ -23,7 +26,7 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-/** `silent`: the connection stays open, and nothing comes. */
+/** `silent`: the connection stays open without an answer. */
 export type Answer = Reply | 'cut' | 'silent';
 
 export async function scriptedServer(
