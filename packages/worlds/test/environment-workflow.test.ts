@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { builtInEnvironments } from '../src/index.js';
 import { environmentWorkflow } from '../src/index.js';
 
-/** A corridor of cells 0 to 3, left by "out" at 3; walking pays 0.1 a cell. */
+/** A corridor of cells 0 to 3 with the exit "out" at cell 3. Each step pays 0.1. */
 const corridor = (): World => {
   let cell = 0;
   return {
@@ -187,7 +187,9 @@ it('names an unknown environment, an unknown argument, and generates tasks', () 
   expect(workflow.tasks?.({ environment: 'frozen_lake' }, range)).toHaveLength(3);
 });
 
-/** A run of 500 ms: its first step takes `stepMs` of them, and its model hangs after the first answer. */
+/**
+ * Plays a run of 500 ms whose first step takes `stepMs`, and whose model hangs after the first answer.
+ */
 async function playSlowly(stepMs: number) {
   const runtime = testRuntime();
   const { clock } = runtime;

@@ -18,7 +18,7 @@ const workflowOf = (name: string) => {
   return found;
 };
 
-/** A model server; a number is the status of an error. */
+/** Starts a model server; a number among the answers is an error status. */
 async function serveJudge(answers: readonly (string | number)[]) {
   const asked: string[] = [];
   const server = createServer((request, response) => {

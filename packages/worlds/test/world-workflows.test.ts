@@ -1,4 +1,4 @@
-/** The workflows of Trinity-RFT that play a world, with its solver in place of a policy. */
+/** Trinity-RFT's world workflows, played by the world's solver instead of a policy. */
 import { type Experience, type RawTask, type Task, defaultFormatArgs } from '@trinity-rft/core';
 import type { Action } from '@trinity-rft/environment';
 import { createEnvironments, drivers } from '@trinity-rft/environment/playing';
@@ -15,7 +15,7 @@ const workflowOf = (name: string) => {
   return found;
 };
 
-/** What a policy writes that takes these actions. */
+/** Text with which a policy takes the action in this format. */
 function written(action: Action, format: string): ScriptedAnswer {
   if (action.type === 'text') return format.replace('{action}', action.text);
   return { toolCalls: [{ name: action.name, arguments: action.arguments }] };
@@ -31,7 +31,7 @@ async function play(
   return { model, experiences: result as readonly Experience[] };
 }
 
-/** The actions of the solver of the world that the workflow plays, in its first generated task. */
+/** The solver's actions for the first generated task of the workflow's world. */
 function solved(name: string, world: string, args: RawTask) {
   const workflow = workflowOf(name);
   expect(workflow.checkArgs?.({})).toEqual([]);

@@ -1,4 +1,4 @@
-/** What holds in every world. */
+/** Properties that hold in every world. */
 import { type RawTask, silentLogger } from '@trinity-rft/core';
 import type { Action, EnvironmentDefinition, Episode } from '@trinity-rft/environment';
 import { builtInEnvironments } from '@trinity-rft/worlds';
@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 const { signal } = new AbortController();
 const withTasks = builtInEnvironments.filter(({ tasks }) => tasks !== undefined);
 
-/** Plays to the end, or until the policy gives up. */
+/** Plays until the episode ends or the policy gives up. */
 async function play(episode: Episode, next: (observation: string) => Action | undefined) {
   const observations = [episode.observation];
   const rewards: number[] = [];

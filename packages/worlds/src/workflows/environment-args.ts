@@ -7,7 +7,7 @@ import { count, positive } from '@trinity-rft/workflow';
 import { z } from 'zod';
 import { judgeShape } from './judge.js';
 
-/** Settings of how an episode is played, common to all environments. */
+/** Settings for playing an episode, common to all environments. */
 const playShape = {
   max_turns: count().optional(),
   action_pattern: z
@@ -64,7 +64,7 @@ function unknown(name: string, known: readonly string[]): string {
   return `got "${name}", but there is no such environment.${rest} One of your own comes from a plugin.`;
 }
 
-/** Play options of the run; the environment's defaults fill what the arguments leave out. */
+/** Play options of the run. The environment's defaults apply to missing arguments. */
 export function playOptions(
   args: EnvironmentArgs,
   { play }: EnvironmentDefinition,

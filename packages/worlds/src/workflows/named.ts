@@ -15,7 +15,7 @@ export interface NamedWorkflow {
   readonly play: (args: Readonly<Record<string, unknown>>) => Partial<EnvironmentArgs>;
   /** Row for the world. @default the row of the task set @throws TaskError */
   readonly rowOf?: (task: Task) => RawTask;
-  /** How often and with which prompts a task is attempted. @default one attempt */
+  /** Number and prompts of the attempts at a task. @default one attempt */
   readonly attempts?: Attempts;
   /** Trinity-RFT's arguments that have no effect here, with the reason. @default {} */
   readonly unused?: Readonly<Record<string, string>>;

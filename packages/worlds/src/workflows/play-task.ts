@@ -63,8 +63,8 @@ function ownTime({ runtime: { clock }, timeLimitMs }: WorkflowContext) {
 }
 
 /**
- * Equal for all runs of a task. In evaluations the seed does not depend on the batch, so that they
- * stay comparable.
+ * Start of the episode, equal for all runs of a task. In evaluations the seed does not depend on the
+ * batch, so that evaluations stay comparable.
  */
 function startOf({ task, runtime }: WorkflowContext): { row: RawTask; seed: number } {
   const { taskset, row } = task.index;
@@ -77,7 +77,7 @@ function experiencesOf({ turns, reward, metrics }: PlayedEpisode): readonly Expe
     experiences.map((experience) =>
       withFields(experience, {
         reward,
-        // Without a suffix, the explorer numbers the calls of a turn.
+        // Without an explicit suffix, the explorer numbers the calls of a turn.
         eid: { ...experience.eid, step, suffix: '' },
         metrics: { ...experience.metrics, ...metrics },
         info: { ...experience.info, step_reward: stepReward, ...stateOf(stateKey) },

@@ -8,7 +8,7 @@ type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
 export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
 
 /**
- * Format of an answer: experience with such tasks, a thought about the next step, and the action.
+ * Format of an answer: experience with similar tasks, a thought about the next step, and the action.
  */
 export const threeTags =
   '<experience>\\s*\\S[\\s\\S]*?</experience>[\\s\\S]*?<think>\\s*\\S[\\s\\S]*?</think>[\\s\\S]*?<action>([\\s\\S]*?)</action>';

@@ -110,7 +110,7 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
 
 /** Environments that a check may open; others may take minutes to start. */
 const startsAtOnce: ReadonlySet<string> = new Set(builtInEnvironments.map(({ name }) => name));
-/** Limit for checks, because a user waits for them at a terminal. */
+/** Maximum start time in checks, in ms, because a user waits for them at a terminal. */
 const longestStartMs = 30_000;
 
 /** @throws TaskError if the world cannot play the row */

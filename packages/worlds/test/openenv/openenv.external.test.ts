@@ -1,4 +1,4 @@
-/** Our worlds, served from here, are played by OpenEnv's own client in Python. */
+/** Plays our worlds over HTTP with OpenEnv's own Python client. */
 import { fileURLToPath } from 'node:url';
 import { deriveSeed, silentLogger } from '@trinity-rft/core';
 import { serveEnvironment, type EnvironmentDefinition } from '@trinity-rft/environment';
@@ -16,7 +16,7 @@ function worldOf(name: string): EnvironmentDefinition {
   return world;
 }
 
-/** The actions of the solver for the first task of evaluation. */
+/** Actions of the solver for the first evaluation task. */
 async function solution(definition: EnvironmentDefinition): Promise<readonly string[]> {
   const [row = {}] = definition.tasks?.({ split: 'eval', count: 5, seed: 0 }, {}) ?? [];
   const start = { row, seed: deriveSeed(0, 'eval') };

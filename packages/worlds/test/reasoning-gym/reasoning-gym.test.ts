@@ -1,4 +1,7 @@
-/** Scores of Reasoning Gym itself: 200 tasks each, with answers right, wrong and malformed. */
+/**
+ * Compares scores with Reasoning Gym's own: 200 tasks per world, with right, wrong and malformed
+ * answers.
+ */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { scoreCountdown } from '../../src/worlds/countdown/score.js';

@@ -1,4 +1,4 @@
-/** Verdicts of BFCL's own checker over calls right and wrong. */
+/** Compares verdicts with those of BFCL's own checker for right and wrong calls. */
 import { readFileSync } from 'node:fs';
 import { silentLogger } from '@trinity-rft/core';
 import { toolCall } from '../../src/worlds/tool-call/definition.js';

@@ -1,4 +1,4 @@
-/** Rewards of WebShop's own functions. */
+/** Compares rewards with those of WebShop's own functions. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { pythonShuffle } from '../../src/worlds/webshop/files/python-random.js';

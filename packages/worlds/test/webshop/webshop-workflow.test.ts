@@ -1,4 +1,7 @@
-/** A workflow that holds the shop itself: reset for each task, steps, the reward at the end. */
+/**
+ * A workflow that holds the shop itself: it resets the shop for each task, takes steps, and gets the
+ * reward at the end.
+ */
 import type { Experience, Task } from '@trinity-rft/core';
 import {
   defineWorkflow,
@@ -46,7 +49,7 @@ class WebShopWorkflow extends MultiTurnWorkflow {
 
 const definition = defineWorkflow({ name: 'my_webshop_workflow', workflow: WebShopWorkflow });
 
-/** Buys the first product of the shop that is found by the instruction. */
+/** Buys the first product that the instruction finds in the shop. */
 function shopper() {
   return scriptedModel({
     answers: ({ messages }) => {

@@ -5,7 +5,7 @@ import { retailDesk } from './definition.js';
 
 const { signal } = new AbortController();
 
-/** The first task of level 3 that fits, begun. */
+/** Starts the first task of level 3 that matches `fits`. */
 async function begin(fits: (given: RetailCase) => boolean) {
   const environment = await retailDesk.open({}, { logger: silentLogger, signal });
   let seed = 0;

@@ -3,7 +3,10 @@ import type { Random } from '@trinity-rft/core';
 /** Higher than every price. */
 const noLimit = 1_000_000;
 
-/** Draws two of the next four multiples of ten above the price (up to 990); returns the larger. */
+/**
+ * Price limit of a goal: draws two of the next four multiples of ten above the price (up to 990) and
+ * returns the larger one.
+ */
 export function priceLimit(price: number, random: Random): number {
   const next = Array.from({ length: 99 }, (_, index) => 10 * (index + 1)).filter((p) => p > price);
   const [first, second] = random.shuffle(next.slice(0, 4));
