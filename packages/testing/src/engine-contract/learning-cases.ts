@@ -141,8 +141,8 @@ export function learningCases({ onePass, ...fixture }: EngineFixture): void {
           }
           return logprobsOf(engine, batch());
         });
-      // AdamW ignores a common factor. These factors differ between steps, so only clipping makes
-      // the updates equal.
+      // AdamW ignores a constant factor of the gradients. The factors here differ between steps, so
+      // only clipping makes the updates equal.
       expect(
         largestDifference(await trained([100, -10]), await trained([100, -1000])),
       ).toBeLessThanOrEqual(tolerance * 10);

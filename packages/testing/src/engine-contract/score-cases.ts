@@ -115,7 +115,7 @@ export function scoreCases({
             (one) => one.status === 'rejected' && one.reason,
           ),
         ).toEqual(
-          // The engine may have finished before the abort, but not before the call.
+          // The engine may finish before the abort takes effect.
           [expect.anything(), expect.any(CancelledError)],
         );
         expect(await other).toHaveLength(row.tokens.length - row.promptLength);
