@@ -263,7 +263,7 @@ function adapterOf(from: string, format: FormatName): string {
   );
 }
 
-/** Number of weights to export, and what those of an adapter are merged with. */
+/** Number of weights to export, and the weights with which an adapter's weights are merged. */
 async function weightsIn(
   adapter: string | undefined,
   from: string,

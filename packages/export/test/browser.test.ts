@@ -1,4 +1,4 @@
-/** An export for transformers.js in a headless browser, from this machine alone. */
+/** Runs an export for transformers.js in a headless browser, without network access. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -160,7 +160,7 @@ describe.skipIf(chromium === undefined)('an export in a browser (needs Chromium)
     const played = await play('q8');
     const player = await transformersPlayer(path.join(folder, 'model'), 'q8');
     const { largest, answer } = await beside(player, played);
-    // WebAssembly sums the 8-bit products in float32, Node in integers.
+    // WebAssembly sums 8-bit products in float32, Node in integers.
     expect(largest).toBeLessThan(0.1);
     expect(played.answer).toBe(answer);
   });
@@ -180,7 +180,7 @@ describe.skipIf(chromium === undefined)('an export in a browser (needs Chromium)
 
   it('computes every family as the engine does', { timeout: 300_000 }, async () => {
     const named = await readdir(fixtures);
-    // Its gated delta rule is not written for transformers.js.
+    // The gated delta rule of these models is not implemented for transformers.js.
     const families = named.filter(
       (name) => name !== 'qwen3_5_text' && existsSync(path.join(fixtures, name, 'batch.json')),
     );

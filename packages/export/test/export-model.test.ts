@@ -12,7 +12,7 @@ const practice = fileURLToPath(
   new URL('../../../apps/create/templates/practice/model', import.meta.url),
 );
 let scratch = '';
-/** The practice model with a chat template that has places for tools and system messages. */
+/** The practice model with a chat template that supports tools and system messages. */
 let model = '';
 let adapted = '';
 

@@ -1,4 +1,4 @@
-/** Exports of adapters that were trained beside quantised weights, merged with them. */
+/** Exports adapters that were trained over quantised weights and are merged with them. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,7 +17,7 @@ let scratch = '';
 const folder = (name: string): string => path.join(scratch, name);
 const file = (): string => path.join(folder('base'), 'model-Q8_0.gguf');
 
-/** A checkpoint of a few steps, which make the adapter matter. */
+/** Trains a checkpoint for a few steps, enough that the adapter makes a difference. */
 async function train(name: string, modelPath: string, quantization: Quantization): Promise<void> {
   const lora = { rank: 2, alpha: 8, seed: 1 };
   const engine = await createOnnxEngine({ modelPath, lora, quantization, threads: 1 });

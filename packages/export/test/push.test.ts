@@ -1,4 +1,4 @@
-/** Uploads to a server that speaks the hub's protocol: names, large files by digest, one commit. */
+/** Uploads to a server with the hub's protocol: names, large files by digest, one commit. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -11,7 +11,7 @@ import { pushFolder } from '../src/index.js';
 
 const token = 'hf_secretsecretsecret';
 
-/** Contents of the hub: the files of its commits. */
+/** Content of the hub: the files of its commits. */
 interface Hub {
   readonly address: string;
   readonly files: Map<string, Buffer>;
@@ -47,7 +47,7 @@ interface Operation {
   readonly value: { readonly path: string; readonly content?: string; readonly oid?: string };
 }
 
-/** The fields of all requests that are read here. */
+/** Request fields that this server reads. */
 interface RequestBody {
   readonly private?: boolean;
   readonly visibility?: string;

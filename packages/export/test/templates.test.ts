@@ -1,4 +1,4 @@
-/** Prompts of real chat templates in the paths of each runtime: equal to ours, or refused. */
+/** Tests that each runtime renders real chat templates as we do, or that the export refuses. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,7 +25,7 @@ const smollm2 = fileURLToPath(
 const file = (name: string): Promise<string> =>
   readFile(path.join(fixtures, `${name}.jinja`), 'utf8');
 
-/** With the only tokens that the templates name. */
+/** A tokenizer with only the special tokens that the templates name. */
 const characters = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('');
 const specialTokens = ['<|im_start|>', '<s>', '</s>', '[INST]', '[/INST]'];
 const filesOf = (chatTemplate: string) => ({

@@ -104,7 +104,7 @@ async function openExported(exported: CheckedExport): Promise<Player> {
   if (target === 'transformersjs')
     return transformersPlayer(folder, numbers.name as Parameters<typeof transformersPlayer>[1]);
   const location = path.join(folder, file);
-  // With the template and the tokenizer of what was written, not those of the checkpoint.
+  // Uses the template and tokenizer of the written files, not those of the checkpoint.
   const tokenizer = await loadTokenizer(location);
   const format = createChatFormat({ tokenizer, toolCallParser });
   if (target === 'hf') return embeddedPlayer(location, format);

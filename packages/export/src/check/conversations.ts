@@ -30,7 +30,7 @@ const user = (content: string): NormalMessage => ({ role: 'user', content });
 const assistant = (content: string): NormalMessage => ({ role: 'assistant', content });
 const system: NormalMessage = { role: 'system', content: 'Answer in one short sentence.' };
 
-/** A template that rejects some of them is compared on the others. */
+/** Conversations to compare. If a template rejects some of them, only the others are compared. */
 export const conversations: readonly PlayedPrompt[] = [
   { messages: [user('What is 17 + 25?')], tools: undefined },
   { messages: [system, user('Name a city in Norway.')], tools: undefined },

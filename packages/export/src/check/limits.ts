@@ -18,7 +18,7 @@ export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): P
   ({
     float32: { largest: hasGeluTable ? tableOfGelu : 1e-4, sameTexts: true },
     float16: { mean: 0.01, sameTexts: false },
-    // Eight times as coarse as float16.
+    // bfloat16 is eight times as coarse as float16.
     bfloat16: { mean: 0.05, sameTexts: false },
     'eight-bit': { mean: 0.2, sameTexts: false },
     less: { sameTexts: false },

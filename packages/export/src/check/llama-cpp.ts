@@ -48,7 +48,7 @@ export async function llamaPlayer(
   const context = await model.createContext({
     threads: 1,
     contextSize: { max: model.trainContextSize },
-    // Both round to float16 otherwise.
+    // Without this, llama.cpp rounds keys and values to float16.
     ...(cacheType && {
       flashAttention: false,
       experimentalKvCacheKeyType: cacheType,
@@ -85,7 +85,10 @@ export async function llamaPlayer(
  */
 const atOnce = 16;
 
-/** Sum to normalise by: llama.cpp adds up in float32, which is off by 1e-4 for 50,000 tokens. */
+/**
+ * Normalising sum, computed in float64: llama.cpp sums in float32, which is off by 1e-4 for 50,000
+ * tokens.
+ */
 function sumOf(probabilities: ReadonlyMap<Token, number>): number {
   let sum = 0;
   for (const probability of probabilities.values()) sum += probability;

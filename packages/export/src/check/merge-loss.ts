@@ -1,4 +1,7 @@
-/** What is lost when an adapter is merged with quantised weights, and the result is rounded again. */
+/**
+ * Measures the loss of precision when an adapter is merged with quantised weights and the result is
+ * quantised again.
+ */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { isQuantizedGguf } from '@trinity-rft/chat/gguf';
 import { CheckpointError, mean } from '@trinity-rft/core';
@@ -45,10 +48,10 @@ export async function scorePolicy(
   }
 }
 
-/** Little, because weights take most of the memory. */
+/** Small memory budget, because the weights take most of the memory. */
 const memoryBudgetBytes = 32 * 2 ** 20;
 
-/** Tokens of a sampled text. */
+/** Maximum number of tokens of a sampled text. */
 const mostTokens = 64;
 
 async function sampledRows(
@@ -70,7 +73,10 @@ async function sampledRows(
   return (await Promise.all(texts)).flat();
 }
 
-/** Conversations that the template and the tokenizer can write; otherwise a text begins with an end. */
+/**
+ * Conversations that the template and tokenizer can represent. If there are none, sampled texts begin
+ * with an end token.
+ */
 function promptsOf(format: ChatFormat, maxModelLen: number): readonly Int32Array[] {
   const prompts = conversations.flatMap((conversation) => {
     try {
@@ -86,7 +92,8 @@ function promptsOf(format: ChatFormat, maxModelLen: number): readonly Int32Array
 }
 
 /**
- * Scores the texts with a written file, in the embedded engine. Undefined if it does not read the architecture.
+ * Scores the texts with a written file, in the embedded engine. Undefined if the engine does not
+ * support the architecture.
  * @param file in GGUF
  */
 export async function mergeLossOf(
@@ -94,7 +101,7 @@ export async function mergeLossOf(
   { texts, rows, logprobs }: PolicyScores,
 ): Promise<MergeLoss | undefined> {
   if (!(await isRead(file))) return undefined;
-  // A new adapter changes nothing, and leaves the weights in blocks.
+  // A new adapter is the identity; it makes the engine keep the weights in quantised blocks.
   const engine = await createOnnxEngine({
     modelPath: file,
     memoryBudgetBytes,

@@ -23,7 +23,7 @@ async function openFolder(folder: string, dtype: Dtype) {
   const { env, AutoModelForCausalLM, AutoTokenizer } = library;
   env.allowRemoteModels = false;
   env.useFSCache = false;
-  // An absolute path is no id of the hub: it is read as it is.
+  // The hub does not look up an absolute path: it is read from disk.
   const place = path.resolve(folder);
   const unreadable = (cause: unknown): never => {
     throw new CheckpointError(`transformers.js does not load ${folder}: ${String(cause)}`, {

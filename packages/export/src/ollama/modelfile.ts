@@ -35,7 +35,7 @@ export function modelfileOf(options: ModelfileOptions): Modelfile {
     `TEMPLATE """${known?.template ?? rawTemplate}"""`,
     ...[...new Set(stops)].map((stop) => `PARAMETER stop ${JSON.stringify(stop)}`),
     `PARAMETER num_ctx ${contextTokens}`,
-    // The distribution that was trained: Ollama's defaults cut it and punish repetition.
+    // Sample from the trained distribution: Ollama's defaults truncate it and penalise repetition.
     'PARAMETER temperature 1',
     'PARAMETER top_k 0',
     'PARAMETER top_p 1',

@@ -72,8 +72,8 @@ const assistant = (content: string): NormalMessage => ({ role: 'assistant', cont
 const system: NormalMessage = { role: 'system', content: 'Be brief.' };
 
 /**
- * Conversations to compare. Without leading or trailing spaces, which some templates strip, but
- * Ollama does not.
+ * Conversations to compare. Texts have no leading or trailing spaces, because some templates strip them
+ * and Ollama does not.
  */
 const probes: readonly (readonly NormalMessage[])[] = [
   [user('Hello')],

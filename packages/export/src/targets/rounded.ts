@@ -1,4 +1,4 @@
-/** Sentences about a GGUF file in which an adapter is merged with weights that were quantised already. */
+/** Notes on a GGUF file in which an adapter is merged with weights that were already quantised. */
 import { isGguf, ggufFileTypes, openGguf } from '@trinity-rft/chat/gguf';
 import type { MergedWeights } from '@trinity-rft/engine-onnx';
 import path from 'node:path';
@@ -16,7 +16,7 @@ export function roundedNotes({ quantization, model }: Beside): readonly string[]
   ];
 }
 
-/** Formats of the quantised tensors of a file that no export has. */
+/** Tensor formats of a quantised file that exports cannot write. */
 function unwritten(file: string): readonly string[] {
   const opened = openGguf(file);
   opened.close();
