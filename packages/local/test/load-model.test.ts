@@ -1,4 +1,4 @@
-/** The practice model in this process, by each runtime. */
+/** The practice model in this process, with each runtime. */
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +27,7 @@ const practice = fileURLToPath(
 let scratch = '';
 let gguf = '';
 
-/** Words that the practice model has tokens for; its answers to them are calls of a calculator, or numbers. */
+/** Words for which the practice model has tokens. It answers them with calculator calls or numbers. */
 const question = (content: string) => [{ role: 'user' as const, content }];
 const settings: LoadModelOptions = {
   seed: 7,
@@ -298,7 +298,7 @@ describe('the runtimes', () => {
 });
 
 describe('a model is found', () => {
-  /** A run with checkpoints of two steps, as the trainer leaves it. */
+  /** A run folder with checkpoints of two steps, as the trainer writes it. */
   async function run(evaluations: Readonly<Record<number, number>>): Promise<string> {
     const folder = await mkdtemp(path.join(scratch, 'run-'));
     const stage = path.join(folder, 'grpo');

@@ -1,4 +1,4 @@
-/** Several models behind one address: names, key, readiness, metrics, log, reload, end. */
+/** Several models at one address: names, key, readiness, metrics, log, reload, shutdown. */
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -143,7 +143,7 @@ describe('a server of models', () => {
     expect(value(String.raw`trinity_first_token_seconds_count\{model="agent"\}`)).toBe(2);
     expect(value(String.raw`trinity_model_step\{model="agent"\}`)).toBe(10);
     expect(value('process_resident_memory_bytes')).toBeGreaterThan(1e6);
-    // Every line is a comment, or a name with labels and a number.
+    // Every line is either a comment, or a metric name with labels and a number.
     for (const line of text.trimEnd().split('\n'))
       expect(line).toMatch(
         /^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{(?:\w+="(?:[^"\\\n]|\\.)*",?)+\})? [-+\d.eInf]+)$/,

@@ -13,7 +13,7 @@ export interface ProviderSettings {
 }
 
 /**
- * Its requests stay in this process.
+ * Creates a language model whose requests stay in this process.
  * @param createProvider `createOpenAICompatible`, in the version that fits your `ai`
  * @returns a language model of the specification version that the provider implements
  */

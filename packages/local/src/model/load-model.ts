@@ -190,7 +190,7 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
   const closed = new AbortController();
   const rollouts = createRollouts(runtime, parts, closed.signal);
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    // A server's own kind of Request cannot be copied, and need not be.
+    // A Request of another implementation cannot be copied, and need not be.
     const request =
       input instanceof Request && init === undefined ? input : new Request(input, init);
     const response = await rollouts.current().handler(request);
@@ -241,8 +241,8 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
 }
 
 /**
- * A new rollout model replaces the current one, which remembers the tokens of its calls, after this
- * many calls.
+ * Number of calls after which a new rollout model replaces the current one, because it stores the
+ * tokens of its calls.
  */
 const remembered = 500;
 

@@ -64,7 +64,7 @@ export async function openLlamaRuntime(
     contextSize: maxModelLen,
     sequences,
     threads: options.threads ?? Math.max(1, availableParallelism() - 1),
-    // Flash attention would round the cache to float16 again.
+    // Flash attention would round the cache to float16.
     ...(options.adapter !== undefined && { lora: options.adapter }),
     ...(options.cache === 'float32' && {
       flashAttention: false,
@@ -193,12 +193,12 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
   let ended = false;
   await sequence.adaptStateToTokens([...prompt] as Token[], false);
   let input = [...prompt.subarray(sequence.nextTokenIndex)] as Token[];
-  // A prompt that is in the cache as a whole still has to give its last logits.
+  // If the cache contains the whole prompt, its last token is evaluated again for the logits.
   if (input.length === 0) {
     await sequence.eraseContextTokenRanges([{ start: prompt.length - 1, end: prompt.length }]);
     input = [prompt[prompt.length - 1] as Token];
   }
-  // In pieces, so that the call can be cancelled in between.
+  // The prompt is evaluated in pieces, so that the call can be cancelled in between.
   for (; input.length > piece; input = input.slice(piece)) {
     throwIfAborted(signal);
     await sequence.controlledEvaluate(input.slice(0, piece));
@@ -342,7 +342,7 @@ async function scoreRow(
       const probabilities = results[i]?.next.probabilities;
       const probability = probabilities?.get(tokens[at] as Token);
       if (probabilities === undefined || probability === undefined) throw noLogits();
-      // llama.cpp adds them up in float32, which is 1e-4 off for 50,000 tokens.
+      // Summed in float64: llama.cpp sums in float32, which is 1e-4 off for 50,000 tokens.
       let sum = 0;
       for (const each of probabilities.values()) sum += each;
       found[at - promptLength] = Math.log(probability / sum);

@@ -30,7 +30,7 @@ export interface ModelServerOptions extends ServedModelsOptions {
   readonly onRequest?: (request: LoggedRequest) => void;
   /** True to include request bodies and answers in the records. @default false */
   readonly logTexts?: boolean;
-  /** How long a whole request may take to arrive, in milliseconds. @default 60_000 */
+  /** Maximum time for receiving a whole request, in milliseconds. @default 60_000 */
   readonly requestTimeoutMs?: number;
   /**
    * Interval of checks for newer checkpoints of runs, in milliseconds; 0 = no checks.
@@ -65,8 +65,8 @@ export interface ModelServer {
   readonly apiKey: string;
   readonly models: ServedModels;
   /**
-   * Answers new requests with 503 and `Retry-After`, gives those in progress up to `timeoutMs`, and
-   * then stops.
+   * Answers new requests with 503 and `Retry-After`, waits up to `timeoutMs` for requests in progress,
+   * and then stops.
    */
   close(timeoutMs?: number): Promise<void>;
 }
@@ -134,7 +134,7 @@ function readiness(isClosing: boolean, models: ServedModels): Response {
   if (isClosing)
     return Response.json({ status: 'stopping' }, { status: 503, headers: { 'retry-after': '5' } });
   const failed = [...models.failures.keys()];
-  // The old weights answer: a proxy need not look for another server.
+  // Ready: the old weights still answer, so a proxy need not choose another server.
   return Response.json({
     status: 'ready',
     models: models.names,

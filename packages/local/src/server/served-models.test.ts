@@ -17,7 +17,7 @@ afterEach(async () => {
   await served.close();
 });
 
-/** A request that takes a while. @returns the models that are in memory then */
+/** Sends a request that takes a while. @returns the models in memory during the request */
 const ask = (name: string): Promise<readonly string[]> =>
   served.use(name, async (_, ended) => {
     await new Promise((resolve) => setTimeout(resolve, 10));

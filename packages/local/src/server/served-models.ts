@@ -6,22 +6,29 @@ import { counted } from './call-record.js';
 
 export interface ServedModels {
   readonly names: readonly string[];
-  /** The weights in memory that the next request gets; undefined: it loads them. @throws ModelError 404 */
+  /**
+   * Loaded model that the next request uses; undefined if the request has to load it. @throws
+   * ModelError 404
+   */
   current(name: string): LocalModel | undefined;
-  /** Another model, in the place of one of this name. Its first request loads it. */
+  /** Adds a model, or replaces the model of this name. Its first request loads it. */
   add(name: string, place: string): void;
-  /** Requests in progress are still answered. */
+  /** Removes a model. Requests in progress are still answered. */
   remove(name: string): void;
   /**
-   * Calls `work` with the model of a name, whose weights stay until `work` has called `ended`.
-   * @throws ModelError 404 when there is no such model, 503 when there is no room for it, and what `loadModel` throws
+   * Calls `work` with the model of this name. Its weights stay in memory until `work` calls `ended`.
+   * @throws ModelError 404 when there is no such model, 503 when there is no room for it, and what
+   * `loadModel` throws
    */
   use<T>(name: string, work: (model: LocalModel, ended: () => void) => Promise<T>): Promise<T>;
-  /** Looks for newer checkpoints once. A model that cannot be loaded is reported, and the old one stays. */
+  /**
+   * Checks once for newer checkpoints. If a model cannot be loaded, the failure is recorded and the old
+   * weights stay.
+   */
   reload(): Promise<void>;
-  /** Requests in progress. */
+  /** Number of requests in progress. */
   inFlight(name: string): number;
-  /** Why the last reload of a model failed. */
+  /** Error of the last failed reload, by model name. */
   readonly failures: ReadonlyMap<string, string>;
   close(): Promise<void>;
 }
@@ -29,21 +36,24 @@ export interface ServedModels {
 export interface ServedModelsOptions extends Pick<LoadModelOptions, 'threads' | 'gpu'> {
   /** Runs, checkpoints, model folders, GGUF files or exports, by name; `MODEL.gguf+LORA.gguf` for an adapter. */
   readonly models: Readonly<Record<string, string>>;
-  /** Models in memory at once, each loaded by the first request for it. @default all are loaded at the start */
+  /**
+   * Maximum number of models in memory. Each is loaded by its first request. @default no limit: all
+   * models are loaded at the start
+   */
   readonly keep?: number;
   readonly onEvent: (line: string) => void;
 }
 
 interface Entry {
   readonly place: string;
-  /** In ms, as `performance.now()` counts. */
+  /** Time of the last use, in ms of `performance.now()`. */
   usedAt: number;
-  /** Undefined: not in memory. */
+  /** Loaded weights; undefined if the model is not in memory. */
   weights?: Weights | undefined;
   loading?: Promise<Weights> | undefined;
 }
 
-/** A request waits so long for one of the models in memory to be idle. */
+/** Maximum time that a request waits for a model in memory to become idle, in ms. */
 const roomTimeoutMs = 30_000;
 
 /** @throws what `loadModel` throws for the first model that cannot be loaded */
@@ -75,15 +85,16 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
     await makeRoom();
     const weights = await load(name, entry.place);
     if (served.get(name) === entry) entry.weights = said(name, weights);
-    // Removed or replaced in the meantime.
+    // The model was removed or replaced in the meantime.
     else weights.retire();
     return weights;
   };
-  /** One after the other: two that are loaded at once would both take the last room. */
+  /** Serialises loads: two concurrent loads would both take the last free slot. */
   let turn: Promise<unknown> = Promise.resolve();
   const loadInTurn = (name: string, entry: Entry): Promise<Weights> => {
     const loaded = turn.then(() => loadOne(name, entry));
-    // The requests that wait for it use it before the next one looks for room.
+    // Resolves after the requests that wait for this model have started, so that the next load does not
+    // evict it before.
     const used = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     turn = loaded.then(used, used);
     return loaded;
@@ -149,18 +160,18 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
   };
 }
 
-/** A model in memory, which is closed once it is old and no request uses it. */
+/** A model in memory, which is closed once it has been replaced and no request uses it. */
 interface Weights {
   readonly model: LocalModel;
   readonly users: number;
-  /** Counts a user until the result is called; undefined: it is closed. */
+  /** Adds a user and returns the function that removes it; undefined if the model is closed. */
   hold(): (() => void) | undefined;
   retire(): void;
 }
 
 interface WeightsLoader {
   (name: string, place: string): Promise<Weights>;
-  /** Closes what is in memory. */
+  /** Closes all models in memory. */
   close(): Promise<void>;
 }
 
@@ -203,7 +214,7 @@ function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
   return Object.assign(load, { close });
 }
 
-/** Another request may have taken the place of the weights since they were loaded. */
+/** Retries if another request has evicted the weights since they were loaded. */
 async function holdNow(
   open: () => Promise<Weights>,
 ): Promise<{ readonly model: LocalModel; readonly ended: () => void }> {
