@@ -74,7 +74,7 @@ async function storeBatch(
   const { step } = batch;
   const recorded = toExperiences(batch);
   const { experiences, metrics } = pipeline(recorded);
-  // Otherwise an earlier process has stored it and ended before it finished the batch.
+  // An earlier process may have stored the batch and ended before finishing it.
   if (stepOf(await store.explorerState()) < step) {
     sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
     await store.put(experiences, {

@@ -1,4 +1,4 @@
-/** The package as it is published: one bundle, the worker of the store beside it, plain Node. */
+/** The published form of the package: one bundle with the store's worker beside it, in plain Node. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,14 +33,14 @@ it('opens a store from its build, and ends by itself', { timeout: 240_000 }, asy
     dts: false,
     sourcemap: false,
     outDir: path.join(folder, 'dist'),
-    // Our other packages need not be built for this.
+    // Bundles our other packages from their sources, so that they need not be built.
     noExternal: [/^@trinity-rft\//, '@msgpack/msgpack'],
     esbuildOptions: (esbuild) => void (esbuild.conditions = ['@trinity-rft/source']),
   });
   writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(path.join(folder, 'run.js'), script);
   const env = { PATH: process.env['PATH'] };
-  // A warning of Node 22 about its SQLite is no error.
+  // Ignores Node 22's warning about its SQLite module.
   const { stdout, status } = spawnSync(process.execPath, ['run.js'], {
     cwd: folder,
     encoding: 'utf8',

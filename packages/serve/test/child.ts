@@ -1,4 +1,4 @@
-/** A process of its own over a turn store. */
+/** A separate process with a turn store. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -9,9 +9,9 @@ export interface Ended {
 }
 
 export interface ChildOptions {
-  /** Run first, in every thread. */
+  /** Code that every thread of the process runs first. */
   readonly preload?: string;
-  /** The process is killed as soon as it has written this. */
+  /** Line of output at which the process is killed. */
   readonly killAt?: string;
 }
 
@@ -23,7 +23,7 @@ import { openTurnStore } from '@trinity-rft/serve';
 const call = (msgId) => ({ msgId, session: 's', experiences: [
   createExperience({ tokens: [1, 2], promptLength: 1, logprobs: [-1], policyVersion: 0, temperature: 1 }),
 ] });
-// Starting a thread makes standard output non-blocking: it is full when the parent reads too slowly.
+// Starting a thread makes standard output non-blocking: a write fails if the parent reads too slowly.
 const say = (line) => {
   for (;;) {
     try {
@@ -38,8 +38,8 @@ const turns = await openTurnStore({ path: process.argv[1] });
 `;
 
 /**
- * Runs a script that has \`turns\`, the store in \`path\`, \`call(MSG_ID)\` and \`say(LINE)\`. It
- * has half a minute.
+ * Runs a script with the variables \`turns\` (the store at \`path\`), \`call(MSG_ID)\` and
+ * \`say(LINE)\`. Timeout: 30 s.
  */
 export function inChild(
   path: string,

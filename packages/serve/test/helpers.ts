@@ -1,4 +1,4 @@
-/** A server over a folder, with a model that answers at once. */
+/** A server over a folder, with a model that answers immediately. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -36,7 +36,7 @@ export const recorded = (...tokens: readonly number[]): Experience =>
     temperature: 1,
   });
 
-/** A store that remembers what was put, and the state with it. */
+/** A store that keeps the experiences and the state that were put. */
 export function listStore(): Pick<ExperienceStore, 'put' | 'explorerState'> & {
   readonly rows: Experience[];
 } {
@@ -58,9 +58,9 @@ export interface Served {
   readonly serve: Serve;
   readonly turns: TurnStore;
   readonly store: ReturnType<typeof listStore>;
-  /** Sessions in the order in which their models were made. */
+  /** Sessions in the order in which their models were created. */
   readonly made: readonly string[];
-  /** Asks for an answer of so many choices; resolves with its id. */
+  /** Requests an answer with this number of choices; resolves with its id. */
   ask(
     choices?: number,
     request?: { readonly headers?: Record<string, string>; readonly body?: object },

@@ -33,7 +33,8 @@ describe('sessions', () => {
       ask(1, { headers: { 'x-trinity-session': name } });
     for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) await as(name);
     expect(made).toEqual(['name:a', 'name:b', 'name:c', 'name:b']);
-    // Three tokens each: the fourth call of one session is more than all may hold.
+    // Each call adds three tokens; the fourth call of a session exceeds the limit of all sessions
+    // together.
     for (let i = 0; i < 5; i++) await as('z');
     expect(made.slice(4)).toEqual(['name:z', 'name:z']);
     const metrics = await serve.handler(new Request('http://server/metrics'));

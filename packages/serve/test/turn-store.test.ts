@@ -66,7 +66,7 @@ describe('the store of served calls', () => {
       await turns.record(call(id, 3));
       await turns.reward({ reward: 0.5, msgIds: [id], runId: 0 });
     }
-    // As a killed process would leave them.
+    // Copies the files in the state that a killed process leaves.
     const copy = databasePath();
     cpSync(path.replace(/calls.db$/, ''), copy.replace(/calls.db$/, ''), { recursive: true });
     await turns.close();
