@@ -26,7 +26,7 @@ export async function readBytes(
   const { promise: late, reject } = Promise.withResolvers<never>();
   const stopTimer = deadline?.clock.after(deadline.ms, () => reject(tooSlow(deadline.ms)));
   try {
-    // HTTP servers enforce an announced length, and read such a body faster.
+    // With a content length, the HTTP server enforces it, and reading at once is faster.
     return await (length === null
       ? readChunks(request, maxBytes, late)
       : Promise.race([readWhole(request), late]));
@@ -57,7 +57,7 @@ async function readChunks(
       const { done, value } = await Promise.race([reader.read(), late]);
       if (done) return chunks.length > 1 ? Buffer.concat(chunks) : (chunks[0] ?? new Uint8Array());
       size += value.byteLength;
-      // Not cancelled: that would end the connection before the client has the answer.
+      // Does not cancel the reader: that would close the connection before the client gets the answer.
       if (size > maxBytes) throw tooLarge(maxBytes);
       chunks.push(value);
     }

@@ -14,7 +14,7 @@ export function jsonErrorPosition(text: string): string {
   try {
     parse(text, errors, { disallowComments: true });
   } catch {
-    // Nested too deep for the parser.
+    // The text is nested too deeply for the parser.
   }
   const [first] = errors;
   if (!first) return '';

@@ -65,7 +65,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   const listener = listenerOf(options);
   const server = createServer(nodeOptions(limits), (incoming, outgoing) => {
     if (intercept?.(incoming, outgoing)) return;
-    // It never rejects: errors become responses.
+    // The listener never rejects: errors become responses.
     void listener(incoming, outgoing);
   });
   server.maxConnections = limits.maxConnections;
@@ -93,7 +93,7 @@ function nodeOptions(limits: HttpLimits): Parameters<typeof createServer>[0] & o
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveMs,
     maxHeaderSize: limits.maxHeaderBytes,
-    // How often timeouts are checked.
+    // Interval at which timeouts are checked.
     connectionsCheckingInterval: Math.min(5000, Math.max(50, Math.floor(shortestMs / 2))),
   };
 }
@@ -104,9 +104,9 @@ function listenerOf({ fetch, refuse, loopbackOnly = false }: HttpServerOptions) 
     return fetch(request, bindings);
   };
   return getRequestListener(answer as Parameters<typeof getRequestListener>[0], {
-    // For HTTP/1.0, whose requests name no host.
+    // Host for HTTP/1.0 requests, which may not name one.
     hostname: '127.0.0.1',
-    // The process belongs to the user, so its global Request and Response stay as they are.
+    // Keeps the user's global Request and Response unchanged.
     overrideGlobalObjects: false,
     errorHandler: (cause) => refuse(cause instanceof RequestError ? malformed(cause) : cause),
   });
@@ -139,7 +139,7 @@ function acceptUpgrades(
   upgraded: Set<Duplex>,
 ): void {
   server.on('upgrade', (incoming, socket, head) => {
-    // Node has taken its own listeners off: a reset would end the process.
+    // Node has removed its own listeners; without one, a connection reset would crash the process.
     socket.on('error', () => socket.destroy());
     upgraded.add(socket);
     socket.once('close', () => upgraded.delete(socket));
