@@ -30,7 +30,7 @@ import { weightsOnServer, type InUse, type Weights } from './servers/weights.js'
 import { ServerFault } from './wire/fault.js';
 import type { GeneratedChoice } from './wire/generate.js';
 
-/** How long servers that are starting may take until they answer. */
+/** Time for which servers that are starting may not answer, in ms. */
 const startPatienceMs = 120_000;
 const startPauseMs = 1000;
 const textLength = 24;
@@ -236,7 +236,7 @@ function sequenceOf(
   versions: ReadonlyMap<string, number>,
 ): SampledSequence {
   const { version: policyVersion } = weights;
-  // The labels of a server are those of its whole weights.
+  // Labels identify whole weights, not adapters.
   if (labels.length === 0 || model === weights.label) return { ...choice, policyVersion };
   const spans = labels.map(({ label, start, end }): VersionSpan => {
     const version = versions.get(label);

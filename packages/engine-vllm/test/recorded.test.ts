@@ -1,4 +1,7 @@
-/** What vLLM 0.32 has answered: it is read, and the stand-in of the tests answers in its shape. */
+/**
+ * Recorded answers of vLLM 0.32: the sampler can read them, and the tests' stand-in answers in the same
+ * shape.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readChoices, readScores, samplingParams } from '../src/wire/generate.js';
@@ -61,7 +64,10 @@ describe('recorded answers', () => {
   });
 });
 
-/** Types in place of values, of lists the first entry; keys that differ with the text are left out. */
+/**
+ * Replaces values by their types and lists by their first entry, and omits keys that depend on the
+ * text.
+ */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.length > 0 ? [shapeOf(value.at(-1))] : [];
   if (typeof value !== 'object' || value === null) return typeof value;

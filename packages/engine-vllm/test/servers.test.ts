@@ -1,4 +1,4 @@
-/** Several servers behind one sampler, and what they do wrong. */
+/** Failures of servers behind one sampler. */
 import { systemClock } from '@trinity-rft/core';
 import { fakeEngine, manualClock, recordingLogger } from '@trinity-rft/testing';
 import { type GeneratedAnswer, type VllmStandIn } from '@trinity-rft/test-support';
@@ -89,7 +89,7 @@ describe('several servers', () => {
     const reported: number[][] = [[], []];
     const onTokens = (choice: number, tokens: readonly number[]): void => {
       reported[choice]!.push(...tokens);
-      // After some tokens have arrived, those of the first server no longer do.
+      // Stops the first server after some tokens have arrived.
       if (reported[0]!.length === 2) void servers[0].kill();
     };
     const streamed = await sampler.sample(prompt, { ...options, n: 2 }, undefined, onTokens);

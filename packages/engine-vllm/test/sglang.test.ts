@@ -1,4 +1,4 @@
-/** Answers of SGLang as its documentation shows them. */
+/** Answers of SGLang as documented. */
 import { expect, it } from 'vitest';
 import { readChoices, readScores } from '../src/wire/generate.js';
 import { choiceOf, scoresOf, sglangParams } from '../src/wire/sglang.js';

@@ -1,4 +1,4 @@
-/** Samplers over stand-ins for vLLM servers, which run a table of bigrams. */
+/** Samplers over stand-ins for vLLM servers, whose model is a table of bigrams. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,7 +23,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A checkpoint of the model with this seed. */
+/** Writes a checkpoint of the model with this seed. */
 export async function checkpoint(seed: number): Promise<string> {
   const directory = path.join(temporaryFolder(), 'checkpoint');
   await fakeEngine({ vocabSize, seed }).trainer.save(directory, { optimizer: false });

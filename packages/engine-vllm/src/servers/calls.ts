@@ -89,7 +89,7 @@ const scaleOut = `Start it with --enable-scale-out, which opens ${generatePath} 
 const vllm: Dialect = {
   name: 'vLLM',
   lengthOption: '--max-model-len',
-  // It scores a text only where it may add a token.
+  // The server only scores a text if its limit leaves room for one more token.
   spareTokens: 1,
   renormalises: true,
   continues: true,

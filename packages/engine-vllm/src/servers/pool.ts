@@ -96,7 +96,10 @@ export function createPool(options: PoolOptions): Pool {
       `with the weights of version ${weights.version}, it scores a text differently from the ${other}, by ${difference} nats on average (at most ${tolerance} is allowed)`,
     );
   };
-  /** After a closed connection: the server may have been restarted, with its initial weights. */
+  /**
+   * Checks the server again after a closed connection, because it may have restarted with its initial
+   * weights.
+   */
   const checkAgain = async (replica: Replica, signal: AbortSignal): Promise<void> => {
     if (weights === options.started) return;
     try {

@@ -11,9 +11,9 @@ import { commonCures, readServedModel, type Dialect, type SamplingServer } from 
 const sglang: Dialect = {
   name: 'SGLang',
   lengthOption: '--context-length',
-  // It keeps a few positions to itself.
+  // SGLang reserves a few positions.
   spareTokens: 8,
-  // They are those of the whole vocabulary at the temperature.
+  // Its log-probabilities are those of the whole vocabulary at the sampling temperature.
   renormalises: false,
   continues: false,
   takesWeights: 'be started with --enable-lora where adapters are trained',
@@ -42,7 +42,7 @@ export function sglangServer(address: ServerAddress): SamplingServer {
       const served = readServedModel(address.url, await call('/v1/models', { signal }));
       return { ...served, name: baseModel };
     },
-    // Choices of one request would share its seed.
+    // One request per choice, because all choices of a request share its seed.
     generate: async ({ model, prompt, options, vocabSize }, signal) => {
       const ask = async (_: unknown, choice: number): Promise<object> => {
         const body = {
@@ -76,7 +76,7 @@ export function sglangServer(address: ServerAddress): SamplingServer {
     unloadAdapter: async (name, signal) => {
       await call('/unload_lora_adapter', { signal, body: { lora_name: name } });
     },
-    // It waits for the texts in progress by itself, and holds back new ones.
+    // The server itself waits for sequences in progress and holds back new ones.
     reload: async ({ folder, label }, signal) => {
       const body = {
         model_path: folder,

@@ -59,7 +59,7 @@ function allWeightsOn({ server, modelName, inFlight, started }: DeliveryOptions)
     },
     deliver: async (weights, signal) => {
       const { folder, label } = weights;
-      // A call may not have reached the server yet, which waits for those only that have.
+      // Waits here as well, because the server only waits for calls that have reached it.
       if (inFlight === 'finish') await Promise.all(running);
       if (folder !== undefined) await server.reload({ folder, label, inFlight }, signal);
       current = weights;
@@ -129,7 +129,7 @@ async function load(
   try {
     await server.loadAdapter(name, folder, signal);
   } catch (error) {
-    // A load whose answer was lost: the name is unique.
+    // A load whose answer was lost has succeeded if the name exists, because names are unique.
     const isThere = error instanceof ServerFault && /\balready\b/.test(error.message);
     if (!isThere) throw error;
   }

@@ -1,9 +1,6 @@
 /** Kinds of failed calls, by what can be done about them. */
 export type FaultKind =
-  /**
-   * The server does not answer or work any more: another server repeats the call, and this one is
-   * brought back.
-   */
+  /** The server is down: another server repeats the call, and this one is restored. */
   | 'lost'
   /** The server closed a kept connection before it answered: it may have been restarted. */
   | 'closed'
@@ -13,7 +10,7 @@ export type FaultKind =
   | 'broken'
   /** The server no longer has the delivered weights. */
   | 'stale'
-  /** The call is wrong, whichever server gets it. */
+  /** The call is invalid on every server. */
   | 'refused';
 
 interface FaultOptions {

@@ -137,7 +137,7 @@ function readChoice(
   wrong: (what: string) => ServerFault,
 ): GeneratedChoice {
   const place = `for choice ${one.index}`;
-  // By `pause?mode=abort`, or because the server is about to stop.
+  // Aborted by `pause?mode=abort`, or because the server is shutting down.
   if (one.finish_reason === 'abort')
     throw new ServerFault('broken', wrong(`an aborted text ${place}`).message);
   if (ids.length === 0 || ids.length > options.maxTokens)

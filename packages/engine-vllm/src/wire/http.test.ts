@@ -6,7 +6,7 @@ import { serverCalls } from './http.js';
 
 /** Answers `answered` requests of a connection, and resets it at the next one. */
 async function resetting(answered: number): Promise<{ url: string; requests: number[] }> {
-  /** How many each connection sent. */
+  /** Number of requests on each connection. */
   const requests: number[] = [];
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -32,7 +32,7 @@ const options = () => ({ signal: AbortSignal.timeout(20_000) });
 it('a request is repeated on a new connection when a kept one was closed', async () => {
   const { url, requests } = await resetting(1);
   const call = serverCalls({ url });
-  // Three connections are kept, and each is reset at its second request.
+  // Three connections are kept alive, and the server resets each at its second request.
   await Promise.all([call('/a', options()), call('/b', options()), call('/c', options())]);
   await sleep(10);
   expect(await call('/d', { ...options(), body: {} })).toEqual({});

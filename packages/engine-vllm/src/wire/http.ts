@@ -1,4 +1,7 @@
-/** Sends requests to a server. Not with `fetch`, which gives up on answers after five minutes. */
+/**
+ * Sends requests to a server. It does not use `fetch`, which times out after five minutes without an
+ * answer.
+ */
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -65,7 +68,7 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
     });
 
   return async (path, options) => {
-    // Each connection that is kept can have been closed; a new one has not.
+    // Every kept connection may have been closed by the server; a new one has not.
     for (;;) {
       try {
         return await once(path, options);
