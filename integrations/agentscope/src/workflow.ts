@@ -68,7 +68,8 @@ export function agentscopeWorkflow<Args = AnyArgs>({
       );
       if (result === undefined || result === null || typeof result === 'string')
         return scoreAnswer(context, result ?? '');
-      // The explorer names what is neither a reply nor a score.
+      // Other values are returned unchanged: the explorer reports those that are neither a reply nor a
+      // score.
       return isReply(result) ? scoreAnswer(context, textOf(result)) : result;
     },
   });

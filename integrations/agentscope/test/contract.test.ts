@@ -22,8 +22,8 @@ type Settings = (
 ) => ConstructorParameters<typeof OpenAIChatModel>[0];
 
 /**
- * An agent keeps what was said, so what runs share is how it is made. The framework takes no
- * signal: its calls end with the run.
+ * Agents are stateful, so runs share a function that creates them. The framework takes no abort signal:
+ * its calls end with the run.
  */
 const agentOf =
   (settings: Settings) =>

@@ -51,7 +51,7 @@ async function attempt(
 const asked = (text: string) =>
   createMsg({ name: 'user', role: 'user', content: [{ type: 'text', id: 'question', text }] });
 
-/** Excludes tools, which the framework sends as an empty list and a choice among them. */
+/** Sends no tools; the framework would send an empty list and a tool choice. */
 const ask: AgentscopeWorkflowOptions['run'] = ({ question, settings }) =>
   new Agent({ name: 'sums', sysPrompt: 'Be brief.', model: new OpenAIChatModel(settings) }).reply({
     msgs: asked(question),

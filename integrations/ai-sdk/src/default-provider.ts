@@ -13,7 +13,7 @@ interface DefaultProvider {
   readonly languageModel: ResolveModel;
 }
 
-/** One object per process, even if plugins load further copies of this package. */
+/** State of the process: one object, even if plugins load further copies of this package. */
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
   /**
@@ -78,7 +78,7 @@ function install(): NonNullable<Shared['installed']> {
 
 function uninstall(): void {
   const { installed } = shared;
-  // A provider that was set in the meantime stays.
+  // Leaves a provider that was set in the meantime.
   if (installed && global.AI_SDK_DEFAULT_PROVIDER === installed.router)
     global.AI_SDK_DEFAULT_PROVIDER = installed.before;
   shared.installed = undefined;

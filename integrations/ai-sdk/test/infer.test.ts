@@ -8,7 +8,7 @@ import { generateText as generateTextV6 } from 'ai-v6';
 import { describe, expect, it } from 'vitest';
 import { aiSdkWorkflow } from '../src/workflow.js';
 
-// Each must compile: the model has the type of its provider, without a word about types.
+// These must compile: the model's type is inferred from its provider.
 const ofChat = aiSdkWorkflow({
   name: 'chat',
   provider: createOpenAICompatible,

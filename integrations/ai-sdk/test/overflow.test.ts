@@ -1,6 +1,6 @@
 /**
- * A conversation that outgrows the model, and a model that is busy: the explorer reads these
- * fields.
+ * Errors of a conversation that exceeds the context length, and of a busy model: the explorer reads
+ * their fields.
  */
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';

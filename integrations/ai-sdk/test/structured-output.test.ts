@@ -36,7 +36,7 @@ describe.each<[string, CreateProvider<LanguageModel>]>([
     expect(await streamText(streamed.options).output).toEqual({ degrees: 12 });
     for (const { rollout } of [whole, streamed]) {
       expect(rollout.records()).toMatchObject([{ responseText: '{"degrees": 12}' }]);
-      // The model is not forced into the schema: that would change the log-probabilities.
+      // The endpoint does not enforce the schema, because that would change the log-probabilities.
       expect(rollout.metrics()).toMatchObject({ 'model/unconstrained': 1 });
     }
   });

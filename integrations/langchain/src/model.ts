@@ -16,7 +16,7 @@ type EndpointFields =
 /** Other fields of `ChatOpenAI`: `streaming`, `useResponsesApi` ... */
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
-   * `reject` makes calls fail whose tools have a new name each time (`extract-1`, `extract-2` ...),
+   * `reject` makes calls fail if their tools have a new name each time (`extract-1`, `extract-2` ...),
    * because such names make all prompts differ.
    * @default "reject"
    */
@@ -39,9 +39,12 @@ export function langchainModel(
   return new ChatOpenAI({ ...fields, completions: new Completions(fields) });
 }
 
-/** Avoids LangChain's token count of streamed calls, for which it would download a vocabulary. */
+/**
+ * Chat completions without LangChain's token count of streamed calls, for which it would download a
+ * vocabulary.
+ */
 class Completions extends ChatOpenAICompletions {
-  /** An estimate without the vocabulary; the endpoint sends the correct count. */
+  /** Estimated number of tokens. The endpoint sends the exact count. */
   override getNumTokens(
     ...[content]: Parameters<ChatOpenAICompletions['getNumTokens']>
   ): Promise<number> {

@@ -41,7 +41,7 @@ export function modelOf({ configurable }: RunConfig): ChatOpenAI {
 }
 
 /**
- * In a node of a graph: the model of the run, or `own` outside runs. `runModel(config,
+ * Model for a node of a graph: the model of the run, or `own` outside of runs. Use: `runModel(config,
  * productionModel).invoke(...)`.
  */
 export function runModel<Own>(config: WithConfigurable | undefined, own: Own): Own | ChatOpenAI {

@@ -1,4 +1,4 @@
-/** A model that all runs share and that lets one call through at a time. */
+/** A model that all runs share, and that makes one call at a time. */
 import { ChatOpenAI } from '@langchain/openai';
 import { rolloutContext } from '@trinity-rft/model';
 import { inProcessRollouts } from '@trinity-rft/model/testing';
@@ -31,7 +31,7 @@ const openRollouts = (): Promise<AgentRollout<AgentEndpoint>[]> =>
     }),
   );
 
-/** The questions that each rollout has recorded. */
+/** Recorded questions of each rollout. */
 const questions = (
   rollouts: readonly AgentRollout<AgentEndpoint>[],
 ): readonly (readonly (string | undefined)[])[] =>
@@ -51,7 +51,7 @@ it('makes all but one of concurrent runs fail that find a shared model by the as
     'fulfilled',
     ...Array.from({ length: runs - 1 }, () => 'rejected'),
   ]);
-  // The first run does not notice that the queue made the next run's call in its name.
+  // The first run does not notice that the queue made the next run's call in its context.
   expect(questions(rollouts)[0]).toEqual(['Question 0', 'Question 1']);
 });
 

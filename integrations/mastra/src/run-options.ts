@@ -18,7 +18,7 @@ export function mastraRunOptions(
   { model, runtime, signal }: Pick<WorkflowContext, 'model' | 'runtime' | 'signal'>,
   options: MastraModelOptions = {},
 ): MastraRunOptions {
-  // newId is unique within this process only, and memories may outlive it.
+  // Random, because newId is only unique within this process and memories may outlive it.
   const id = `${runtime.newId('mastra')}_${runtime.clock.now()}`;
   return {
     model: mastraModel(model.endpoint(), options),

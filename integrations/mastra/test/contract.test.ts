@@ -12,7 +12,7 @@ import { mastraModel, type MastraModelOptions } from '../src/model.js';
 const served = await servedRollouts();
 afterAll(() => served.close());
 
-/** One agent object, its model given with each call. */
+/** One agent object, which gets the model with each call. */
 function agentObject(
   tools: readonly AgentTool[],
   options: MastraModelOptions,
@@ -34,7 +34,7 @@ function agentObject(
       ]),
     ),
   });
-  // Errors reach the caller as well.
+  // Turns logging off; the caller gets the errors as well.
   new Mastra({ agents: { agent }, logger: false });
   return async ({ endpoint, question, streamed, signal, settings }) => {
     const call = {

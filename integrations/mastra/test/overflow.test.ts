@@ -1,4 +1,4 @@
-/** A conversation that outgrows the model. */
+/** Errors of a conversation that exceeds the context length. */
 import { Agent } from '@mastra/core/agent';
 import { Mastra } from '@mastra/core/mastra';
 import { servedRollouts } from '@trinity-rft/model/testing';

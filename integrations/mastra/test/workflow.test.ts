@@ -20,7 +20,7 @@ const agent = new Agent({
   instructions: 'Be brief.',
   model: 'openai/gpt-5',
 });
-// Errors reach the caller as well.
+// Turns logging off; the caller gets the errors as well.
 new Mastra({ agents: { agent }, logger: false });
 
 const rawTask = { question: 'one plus one', answer: '2' };

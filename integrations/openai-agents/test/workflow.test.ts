@@ -1,7 +1,4 @@
-/**
- * Agents as workflows: faults as data, agents with a model of their own, hand-overs and agents as
- * tools.
- */
+/** Agents as workflows: faults as data, agents with their own model, handoffs, and agents as tools. */
 import { Agent, handoff, Runner, tool } from '@openai/agents';
 import {
   scriptedModel,

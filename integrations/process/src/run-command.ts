@@ -17,7 +17,7 @@ export interface Command {
   /** Written to standard input, which is then closed. @default "" */
   readonly input?: string;
   /**
-   * Maximum length of the transcript, in characters; older output is dropped.
+   * Maximum length of the transcript, in characters. The oldest output is dropped.
    * @default 1,000,000
    */
   readonly transcriptLimit?: number;
@@ -52,10 +52,10 @@ export async function runCommand(
   const startMs = performance.now();
   const transcript = createTranscript(command.transcriptLimit);
   const child = start(endpoint, command);
-  // Without free file descriptors there are no pipes, and the child emits an error.
+  // If no file descriptors are free, there are no pipes, and the child emits an error.
   child.stdout?.setEncoding('utf8').on('data', (text: string) => transcript.add('stdout', text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => transcript.add('stderr', text));
-  // A program need not read its input.
+  // Ignores write errors, because a program need not read its input.
   child.stdin?.on('error', () => undefined).end(command.input ?? '');
   const exitCode = await untilExit(child, command, signal);
   const result = {
@@ -73,7 +73,7 @@ function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
   const { command, args = [], cwd, env } = given;
   try {
     return spawn(command, args, {
-      // Its own process group, so that its children can be killed with it.
+      // Starts a new process group, so that the program's children can be killed with it.
       detached: process.platform !== 'win32',
       env: { ...process.env, ...endpoint.env(), TRINITY_MODEL: endpoint.model, ...env },
       stdio: 'pipe',
@@ -93,7 +93,7 @@ async function untilExit(
   const { promise: exited, resolve, reject } = Promise.withResolvers<number>();
   const closed = new Promise<void>((done) => child.once('close', () => done()));
   child.once('error', (cause) => reject(notStarted(command, cause)));
-  // Not 'close', because a child of the program may keep its output open.
+  // Waits for 'exit' instead of 'close', because a child of the program may keep the output open.
   child.once('exit', (code) => resolve(code ?? -1));
   const aborted = (): void => reject(cancelled(command, signal));
   signal.addEventListener('abort', aborted, { once: true });
@@ -110,7 +110,7 @@ async function endGroup(child: ChildProcess, closed: Promise<void>): Promise<voi
   killGroup(child, 'SIGTERM');
   for (let waited = 0; waited < graceMs && killGroup(child, 0); waited += 20) await sleep(20);
   killGroup(child, 'SIGKILL');
-  // A process outside of the group may keep the output open.
+  // Limits the wait, because a process outside of the group may keep the output open.
   await Promise.race([closed, sleep(graceMs, undefined, { ref: false })]);
 }
 

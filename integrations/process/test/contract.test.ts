@@ -41,7 +41,7 @@ const createAgent: AgentContract<AgentEndpoint>['createAgent'] = (tools) => {
 describeAgentAdapter('A program with the openai package', {
   ...served,
   createAgent,
-  // Each is a process, which shares no agent object with the others.
+  // Each rollout is a process with its own agent object.
   concurrentRollouts: 12,
   deviations: [
     {

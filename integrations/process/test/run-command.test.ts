@@ -16,7 +16,7 @@ const endpoint = createAgentEndpoint({
 const folder = mkdtempSync(path.join(tmpdir(), 'process-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs JavaScript in a process of its own. */
+/** Runs JavaScript in a separate process. */
 const run = (
   script: string,
   more: Partial<Command> = {},
@@ -27,7 +27,7 @@ const run = (
 const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
-    // A zombie that was not waited for is dead.
+    // A zombie process whose exit status was not read counts as dead.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
@@ -111,7 +111,7 @@ describe('a program that fails', () => {
 });
 
 describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
-  /** Starts a child that ignores SIGTERM and writes its id to `file`; the rest is up to `then`. */
+  /** Starts a child that ignores SIGTERM and writes its id to `file`, and then runs `then`. */
   const withChild = (file: string, then: string): string => {
     const child = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid))`;
     return `

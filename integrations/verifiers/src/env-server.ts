@@ -10,7 +10,7 @@ import {
 import { z } from 'zod';
 
 export interface RolloutRequest {
-  /** The row as the taskset dumped it. */
+  /** The row as dumped by the taskset. */
   readonly taskData: Readonly<Record<string, unknown>>;
   readonly baseURL: string;
   readonly apiKey: string;
@@ -21,7 +21,7 @@ export interface RolloutRequest {
 export interface RolloutOptions {
   /** `tcp://HOST:PORT` */
   readonly address: string;
-  /** How long to wait until the server answers that it is running, in ms. */
+  /** Maximum time until the server's first answer, in ms. */
   readonly startMs: number;
   /** Timeout of the whole rollout, in ms. */
   readonly timeoutMs: number;
@@ -116,7 +116,7 @@ class Client {
 
   async run(request: RolloutRequest, { timeoutMs, signal }: RolloutOptions) {
     const { baseURL, apiKey, model, sampling, taskData } = request;
-    // The server's own key wins in Authorization.
+    // The server's own key takes precedence in Authorization.
     const headers = { 'X-Rollout-Key': apiKey };
     const client = { type: 'eval', base_url: baseURL, api_key_var: 'TRINITY_RFT_NO_KEY', headers };
     const payload = { task_data: taskData, client, model, sampling };
@@ -136,7 +136,7 @@ class Client {
       await Promise.race([this.#socket.send([id, method, encode(payload)]), promise]);
       return await Promise.race([this.#reply(id), promise]);
     } catch (error) {
-      // The rollout would continue, and use the model.
+      // Otherwise the rollout would continue and use the model.
       if (method === 'run')
         await this.#socket.send([`cancel-${id}`, 'cancel', encode({ request_id: id })]);
       throw error;

@@ -1,4 +1,4 @@
-/** The client against a stand-in for the environment server. */
+/** Tests the client with a stand-in for the environment server. */
 import { decode, encode } from '@msgpack/msgpack';
 import { expect, it, onTestFinished } from 'vitest';
 import { Router } from 'zeromq';
@@ -14,7 +14,10 @@ const ended = (head: object = { ok: true, errors: [] }): Message => [
 ];
 const right = scored({ right: { score: 1, weight: 1 }, short: { score: 1, weight: 0.5 } });
 
-/** Answers every `run` with these messages. @returns its address, and the requests that it got */
+/**
+ * Starts a server that answers every `run` with these messages. @returns its address, and the requests
+ * that it received
+ */
 async function standIn(messages: readonly Message[]) {
   const router = new Router({ linger: 0 });
   await router.bind('tcp://127.0.0.1:*');

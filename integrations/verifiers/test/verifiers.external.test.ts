@@ -1,4 +1,4 @@
-/** A real environment server runs the agent of a taskset; our endpoint samples and records. */
+/** A real environment server runs the agent of a taskset, while our endpoint samples and records. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -1,4 +1,4 @@
-/** Reasons, acts, and keeps all turns of a reply in one assistant message. */
+/** An agent that reasons and acts, and keeps all turns of a reply in one assistant message. */
 import { createMsg, newId, type ContentBlock, type Msg, type ToolCallBlock } from './message.ts';
 import type { OpenAIChatModel, ToolChoice } from './model.ts';
 import { Toolkit } from './tool.ts';
@@ -11,7 +11,7 @@ export interface AgentOptions {
   maxIters?: number;
 }
 
-/** Stateful: one object is one conversation. */
+/** Stateful: one object holds one conversation. */
 export class Agent {
   readonly name: string;
   readonly context: Msg[] = [];
@@ -57,7 +57,7 @@ export class Agent {
     return content;
   }
 
-  /** Everything after a user's message goes into one growing assistant message. */
+  /** Appends everything after a user's message to one assistant message. */
   private remember(content: ContentBlock[]): void {
     const last = this.context.at(-1);
     if (last?.role === 'assistant' && last.name === this.name) last.content.push(...content);

@@ -1,4 +1,4 @@
-/** One wire message per stored message, so the turns of a reply are mixed. */
+/** Formats each stored message as one wire message, which mixes the turns of a reply. */
 import type { Msg, TextBlock } from './message.ts';
 
 export interface FormatterBase {
@@ -6,8 +6,8 @@ export interface FormatterBase {
 }
 
 /**
- * For each message: one wire message with all its texts and tool calls, then all tool results.
- * Every role has a name and a list as content.
+ * Sends one wire message per message with all its texts and tool calls, followed by all tool results.
+ * Every role has a name, and a list as content.
  */
 export class OpenAIChatFormatter implements FormatterBase {
   format({ msgs }: { msgs: Msg[] }): Promise<Record<string, unknown>[]> {

@@ -1,4 +1,4 @@
-/** Messages are lists of content blocks; only those that a text agent with tools needs. */
+/** Messages as lists of content blocks; only the kinds of blocks that a text agent with tools needs. */
 
 export interface TextBlock {
   type: 'text';
@@ -41,14 +41,17 @@ export const UserMsg = ({ name, content }: { name: string; content: string }): M
 
 let createdIds = 0;
 
-/** Unlike the framework's, ids are counters and timestamps constant; neither reaches the wire. */
+/**
+ * Creates a message. Unlike the framework, it uses counters as ids and constant timestamps; neither is
+ * sent.
+ */
 export function createMsg(given: Pick<Msg, 'name' | 'role' | 'content'>): Msg {
   return { id: newId(), metadata: {}, timestamp: '1970-01-01T00:00:00.000Z', ...given };
 }
 
 export const newId = (): string => `block_${++createdIds}`;
 
-/** The text blocks of a message, one per line; null when it has none. */
+/** Text blocks of a message, one per line; null if there are none. */
 export function getTextContent({ content }: Msg): string | null {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   return texts.length === 0 ? null : texts.join('\n');

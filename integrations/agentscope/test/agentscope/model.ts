@@ -1,4 +1,4 @@
-/** The chat model over the `openai` package, with the requests that the framework's sends. */
+/** Chat model over the `openai` package that sends the same requests as the framework's. */
 import { OpenAI } from 'openai';
 import { OpenAIChatFormatter, type FormatterBase } from './formatter.ts';
 import { newId, type Msg, type TextBlock, type ToolCallBlock } from './message.ts';

@@ -1,8 +1,8 @@
-/** Tools, and failed calls of tools as results that the model reads. */
+/** Tools. A failed tool call becomes a result that the model reads. */
 import { newId, type ToolCallBlock, type ToolResultBlock } from './message.ts';
 import type { ToolSchema } from './model.ts';
 
-/** A JSON Schema of an object; the framework also takes one of zod. */
+/** JSON Schema of an object; the framework also accepts zod schemas. */
 export interface ToolInputSchema {
   type: 'object';
   properties?: Record<string, object>;
@@ -18,7 +18,7 @@ export interface Tool {
   call: (input: never) => string | Promise<string>;
 }
 
-/** The framework adds a skill tool unless `builtInSkillTool` is false; this double never does. */
+/** Toolkit without the skill tool, which the framework adds unless `builtInSkillTool` is false. */
 export class Toolkit {
   readonly tools: readonly Tool[];
 

@@ -1,4 +1,4 @@
-/** Agents of the contract: one object for all runs, created with another model. */
+/** Agents for the contract: one object for all runs, created with another model. */
 import type { AIMessage, BaseMessage } from '@langchain/core/messages';
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
@@ -17,7 +17,7 @@ import {
 const toTool = ({ name, description, parameters, execute }: AgentTool) =>
   tool(execute, { name, description, schema: parameters as never });
 
-/** Never asked. */
+/** Model that must never be called. */
 export const otherModel = new ChatOpenAI({
   model: 'gpt-5',
   apiKey: 'none',
@@ -28,7 +28,7 @@ interface Input {
   readonly messages: { readonly role: 'user'; readonly content: string }[];
 }
 
-/** What an agent and a graph have in common. */
+/** Common interface of agents and graphs. */
 interface Invocable {
   invoke(input: Input, config: RunConfig): Promise<{ readonly messages: BaseMessage[] }>;
   stream(
@@ -62,7 +62,10 @@ export function createWeatherGraph(tools: readonly AgentTool[]): Invocable {
     .compile() as unknown as Invocable;
 }
 
-/** With `streaming` every call of the model streams; else only those of a streamed run do. */
+/**
+ * Plays an agent. With `streaming`, every model call streams; otherwise only the calls of a streamed
+ * run.
+ */
 export const playing =
   (
     create: (tools: readonly AgentTool[]) => Invocable,

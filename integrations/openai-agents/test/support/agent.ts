@@ -1,6 +1,4 @@
-/**
- * The agent of the contract: one object for all runs, that names or holds another model.
- */
+/** The agent for the contract: one object for all runs, which names or holds another model. */
 import { Agent, tool, type Model } from '@openai/agents';
 import type { AgentContract, AgentTool } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
@@ -12,7 +10,10 @@ import {
   type OpenAIAgentsApi,
 } from '../../src/index.js';
 
-/** Schemas that are not strict are not validated by the SDK, so the tool does it. */
+/**
+ * The tool validates its input itself, because the SDK does not validate against schemas that are not
+ * strict.
+ */
 const toTool = ({ name, description, parameters, execute }: AgentTool) =>
   tool({
     name,
@@ -22,7 +23,7 @@ const toTool = ({ name, description, parameters, execute }: AgentTool) =>
     execute: (input: unknown) => execute(z.fromJSONSchema(parameters as never).parse(input)),
   });
 
-/** Nothing may reach it. */
+/** Model that must never be called. */
 export const elsewhere: Model = {
   getResponse: () => Promise.reject(new Error('asked the wrong model')),
   getStreamedResponse: () => {
@@ -30,7 +31,7 @@ export const elsewhere: Model = {
   },
 };
 
-/** Streams are read to their end, as a user interface would. */
+/** Creates the agent. Streams are read to their end, as a user interface does. */
 export const createAgent =
   (
     api: OpenAIAgentsApi,

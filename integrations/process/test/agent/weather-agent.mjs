@@ -1,5 +1,5 @@
-// An agent as a program: `node weather-agent.mjs QUESTION`. It knows an OpenAI-compatible endpoint
-// from its environment, and nothing of us.
+// An agent as a program: `node weather-agent.mjs QUESTION`. It reads the address of an
+// OpenAI-compatible endpoint from its environment and does not use our packages.
 import { OpenAI } from 'openai';
 
 const client = new OpenAI({ maxRetries: 0 });

@@ -1,11 +1,11 @@
-/** The tools of an agent that is a program of its own, over HTTP. */
+/** Serves an agent's tools over HTTP, for agents that are programs. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AgentTool } from '@trinity-rft/testing';
 
 export interface ToolServer {
   readonly url: string;
-  /** Later requests reach these tools under a path of their own. */
+  /** Adds tools under a new path. @returns the path */
   add(tools: readonly AgentTool[]): string;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export async function openToolServer(): Promise<ToolServer> {
   };
 }
 
-/** What the agent does not use right comes back as text, as a tool would say it. */
+/** Runs a tool. Invalid input is answered with a text, as a tool would. */
 function execute(tools: readonly AgentTool[], name: string | undefined, text: string): string {
   const tool = tools.find((each) => each.name === name);
   if (!tool) return `There is no tool ${name}.`;
