@@ -23,7 +23,7 @@ import { openTurnStore } from '@trinity-rft/serve';
 const call = (msgId) => ({ msgId, session: 's', experiences: [
   createExperience({ tokens: [1, 2], promptLength: 1, logprobs: [-1], policyVersion: 0, temperature: 1 }),
 ] });
-// Starting a thread makes standard output non-blocking: a write fails if the parent reads too slowly.
+// Starting a thread makes standard output non-blocking: it is full when the parent reads too slowly.
 const say = (line) => {
   for (;;) {
     try {
@@ -38,8 +38,8 @@ const turns = await openTurnStore({ path: process.argv[1] });
 `;
 
 /**
- * Runs a script with the variables \`turns\` (the store at \`path\`), \`call(MSG_ID)\` and
- * \`say(LINE)\`. Timeout: 30 s.
+ * Runs a script with the variables `turns` (the store at `path`), `call(MSG_ID)` and `say(LINE)`.
+ * Timeout: 30 s.
  */
 export function inChild(
   path: string,
