@@ -7,7 +7,7 @@ import { createAlgorithm, type AlgorithmPreset } from '../packages/algorithm/src
 import { algorithmPresets } from '../packages/algorithm/src/presets/table.ts';
 import { createBatch, type Batch } from './algorithm/batch.ts';
 
-/** Most CPU time per million tokens. ms */
+/** Limit on the CPU time per million tokens, in ms. */
 const most = 150;
 const shape = { tasks: 128, runs: 8, length: 1024 };
 const size = shape.tasks * shape.runs * shape.length;
@@ -15,9 +15,9 @@ const perMillion = 1e6 / size;
 
 /** Milliseconds per million tokens. */
 interface Timing {
-  /** Mean of what this thread had of a processor. */
+  /** Mean CPU time of this thread. */
   readonly cpu: number;
-  /** Median, which contains the time that other processes had. */
+  /** Median wall-clock time, which includes the time of other processes. */
   readonly wall: number;
 }
 
@@ -31,7 +31,7 @@ function time(work: () => void, { least = 9, seconds = 0.5 } = {}): Timing {
     work();
     wall.push(performance.now() - start);
   }
-  // The clock of a thread may tick every few milliseconds, so it is read once for all runs.
+  // The CPU clock of a thread may only tick every few milliseconds, so it is read once for all runs.
   const { user, system } = process.threadCpuUsage(before);
   wall.sort((a, b) => a - b);
   return {
@@ -40,7 +40,7 @@ function time(work: () => void, { least = 9, seconds = 0.5 } = {}): Timing {
   };
 }
 
-/** A sum of e^d over the batch and nothing else, for comparison with other machines. */
+/** Times a sum of e^d over the batch, as a reference for comparison with other machines. */
 function timeExponentials({ lossInput: { currentLogprobs, oldLogprobs } }: Batch): Timing {
   let sum = 0;
   const timing = time(() => {

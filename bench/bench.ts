@@ -1,5 +1,5 @@
-// Runs a measurement: `pnpm bench engine [ARGUMENT...]` runs `bench/engine.ts`; without a name
-// it lists what there is.
+// Runs a measurement: `pnpm bench engine [ARGUMENT...]` runs `bench/engine.ts`; without a name it lists
+// the measurements.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -1,8 +1,9 @@
 /**
- * `pnpm bench chaos [FAULTS] [--seed S] [--drivers a,b]`: trains in a world behind each driver, once in peace
- * and once with faults in the messages between the two (500 over all drivers). Counts what came of them,
- * and compares tokens and rewards of every trained experience, and the weights, with those of the run in
- * peace. Ends with 1 when an experience has another reward, weights differ, or a run does not end.
+ * `pnpm bench chaos [FAULTS] [--seed S] [--drivers a,b]`: trains in a world behind each driver, once
+ * without faults and once with faults in the messages between driver and world (500 over all drivers).
+ * Counts the outcomes, and compares tokens and rewards of every trained experience, and the weights,
+ * with those of the run without faults. Exits with 1 if an experience has another reward, weights
+ * differ, or a run does not end.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,14 +24,17 @@ const { values, positionals } = parseArgs({
 });
 const names = values.drivers.split(',');
 const wanted = Math.ceil(Number(positionals[0] ?? 500) / names.length);
-/** More than needed, of the messages of the run in peace: all faults have to fall into the other run. */
+/**
+ * Factor on the number of messages of the run without faults, so that all faults fall into the other
+ * run.
+ */
 const surplus = 1.3;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-chaos-'));
 const random = createRandom(Number(values.seed));
 const cells: string[][] = [];
 
-/** Injects equally many faults of each kind, until there are as many as wanted. */
+/** Injects the same number of faults of each kind, until the requested number is reached. */
 function createInjector(messages: number) {
   const share = (surplus * wanted) / messages;
   const counts = new Map<FaultKind, number>(faultKinds.map((kind) => [kind, 0]));

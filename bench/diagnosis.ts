@@ -1,6 +1,6 @@
 /**
- * `pnpm bench diagnosis [NAME...]`: the quickstart, then the same model trained with one thing wrong at
- * a time, and what `trinity doctor` says of each run.
+ * `pnpm bench diagnosis [NAME...]`: trains the quickstart, then the same model with one fault at a
+ * time, and prints the diagnosis of `trinity doctor` for each run.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,9 +1,9 @@
 /**
- * `pnpm bench endpoint [PER_SECOND] [SECONDS]`: what the recording endpoint costs beside a bare
- * hono server that answers with the same bytes. They are asked in turns by the same load, each in a
- * process of its own; the sampler answers at once. Every call is in the store of `trinity serve`,
- * where it survives SIGKILL, before its client has the answer. `short-pauses` is the endpoint once
- * more, with the flags for Node that apps/runner/README.md names.
+ * `pnpm bench endpoint [PER_SECOND] [SECONDS]`: cost of the recording endpoint compared with a bare
+ * hono server that answers with the same bytes. The same load is sent to both in turns, each in its own
+ * process; the sampler answers immediately. Every call is in the store of `trinity serve`, where it
+ * survives SIGKILL, before its client gets the answer. `short-pauses` is the endpoint with the Node
+ * flags that apps/runner/README.md names.
  */
 import { fork, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +23,7 @@ import type { FromTarget, Place, ToTarget } from './endpoint/target.ts';
 const perSecond = Number(process.argv[2] ?? 1000);
 const seconds = Number(process.argv[3] ?? 5);
 const rounds = 3;
-/** Until the code is compiled. */
+/** Warm-up time, in seconds, until the code is compiled. */
 const warmUpSeconds = 4;
 const shortPauses = ['--max-semi-space-size=4', '--v8-pool-size=1'];
 const placesOpen = 256;
@@ -50,7 +50,7 @@ for (let round = 0; round < rounds; round++) {
 }
 report();
 
-/** One target under load. */
+/** Measures one target under load. */
 async function measure(
   kind: 'bare' | 'recording',
   {
@@ -89,7 +89,7 @@ async function measure(
   return { ...result, cpuMsPerTurn: cpuMs / result.latencies.length, records };
 }
 
-/** The bytes of the first answer of a conversation. */
+/** Bytes of the first answer of a conversation. */
 async function sampleAnswer(): Promise<string> {
   const server = await openEndpointServer({ runtime: createRuntime() });
   const rollout = rolloutMaker(server)();
@@ -144,7 +144,7 @@ function memory(): Record<string, unknown> {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** Best of the rounds: what others do on the machine only ever adds. */
+/** Best of the rounds, because other work on the machine only adds time. */
 function best(measured: readonly Measured[], value: (result: Measured) => number): number {
   return Math.min(...measured.map(value));
 }

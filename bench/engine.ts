@@ -1,6 +1,6 @@
 /**
  * `pnpm bench engine [training | sampling | vocabulary | lora | critic]`: JSON lines, then a table.
- * Each part runs in a process of its own, for its peak memory.
+ * Each part runs in a separate process, to measure its peak memory.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,7 @@ function runPart(part: string): Record<string, unknown>[] {
   return found;
 }
 
-/** Markdown: one line per row. */
+/** Formats rows as Markdown, one line each. */
 function toTable(group: readonly Record<string, unknown>[]): string {
   const columns = Object.keys(group[0]!);
   const line = (cells: readonly unknown[]): string => `| ${cells.map(String).join(' | ')} |`;

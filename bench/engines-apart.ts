@@ -1,9 +1,8 @@
 /**
- * `pnpm bench engines-apart`: a trainer on a real TuFT server and two explorers on a real vLLM server, over a
- * bfloat16 model,
- * processes of their own over PostgreSQL, whose adapters travel through the database. The trainer and
- * then an explorer are killed (SIGKILL) and started again. Ends with 1 where anything was lost or done
- * twice. Installs TuFT and vLLM for this machine's processor into the cache.
+ * `pnpm bench engines-apart`: a trainer on a real TuFT server and two explorers on a real vLLM server
+ * with a bfloat16 model. They are separate processes over PostgreSQL, and adapters travel through the
+ * database. The trainer and then an explorer are killed (SIGKILL) and restarted. Exits with 1 if
+ * anything was lost or done twice. Installs TuFT and vLLM for this machine's processor into the cache.
  */
 import { globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +19,7 @@ import { startAll } from './kills/processes.ts';
 import { jobOf, type Role, type RunPlace, type Sections } from './kills/workspace.ts';
 
 const totalSteps = 20;
-/** Who is killed once the run has come so far; not where a checkpoint was just saved. */
+/** Kills by progress of the run. They avoid steps at which a checkpoint was just saved. */
 const kills: readonly { readonly role: Role; readonly step: number }[] = [
   { role: 'trainer', step: 7 },
   { role: 'e1', step: 13 },
@@ -55,7 +54,7 @@ const onServers =
     trainer: { ...trainer, trainer_type: 'tinker', grad_clip: 0 },
   });
 
-/** @returns what was wrong */
+/** @returns problems that were found */
 async function disturb(place: RunPlace): Promise<readonly string[]> {
   const processes = startAll(place);
   let isOver = false;
@@ -114,7 +113,7 @@ function newestWeights(place: RunPlace): string {
   return files.map((file) => `${file} ${statSync(path.join(folder, file)).size} B`).join(', ');
 }
 
-/** Heads of 32 and an output of its own, because vLLM needs both on a processor. */
+/** Heads of width 32 and an untied output, because vLLM needs both on a CPU. */
 const config = {
   ...{ hiddenSize: 64, layers: 2, heads: 2, kvHeads: 1, headDim: 32 },
   ...{ maxPositions: 64, tieEmbeddings: false },

@@ -1,6 +1,6 @@
 /**
- * Recomputes everything that short trainings with the agents of all frameworks record: `pnpm bench
- * exactness [NAME...]`.
+ * `pnpm bench exactness [NAME...]`: recomputes everything that short trainings with the agents of all
+ * frameworks record.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,8 +1,8 @@
 /**
- * `pnpm bench explorers [one] [sqlite] [postgres] [--counts 1,2,4]`: the example `react-calculator` with
- * one process, and with one trainer and several explorers over each store. Reward, rollouts per
- * second from the first explore step to the last train step, how far experiences were behind, and
- * after how long published weights were in use. Ends with 1 where the reward stays below 0.9, or an
+ * `pnpm bench explorers [one] [sqlite] [postgres] [--counts 1,2,4]`: the example `react-calculator`
+ * with one process, and with one trainer and several explorers over each store. Measures the reward,
+ * rollouts per second from the first explore step to the last train step, the staleness of experiences,
+ * and the delay from publishing weights to their use. Exits with 1 if the reward stays below 0.9, or an
  * experience is older than `max_staleness` allows.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

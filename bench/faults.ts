@@ -1,9 +1,9 @@
 /**
- * `pnpm bench faults [KIND]`: damages every kind of file of a stopped run, resumes it, and says
- * whether that was refused, made no difference, or went unnoticed; also kills it at several moments.
- * Flips bits of served calls, late rewards, a checkpoint that is used as a model, and the files of
- * tasks and model that a resumed run reads again.
- * Ends with 1 when a fault went unnoticed or ended without a named error.
+ * `pnpm bench faults [KIND]`: damages every kind of file of a stopped run, resumes the run, and reports
+ * whether the damage was refused, made no difference, or went unnoticed. Also kills the run at several
+ * moments. Flips bits of served calls, late rewards, a checkpoint that is used as a model, and the task
+ * and model files that a resumed run reads again. Exits with 1 if a fault went unnoticed or ended
+ * without a named error.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -33,7 +33,7 @@ function count(kind: string, what: string, { verdict, detail }: Judgement): void
   if (failed.includes(verdict)) process.exitCode = 1;
 }
 
-/** Runs in `folder` in a process that is killed once it has printed `text`. */
+/** Runs in `folder` in a process that is killed when it has printed `text`. */
 function killAt(folder: string, text: string): Promise<void> {
   const script = path.join(import.meta.dirname, 'faults/killed.ts');
   const child = spawn(process.execPath, [...fromSources, script, folder, text], {
@@ -65,7 +65,7 @@ try {
   }
   const killed = path.join(root, 'stopped');
   await killAt(killed, 'step 5/');
-  // A killed process leaves most of its experiences in the write-ahead log.
+  // Merges the write-ahead log first: after a kill, most experiences are still in the log.
   const closed = path.join(root, 'merged');
   cpSync(killed, closed, { recursive: true });
   mergeLog(jobOf(closed));

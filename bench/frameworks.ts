@@ -1,6 +1,6 @@
 /**
- * The whole training of the example with the agents of other frameworks: `pnpm bench frameworks
- * [NAME...]`. Agents that are programs run only when they are named.
+ * `pnpm bench frameworks [NAME...]`: the whole training of the example with the agents of other
+ * frameworks. Agents that are programs only run when they are named.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const names =
 const directory = await mkdtemp(path.join(tmpdir(), 'trinity-frameworks-'));
 const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
 
-/** Mean of the first or last five explore steps. */
+/** Formats the mean of the first or last five explore steps. */
 const mean = (values: readonly number[]): string =>
   (values.reduce((sum, value) => sum + value, 0) / values.length).toFixed(3);
 

@@ -1,10 +1,10 @@
 /**
- * `pnpm bench gpu [--python PATH] [--layers N] [--hidden N] [--tokens N] [--report FILE]`: the trainer of
- * one GPU, from nothing: makes a random bfloat16 model, starts TuFT, tries its optimizer as a run does,
- * and makes ten steps that learn a text by heart. Without a GPU all of it runs on the processor.
- * `--python` has TuFT 0.2.2; else it is installed into the cache. Where no registry is in reach:
- * `pip install --no-index --find-links WHEELS tuft==0.2.2` into that Python first.
- * Ends with 1 when a probe refuses the server, or the loss does not fall.
+ * `pnpm bench gpu [--python PATH] [--layers N] [--hidden N] [--tokens N] [--report FILE]`: tests
+ * training on one GPU from scratch: creates a random bfloat16 model, starts TuFT, probes its optimizer
+ * as a run does, and trains ten steps that memorise a text. Without a GPU everything runs on the CPU.
+ * `--python` names a Python with TuFT 0.2.2; otherwise TuFT is installed into the cache. If no registry
+ * is reachable, first run `pip install --no-index --find-links WHEELS tuft==0.2.2` in that Python.
+ * Exits with 1 if a probe refuses the server, or the loss does not fall.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

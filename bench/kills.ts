@@ -1,10 +1,10 @@
 /**
  * `pnpm bench kills [N] [--store sqlite|postgres] [--seed S]`: N random disturbances of a trainer and
- * its explorers, processes of their own, over as many runs as that takes: SIGKILL, or SIGSTOP for up to
- * twice the lease time and then SIGCONT. In between an explorer joins late, second trainers must be
- * refused, and a trainer that is stopped is replaced by another, which has to fence it off. What the stores
- * hold at the end is counted by SQL, and compared with a run that nobody disturbed. Ends with 1 at any
- * violation. The seed decides who is disturbed how, and after which pause.
+ * its explorers, which are separate processes, over as many runs as needed: SIGKILL, or SIGSTOP for up
+ * to twice the lease time followed by SIGCONT. In between, an explorer joins late, second trainers must
+ * be refused, and a stopped trainer is replaced by another one, which has to fence it off. The final
+ * contents of the stores are counted by SQL and compared with an undisturbed run. Exits with 1 at any
+ * violation. The seed determines the disturbances and the pauses between them.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ const { values, positionals } = parseArgs({
 const wanted = Number(positionals[0] ?? 20);
 const random = createRandom(Number(values.seed));
 
-/** The lease time is 15 s: within it, longer, and twice as long. */
+/** Pauses below the lease time of 15 s, above it, and twice as long. */
 const kinds = ['SIGKILL', 'SIGSTOP 5 s', 'SIGSTOP 18 s', 'SIGSTOP 30 s'] as const;
 type Kind = (typeof kinds)[number];
 const stopMs: Readonly<Record<Kind, number>> = {
@@ -38,13 +38,13 @@ const stopMs: Readonly<Record<Kind, number>> = {
   'SIGSTOP 18 s': 18_000,
   'SIGSTOP 30 s': 30_000,
 };
-/** Shares of `kinds`, cumulated. */
+/** Cumulative probabilities of `kinds`. */
 const shares = [0.6, 0.7, 0.8, 1];
 const longestPauseMs = 3000;
-/** Each disturbance waits for progress since the one before, this long at most. */
+/** Maximum wait for progress since the previous disturbance, in ms. */
 const patienceMs = 10_000;
 const mostPerRun = 10;
-/** After a run has come so far, it may end before something else has begun. */
+/** Train step after which no process joins late, because the run may end first. */
 const lastQuietStep = totalSteps / 2;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -61,7 +61,10 @@ async function progress(place: RunPlace, step: number, ended: AbortSignal): Prom
   }
 }
 
-/** What is decided by chance, drawn for each disturbance, whether it is used or not. */
+/**
+ * Random decisions of a disturbance. All are drawn each time, so that the sequence does not depend on
+ * which are used.
+ */
 const draw = () => ({
   pauseMs: random.next() * longestPauseMs,
   kind: kindAt(random.next()),
@@ -76,11 +79,11 @@ const kindAt = (share: number): Kind => kinds[shares.findIndex((end) => share < 
 
 interface Disturbed {
   readonly problems: readonly string[];
-  /** Whose folder has the weights. */
+  /** Number of the trainer whose folder has the weights. */
   readonly trainer: number;
 }
 
-/** Disturbs a run until it ends, `most` times at most. */
+/** Disturbs a run until it ends, at most `most` times. */
 async function disturb(place: RunPlace, most: number): Promise<Disturbed> {
   const processes = startAll(place);
   const ended = new AbortController();
@@ -146,7 +149,7 @@ async function replaceTrainer(processes: Processes, post: Post, tell: Tell): Pro
   tell(end === 'replaced' ? 'another trainer has its place' : 'it came back before that');
 }
 
-/** What was acknowledged at some moment and is gone, or another, at the end. */
+/** Facts that were acknowledged earlier and are missing or changed at the end. */
 function lost(seen: readonly Acknowledged[], end: Acknowledged): readonly string[] {
   const changed = (part: 'results' | 'uses'): ReadonlySet<string> =>
     new Set(

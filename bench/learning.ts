@@ -1,6 +1,6 @@
 /**
- * Trains with every preset from the same half-trained models, with three seeds: `pnpm bench learning
- * [--seeds 1,2,3] [--sync-interval N] [NAME...]`. Scores are shares of correct answers to 512 fresh
+ * `pnpm bench learning [--seeds 1,2,3] [--sync-interval N] [NAME...]`: trains with every preset from
+ * the same half-trained models, with three seeds. Scores are shares of correct answers to 512 new
  * problems at temperature 1, before and after 60 steps. With a sync interval of 1 every importance
  * ratio is 1 and many losses are equal; otherwise experiences are up to N - 1 steps old.
  */
@@ -73,7 +73,7 @@ try {
 }
 process.exitCode = short > 0 ? 1 : 0;
 
-/** Runs one after the other, for meaningful times. */
+/** Runs the trainings one after the other, so that times are meaningful. */
 async function each(
   grounds: readonly Ground[],
   work: (ground: Ground) => Promise<number>,

@@ -1,11 +1,10 @@
 /**
- * `pnpm bench peers [--rows NAME,...] [--repeats N] [--seeds N] [--out FILE]`: the engine beside
- * PyTorch, TRL, transformers and PEFT on the same machine, in turns, each in a process of its own:
- * minimum and median of seconds, processor time and memory, and how many times as much the peer
- * needs. Rows that learn run with `--seeds` seeds, and the rewards of their last five steps are
- * compared. A name stands for all rows that begin with it. The peers are installed into the user's
- * cache, or are those of `TRINITY_TEST_PYTHON`; rows whose peer is missing say so. Models of public
- * sizes have random weights.
+ * `pnpm bench peers [--rows NAME,...] [--repeats N] [--seeds N] [--out FILE]`: compares the engine with
+ * PyTorch, TRL, transformers and PEFT on the same machine, in turns, each in its own process. Reports
+ * minimum and median of seconds, processor time and memory, and the ratio to the peer. Rows that learn
+ * run with `--seeds` seeds, and the rewards of their last five steps are compared. A name selects all
+ * rows that begin with it. The peers are installed into the user's cache, or come from
+ * `TRINITY_TEST_PYTHON`; rows whose peer is missing say so. Models of public sizes have random weights.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';

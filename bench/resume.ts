@@ -1,6 +1,6 @@
 /**
- * `pnpm bench resume [MOMENTS]`: kills the quickstart at moments spread over the run, starts it
- * again, and compares what it ends with.
+ * `pnpm bench resume [MOMENTS]`: kills the quickstart at moments spread over the run, restarts it, and
+ * compares the final results.
  */
 import { spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -9,7 +9,10 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { metricLines, usedRows, weightsDigest } from '../apps/runner/test/support/run-record.ts';
 
-/** That of this process is relative to its working directory. */
+/**
+ * Arguments that run the command from the sources. This process's own are relative to its working
+ * directory.
+ */
 const fromSources = [
   '--conditions=@trinity-rft/source',
   `--import=${new URL('../tools/register-source.mjs', import.meta.url).href}`,
@@ -19,8 +22,8 @@ const moments = Number(process.argv[2] ?? 10);
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-resume-'));
 
 /**
- * Runs the quickstart in `directory`, to its end or until it is killed after `killAfter` seconds.
- * Resolves with its seconds.
+ * Runs the quickstart in `directory` to its end, or until it is killed after `killAfter` seconds.
+ * Resolves with the duration in seconds.
  */
 function start(directory: string, killAfter?: number): Promise<number> {
   const begun = performance.now();
@@ -46,7 +49,7 @@ function folder(name: string): string {
   return directory;
 }
 
-/** Weights, metrics of both stages and roles, and which step used each experience. */
+/** Weights, metrics of both stages and roles, and the train step that used each experience. */
 function record(directory: string) {
   const job = path.join(directory, 'runs/Trinity-RFT/quickstart');
   const grpo = path.join(job, 'grpo');

@@ -1,8 +1,8 @@
 /**
- * `pnpm bench rollouts [ROWS] [--keep FOLDER]`: the studio's page of rollouts over a run with that
- * many (a million if absent), in Chromium: when the first rows are there, the longest frame while
- * scrolling, how long orders and searches take, and how much memory the server needs. With `--keep`,
- * the run stays in that folder and is used again.
+ * `pnpm bench rollouts [ROWS] [--keep FOLDER]`: the studio's page of rollouts over a run with ROWS
+ * rollouts (default: a million), in Chromium. Measures the time to the first rows, the longest frame
+ * while scrolling, the time of sorting and searching, and the memory of the server. With `--keep`, the
+ * run stays in that folder and is used again.
  */
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ interface Frames {
   readonly count: number;
 }
 
-/** Other work on the machine is in the frames, not in the processor time of the longest task. */
+/** Frame times include other work on the machine; the processor time of the longest task does not. */
 async function frames(page: Page, what: keyof typeof scrolls, how = ''): Promise<void> {
   const scroll = scrolling(scrolls[what]);
   let measured: Frames | undefined;
@@ -68,7 +68,7 @@ const hasRows = "document.querySelector('#row-0, .body .row')?.children[1]?.text
 const isComplete =
   "/^\\d+ (of \\d+ )?rollouts/.test(document.querySelector('.count')?.textContent ?? '')";
 
-/** Position of each frame: `at` goes from 0 to 1. */
+/** Scroll position of each frame: `at` goes from 0 to 1. */
 const scrolls = {
   'wheel, 120 pixels each': 'rows.scrollTop += 120',
   'from end to end': 'rows.scrollTop = at * rows.scrollHeight',

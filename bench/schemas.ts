@@ -1,4 +1,4 @@
-/** `pnpm bench schemas [COUNT] [SEED]`: answers to random JSON Schemas, judged by Ajv. */
+/** `pnpm bench schemas [COUNT] [SEED]`: checks answers to random JSON Schemas with Ajv. */
 import fc from 'fast-check';
 import { documents } from './schemas/arbitrary.ts';
 import { judge, type Judged } from './schemas/check.ts';

@@ -1,7 +1,7 @@
 /**
- * `pnpm bench simulate [--seeds N] [--from SEED]`: plays N seeds of explorers, trainer and store under
- * faults. `--seed SEED`: one of them, event by event. `--bugs [N]`: after how many seeds each error
- * that is made on purpose shows, of N at most.
+ * `pnpm bench simulate [--seeds N] [--from SEED]`: simulates explorers, trainer and store with faults,
+ * for N seeds. `--seed SEED` prints the events of one seed. `--bugs [N]` prints, for each deliberate
+ * error, the number of seeds after which it is detected, up to N.
  */
 import { parseArgs } from 'node:util';
 import { knownBugs } from '../tests/simulation/bugs.ts';
@@ -45,7 +45,7 @@ async function playMany(from: number, count: number): Promise<void> {
   process.exitCode = wrong === 0 ? 0 : 1;
 }
 
-/** The first seed that shows the error, and how. */
+/** First seed that detects the error, and the message. */
 async function firstSeed(bug: Bug, most: number): Promise<string> {
   for (let seed = 1; seed <= most; seed++) {
     const { violations } = await simulate(seed, { bug });

@@ -1,6 +1,6 @@
 /**
- * `pnpm bench sizes [NAME...]`: one step of GRPO on models of several sizes, with its memory, as JSON
- * lines and then the table of docs/reference/models.md. Each model runs in a process of its own.
+ * `pnpm bench sizes [NAME...]`: one GRPO step on models of several sizes, with its memory, as JSON
+ * lines and then as the table of docs/reference/models.md. Each model runs in a separate process.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

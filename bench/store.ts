@@ -1,9 +1,9 @@
 /**
- * `pnpm bench store [NAME...]`, of a database (`sqlite`, `postgres`) or a measurement (`hand-over`,
- * `rollouts`, `sleeps`, `open`): the store that the processes of a run share. How long after an
- * experience was stored a waiting process is awake; rollouts per second of two workloads of Agent
- * Lightning with a scripted model, without and with their sleeps; what a rollout costs with 10 to 10,000 tasks open. PostgreSQL: one
- * that this machine has, with flushing on.
+ * `pnpm bench store [NAME...]`: measures the store that the processes of a run share. A name is a
+ * database (`sqlite`, `postgres`) or a measurement (`hand-over`, `rollouts`, `sleeps`, `open`): the
+ * delay from storing an experience to the wake-up of a waiting process; rollouts per second of two
+ * workloads of Agent Lightning with a scripted model, without and with their sleeps; the cost of a
+ * rollout with 10 to 10,000 open tasks. PostgreSQL: the one of this machine, with flushing on.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -26,7 +26,7 @@ import {
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const wanted = process.argv.slice(2);
 const databases = ['sqlite', 'postgres'];
-/** Where no name of its kind is given, all are wanted. */
+/** True if the name was given, or no name of its kind was given. */
 function wants(name: string): boolean {
   const isDatabase = databases.includes(name);
   const ofKind = wanted.filter((each) => databases.includes(each) === isDatabase);
@@ -34,7 +34,7 @@ function wants(name: string): boolean {
 }
 const leaseMs = 60_000;
 
-/** Another process at the same store. */
+/** Starts another process with the same store. */
 function start(url: string, role: Role): ChildProcess {
   const script = path.join(import.meta.dirname, 'store/member.ts');
   return fork(script, [url, JSON.stringify(role)], {
@@ -81,7 +81,7 @@ async function handOver(url: string, count = 300): Promise<void> {
   await store.close();
 }
 
-/** What two processes of this machine need at least, at this moment. */
+/** Minimum time of a message between two processes of this machine at present. */
 async function messages(child: ChildProcess, count: number): Promise<readonly number[]> {
   const delays: number[] = [];
   for (let i = 0; i < count; i++) {
@@ -99,7 +99,7 @@ interface Workload {
   readonly runners: number;
   readonly turns: number;
   readonly sleepMs: number;
-  /** The best figure that is published, rollouts per second. */
+  /** Best published figure, in rollouts per second. */
   readonly published: number;
 }
 
@@ -164,7 +164,7 @@ async function flatness(url: string): Promise<void> {
     for (let i = 0; i < count; i++) {
       const [task] = await store.leaseTasks(member, { count: 1, maxStep: 1000 });
       if (task) await store.storeResult(member, task, rollout(task, 3));
-      // As many stay open as there were.
+      // Plans new tasks, so that the number of open tasks stays the same.
       if (i % 100 === 99) await store.plan(member, planOf(5 + Math.floor(i / 100), 1));
     }
     say(`  ${open} open: ${((clock() - begun) / count).toFixed(2)} ms per rollout`);

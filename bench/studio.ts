@@ -1,7 +1,7 @@
 /**
- * `pnpm bench studio [size, live, cost] [--steps N] [--minutes N]`: the studio over a run of 200
- * metrics (first paint, longest frame, memory), until a new step is on the page, and what it costs the
- * training beside it. Needs Chromium, and Linux for memory and computing time.
+ * `pnpm bench studio [size, live, cost] [--steps N] [--minutes N]`: measures the studio over a run of
+ * 200 metrics (first paint, longest frame, memory), the delay until a new step is on the page, and the
+ * cost for a training on the same machine. Needs Chromium, and Linux for memory and processor time.
  */
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ function report(what: string, figure: string): void {
   console.log(`${what.padEnd(52)} ${figure}`);
 }
 
-/** A page that is looked at like a window of usual size. */
+/** Opens a page in a window of usual size. */
 async function open(url: string): Promise<Look> {
   const look = await browser.open(url);
   await look.page.setViewport({ width: 1280, height: 900 });
@@ -104,7 +104,7 @@ async function firstPaint({ page: shown }: Look): Promise<number> {
   );
 }
 
-/** While something is done, in milliseconds. */
+/** Longest frame while `work` runs, in milliseconds. */
 async function longestFrame({ page: shown }: Look, act: () => Promise<void>): Promise<number> {
   await shown.evaluate(`globalThis.frames_ = []; globalThis.on_ = true; globalThis.last_ = performance.now();
     (function next(now) { frames_.push(now - last_); last_ = now; if (on_) requestAnimationFrame(next); })(last_);`);
@@ -112,7 +112,7 @@ async function longestFrame({ page: shown }: Look, act: () => Promise<void>): Pr
   return Number(await shown.evaluate('on_ = false; Math.max(...frames_)'));
 }
 
-/** What other work on the machine does to frames. */
+/** Measures the effect of other work on the machine on frames. */
 async function rest(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 4000));
 }
@@ -138,7 +138,7 @@ async function others({ page: shown }: Look): Promise<void> {
   }
 }
 
-/** Opens all groups, and brings each chart into view. */
+/** Opens all groups, and scrolls each chart into view. */
 async function scrollGrid(look: Look): Promise<void> {
   await look.page.$$eval('details.group', (groups) =>
     groups.forEach((group) => group.setAttribute('open', '')),

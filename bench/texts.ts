@@ -1,7 +1,7 @@
 /**
- * `pnpm bench texts [LENGTH] [NAME...]`: feeds hard texts of 200,000 characters to every parser, template
- * filter and method, reward and pre-tokenizer. A line per function: its longest time, and the text.
- * Ends with 1 when one takes a second or more.
+ * `pnpm bench texts [LENGTH] [NAME...]`: runs every parser, template filter and method, reward and
+ * pre-tokenizer on adversarial texts of 200,000 characters. Prints a line per function: its longest
+ * time, and the text. Exits with 1 if a function takes a second or more.
  */
 import { adversarial, slowest, textFunctions } from './texts/functions.ts';
 

@@ -1,7 +1,7 @@
 /**
- * `pnpm bench vllm [STEPS] [SERVERS]`: the task of the quickstart, learned once with the embedded
- * engine alone, and once with real vLLM servers that sample while it trains. Installs vLLM for this
- * machine's processor into the cache.
+ * `pnpm bench vllm [STEPS] [SERVERS]`: trains the task of the quickstart once with the embedded engine
+ * alone, and once with real vLLM servers that sample during training. Installs vLLM for this machine's
+ * processor into the cache.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

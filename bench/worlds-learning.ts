@@ -1,8 +1,8 @@
 /**
- * Warms a tiny model up on some conversations of a world's solver, then trains it in the world:
- * `pnpm bench worlds-learning [--seeds 1,2,3] [--keep FOLDER] [--progress] [NAME...]`. Prints the mean
- * reward of evaluation tasks, which no training run sees, before and after, with the minutes, of the
- * clock and of all cores, that warm-up and training took.
+ * `pnpm bench worlds-learning [--seeds 1,2,3] [--keep FOLDER] [--progress] [NAME...]`: warms a tiny
+ * model up on conversations of a world's solver, then trains it in the world. Prints the mean reward of
+ * evaluation tasks, which no training run sees, before and after, and the wall-clock and processor
+ * minutes of warm-up and training.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

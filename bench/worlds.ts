@@ -1,6 +1,6 @@
 /**
- * `pnpm bench worlds [NAME...]`: every world of ours with 1,000 episodes open at once: the memory of
- * the process, and the steps per second of its solver over all of them in turns, on one core.
+ * `pnpm bench worlds [NAME...]`: opens 1,000 episodes of each built-in world at once, and prints the
+ * memory of the process and the solver's steps per second over all episodes in turns, on one core.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -10,15 +10,15 @@ export interface Batch {
 
 export interface BatchShape {
   readonly tasks: number;
-  /** Runs of each task. */
+  /** Number of runs of each task. */
   readonly runs: number;
-  /** Response tokens of each run. */
+  /** Number of response tokens of each run. */
   readonly length: number;
 }
 
 /**
- * Policies agree as they do in training: to within a twentieth for most tokens, within one for
- * every sixteenth. A sixteenth of each row is masked, in one piece, as the output of a tool is.
+ * Creates the batch. Log-ratios are as small as in training: at most 0.05 for most tokens, at most 1
+ * for every sixteenth. One contiguous sixteenth of each row is masked, like the output of a tool.
  */
 export function createBatch({ tasks, runs, length }: BatchShape): Batch {
   const random = createRandom(1);

@@ -1,4 +1,4 @@
-/** A run in the world of letters, and what it has left behind. */
+/** A run in the world of letters, and its record. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { metricLines, weightsDigest } from '../../apps/runner/test/support/run-record.ts';
@@ -10,7 +10,7 @@ import { digitsRun } from '../digits/run.ts';
 const totalSteps = 12;
 const project = 'chaos';
 
-/** Ends within twenty minutes, or rejects. */
+/** Trains in the world. Rejects if the run takes more than twenty minutes. */
 export async function trainIn(
   root: string,
   name: string,
@@ -77,9 +77,9 @@ function configOf(name: string, environment: string) {
 
 export interface RunRecord {
   readonly weights: string;
-  /** Keyed by id: the tokens and the reward. */
+  /** Tokens and reward of each experience, by id. */
   readonly experiences: ReadonlyMap<string, string>;
-  /** Attempts that the environment broke. */
+  /** Number of attempts that failed because of the environment. */
   readonly failures: number;
 }
 
@@ -97,7 +97,10 @@ export function recordOf(root: string, name: string): RunRecord {
   return { weights: weightsDigest(job), experiences, failures };
 }
 
-/** `falseRewards`: experiences with other tokens or another reward, too many, or missing. */
+/**
+ * Compares two records. `falseRewards` counts experiences with other tokens or another reward,
+ * additional ones, and missing ones.
+ */
 export function compare(found: RunRecord, expected: RunRecord) {
   const all = new Set([...found.experiences.keys(), ...expected.experiences.keys()]);
   const differing = [...all].filter(

@@ -1,4 +1,4 @@
-/** One thing wrong at a time, under the name of the rule that should say so. */
+/** Runs with one fault each, under the name of the rule that should detect it. */
 import { writeFileSync } from 'node:fs';
 import type { RewardInput } from '../../packages/core/src/index.ts';
 import type { RunOptions } from '../../packages/launcher/src/index.ts';
@@ -13,7 +13,7 @@ import type { Tree } from '../../packages/core/src/support.ts';
 export interface Sickness extends Pick<RunOptions, 'workflows' | 'rewardFns'> {
   readonly tree: Tree;
 }
-/** @param file path of a file of the data */
+/** @param file returns the path of a data file */
 export type SickRun = (file: (name: string) => string) => Sickness;
 
 const reward =
@@ -69,7 +69,7 @@ export const sickRuns: Readonly<Record<string, SickRun>> = {
   'duplicated-tasks': tasks(
     Array.from({ length: 320 }, (_, i) => ({ question: `1${i % 8}+11=`, answer: `03${i % 8}` })),
   ),
-  // As a reward service does that breaks.
+  // Behaves like a reward service that breaks down.
   'reward-collapse': () => {
     let scored = 0;
     const score = ({ response, truth }: RewardInput): number =>

@@ -1,10 +1,12 @@
-/** The small run that benchmarks of faults disturb: a tiny model, sums to answer, and a reward for digits. */
+/**
+ * The small run that fault benchmarks disturb: a tiny model, addition tasks, and a reward for digits.
+ */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createModel } from '../../packages/launcher/src/index.ts';
 
 export interface DigitsRun {
-  /** Data of model and tasks, from the configuration's folder. */
+  /** Folder with the data of model and tasks, relative to the configuration. */
   readonly data: string;
   readonly totalSteps: number;
   readonly learningRate: number;
@@ -12,7 +14,7 @@ export interface DigitsRun {
   readonly reward: 'digits' | 'slow_digits';
 }
 
-/** Sections of the configuration that all these runs have. */
+/** Configuration sections that all these runs share. */
 export const digitsRun = ({ data, totalSteps, learningRate, reward }: DigitsRun) => ({
   plugins: [path.join(import.meta.dirname, 'plugins')],
   checkpoint_root_dir: 'runs',
@@ -49,7 +51,7 @@ export const digitsRun = ({ data, totalSteps, learningRate, reward }: DigitsRun)
   monitor: { monitor_type: [] },
 });
 
-/** Model and tasks, which all runs of `root` share. */
+/** Writes the model and the tasks that all runs of `root` share. */
 export async function writeDigitsData(
   root: string,
   model: Partial<Parameters<typeof createModel>[0]> = {},

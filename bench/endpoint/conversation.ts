@@ -1,6 +1,6 @@
 /**
- * What the measured agents say and hear: four turns, each a call of a tool, about a thousand tokens
- * at the end.
+ * Conversations of the measured agents: four turns with a tool call each, about a thousand tokens at
+ * the end.
  */
 import {
   buildCharTokenizer,
@@ -44,14 +44,14 @@ export const opening: readonly Message[] = [
   },
 ];
 
-/** What the scripted model writes in every turn. */
+/** Output of the scripted model in every turn. */
 export const answer =
   'I look that up first.\n<tool_call>\n{"name": "search", "arguments": {"query": "orders placed on Monday", "limit": 5}}\n</tool_call><|im_end|>';
 
 export const toolResult =
   '{"orders": [{"id": 4711, "placed": "Monday", "state": "packed", "city": "Lyon", "items": 3, "total": 59.5}]}';
 
-/** One token for each character: token counts are high and encoding is cheap. */
+/** Chat format with one token per character: token counts are high and encoding is cheap. */
 export function benchFormat(): ChatFormat {
   const characters = `${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}\n`;
   return createChatFormat({

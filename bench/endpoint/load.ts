@@ -1,6 +1,6 @@
 /**
- * Requests at a fixed rate, whatever the answers do: a latency counts from when its request was
- * due.
+ * Sends requests at a fixed rate, independent of the answers. Latencies are measured from the time at
+ * which a request was due.
  */
 import { Agent, request } from 'node:http';
 import { opening, toolResult, tools, turnsPerConversation, type Message } from './conversation.ts';
@@ -10,12 +10,12 @@ export interface LoadOptions {
   readonly perSecond: number;
   readonly seconds: number;
   readonly pool: Pool;
-  /** A conversation is over; its place is not in the pool any more. */
+  /** Called when a conversation has ended and its place has left the pool. */
   readonly ended: (place: Place) => void;
 }
 
 export interface LoadResult {
-  /** Milliseconds, ascending. */
+  /** Latencies in milliseconds, ascending. */
   readonly latencies: readonly number[];
   readonly failed: number;
   readonly perSecond: number;
@@ -27,10 +27,10 @@ interface Conversation {
   readonly turn: number;
 }
 
-/** Conversations that rest between two turns, new ones among them. */
+/** Conversations that are between two turns or have not begun. */
 export interface Pool {
   put(conversation: Conversation): void;
-  /** The one that has rested longest, as soon as there is one. */
+  /** Takes the conversation that has been idle longest. Waits if there is none. */
   take(): Promise<Conversation>;
 }
 
@@ -100,11 +100,14 @@ export async function load({ perSecond, seconds, pool, ended }: LoadOptions): Pr
   };
 }
 
-/** One client's prompts of six megabytes, one after the other, which the others should not feel. */
+/**
+ * Sends one client's prompts of six megabytes one after the other, which should not slow the other
+ * clients down.
+ */
 export async function sendLargePrompts(place: Place, until: () => boolean): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   const content = 'Where is "the order"\nthat I placed on Monday? '.repeat(6e6 / 46);
-  // The model takes shorter ones only: refused when it is tokenized.
+  // The prompt is longer than the model's limit, so it is refused once it is tokenized.
   while (!until()) await complete(agent, place, [{ role: 'user', content }]).catch(() => undefined);
   agent.destroy();
 }

@@ -1,5 +1,5 @@
 /**
- * What open rollouts cost: each has made one call, and keeps its record. Prints a line of JSON;
+ * Memory of open rollouts, each of which has made one call and keeps its record. Prints a line of JSON;
  * needs `--expose-gc`.
  */
 import { createRuntime } from '../../packages/core/src/index.ts';

@@ -1,4 +1,4 @@
-/** Rollouts over a sampler that answers at once. */
+/** Rollouts over a sampler that answers immediately. */
 import { createRuntime, type Runtime } from '../../packages/core/src/index.ts';
 import type { Sampler } from '../../packages/core/src/engine-seam.ts';
 import {
@@ -21,7 +21,7 @@ export interface Rollout {
   close(): void;
 }
 
-/** @param turns gets every call before its client has the answer */
+/** @param turns receives every call before its client gets the answer */
 export function rolloutMaker(
   server: EndpointServer,
   turns?: TurnStore,
@@ -37,7 +37,7 @@ export function rolloutMaker(
     const session = runtime.newId('rollout');
     const over = new AbortController();
     const { signal } = over;
-    // As the server of mode serve.
+    // Mounted in the same way as by the server of mode serve.
     const mounted = server.mount({
       handler: async (request) =>
         model.answer(request, await readBody(request, { runtime, parseLongBody }, 'a request')),

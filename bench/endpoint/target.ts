@@ -1,6 +1,6 @@
 /**
- * A process that is measured: `bare` answers every request with the same bytes, `recording` is the
- * endpoint with its records.
+ * The measured process: `bare` answers every request with the same bytes, `recording` is the endpoint
+ * with its records.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { openTurnStore } from '../../packages/serve/src/index.ts';
 import { Hono } from 'hono';
 import { rolloutMaker, type Rollout } from './rollouts.ts';
 
-/** Where a conversation can be held; `id` is given back when it has ended. */
+/** Address at which a conversation can be held. `id` is released when the conversation has ended. */
 export interface Place {
   readonly id: number;
   readonly baseURL: string;
@@ -25,7 +25,7 @@ export type ToTarget =
   | { readonly kind: 'stop' };
 export type FromTarget =
   | { readonly kind: 'place'; readonly place: Place }
-  /** Since `begin`. */
+  /** Usage since `begin`. */
   | { readonly kind: 'usage'; readonly cpuMs: number; readonly records: number };
 
 interface Target {

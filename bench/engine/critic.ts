@@ -1,5 +1,5 @@
 /**
- * A critic beside the policy, and scores beside the trainer's forward pass: in turns on the same
+ * Times a critic with the policy, and scores with the trainer's forward pass, in turns on the same
  * rows.
  */
 import { createOnnxCritic } from '../../packages/engine-onnx/src/critic.ts';

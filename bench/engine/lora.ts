@@ -1,4 +1,4 @@
-/** Adapters against all weights: backward pass and step, in turns on the same rows. */
+/** Times adapters against all weights: backward pass and step, in turns on the same rows. */
 import { createOnnxEngine } from '../../packages/engine-onnx/src/engine.ts';
 import { report, round, threads, time, withForeignShare } from './measure.ts';
 import { benchModels, sizeOf, withModel, type BenchModel } from './models.ts';

@@ -1,7 +1,4 @@
-/**
- * What the runtime's matrix products alone take: the measure that the engine's own times are
- * divided by.
- */
+/** Time of the runtime's matrix products alone, by which the engine's times are divided. */
 import { Tensor } from 'onnxruntime-node';
 
 import type { ModelConfig } from '../../packages/engine-onnx/src/model/config.ts';
@@ -11,7 +8,7 @@ import { reshape } from '../../packages/engine-onnx/src/onnx/ops/shape.ts';
 import { createSession } from '../../packages/engine-onnx/src/runtime/session.ts';
 import { time, type Timing } from './measure.ts';
 
-/** Floating-point operations per second of a product of two 1024 x 1024 matrices, best run. */
+/** Floating-point operations per second of a product of two 1024 x 1024 matrices; best run. */
 export async function matmulPeak(threads: number, seconds = 3): Promise<number> {
   const n = 1024;
   const { timing } = await timeGraph(threads, seconds, (graph) => {
@@ -23,7 +20,7 @@ export async function matmulPeak(threads: number, seconds = 3): Promise<number> 
   return (2 * n ** 3) / (timing.best / 1000);
 }
 
-/** The matrix products of one decode step and nothing else. */
+/** Times only the matrix products of one decode step. */
 export async function decodeMatmuls(
   config: ModelConfig,
   rows: number,
@@ -57,7 +54,7 @@ export async function decodeMatmuls(
   return timing;
 }
 
-/** Times a graph with fixed shapes over inputs of small numbers. */
+/** Times a graph with fixed shapes on inputs of small numbers. */
 async function timeGraph(
   threads: number,
   seconds: number,

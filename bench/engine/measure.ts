@@ -1,17 +1,15 @@
-/** Timing, and how much of the machine others used meanwhile. */
+/** Timing, and the share of the machine that other processes used meanwhile. */
 import { availableParallelism, cpus } from 'node:os';
 
 export const threads = Math.min(8, availableParallelism());
 
 export interface Timing {
-  /** Milliseconds. */
+  /** Median time in milliseconds. */
   readonly median: number;
   readonly best: number;
 }
 
-/**
- * Runs `work` until `seconds` are over, at least `least` times, after one run that does not count.
- */
+/** Runs `work` for `seconds`, at least `least` times, after one warm-up run. */
 export async function time(
   work: () => Promise<unknown>,
   seconds: number,
@@ -34,8 +32,8 @@ export function summary(times: readonly number[]): Timing {
 }
 
 /**
- * Share of the processors that other processes had while `work` ran: a figure taken beside much of
- * it says little.
+ * Share of the processors that other processes used while `work` ran. Figures with a large share are
+ * unreliable.
  */
 export async function withForeignShare<T extends object>(
   work: () => Promise<T>,
@@ -69,7 +67,7 @@ export function peakMemoryGb(): number {
   return round(process.resourceUsage().maxRSS / 2 ** 20, 2);
 }
 
-/** One result: a line of JSON for machines. The table is made of these. */
+/** Prints one result as a line of JSON and keeps it for the table. */
 export function report(row: Readonly<Record<string, unknown>>): void {
   process.stdout.write(`${JSON.stringify(row)}\n`);
 }

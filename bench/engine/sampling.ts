@@ -1,6 +1,6 @@
 /**
- * Sampling speed of the 0.8M model, against the matmuls of the same steps alone; and how long the
- * main thread was blocked.
+ * Sampling speed of the 0.8M model compared with the matrix products of the same steps, and the time
+ * for which the main thread was blocked.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
@@ -16,8 +16,8 @@ const [from, to] = [32, 255];
 const rounds = 6;
 
 /**
- * Milliseconds that the matmuls of all steps of a round take: all rows with all threads, or shared
- * out as the engine does, whichever is faster.
+ * Milliseconds for the matrix products of all steps of a round: all rows with all threads, or split as
+ * the engine does, whichever is faster.
  */
 async function matmulOnly(rows: number): Promise<number> {
   const config = completeConfig(benchModels.small);

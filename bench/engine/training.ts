@@ -12,7 +12,7 @@ const [batch, length] = [16, 128];
 await withModel('medium', async (modelPath) => {
   const engine = await createOnnxEngine({ modelPath, threads });
   const rows = Array.from({ length: batch }, (_, b) => ({
-    // One token more than positions: the last one is only predicted.
+    // One token more than there are positions: the last token is only predicted.
     tokens: Int32Array.from(
       { length: length + 1 },
       (__, t) => (b * 31 + t * t) % benchModels.medium.vocabSize,
@@ -28,7 +28,7 @@ await withModel('medium', async (modelPath) => {
     const both = await time(() => engine.trainer.backward(pass, gradients), 12);
     const step = await time(() => engine.trainer.step({ learningRate: 1e-4 }), 2);
     const peak = Math.max(peakBefore, await matmulPeak(threads));
-    // Two operations per parameter and token forwards, four backwards.
+    // Operations per parameter and token: two in the forward pass, four in the backward pass.
     const flops = 6 * sizeOf('medium') * batch * length;
     const share = (ms: number): number => round((100 * flops) / (ms / 1000) / peak, 1);
     return {

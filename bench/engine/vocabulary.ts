@@ -1,4 +1,7 @@
-/** A real vocabulary: time and memory of a training step and of sampling with 151,936 tokens. */
+/**
+ * Time and memory of a training step and of sampling with a vocabulary of realistic size: 151,936
+ * tokens.
+ */
 import { createOnnxEngine } from '../../packages/engine-onnx/src/engine.ts';
 import { peakMemoryGb, report, round, threads, time, withForeignShare } from './measure.ts';
 import { benchModels, sizeOf, withModel } from './models.ts';

@@ -1,7 +1,10 @@
-/** How long after the trainer has published weights an explorer samples with them. */
+/** Delay from the trainer's publishing of weights to an explorer's sampling with them. */
 import { openRunStore } from '../../packages/buffer/src/run-store/index.ts';
 
-/** Looks on at a run until `signal` aborts. @returns milliseconds, of each delivery to an explorer */
+/**
+ * Watches a run until `signal` aborts. @returns the delay of each delivery to an explorer, in
+ * milliseconds
+ */
 export async function watchDeliveries(
   url: string,
   run: string,
@@ -21,7 +24,7 @@ export async function watchDeliveries(
       if (!delivery || used.get(name) === delivery.version) continue;
       used.set(name, delivery.version);
       const since = published.get(delivery.version);
-      // The first weights wait for an explorer to start.
+      // The first weights do not count: they wait for an explorer to start.
       if (since !== undefined && delivery.version > 0) delays.push(now - since);
     }
   }

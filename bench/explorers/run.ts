@@ -1,4 +1,4 @@
-/** The example `react-calculator` in processes apart, and what its run was like. */
+/** Runs the example `react-calculator` in separate processes and measures it. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -13,13 +13,13 @@ import { readStore } from '../store/read-store.ts';
 const seed = 42;
 const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
 
-/** Data, a model, and the supervised warm-up of the example, in one process. */
+/** Prepares data and a model, and runs the supervised warm-up of the example in one process. */
 export async function prepareWarmModel(root: string): Promise<void> {
   await prepare(path.join(root, 'runs/data'), seed);
   const configPath = writeChanged({
     file: 'react-calculator.yaml',
     directory: root,
-    // The folder from which `several-explorers.yaml` takes its model.
+    // Name of the folder from which `several-explorers.yaml` takes its model.
     name: 'react-calculator',
     change: (config) => config.deleteIn(['stages', 1]),
   });
@@ -29,22 +29,22 @@ export async function prepareWarmModel(root: string): Promise<void> {
 export interface ExampleRun {
   readonly root: string;
   readonly name: string;
-  /** 0: one process does all. */
+  /** Number of explorer processes; 0: one process does everything. */
   readonly explorers: number;
   readonly postgresUrl?: string;
 }
 
 export interface Measured {
-  /** Mean of each explore step. */
+  /** Mean reward of each explore step. */
   readonly rewards: readonly number[];
-  /** Share of fresh problems with the right answer, before and after. */
+  /** Share of new problems with the right answer, before and after training. */
   readonly fresh: readonly number[];
   readonly runsPerSecond: number;
   readonly seconds: number;
-  /** Explore steps before that of an experience which its weights had not used up, at most. */
+  /** Maximum staleness of an experience, in explore steps that its weights had not been trained on. */
   readonly behind: number | undefined;
   readonly maxStaleness: number;
-  /** From publishing weights to sampling with them, in milliseconds. */
+  /** Delays from publishing weights to sampling with them, in milliseconds. */
   readonly deliveries: readonly number[];
 }
 
@@ -92,7 +92,7 @@ const fromSources = [
 ];
 const cli = fileURLToPath(new URL('../../apps/runner/src/cli.ts', import.meta.url));
 
-/** Exploring begins after the first evaluation, and ends with the last train step. */
+/** Exploration begins after the first evaluation and ends with the last train step. */
 async function trinityRun(cwd: string, file: string) {
   const child = spawn(process.execPath, [...fromSources, cli, 'run', file], {
     cwd,

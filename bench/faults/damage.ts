@@ -1,4 +1,4 @@
-/** What can happen to the files of a run, by kind of file. */
+/** Faults of the files of a run, by kind of file. */
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,11 +6,14 @@ import { DatabaseSync } from 'node:sqlite';
 export interface Fault {
   /** Kind of the file, for the table. */
   readonly kind: string;
-  /** What is done to it. */
+  /** Description of the fault. */
   readonly what: string;
-  /** True when the file records the run for people: the fault may show there, and nowhere else. */
+  /**
+   * True if the file is only a record for users: the fault may be visible in this file, but nowhere
+   * else.
+   */
   readonly recordOnly: boolean;
-  /** Does it to the files of a run in `job`. */
+  /** Applies the fault to the files of the run in `job`. */
   readonly apply: (job: string) => void;
 }
 
@@ -19,7 +22,7 @@ interface FileKind {
   /** Path in the run's folder. */
   readonly file: string;
   readonly recordOnly?: boolean;
-  /** Bits that are flipped, one per case, spread over the file. @default 3 */
+  /** Number of flipped bits, one per case, spread over the file. @default 3 */
   readonly flips?: number;
 }
 
@@ -45,7 +48,7 @@ const kinds: readonly FileKind[] = [
   { kind: 'process id', file: 'run.pid', flips: 1 },
 ];
 
-/** Faults of the files that are in `job`. Files of the optimizer are found there. */
+/** Faults of the files in `job`. Optimizer files are found by listing the folder. */
 export function faultsOf(job: string): readonly Fault[] {
   const optimizer = readdirSync(path.join(job, checkpoint), { recursive: true })
     .map(String)
@@ -82,7 +85,10 @@ function faultsOfFile(
   ];
 }
 
-/** Changes of the files beside the run, which it reads again at resume; undone after `use`. */
+/**
+ * Changes of the files outside of the run that it reads again when it resumes. Each change is undone
+ * after its use.
+ */
 export async function* dataFaults(root: string, count: number): AsyncGenerator<Fault> {
   const files = [
     'tasks.jsonl',
@@ -111,7 +117,7 @@ export async function* dataFaults(root: string, count: number): AsyncGenerator<F
   }
 }
 
-/** Swaps halves of its lines, or of the bytes of a file with one line. */
+/** Swaps the halves of a file, by lines, or by bytes if it has only one line. */
 function swapHalves(file: string): void {
   const text = readFileSync(file, 'utf8');
   const lines = text.split(/(?<=\n)/);
@@ -126,7 +132,7 @@ export function flip(file: string, byte: number, bit: number): void {
   writeFileSync(file, bytes);
 }
 
-/** Changes that leave a file well-formed. */
+/** Changes after which a file is still well-formed. */
 const edits: readonly Fault[] = [
   ...Object.entries({
     'an experience is deleted':
@@ -165,7 +171,7 @@ function edit(kind: string, what: string, apply: (job: string) => void): Fault {
   return { kind, what, recordOnly: false, apply };
 }
 
-/** Moves what is in the write-ahead log into the database itself. */
+/** Moves the content of the write-ahead log into the database file. */
 export function mergeLog(job: string): void {
   runSql(path.join(job, database), 'PRAGMA wal_checkpoint(TRUNCATE)');
 }

@@ -1,4 +1,4 @@
-/** Does a fault to a copy of a stopped run, resumes it, and judges how that ended. */
+/** Applies a fault to a copy of a stopped run, resumes the copy, and judges the outcome. */
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -8,20 +8,21 @@ import type { Fault } from './damage.ts';
 import { jobOf, train, type Ended } from './workspace.ts';
 
 /**
- * `refused`: an error of ours names it. `equal`: the run ends as if nothing had happened. `record
- * only`: so it does but for the file of the fault, which is for people. The other two are failures.
+ * `refused`: one of our errors names the fault. `equal`: the run ends as it would without the fault.
+ * `record only`: likewise, except for the damaged file, which is a record for users. The other two are
+ * failures.
  */
 export type Verdict = 'refused' | 'equal' | 'record only' | 'NO NAMED ERROR' | 'SILENTLY DIFFERENT';
 
 export interface Judgement {
   readonly verdict: Verdict;
-  /** The error, or what differs. */
+  /** The error, or the difference. */
   readonly detail: string;
 }
 
 const recordFiles = ['rollouts', 'samples'];
 
-/** What must not depend on a fault. */
+/** Results that must not depend on a fault. */
 export function resultOf(folder: string) {
   const job = jobOf(folder);
   const lines = metricLines(job);
@@ -39,7 +40,7 @@ export function resultOf(folder: string) {
 
 export type Result = ReturnType<typeof resultOf>;
 
-/** @param stopped folder of the stopped run, which stays as it is */
+/** @param stopped folder of the stopped run, which is not modified */
 export async function judge(stopped: string, fault: Fault, expected: Result): Promise<Judgement> {
   const folder = `${stopped}-copy`;
   rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** A process that runs in the folder of its first argument and kills itself when it prints the second. */
+/** Runs in the folder of its first argument, and kills itself when it prints its second argument. */
 import { train } from './workspace.ts';
 
 const [folder = '', text = ''] = process.argv.slice(2);

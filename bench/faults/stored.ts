@@ -1,4 +1,7 @@
-/** Files that are opened without a run to resume: served calls, late rewards, a checkpoint as a model. */
+/**
+ * Faults of files that are opened without resuming a run: served calls, late rewards, a checkpoint as a
+ * model.
+ */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,11 +14,11 @@ import { openTurnDatabase } from '../../packages/serve/src/turns/sqlite.ts';
 import { flip } from './damage.ts';
 import type { Judgement } from './judge.ts';
 
-/** A folder of files, and what a reader finds in it. */
+/** A folder of files, and a function that reads them. */
 interface Stored {
   readonly kind: string;
   readonly folder: string;
-  /** Those that are damaged; all their bytes count as one sequence. */
+  /** The files to damage; all their bytes count as one sequence. */
   readonly files: readonly string[];
   readonly read: (folder: string) => unknown;
 }
@@ -43,7 +46,7 @@ function readCalls(folder: string): unknown {
 function servedCalls(root: string): readonly Stored[] {
   const [open, closed] = [path.join(root, 'calls-killed'), path.join(root, 'calls')];
   const database = openTurnDatabase({ path: path.join(closed, 'calls.db') });
-  // Few enough pages that SQLite does not move its log into the file meanwhile.
+  // Few enough pages that SQLite does not checkpoint its log meanwhile.
   database.record(
     Array.from({ length: 60 }, (_, i) => ({
       msgId: `m${i}`,
@@ -99,7 +102,7 @@ async function lateRewards(root: string): Promise<readonly Stored[]> {
   ];
 }
 
-/** @param checkpoint is copied under another name */
+/** @param checkpoint checkpoint that is copied under another name */
 function startModel(root: string, checkpoint: string): Stored {
   const folder = path.join(root, 'start');
   cpSync(checkpoint, folder, { recursive: true });
@@ -115,7 +118,7 @@ function startModel(root: string, checkpoint: string): Stored {
   return { kind: 'checkpoint as model_path', folder, files, read };
 }
 
-/** Those whose kind contains `wanted`. */
+/** Stored files whose kind contains `wanted`. */
 export async function storedFiles(
   root: string,
   checkpoint: string,
@@ -130,7 +133,10 @@ export interface StoredFault {
   readonly judgement: Judgement;
 }
 
-/** Flips `count` bits, one at a time, spread over the bytes of all files: small files get one each at least. */
+/**
+ * Flips `count` bits, one at a time, spread over the bytes of all files, with at least one in each
+ * small file.
+ */
 export async function* flipBits(stored: Stored, count: number): AsyncGenerator<StoredFault> {
   const { folder, files, read } = stored;
   const copy = `${folder}-copy`;

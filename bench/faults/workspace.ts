@@ -1,10 +1,10 @@
-/** A folder with a tiny model and a run of six train steps that takes about a second. */
+/** A folder with a tiny model, and a run of six train steps that takes about a second. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { run, type RunSummary } from '../../packages/launcher/src/index.ts';
 import { digitsRun } from '../digits/run.ts';
 
-/** Steps after which the run is complete; checkpoints are written after every second one. */
+/** Number of train steps of the run. Every second step writes a checkpoint. */
 export const totalSteps = 6;
 
 const config = {
@@ -22,10 +22,10 @@ export interface Ended {
   readonly output: string;
 }
 
-/** Where a run in `folder` keeps its files. */
+/** Folder of the run's files in `folder`. */
 export const jobOf = (folder: string): string => path.join(folder, 'runs/faults/run');
 
-/** Runs, or resumes, in `folder`. `onOutput` sees everything that was printed so far. */
+/** Starts or resumes the run in `folder`. `onOutput` receives everything that was printed so far. */
 export async function train(
   folder: string,
   onOutput: (output: string) => void = () => undefined,

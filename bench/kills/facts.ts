@@ -1,4 +1,4 @@
-/** What the stores of a run hold, counted by SQL. */
+/** Contents of the stores of a run, counted by SQL. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { usedRows, weightsDigest } from '../../apps/runner/test/support/run-record.ts';
@@ -7,11 +7,11 @@ import { taskState } from '../../packages/buffer/src/run-store/database/tables.t
 import { readStore } from '../store/read-store.ts';
 import { jobOf, project, storeUrlOf, type RunPlace } from './workspace.ts';
 
-/** What must stay as it is once it is there. */
+/** Facts that must not change after they were recorded. */
 export interface Acknowledged {
-  /** Results of tasks: who made it, when, and its checksum, by `batch/task`. */
+  /** Results of tasks by `batch/task`: worker, time and checksum. */
   readonly results: ReadonlyMap<string, string>;
-  /** Train step or reason, by experience. */
+  /** Train step or reason for each used experience. */
   readonly uses: ReadonlyMap<string, string>;
   readonly trainStep: number;
 }
@@ -48,7 +48,7 @@ export async function acknowledged(place: RunPlace): Promise<Acknowledged> {
   return found ?? nothing;
 }
 
-/** Process id of the trainer that has the place in the run. */
+/** Process id of the trainer that currently owns the run. */
 export function trainerInOffice(place: RunPlace): Promise<number | undefined> {
   return readStore(storeUrlOf(place), async (db) => {
     const member = await db
@@ -69,22 +69,22 @@ export interface Facts {
     readonly tasks: number;
     readonly withoutResult: number;
     readonly experiences: number;
-    /** Tasks that have more, or fewer, experiences than runs. */
+    /** Number of tasks that have more, or fewer, experiences than runs. */
     readonly otherExperiences: number;
     readonly trained: number;
     readonly trainedTwice: number;
     readonly unused: number;
   };
   readonly late: number;
-  /** How many late results the explorers have noticed. */
+  /** Number of late results that the explorers have reported. */
   readonly noticedLate: number;
-  /** Uses of the run's store. */
+  /** Uses of experiences according to the run's store. */
   readonly uses: ReadonlyMap<string, string>;
-  /** Uses recorded in the trainer's own store, in the same form. */
+  /** Uses according to the trainer's own store, in the same form. */
   readonly ownUses: ReadonlyMap<string, string>;
 }
 
-/** @param trainer the one that ended the run */
+/** @param trainer number of the trainer that ended the run */
 export async function factsOf(place: RunPlace, trainer: number): Promise<Facts> {
   const counted = await countsOf(place);
   const job = jobOf(place, trainer);
@@ -94,7 +94,7 @@ export async function factsOf(place: RunPlace, trainer: number): Promise<Facts> 
   return { ...counted, noticedLate: noticed(place), uses, ownUses, digest: weightsDigest(job) };
 }
 
-/** What the run's store says alone. */
+/** Facts from the run's store alone. */
 export async function countsOf(place: RunPlace): Promise<Pick<Facts, 'counts' | 'late'>> {
   const counted = await readStore(storeUrlOf(place), (db) => count(db, place));
   if (!counted) throw new RangeError(`${place.name} has no store.`);

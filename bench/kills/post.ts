@@ -1,4 +1,4 @@
-/** A place in a run, and the process that has it: started again when it was killed. */
+/** A role in a run and its current process, which is restarted after it was killed. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,14 +7,17 @@ import { argsOf, writeConfig, type Role, type RunPlace } from './workspace.ts';
 
 export interface Post {
   readonly role: Role;
-  /** The trainer whose folder it uses, from 1. */
+  /** Number of the trainer whose folder the process uses, from 1. */
   readonly trainer: number;
-  /** What its processes have printed. */
+  /** Output of its processes. */
   readonly log: string;
   readonly child: ChildProcess;
   readonly exit: Promise<number | null>;
   isStopped: boolean;
-  /** Another process has taken the place: it ends by itself, and is not started again. */
+  /**
+   * True if another process has taken over the role: the process then exits by itself and is not
+   * restarted.
+   */
   isReplaced: boolean;
 }
 
@@ -51,7 +54,7 @@ export function startPost(
   return { role, trainer, log, child, exit, isStopped: false, isReplaced: false };
 }
 
-/** SIGSTOP, and SIGCONT after that time. */
+/** Sends SIGSTOP, and SIGCONT after `ms`. */
 export function stopPost(post: Post, ms: number): void {
   post.child.kill('SIGSTOP');
   post.isStopped = true;

@@ -1,4 +1,4 @@
-/** The processes of one run: a trainer, two explorers, and those that come later. */
+/** The processes of one run: a trainer, two explorers, and those that join later. */
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,25 +7,28 @@ import { printedBy, startPost, stopPost, type Post } from './post.ts';
 import { jobOf, type Role, type RunPlace } from './workspace.ts';
 
 export interface Processes {
-  /** Those that run and are not stopped. */
+  /** Roles whose processes run and are not stopped. */
   readonly running: () => readonly Post[];
-  /** One more explorer, once. */
+  /** Starts one more explorer, at most once. */
   readonly join: () => void;
   readonly hasJoined: () => boolean;
-  /** Starts a second trainer, which must be refused. False: there is none that could refuse it. */
+  /**
+   * Starts a second trainer, which must be refused. Returns false if no running trainer could refuse
+   * it.
+   */
   readonly startSecondTrainer: (where: 'its folder' | 'another machine') => Promise<boolean>;
   /**
-   * Stops the trainer for so long, and starts another until that has its place, or the first is back.
-   * Undefined: it was not stopped, since it has no place yet.
+   * Stops the trainer for `ms`, and starts another one until it has taken over or the first one
+   * continues. Undefined if the trainer was not stopped, because it does not own the run yet.
    */
   readonly replaceTrainer: (ms: number) => Promise<'replaced' | 'back' | undefined>;
-  /** The newest, whose folder has the weights. */
+  /** Number of the newest trainer, whose folder has the weights. */
   readonly trainer: () => number;
-  /** Once all have ended of their own accord, with what they should not have ended with. */
+  /** Resolves once all processes have exited by themselves, with their unexpected exits. */
   readonly ended: Promise<readonly string[]>;
 }
 
-/** As a supervisor would. */
+/** Maximum number of restarts after failures, as with a supervisor. */
 const maxFailures = 5;
 
 interface Run {
@@ -34,7 +37,7 @@ interface Run {
   readonly problems: string[];
   trainer: number;
   joined: boolean;
-  /** Places whose processes are kept running. */
+  /** Number of roles whose processes are kept running. */
   kept: number;
   readonly onEnd: () => void;
 }
@@ -70,7 +73,7 @@ const start = ({ place, trainer }: Run, role: Role): Post =>
 
 const keyOf = ({ role, trainer }: Post): string => `${role} ${trainer}`;
 
-/** Starts the process of a post again until it has ended of its own accord. */
+/** Restarts the process of a role until it exits by itself. */
 function keep(run: Run, first: Post): void {
   run.kept += 1;
   void keepOn(run, first).finally(() => {
@@ -113,7 +116,7 @@ async function hasOffice({ place }: Run, post: Post | undefined): Promise<boolea
 async function startSecondTrainer(run: Run, isSameFolder: boolean): Promise<boolean> {
   const first = currentTrainer(run);
   if (first === undefined || first.isStopped || !(await hasOffice(run, first))) return false;
-  // A folder that nobody else has.
+  // A folder that no other trainer uses.
   const trainer = isSameFolder ? run.trainer : run.trainer + 100;
   const second = startPost(run.place, { role: 'trainer', trainer });
   const exitCode = await Promise.race([second.exit, first.exit.then(() => 'first ended')]);
@@ -147,7 +150,7 @@ async function replaceTrainer(run: Run, ms: number): Promise<'replaced' | 'back'
   return 'back';
 }
 
-/** False: it was refused. */
+/** Returns false if the process was refused. */
 async function takesOffice(run: Run, next: Post): Promise<boolean> {
   let isRunning = true;
   void next.exit.then(() => {
@@ -160,10 +163,10 @@ async function takesOffice(run: Run, next: Post): Promise<boolean> {
   return false;
 }
 
-/** What another machine finds that shares the disk of the one that is silent. */
+/** Copies what another machine with the same disk would find of the silent trainer. */
 function copyFolder(place: RunPlace, from: number, to: number): void {
   const [source, target] = [jobOf(place, from), jobOf(place, to)];
-  // Explorers go on in theirs.
+  // Explorers continue in their own folders.
   const explorers = path.join(source, 'explorers');
   cpSync(source, target, { recursive: true, filter: (file) => !file.startsWith(explorers) });
 }

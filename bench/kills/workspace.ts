@@ -1,19 +1,19 @@
-/** A folder with a tiny model and a run of forty train steps, and what its processes are. */
+/** A folder with a tiny model and a run of forty train steps, and its processes. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { digitsRun } from '../digits/run.ts';
 
 export const project = 'kills';
 
-/** Enough that several disturbances fall into one run. */
+/** Number of train steps, large enough for several disturbances in one run. */
 export const totalSteps = 40;
 
 export interface RunPlace {
   readonly root: string;
   readonly name: string;
-  /** Postgres url of a PostgreSQL database. Undefined: a file of SQLite. */
+  /** Postgres url of a PostgreSQL database. Undefined: an SQLite file. */
   readonly postgresUrl: string | undefined;
-  /** Change of the run. @default as they are */
+  /** Changes the configuration. @default unchanged */
   readonly change?: (sections: Sections) => object;
 }
 
@@ -22,10 +22,10 @@ export type Sections = ReturnType<typeof sectionsOf>;
 export const storeUrlOf = ({ root, name, postgresUrl }: RunPlace): string =>
   postgresUrl ?? `sqlite:///${path.join(root, `${name}.db`)}`;
 
-/** Trainers that come after one that is silent have a folder of their own, as on another machine. */
+/** Trainers that replace a silent one have their own folder, as on another machine. */
 const checkpointsOf = (trainer: number): string => `machine-${trainer}`;
 
-/** Where a run keeps its files. @param trainer from 1 */
+/** Folder of a run's files. @param trainer number of the trainer, from 1 */
 export const jobOf = ({ root, name }: RunPlace, trainer: number): string =>
   path.join(root, checkpointsOf(trainer), project, name);
 
@@ -49,7 +49,7 @@ function sectionsOf(place: RunPlace, trainer: number) {
   };
 }
 
-/** Writes the configuration with the folder of that trainer. @returns its path */
+/** Writes the configuration with the folder of the trainer. @returns its path */
 export function writeConfig(place: RunPlace, trainer: number): string {
   const file = path.join(place.root, `${place.name}-${trainer}.yaml`);
   const sections = sectionsOf(place, trainer);

@@ -1,15 +1,18 @@
-/** The configuration of each preset in the learning bench: same data and steps, and its needs. */
+/**
+ * Configuration of each preset in the learning bench: the same data and steps, and the parts that the
+ * preset needs.
+ */
 import { adam, supervisedFormat } from './task.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 
 export const steps = 60;
-/** The gain in the share of correct answers that every preset must reach. */
+/** Minimum gain in the share of correct answers for every preset. */
 export const margin = 0.1;
 
 const runs = 8;
 
-/** Rollouts: 60 steps of 64 tasks with 8 runs. */
+/** Training on rollouts: 60 steps of 64 tasks with 8 runs. */
 const rollouts = (
   name: string,
   over: Tree = {},
@@ -25,7 +28,7 @@ const rollouts = (
   buffer: { total_steps: steps },
 });
 
-/** Rollouts, and an expert's correct answers. */
+/** Training on rollouts and an expert's correct answers. */
 const withExpert = (name: string): Tree => ({
   ...rollouts(name, { sample_strategy_args: { expert_data_ratio: 0.2 } }),
   buffer: {
@@ -44,7 +47,7 @@ const withExpert = (name: string): Tree => ({
   },
 });
 
-/** The log-probabilities of a teacher instead of rewards. */
+/** Training on the log-probabilities of a teacher instead of rewards. */
 const withTeacher = (name: string): Tree => ({
   ...rollouts(name),
   buffer: {
@@ -58,7 +61,7 @@ const withTeacher = (name: string): Tree => ({
   },
 });
 
-/** A file of correct answers, or of pairs of a correct and a wrong answer. */
+/** Training on a file of correct answers, or of pairs of a correct and a wrong answer. */
 const stored = (name: string, file: string, format: Tree, lr: number): Tree => ({
   mode: 'train',
   algorithm: { algorithm_type: name, optimizer: { lr, lr_warmup_steps: 10, ...adam } },

@@ -9,7 +9,10 @@ import { splitProblems, withSlips } from '../../examples/quickstart/src/problems
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** A folder with problems, a model trained on answers with slips, and a teacher on correct ones. */
+/**
+ * A folder with problems, a model trained on answers with mistakes, and a teacher trained on correct
+ * ones.
+ */
 export interface Ground {
   readonly directory: string;
   readonly seed: number;
@@ -20,7 +23,7 @@ const keys = { prompt_key: 'question', response_key: 'answer' };
 export const supervisedFormat = { prompt_type: 'plaintext', ...keys };
 export const adam = { betas: [0.9, 0.95], weight_decay: 0 };
 
-/** The configuration that all stages share. Evaluation uses temperature 1, like training. */
+/** Configuration that all stages share. Evaluation uses temperature 1, like training. */
 const common = (name: string, seed: number): Tree => ({
   project: 'learning',
   name,
@@ -117,7 +120,7 @@ export async function runStage(
   return { jobDirectory, checkpoint: checkpoint ?? jobDirectory };
 }
 
-/** Share of correct answers of a model to fresh problems. */
+/** Share of correct answers of a model to new problems. */
 export async function scoreOf(ground: Ground, name: string, modelPath: string): Promise<number> {
   const { jobDirectory } = await runStage(ground, name, {
     mode: 'bench',

@@ -1,4 +1,4 @@
-/** Runs a program and measures it with its children: time, processors, memory. */
+/** Runs a program and measures time, processor time and memory, including its children. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -8,17 +8,21 @@ export interface Measured {
   readonly printed: string;
   readonly seconds: number;
   readonly cpuSeconds: number;
-  /** Undefined where the system has no `/proc`. */
+  /** Peak memory in GiB; undefined if the system has no `/proc`. */
   readonly memoryGib: number | undefined;
   readonly otherLoadPercent: number;
 }
 
 const [pollMs, limitMs] = [50, 3_600_000];
 const pageBytes = 4096;
-/** The shell counts the processor time of children that have ended, too. */
+/** Uses the shell's timer, which includes the processor time of children that have ended. */
 const timed = `TIMEFORMAT='%R %U %S'; { time "$@" 2>&3; } 3>&2 2>&4`;
 
-/** @throws Error with the end of what was printed, when the program fails or takes over an hour */
+/**
+ * Measures a program. @throws Error with the end of its output if the program fails or takes over an
+ * hour
+ * @throws Error with the end of what was printed, when the program fails or takes over an hour
+ */
 export async function measureProcess(command: readonly string[], cwd?: string): Promise<Measured> {
   const before = busySeconds();
   const child = spawn('bash', ['-c', timed, 'bash', ...command], {
@@ -54,7 +58,7 @@ export async function measureProcess(command: readonly string[], cwd?: string): 
   };
 }
 
-/** Resident bytes of a process and all below it; 0 where it has ended meanwhile. */
+/** Resident bytes of a process and all of its descendants; 0 if it has ended meanwhile. */
 function residentBytes(pid: number | string | undefined): number {
   try {
     const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);

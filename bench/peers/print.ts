@@ -1,4 +1,4 @@
-/** The results as Markdown. */
+/** Prints the results as Markdown. */
 import type { RowResult, Run } from './row.ts';
 
 export function table(results: readonly RowResult[]): string {
@@ -21,7 +21,7 @@ function sideLines({ name, runs }: RowResult): string[][] {
   ]);
 }
 
-/** How many times as much the peer needs, by minimum and by median. */
+/** Ratio to the peer, by minimum and by median. */
 function ratioLine({ name, job, runs, missing }: RowResult): string[] {
   const [ours, theirs] = sidesOf(runs);
   const why =
@@ -43,7 +43,7 @@ function ratioLine({ name, job, runs, missing }: RowResult): string[] {
   ];
 }
 
-/** Sides of the first side and of the fastest of the others. */
+/** Runs of the first side and of the fastest peer. */
 function sidesOf(runs: readonly Run[]): readonly [readonly Run[], readonly Run[]] {
   const sides = [...new Set(runs.map(({ side }) => side))].map((name) =>
     runs.filter(({ side }) => side === name),
@@ -63,13 +63,13 @@ function figures(
   return least === undefined || median === undefined ? undefined : { least, median };
 }
 
-/** Minimum and median. */
+/** Minimum and median of a value. */
 function span(runs: readonly Run[], value: (run: Run) => number | undefined): string {
   const found = figures(runs, value);
   return found ? `${short(found.least)} (${short(found.median)})` : '-';
 }
 
-/** Medians. */
+/** Medians of the parts. */
 function partsOf(runs: readonly Run[]): string {
   const names = Object.keys(runs[0]?.parts ?? {});
   return names

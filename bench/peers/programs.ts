@@ -1,10 +1,10 @@
-/** The programs that sides run. */
+/** Programs that the sides run. */
 import path from 'node:path';
 import type { FoundPython } from '../../tests/support/src/python/python.ts';
 
 export const repository = path.join(import.meta.dirname, '../..');
 
-/** A file of `ours/` with arguments, from the sources. */
+/** Command that runs a file of `ours/` from the sources. */
 export const ourScript = (file: string, ...args: readonly string[]): readonly string[] => [
   process.execPath,
   ...process.execArgv,
@@ -12,14 +12,14 @@ export const ourScript = (file: string, ...args: readonly string[]): readonly st
   ...args,
 ];
 
-/** The `trinity` command as it is built. */
+/** The built `trinity` command. */
 export const trinity = (...args: readonly string[]): readonly string[] => [
   process.execPath,
   path.join(repository, 'apps/runner/dist/cli.js'),
   ...args,
 ];
 
-/** A file of `python/` with arguments; nothing where there is no Python. */
+/** Command that runs a file of `python/`; empty if there is no Python. */
 export function pythonScript(
   python: FoundPython,
   file: string,

@@ -1,10 +1,10 @@
-/** The rewards that sides learned to get, and the difference between them, as Markdown. */
+/** Rewards that the sides learned to get, and the difference between them, as Markdown. */
 import { mean } from '../../packages/core/src/index.ts';
 import { sampleStd } from '../../packages/core/src/internal.ts';
 import { studentQuantile, type Interval } from '../../packages/explorer/src/metrics/interval.ts';
 import type { RowResult } from './row.ts';
 
-/** Empty where no run reports a reward. */
+/** Table of rewards; empty if no run reports a reward. */
 export function rewardTable(results: readonly RowResult[]): string {
   const lines = results.flatMap(rewardLines);
   if (lines.length === 0) return '';
@@ -34,9 +34,9 @@ function rewardLines({ name, runs }: RowResult): string[][] {
 }
 
 /**
- * 95 % interval of the mean of `a` minus that of `b`, by Welch's t with its degrees of freedom
- * rounded down; undefined where a side has fewer than two numbers or neither varies. A seed gives
- * the sides different samples, so they are not paired.
+ * 95 % interval of the mean of `a` minus that of `b`, by Welch's t with its degrees of freedom rounded
+ * down; undefined if a side has fewer than two numbers or neither side varies. The samples are not
+ * paired, because the same seed gives the two sides different samples.
  */
 export function differenceInterval(
   a: readonly number[],

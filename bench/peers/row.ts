@@ -1,67 +1,73 @@
-/** What `pnpm bench peers` compares: rows of sides, each a program that is run and measured. */
+/**
+ * Rows of `pnpm bench peers`. A row compares sides, each of which is a program that is run and
+ * measured.
+ */
 import type { FoundPython } from '../../tests/support/src/python/python.ts';
 
 export interface Row {
-  /** As `--rows` names it. */
+  /** Name for `--rows`. */
   readonly name: string;
   readonly job: string;
-  /** What a reader must know of the figures: what was not as in a real run. */
+  /** Note for the reader: differences from a real run. */
   readonly note?: string;
-  /** @default the command's */
+  /** Number of repeats. @default the number given to the command */
   readonly repeats?: number;
-  /** Compares rewards: a repeat is another seed, and there are `--seeds` of them. */
+  /** True to compare rewards: each repeat uses another seed, and there are `--seeds` repeats. */
   readonly learns?: boolean;
-  /** Writes what the sides need into `place.folder` and names their programs. */
+  /** Writes the files that the sides need into `place.folder` and returns their programs. */
   readonly prepare: (place: Place) => Promise<Sides>;
 }
 
 export interface Place {
-  /** Empty, and removed after the row. */
+  /** Empty folder, which is removed after the row. */
   readonly folder: string;
-  /** Kept from run to run: models that take long to make. */
+  /** Folder that is kept between runs, for models that take long to create. */
   readonly cache: string;
   readonly repeats: number;
-  /** Repeats of a row that learns. */
+  /** Number of repeats of a row that learns. */
   readonly seeds: number;
   readonly python: FoundPython;
 }
 
 export interface Sides {
   readonly ours: Side;
-  /** Several where the peer's best setting is not known: the fastest in the first repeat stays. */
+  /**
+   * Peers with different settings, if the best setting is unknown. Only the fastest of the first repeat
+   * continues.
+   */
   readonly peers: readonly Side[];
 }
 
 export interface Side {
   readonly name: string;
-  /** From 0, different in each repeat. */
+  /** Command of a repeat. `repeat` counts from 0 and differs in each repeat. */
   readonly command: (repeat: number) => readonly string[];
   readonly cwd?: string;
   /**
-   * Figures of the run that has just ended, given what it printed.
+   * Reads the figures of a finished run from its output.
    * @default the last line printed, as JSON
    */
   readonly read?: (printed: string, repeat: number) => Promise<Figures>;
 }
 
-/** What a side says about itself. */
+/** Figures that a side reports about itself. */
 export interface Figures {
   /** Seconds of the job. @default those of the whole process */
   readonly seconds?: number;
-  /** @default those of the whole process */
+  /** Processor seconds of the job. @default those of the whole process */
   readonly cpuSeconds?: number;
-  /** Anything else, by its name. */
+  /** Further figures by name. */
   readonly parts?: Readonly<Record<string, number>>;
 }
 
 export interface Run extends Required<Figures> {
   readonly side: string;
   readonly repeat: number;
-  /** Process seconds of the whole process. */
+  /** Processor seconds of the whole process. */
   readonly processSeconds: number;
-  /** Largest sum over the process and its children at one time. */
+  /** Peak memory in GiB, summed over the process and its children. */
   readonly memoryGib: number | undefined;
-  /** Share of the processors that other programs had. */
+  /** Percentage of the processors that other programs used. */
   readonly otherLoadPercent: number;
 }
 
@@ -70,6 +76,6 @@ export interface RowResult {
   readonly job: string;
   readonly note: string | undefined;
   readonly runs: readonly Run[];
-  /** Why there is no peer, or why a side ended without figures. */
+  /** Reasons why there is no peer, or why a side ended without figures. */
   readonly missing: readonly string[];
 }

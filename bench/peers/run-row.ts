@@ -7,7 +7,7 @@ import type { Figures, Place, Row, RowResult, Run, Side } from './row.ts';
 
 export type Surroundings = Omit<Place, 'folder'>;
 
-/** A side that fails is named, and the others go on without it. */
+/** Runs a row. If a side fails, the failure is recorded and the other sides continue. */
 export async function runRow(
   row: Row,
   around: Surroundings,
@@ -61,7 +61,7 @@ async function lastLine(printed: string): Promise<Figures> {
   return JSON.parse(printed.trim().split('\n').at(-1) ?? '') as Figures;
 }
 
-/** Name of the peer that took least. */
+/** Name of the peer with the shortest time. */
 function fastestOf(runs: readonly Run[], peers: readonly Side[]): string | undefined {
   const names = new Set(peers.map(({ name }) => name));
   const theirs = runs.filter(({ side }) => names.has(side));

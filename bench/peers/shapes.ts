@@ -1,4 +1,6 @@
-/** Models by the shapes of public ones and between them, and folders of random weights for them. */
+/**
+ * Models with the shapes of public models and sizes in between, and folders of random weights for them.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -19,7 +21,7 @@ const shapeOf = (name: string): NewModelConfig => {
   return size.config;
 };
 
-/** By millions of weights. */
+/** Shapes by millions of weights. */
 export const shapes = {
   '0.1M': shapeOf('quickstart'),
   '0.8M': benchModels.small,
@@ -52,7 +54,7 @@ export type ShapeName = keyof typeof shapes;
 
 export const weightsOf = (name: ShapeName): number => parameterCount(completeConfig(shapes[name]));
 
-/** A folder in bfloat16, as public models come; made once. */
+/** A folder in bfloat16, the format of public models; created once. */
 export async function modelFolder(name: ShapeName, cache: string): Promise<string> {
   const folder = path.join(cache, `model-${name}`);
   if (existsSync(folder)) return folder;
@@ -73,7 +75,7 @@ export async function modelFolder(name: ShapeName, cache: string): Promise<strin
   return folder;
 }
 
-/** Normal with a deviation of 0.02, repeated after a million. */
+/** Normally distributed numbers with a deviation of 0.02, which repeat after a million. */
 function randomNumbers(count: number): Float32Array {
   const period = Math.min(count, 1_000_003);
   const random = createRandom(1);

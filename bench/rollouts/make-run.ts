@@ -1,4 +1,4 @@
-// A run folder with as many rollouts as asked for, as a run over several days leaves it.
+// A run folder with a given number of rollouts, like the folder of a run over several days.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,7 +13,7 @@ import { createExperience, type Experience } from '../../packages/core/src/index
 
 const [tasksPerStep, attempts] = [64, 8];
 const perStep = tasksPerStep * attempts;
-/** Tasks of the task set. */
+/** Number of tasks in the task set. */
 const tasks = 5000;
 
 const files = buildCharTokenizer({
@@ -23,7 +23,7 @@ const files = buildCharTokenizer({
 });
 const tokenizer = createTokenizer(files);
 
-/** A number in [0, 1) that follows from another one. */
+/** Pseudo-random number in [0, 1) that depends on the seed only. */
 const noise = (seed: number): number => {
   const x = Math.sin(seed * 12.9898) * 43_758.5453;
   return x - Math.floor(x);

@@ -1,4 +1,4 @@
-/** JSON Schemas that programs could send: keywords of all kinds, beside and inside each other. */
+/** Random JSON Schemas like those that programs send: keywords of all kinds, combined and nested. */
 import fc from 'fast-check';
 
 export type Schema = boolean | { readonly [keyword: string]: unknown };
@@ -49,11 +49,14 @@ const format = fc.constantFrom(
   ...['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'uri'],
 );
 
-/** Keywords of which some are there. */
+/** A random subset of the keywords. */
 const some = (keywords: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<object> =>
   fc.record(keywords, { requiredKeys: [], noNullPrototype: true });
 
-/** Pattern, format and lengths seldom allow anything together. */
+/**
+ * String schemas. Pattern, format and lengths rarely allow a common value, so they are not combined at
+ * random.
+ */
 const strings = fc.oneof(
   some({ minLength: count, maxLength: fc.integer({ min: 2, max: 60 }), pattern }),
   some({ maxLength: fc.integer({ min: 60, max: 2000 }), format }),
@@ -181,7 +184,7 @@ function schemas(depth: number): fc.Arbitrary<Schema> {
   );
 }
 
-/** Documents with definitions that may refer to each other and to the whole. */
+/** Documents with definitions that may refer to each other and to the whole document. */
 export const documents: fc.Arbitrary<Exclude<Schema, boolean>> = fc
   .tuple(schemas(3), fc.record({ one: schemas(2), two: schemas(1), 'a/b': schemas(1) }))
   .map(([schema, $defs]) => ({

@@ -1,4 +1,4 @@
-/** Enforced answers to schemas, judged by another validator. */
+/** Checks enforced answers to schemas with another validator. */
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -10,7 +10,7 @@ import { createTexts } from './texts.ts';
 
 export type Document = Readonly<Record<string, unknown>>;
 
-/** The grammar of a schema, or why there is none. */
+/** The grammar of a schema, or the reason why there is none. */
 export type Enforced = { readonly grammar: TextGrammar } | { readonly refusal: string };
 
 export function enforce(schema: Document): Enforced {
@@ -26,7 +26,7 @@ export function enforce(schema: Document): Enforced {
   }
 }
 
-/** The validator of a document; undefined for documents that it does not read. */
+/** The validator of a document; undefined if the validator cannot read the document. */
 export function validatorOf(schema: Document): ((value: unknown) => boolean) | undefined {
   const isOld = /"items":\[|"additionalItems"|"dependencies"|draft-07/.test(JSON.stringify(schema));
   const options = { strict: false, ownProperties: true, logger: false } as const;
@@ -42,7 +42,7 @@ export function validatorOf(schema: Document): ((value: unknown) => boolean) | u
 
 export interface Judged {
   readonly refusal?: string;
-  /** The validator does not read the schema. */
+  /** True if the validator cannot read the schema. */
   readonly isUnjudged?: boolean;
   readonly answers: number;
   /** Answers of the grammar that are not JSON, or not valid. */
@@ -53,7 +53,7 @@ export interface Judged {
   readonly tried: number;
 }
 
-/** Draws answers, and changes them to find valid ones that the grammar lacks. */
+/** Draws answers, and modifies them to find valid answers that the grammar lacks. */
 export function judge(schema: Document, random: Random, count: number): Judged {
   const none = { answers: 0, wrong: [], missing: [], tried: 0 };
   const enforced = enforce(schema);
@@ -120,7 +120,7 @@ const scalars = [
   'AB-123',
 ];
 
-/** The value as a program prints it, and with one part replaced or left out. */
+/** The value as a program prints it, and variants with one part replaced or omitted. */
 function changes(value: unknown, random: Random): readonly unknown[] {
   if (typeof value === 'number' && !/^-?\d{1,9}(\.\d{1,5})?$/.test(JSON.stringify(value)))
     return [];

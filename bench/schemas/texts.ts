@@ -1,13 +1,13 @@
-/** Texts of a grammar, drawn at random. */
+/** Random texts of a grammar. */
 import type { Random } from '../../packages/core/src/index.ts';
 import type { GrammarSymbol, TextGrammar } from '../../packages/core/src/engine-seam.ts';
 
 type Rules = TextGrammar['rules'];
 
-/** Symbols after which the shortest way to the end is taken. */
+/** Number of symbols after which only the shortest way to the end is taken. */
 const maxSymbols = 400;
 
-/** Draws texts of the grammar; every text may come. */
+/** Draws texts of the grammar; every text has a positive probability. */
 export function createTexts({ rules }: TextGrammar): (random: Random) => string {
   const lengths = shortest(rules);
   const lengthOf = (symbols: readonly GrammarSymbol[]): number =>
@@ -38,7 +38,7 @@ function byteOf(ranges: readonly number[], random: Random): number {
   return from + random.integer(to - from + 1);
 }
 
-/** Bytes of the shortest text of each rule. */
+/** Number of bytes of the shortest text of each rule. */
 function shortest(rules: Rules): readonly number[] {
   const lengths = rules.map(() => Infinity);
   const users = rules.map((): number[] => []);

@@ -1,4 +1,4 @@
-/** Writes the folder of a size with random weights: `make-folder.ts NAME DIRECTORY`. */
+/** `make-folder.ts NAME DIRECTORY`: writes the folder of a size with random weights. */
 import { createModelFolder } from '../../packages/engine-onnx/src/index.ts';
 import { sizes } from './shapes.ts';
 

@@ -1,10 +1,10 @@
-/** The models and batches of `pnpm bench sizes`. */
+/** Models and batches of `pnpm bench sizes`. */
 import type { LoraOptions, NewModelConfig } from '../../packages/engine-onnx/src/index.ts';
 
 export interface Size {
   readonly name: string;
   readonly config: NewModelConfig;
-  /** @default all weights are trained */
+  /** Adapter settings. @default all weights are trained */
   readonly lora?: LoraOptions;
   readonly rows: number;
   readonly prompt: number;
@@ -48,7 +48,7 @@ const qwen25: NewModelConfig = {
   maxPositions: 4096,
 };
 
-/** Smallest first. */
+/** Sizes, smallest first. */
 export const sizes: readonly Size[] = [
   { name: 'quickstart', config: quickstart, ...grpo },
   { name: '4 layers', config: { ...quickstart, hiddenSize: 128, layers: 4 }, ...grpo },

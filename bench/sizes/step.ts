@@ -1,4 +1,4 @@
-/** Measures one size: `step.ts NAME` prints a line of JSON. */
+/** `step.ts NAME`: measures one size and prints a line of JSON. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import type { Engine, SampledSequence } from '../../packages/core/src/engine-sea
 import { peakMemoryGb, report, round, threads, withForeignShare } from '../engine/measure.ts';
 import { sizes, type Size } from './shapes.ts';
 
-/** Seconds, but for what the names say. */
+/** Results, in seconds unless the name says otherwise. */
 export interface Measured {
   readonly name: string;
   readonly millions: number;
@@ -28,7 +28,7 @@ export interface Measured {
 }
 
 const groupSize = 8;
-/** Models with fewer millions of weights take a step first that does not count. */
+/** Models below this size, in millions of weights, run a warm-up step first. */
 const warmUpBelow = 20;
 
 const size = sizes.find(({ name }) => name === process.argv[2]);
@@ -42,7 +42,7 @@ try {
   await rm(root, { recursive: true, force: true });
 }
 
-/** In a process of its own: its memory is not the engine's. */
+/** Creates the folder in a separate process, so that its memory is not counted as the engine's. */
 function makeFolder(name: string, directory: string): void {
   const script = fileURLToPath(new URL('./make-folder.ts', import.meta.url));
   spawnSync(process.execPath, [...process.execArgv, script, name, directory], { stdio: 'inherit' });
@@ -76,7 +76,9 @@ function rankOf(lora: Size['lora']): number | undefined {
 
 type Times = Pick<Measured, 'sampling' | 'forward' | 'backward' | 'update'>;
 
-/** Eight runs of each prompt, a pass over them, its gradients, and the optimizer. */
+/**
+ * One step: eight runs of each prompt, a forward pass over them, their gradients, and the optimizer.
+ */
 async function step(engine: Engine, size: Size, version: number): Promise<Times> {
   const { trainer, sampler } = engine;
   await trainer.publish(version);

@@ -1,4 +1,4 @@
-/** A process of its own at the measured store. `member.ts URL ROLE` */
+/** `member.ts URL ROLE`: a separate process with the measured store. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LeasedTask } from '../../packages/core/src/store-seam.ts';
 import { openRunStore } from '../../packages/buffer/src/run-store/index.ts';
@@ -42,7 +42,7 @@ async function explore(options: Extract<Role, { kind: 'explores' }>): Promise<vo
     if (count > 0) hasMore = tasks.length > 0;
     working += tasks.length;
     for (const task of tasks)
-      // A runner is free as soon as its result is stored.
+      // A runner is free once its result is stored.
       void roll(task).then(() => {
         working -= 1;
         wake();

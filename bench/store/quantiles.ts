@@ -1,4 +1,4 @@
-/** `p50 1.20 ms, p99 3.40 ms (300 times)` */
+/** Formats quantiles: `p50 1.20 ms, p99 3.40 ms (300 times)`. */
 export function quantiles(values: readonly number[], digits = 2): string {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number): string =>

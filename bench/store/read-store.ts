@@ -1,4 +1,4 @@
-/** The tables of a run store, to be counted by SQL. */
+/** Reads the tables of a run store, to count rows by SQL. */
 import { BufferError } from '../../packages/core/src/index.ts';
 import { postgresDatabase } from '../../packages/buffer/src/run-store/database/postgres.ts';
 import type {
@@ -8,7 +8,7 @@ import type {
 import { sqliteDatabase } from '../../packages/buffer/src/run-store/database/sqlite.ts';
 import { parseStoreUrl } from '../../packages/buffer/src/run-store/store-url.ts';
 
-/** Undefined before the first process has made the store. */
+/** Result of `read`; undefined before the first process has created the store. */
 export async function readStore<T>(url: string, work: Work<T>): Promise<T | undefined> {
   const database = await open(url).catch((error: unknown) => {
     if (error instanceof BufferError && error.code === 'STORE_MISSING') return undefined;

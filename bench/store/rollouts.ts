@@ -1,4 +1,4 @@
-/** What the measured processes store: rollouts of a scripted model. */
+/** Data that the measured processes store: rollouts of a scripted model. */
 import { createExperience, createRandom } from '../../packages/core/src/index.ts';
 import type {
   ExplorePlan,
@@ -8,7 +8,7 @@ import type {
   TaskResult,
 } from '../../packages/core/src/store-seam.ts';
 
-/** What a process does at the store. */
+/** Work of a process with the store. */
 export type Role =
   | { readonly kind: 'waits'; readonly batches: number }
   | {
@@ -19,18 +19,19 @@ export type Role =
       readonly work: Work;
     };
 
-/** What a rollout is. */
+/** Properties of a rollout. */
 export interface Work {
-  /** Each of them is an experience. */
+  /** Number of turns, each of which becomes an experience. */
   readonly turns: number;
   /**
-   * Where it sleeps, a rollout has between one turn and all; each has two sleeps of up to so long, and one
-   * more comes at the end, as in the workloads of Agent Lightning. @default no sleeps
+   * Maximum length of a sleep, in ms. With sleeps, a rollout has between one and all turns; each turn
+   * has two sleeps, and one more follows at the end, as in the workloads of Agent Lightning. @default
+   * no sleeps
    */
   readonly sleepMs?: number;
 }
 
-/** Keyed by task, the same in every process. */
+/** Draws a rollout by task number, the same in every process. */
 export function drawRollout(task: number, { turns, sleepMs }: Work) {
   if (sleepMs === undefined) return { turns, sleepsMs: [] };
   const random = createRandom(task);
@@ -41,7 +42,7 @@ export function drawRollout(task: number, { turns, sleepMs }: Work) {
   };
 }
 
-/** The shortest time in which so many runners can do the tasks, one after the other as they get free. */
+/** Shortest time in which `runners` can do the tasks, if each takes the next task when it is free. */
 export function shortestMs(tasks: number, runners: number, work: Work): number {
   const free = Array.from({ length: runners }, () => 0);
   for (let task = 0; task < tasks; task++) {

@@ -1,7 +1,7 @@
 /**
- * What an open studio costs the training beside it: one training, over stretches of which the page of
- * its curves is open in a browser or not, in turns. Stretches in pairs of neighbours cancel what
- * changes slowly: the load of the machine, and the model.
+ * Cost of an open studio for a training on the same machine. One training alternates between stretches
+ * with and without the page of its curves in a browser. Differences of neighbouring stretches cancel
+ * slow changes of the load and the model.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ interface CostOptions {
 }
 
 interface Took {
-  /** Cpu of all processors, of the process that trains. */
+  /** Processor seconds of the process that trains. */
   readonly cpu: number;
   readonly wall: number;
 }
@@ -29,16 +29,16 @@ interface Took {
 type Pair = Record<(typeof kinds)[number], Took>;
 
 const kinds = ['alone', 'beside'] as const;
-/** Before the first stretch: until the code is compiled. */
+/** Train steps before the first stretch, until the code is compiled. */
 const warmUpSteps = 20;
 const stretchSteps = 30;
-/** After the page was opened or closed: what that costs is over once, however long it stays open. */
+/** Time after the page was opened or closed, in ms, because that cost occurs only once. */
 const settleMs = 3000;
 const pollMs = 10;
 const quickstart = path.resolve(import.meta.dirname, '../../examples/quickstart');
 const job = 'runs/Trinity-RFT/quickstart/grpo';
 
-/** As many pairs as fit into the time. */
+/** Measures as many pairs of stretches as fit into the time. */
 export async function measureCost({ root, page, minutes, chromium, report }: CostOptions) {
   const end = performance.now() + minutes * 60_000;
   const folder = path.join(root, 'cost');
@@ -106,7 +106,7 @@ function quantile(all: readonly number[], share: number): number {
 }
 
 interface Training {
-  /** Waits until the next train step has ended, and then for so many: what these took. */
+  /** Waits until the next train step has ended, and returns the cost of the following `count` steps. */
   steps(count: number): Promise<Took>;
   end(): Promise<void>;
 }
@@ -138,7 +138,7 @@ function startTraining(cwd: string): Training {
   };
 }
 
-/** The measurement ends it; nothing is saved meanwhile. */
+/** Writes a configuration that the measurement ends, and that saves nothing meanwhile. */
 function writeEndless(from: string, to: string): void {
   const lengths = [30, 1_000_000];
   const text = readFileSync(from, 'utf8')

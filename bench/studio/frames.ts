@@ -1,4 +1,7 @@
-/** How long a page works at a time: on a loaded machine, frames also wait for a processor. */
+/**
+ * Processor time of a page's tasks. On a loaded machine, frame times also include waiting for a
+ * processor.
+ */
 import type { Look } from '../../apps/studio/test/look.ts';
 
 type Page = Look['page'];
@@ -12,7 +15,7 @@ interface TraceEvent {
   readonly args?: { readonly name?: string };
 }
 
-/** While something is done: the longest task of the page's main thread, in ms of processor time. */
+/** Longest task of the page's main thread while `work` runs, in ms of processor time. */
 export async function longestTask(page: Page, act: () => Promise<unknown>): Promise<number> {
   await page.tracing.start({ categories: ['toplevel', 'disabled-by-default-devtools.timeline'] });
   await act();

@@ -1,4 +1,4 @@
-/** The server of the studio in a process of its own: `node server.ts RUNS PAGE`. */
+/** `node server.ts RUNS PAGE`: the studio's server in a separate process. */
 import { openStudio } from '../../packages/inspect/src/studio/index.ts';
 
 const [, , runs = '.', page = '.'] = process.argv;

@@ -1,4 +1,4 @@
-/** Starts the server as `trinity studio` does, and looks at what it takes. */
+/** Starts the server as `trinity studio` does, and measures its resources. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ export const fromSources = [
 
 export interface Server {
   readonly url: string;
-  /** The most that it had, in MiB. */
+  /** Peak memory in MiB. */
   peakMemory(): number;
   close(): Promise<void>;
 }

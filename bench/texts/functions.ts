@@ -1,4 +1,4 @@
-/** Every function that reads texts of models, agents and files, and texts that are hard to read. */
+/** Every function that reads texts of models, agents and files, and adversarial texts for them. */
 import { charOptions, testFormat } from '../../packages/chat/test/helpers.ts';
 import { createTurnReader } from '../../packages/chat/src/format/turn-reader.ts';
 import { filterNames } from '../../packages/chat/src/jinja/filters.ts';
@@ -22,7 +22,7 @@ import { parseScores } from '../../packages/workflow/src/built-in/judge/parse-ju
 
 type Read = (text: string) => unknown;
 
-/** Repeated up to the length, each with another end. */
+/** Units that are repeated up to the length, each with another end. */
 const units = [
   ...[' ', '\n', '\t', 'a', 'é', '0', '.', '"', "'", '\\', '{', '[', '(', '<', '$', '-', '/'],
   ...[
@@ -75,7 +75,7 @@ const units = [
 ];
 const ends = ['x', '', '"', '}', '\n!'];
 
-/** @param few only some of them, for functions without a syntax */
+/** @param few true for a subset of the texts, for functions without a syntax */
 export const adversarial = (length: number, few = false): readonly string[] =>
   (few ? [' ', 'a b', '{}', '%s', '1.0'] : units).flatMap((unit) =>
     (few ? ends.slice(0, 1) : ends).map(
@@ -83,7 +83,7 @@ export const adversarial = (length: number, few = false): readonly string[] =>
     ),
   );
 
-/** Patterns of tokenizers in use, and two that no tokenizer should have. */
+/** Patterns of real tokenizers, and two that no tokenizer should have. */
 const patterns: Readonly<Record<string, string>> = {
   'gpt-2': `'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+`,
   'llama-3': `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`,
@@ -106,7 +106,7 @@ function template(source: string): Read {
   return (text) => render(new Map([['x', text]]));
 }
 
-/** Arguments without which a method or filter does nothing. */
+/** Arguments that a method or filter needs to have an effect. */
 const argumentsOf = (name: string): string =>
   /^(?:r?partition|r?find|r?index|count|startswith|endswith|remove\w+|attr|groupby)$/.test(name)
     ? '"a"'
@@ -192,7 +192,7 @@ export const textFunctions: Readonly<Record<string, Read>> = {
   readCommand: (text) => readCommand(text),
 };
 
-/** The longest time of any of the texts in ms, and that text; errors are answers too. */
+/** Longest time over all texts in ms, and the slowest text. Errors count as results. */
 export async function slowest(
   read: Read,
   texts: readonly string[],
@@ -203,7 +203,7 @@ export async function slowest(
     try {
       await read(text);
     } catch {
-      // Refused.
+      // The function refuses the text.
     }
     const ms = performance.now() - begin;
     if (ms > worst.ms) worst = { ms, text };

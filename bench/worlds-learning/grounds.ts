@@ -1,4 +1,7 @@
-/** The worlds of the bench: how hard, how much is shown before, and how long the training is. */
+/**
+ * The worlds of the bench: their difficulty, the number of demonstrations, and the length of the
+ * training.
+ */
 
 import { chatTemplates } from '../../packages/chat/src/index.ts';
 
@@ -8,7 +11,7 @@ export interface Ground {
   readonly environment: string;
   readonly args: Tree;
   readonly workflowArgs?: Tree;
-  /** Instead of the instructions, which are long for so small a model. */
+  /** Replaces the instructions, which are too long for so small a model. */
   readonly systemPrompt: string;
   readonly model: {
     readonly hiddenSize: number;
@@ -18,22 +21,22 @@ export interface Ground {
     readonly headDim: number;
     readonly maxPositions: number;
   };
-  /** What becomes one token each, where the demonstrations have it several times. */
+  /** Matches the words that become one token each, if the demonstrations contain them several times. */
   readonly words: RegExp;
-  /** More of them: what the template writes, or the world when an action is not possible. */
+  /** Further words: texts of the template, and observations of impossible actions. */
   readonly marks?: readonly string[];
-  /** @default the minimal one, without a place for tools */
+  /** Jinja template. @default the minimal one, which does not print tools */
   readonly chatTemplate?: string;
   readonly promptTokens: number;
   readonly responseTokens: number;
-  /** In rounds of so many steps, until the mean reward has reached `until`. */
+  /** Warm-up in rounds of this many steps, until the mean reward has reached `until`. */
   readonly warmup: Stage & { readonly demonstrations: number; readonly until: number };
   readonly training: Stage & { readonly algorithm: Tree };
 }
 
 interface Stage {
   readonly steps: number;
-  /** Tasks of a training step, conversations of a step of the warm-up. */
+  /** Number of tasks per training step, and of conversations per warm-up step. */
   readonly batch: number;
   readonly learningRate: number;
 }
@@ -57,7 +60,7 @@ const lake: Ground = {
   training: { steps: 80, batch: 16, learningRate: 1e-3, algorithm: grpo },
 };
 
-/** The same start, another algorithm. */
+/** The same start with another algorithm. */
 const by = (algorithm_type: string, ground: Ground): Ground => ({
   ...ground,
   training: { ...ground.training, algorithm: { ...grpo, algorithm_type } },

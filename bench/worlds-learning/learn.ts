@@ -1,4 +1,6 @@
-/** One world, one seed: demonstrations, warm-up, training, and the evaluation before and after. */
+/**
+ * Trains one world with one seed: demonstrations, warm-up, training, and evaluations before and after.
+ */
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { chatTemplates } from '../../packages/chat/src/index.ts';
@@ -9,7 +11,7 @@ import type { Ground } from './grounds.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** A mean reward, and the 95 % interval of it. */
+/** A mean reward with its 95 % interval. */
 export interface Interval {
   readonly mean: number;
   readonly low: number;
@@ -26,7 +28,7 @@ export interface Learned {
 
 export interface Cost {
   readonly minutes: number;
-  /** Cpu minutes of all cores. */
+  /** Processor minutes of all cores. */
   readonly cpuMinutes: number;
 }
 
@@ -34,7 +36,7 @@ export interface Place {
   readonly directory: string;
   readonly ground: Ground;
   readonly seed: number;
-  /** Where the progress of a run is written. */
+  /** Writes the progress of a run. */
   readonly write: (text: string) => void;
 }
 
@@ -60,7 +62,7 @@ export async function learnWorld(place: Place): Promise<Learned> {
   return { before, after, warmup, training, weights };
 }
 
-/** Every round goes on from the one before. */
+/** Runs warm-up rounds, each of which continues from the previous one. */
 async function warmUp(place: Place): Promise<{ readonly warm: string; readonly before: Interval }> {
   let warm = 'model';
   for (let round = 1; ; round++) {
@@ -75,7 +77,7 @@ const mostRounds = 40;
 
 const printable = String.fromCodePoint(10, ...Array.from({ length: 95 }, (_, i) => 32 + i));
 
-/** Returns all text that they have. */
+/** Writes demonstrations and returns all of their text. */
 async function writeDemonstrations({ directory, ground, seed }: Place): Promise<string> {
   const lines: string[] = [];
   const { environment: name, args, systemPrompt, warmup } = ground;
@@ -90,13 +92,13 @@ async function writeDemonstrations({ directory, ground, seed }: Place): Promise<
   return lines.flatMap((line) => textsOf(JSON.parse(line))).join('\n');
 }
 
-/** All strings in it. */
+/** All strings in a value. */
 const textsOf = (value: unknown): readonly string[] => {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
 };
 
-/** The commonest: every other word is spelled. */
+/** The most frequent words, which become tokens. Other words are spelled in characters. */
 function wordsOf(text: string, { words, marks = [] }: Ground): readonly string[] {
   const found = Map.groupBy(text.match(words) ?? [], (word) => word);
   const common = [...found]
@@ -140,7 +142,7 @@ const trainingOf = ({ training: { algorithm, steps, batch, learningRate } }: Gro
   synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
 });
 
-/** Returns the folder of the last checkpoint. */
+/** Runs a stage and returns the folder of its last checkpoint. */
 async function stage(place: Place, name: string, modelPath: string, own: Tree): Promise<string> {
   const { directory, write } = place;
   const configPath = path.join(directory, `${name}.json`);
@@ -181,7 +183,7 @@ function configOf({ ground, seed }: Place, name: string, modelPath: string, own:
     explorer: {
       runner_per_model: 128,
       eval_interval: 100_000,
-      // Turns continue each other: what they share is trained once.
+      // Turns of a conversation share a prefix, which is trained only once in this shape.
       experience_shape: 'trajectory',
       rollout_model: ground.chatTemplate === undefined ? {} : tools,
     },

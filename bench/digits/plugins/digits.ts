@@ -1,4 +1,7 @@
-/** Rewards of the runs that benchmarks disturb. An untrained model gets a share, so that groups differ and weights move. */
+/**
+ * Rewards of the runs that fault benchmarks disturb. Untrained models also get partial rewards, so that
+ * groups differ and weights change.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { defineReward } from '../../../packages/workflow/src/index.ts';
 
@@ -12,7 +15,10 @@ export const digits = defineReward({
 
 const longestPauseMs = 800;
 
-/** Takes as long as an agent with tools, so that processes are disturbed in the middle of tasks. */
+/**
+ * Reward that takes as long as an agent with tools, so that processes are disturbed in the middle of
+ * tasks.
+ */
 export const slowDigits = defineReward({
   name: 'slow_digits',
   score: async ({ response }) => {

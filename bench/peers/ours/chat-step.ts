@@ -1,4 +1,4 @@
-/** A step of GRPO with an adapter: sampling, advantages and a train step: `chat-step.ts JSON`. */
+/** `chat-step.ts JSON`: a GRPO step with an adapter: sampling, advantages and a train step. */
 import { algorithmPresets } from '../../../packages/algorithm/src/presets/table.ts';
 import { createAlgorithm } from '../../../packages/algorithm/src/index.ts';
 import {
@@ -26,7 +26,7 @@ const { tasks, runs, promptTokens, responseTokens, rank, vocabSize } = job;
 const lora = { rank, alpha: rank };
 const engine = await createOnnxEngine({ modelPath: job.model, threads, lora });
 const { trainer, sampler } = engine;
-// As the quickstart: no reference model; entropies are metrics.
+// The quickstart's settings: no reference model, and entropies as metrics.
 const algorithm = createAlgorithm({ ...algorithmPresets.grpo, klLossFn: { name: 'none' } });
 const { clock } = createRuntime();
 
@@ -51,7 +51,7 @@ const figures = await timeSteps(async () => {
 await engine.close();
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 
-/** Every second run of a task is right, so that all rows are trained on. */
+/** Every second run of a task is correct, so that all rows are trained on. */
 async function sample(task: number): Promise<readonly Experience[]> {
   const prompt = Int32Array.from(
     { length: promptTokens },

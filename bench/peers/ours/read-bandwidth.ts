@@ -1,4 +1,4 @@
-/** How fast all threads together read memory: two large buffers are compared. */
+/** Speed at which all threads together read memory, measured by comparing two large buffers. */
 import { Worker } from 'node:worker_threads';
 import { threads } from '../../engine/measure.ts';
 
@@ -20,7 +20,7 @@ parentPort.once('message', () => {
 parentPort.postMessage('ready');
 `;
 
-/** Bytes per second. */
+/** Bandwidth in bytes per second. */
 export async function readBandwidth(): Promise<number> {
   const workers = Array.from({ length: threads }, () => new Worker(reader, { eval: true }));
   const next = (worker: Worker): Promise<unknown> =>

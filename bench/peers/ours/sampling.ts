@@ -1,6 +1,6 @@
 /**
- * Time of each further token after a prompt, beside what the memory allows, which every weight has
- * to be read from for each: `sampling.ts JSON`.
+ * `sampling.ts JSON`: time per token after a prompt, and the lower bound from memory bandwidth, because
+ * each token reads every weight from memory.
  */
 import { createOnnxEngine } from '../../../packages/engine-onnx/src/index.ts';
 import { threads } from '../../engine/measure.ts';

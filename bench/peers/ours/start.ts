@@ -1,6 +1,6 @@
 /**
- * From an empty folder to a trained model with nothing but npm: the packed packages and those of the
- * registry are installed, and the quickstart runs. `start.ts FOLDER`; needs a build, and pnpm.
+ * `start.ts FOLDER`: from an empty folder to a trained model with only npm: installs the packed
+ * packages and those of the registry, and runs the quickstart. Needs a build, and pnpm.
  */
 import { cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -53,7 +53,10 @@ const total = Object.values(others).reduce((sum, each) => sum + each, 0);
 const figures: Figures = { seconds: total, parts };
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 
-/** As `npm create` writes it: install scripts are off, for that of onnxruntime-node downloads CUDA. */
+/**
+ * Writes the project as `npm create` does. Install scripts are off, because that of onnxruntime-node
+ * downloads CUDA.
+ */
 function writeProject(): void {
   cpSync(path.join(quickstart, 'src'), path.join(project, 'src'), { recursive: true });
   cpSync(path.join(quickstart, 'quickstart.yaml'), path.join(project, 'quickstart.yaml'));

@@ -1,10 +1,13 @@
-/** Times the steps of a job, the first apart: it also makes what later ones use. */
+/**
+ * Times the steps of a job. The first step is timed separately, because it also creates what later
+ * steps reuse.
+ */
 import type { Metrics } from '../../../packages/core/src/index.ts';
 import type { Figures } from '../row.ts';
 
 const [leastSteps, leastSeconds] = [2, 3];
 
-/** Repeats a step until its time is known well, and gives the median with the parts of that step. */
+/** Repeats a step until its time is precise, and returns the median with the parts of that step. */
 export async function timeSteps(step: () => Promise<Metrics>): Promise<Figures> {
   const done: { seconds: number; cpuSeconds: number; parts: Metrics }[] = [];
   const started = performance.now();
@@ -21,7 +24,7 @@ export async function timeSteps(step: () => Promise<Metrics>): Promise<Figures> 
   return { ...median, parts: { ...median.parts, 'first step': first.seconds } };
 }
 
-/** Seconds of the parts of a train step, by their names in the metrics of a run. */
+/** Seconds of the parts of a train step, by their metric names. */
 export const partsOf = (metrics: Metrics): Metrics =>
   Object.fromEntries(
     ['forward', 'backward', 'optimizer'].flatMap((name) => {

@@ -1,4 +1,4 @@
-/** A supervised train step over dense rows: `train-step.ts JSON`. */
+/** `train-step.ts JSON`: a supervised train step over dense rows. */
 import { algorithmPresets } from '../../../packages/algorithm/src/presets/table.ts';
 import { createAlgorithm } from '../../../packages/algorithm/src/index.ts';
 import { createExperience, createRuntime } from '../../../packages/core/src/index.ts';
@@ -23,7 +23,7 @@ const engine = await createOnnxEngine({
 });
 const algorithm = createAlgorithm(algorithmPresets.sft);
 const { clock } = createRuntime();
-// One token more than positions: the last one is only predicted.
+// One token more than there are positions: the last token is only predicted.
 const experiences = Array.from({ length: rows }, (_, row) =>
   createExperience({
     eid: { task: row },

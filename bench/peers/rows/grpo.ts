@@ -1,5 +1,5 @@
 /**
- * GRPO of small models on the quickstart's additions: whole processes, `trinity run` and TRL's
+ * GRPO of small models on the quickstart's additions. Compares whole processes, `trinity run` and TRL's
  * GRPOTrainer, from the same warmed-up model with the same tasks, batch and learning rate.
  */
 import { existsSync } from 'node:fs';
@@ -13,7 +13,7 @@ import type { Place, Row, Side } from '../row.ts';
 
 interface Size {
   readonly name: string;
-  /** @default the quickstart's */
+  /** @default the quickstart's configuration */
   readonly config?: Parameters<typeof createModel>[0]['config'];
   readonly initializerRange: number;
   readonly steps: number;
@@ -63,7 +63,7 @@ const onPolicy: Sync = {
   name: 'trinity',
   synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
 };
-/** A step is sampled while the one before is trained on. */
+/** Each step is sampled while the previous one is trained on. */
 const overlapped: Sync = {
   name: 'fully_async',
   synchronizer: { sync_method: 'memory', sync_style: 'fully_async', max_staleness: 1 },
@@ -80,7 +80,7 @@ export const grpoRows: readonly Row[] = sizes.map((size) => ({
   },
 }));
 
-/** What sampling beside training gains where a staleness of one step is allowed. */
+/** Rows that measure the gain of sampling during training with a staleness of one step. */
 export const overlapRows: readonly Row[] = sizes.map((size) => ({
   name: `overlap-${size.name}`,
   job: `${jobOf(size)}, staleness 1 beside none`,
@@ -134,7 +134,7 @@ function trl(size: Size, warm: string, { folder, python }: Place): readonly Side
   return [{ name: 'TRL', command }];
 }
 
-/** A folder with `model/` and `data/tasks.jsonl`, made once. */
+/** A folder with `model/` and `data/tasks.jsonl`, created once. */
 async function warmedUp({ name, warmup, ...size }: Size, cache: string): Promise<string> {
   const folder = path.join(cache, `warm-${name}`);
   if (existsSync(path.join(folder, 'model'))) return folder;

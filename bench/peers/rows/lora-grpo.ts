@@ -1,4 +1,4 @@
-/** A step of GRPO with an adapter at the shape of SmolLM2-135M, beside TRL with PEFT. */
+/** A GRPO step with an adapter at the shape of SmolLM2-135M, compared with TRL with PEFT. */
 import path from 'node:path';
 import { ourScript, pythonScript } from '../programs.ts';
 import type { Row } from '../row.ts';
@@ -6,7 +6,10 @@ import { modelFolder, shapes } from '../shapes.ts';
 
 const shape = '135M';
 const job = { tasks: 8, runs: 8, promptTokens: 44, responseTokens: 14, rank: 16 };
-/** The fastest in the first repeat stays. All rows in one take 11 GiB, and longer. */
+/**
+ * Micro-batch sizes to try; the fastest of the first repeat continues. A single micro-batch of all rows
+ * takes 11 GiB and is slower.
+ */
 const microBatches = [8, 16, 32];
 
 export const loraGrpoRow: Row = {

@@ -1,4 +1,4 @@
-/** How much of a train step the matrix products alone would take: `pnpm bench engine training`. */
+/** Share of a train step that the matrix products alone would take: `pnpm bench engine training`. */
 import { ourScript } from '../programs.ts';
 import type { Row } from '../row.ts';
 

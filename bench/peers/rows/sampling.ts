@@ -1,4 +1,4 @@
-/** Sampling at the shape of Qwen2.5-0.5B, beside the generate method of transformers. */
+/** Sampling at the shape of Qwen2.5-0.5B, compared with the generate method of transformers. */
 import { ourScript, pythonScript } from '../programs.ts';
 import type { Row } from '../row.ts';
 import { modelFolder, shapes, weightsOf } from '../shapes.ts';

@@ -1,4 +1,4 @@
-/** The quickstart on a machine that has npm and nothing else. */
+/** The quickstart on a machine that has only npm. */
 import { ourScript } from '../programs.ts';
 import type { Row } from '../row.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A train step over dense rows, from 0.1 million to 1.5 billion weights, with all weights trained
- * and with an adapter: the cost of a token against the size of the model.
+ * A train step over dense rows for models from 0.1 million to 1.5 billion weights, with all weights
+ * trained and with an adapter. Shows the cost per token by model size.
  */
 import { ourScript, pythonScript } from '../programs.ts';
 import type { Row } from '../row.ts';
@@ -13,7 +13,7 @@ interface Job {
   /** Rank of the adapter. @default all weights are trained */
   readonly rank?: number;
   readonly repeats?: number;
-  /** The peer needs more memory than the machine of the figures has. */
+  /** True if the peer needs more memory than the reference machine has. */
   readonly alone?: boolean;
 }
 
