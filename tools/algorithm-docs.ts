@@ -15,7 +15,7 @@ import { markdownTable } from './markdown-table.ts';
 const file = join(import.meta.dirname, '../docs/reference/algorithms.md');
 const mark = '<!-- From here on written by `pnpm docs:algorithms`. -->';
 
-/** The page with everything after the mark made anew; what is before it is written by hand. */
+/** The page with a new generated part. The part before the mark is written by hand. */
 export function renderAlgorithmDocs(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
   const { presets, parts } = algorithmReference(builtInTables);
@@ -96,7 +96,7 @@ const partsOf = (preset: PresetReference): readonly (readonly [string, ChosenPar
     ] as const
   ).flatMap(([key, part]) => (part === undefined ? [] : [[key, part] as const]));
 
-/** Everything that a preset stands for, with links to its parts. */
+/** The settings of a preset on one line, with links to its parts. */
 const inline = (preset: PresetReference): readonly string[] => [
   ...(preset.schema === 'experience' ? [code(`repeat_times: ${preset.repeatTimes}`)] : []),
   ...partsOf(preset).map(
@@ -109,7 +109,7 @@ const inline = (preset: PresetReference): readonly string[] => [
   ),
 ];
 
-/** As GitHub makes it of the heading of the part. */
+/** Anchor that GitHub makes from the heading of a part. */
 const anchorOf = (key: string, name: string): string =>
   `${key === 'kl_penalty_fn' ? 'kl_loss_fn' : key}-${name}`;
 
@@ -119,10 +119,7 @@ const withArgs = (part: ChosenPart): string =>
 const block = (formula: string): readonly string[] =>
   formula === '' ? [] : ['```text', formula, '```', ''];
 
-/**
- * The lines of a file that make a preset what it is, where they differ from the defaults of its
- * parts.
- */
+/** YAML lines that make up a preset, if they differ from the defaults of its parts. */
 function settings(preset: PresetReference): readonly string[] {
   const shown = partsOf(preset).flatMap(([key, part]) =>
     hasArgs(part) ? [`${key}: ${part.name}`, `${key}_args: ${flow(part.args)}`] : [],
@@ -234,7 +231,7 @@ interface Cited {
   readonly parts: readonly PartReference[];
 }
 
-/** Each paper with the algorithms that are it, and with the parts that come from it. */
+/** Each paper, with the algorithms that implement it and the parts that come from it. */
 function paperIndex(
   presets: readonly PresetReference[],
   parts: readonly PartReference[],

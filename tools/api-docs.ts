@@ -1,6 +1,6 @@
-// Writes the API reference from the doc comments of what the packages export: dist/api, a folder for each package. It is not
-// committed.
-//   pnpm docs:api            fails for exports without a doc comment and for links that lead nowhere
+// Writes the API reference from the doc comments of the packages' exports, in dist/api with a folder
+// per package. It is not committed.
+//   pnpm docs:api     fails for exports without a doc comment and for broken links
 import { join } from 'node:path';
 import {
   Application,
@@ -47,7 +47,10 @@ else {
   process.exitCode = app.logger.hasErrors() || app.logger.hasWarnings() ? 1 : 0;
 }
 
-/** Functions, classes and constants that a package exports without a word. Of a type, its fields say what it is. */
+/**
+ * Exported functions, classes and constants without a doc comment. Types are exempt, because their
+ * fields have comments.
+ */
 function undocumented(module: DeclarationReflection): readonly string[] {
   const kinds = ReflectionKind.Function | ReflectionKind.Class | ReflectionKind.Variable;
   return (module.children ?? [])

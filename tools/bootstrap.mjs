@@ -41,7 +41,7 @@ if (task === undefined) {
   });
 }
 
-/** Installs, builds and runs the example that a newcomer sees first. */
+/** Installs, builds and runs the quickstart example. */
 async function start() {
   const env = toolchain();
   return (
@@ -57,8 +57,7 @@ async function start() {
 }
 
 /**
- * Installs, then runs every check and every test, whichever of them fails, and closes with the line
- * that CI reads.
+ * Installs, runs all checks and tests even if some fail, and ends with the summary line that CI reads.
  */
 async function test() {
   const env = toolchain();
@@ -101,7 +100,7 @@ async function exec([command, ...rest]) {
   return run(undefined, command, rest, toolchain());
 }
 
-/** The command from the sources, which need no build; in the folder where it was typed. */
+/** Runs the trinity command from the sources, which need no build, in the folder where it was typed. */
 async function trinity(args) {
   const env = toolchain({ pnpm: false });
   const sources = [
@@ -130,7 +129,7 @@ async function link() {
   return 0;
 }
 
-/** Inside npx: prints the folder where it put the tools. */
+/** Prints the folder into which npx has put the tools. Runs inside npx. */
 async function where() {
   const program = windows ? 'pnpm.cmd' : 'pnpm';
   console.log(
@@ -145,7 +144,7 @@ async function install(env) {
 }
 
 /**
- * The versions that this repository is developed with: `.node-version` and `packageManager`, which
+ * Versions that this repository is developed with, from `.node-version` and `packageManager`, which
  * other tools read too.
  */
 function readPins() {
@@ -157,12 +156,12 @@ function readPins() {
 }
 
 /**
- * The environment to run things in: that of this process, with the pinned tools in front where its
- * own do not fit.
+ * Environment for commands: that of this process, with the pinned tools first in PATH if its own
+ * versions do not fit.
  */
 function toolchain({ pnpm } = { pnpm: true }) {
-  // A Node that came with the system trusts the system's certificates (a company's proxy has one
-  // there); npm's Node must be told to.
+  // A system's Node trusts the system's certificates, for example that of a company's proxy; npm's Node
+  // needs an option for this.
   const env = {
     NODE_USE_SYSTEM_CA: '1',
     ...process.env,
@@ -173,14 +172,14 @@ function toolchain({ pnpm } = { pnpm: true }) {
   return { ...env, PATH: fetchTools() + delimiter + env.PATH };
 }
 
-/** What the development tools support (the narrowest of them is tsup). */
+/** True for the Node versions that the development tools support; tsup has the narrowest range. */
 function nodeFits(version) {
   const [major, minor] = version.split('.').map(Number);
   return (major === 22 && minor >= 18) || (major === 24 && minor >= 11) || major >= 26;
 }
 
 function pnpmVersion(env) {
-  // Outside the repository: inside, another pnpm would try to become the pinned one.
+  // Runs outside of the repository, because inside another pnpm would try to become the pinned version.
   const { stdout } = spawnSync('pnpm', ['--version'], {
     cwd: dirname(process.execPath),
     env,
@@ -190,7 +189,7 @@ function pnpmVersion(env) {
   return stdout?.trim();
 }
 
-/** Has npm fetch the pinned Node and pnpm, once, and returns the folder of their programs. */
+/** Makes npm fetch the pinned Node and pnpm once, and returns the folder of their programs. */
 function fetchTools() {
   const packages = [`node@${pins.node}`, `pnpm@${pins.pnpm}`];
   const memory = join(cacheFolder, 'toolchain.json');
@@ -250,9 +249,9 @@ function run(title, command, commandArgs, env) {
     const cwd = title === undefined ? process.cwd() : root;
     const child = spawn(command, commandArgs, { cwd, env, shell: windows, stdio: 'inherit' });
     const forward = (signal) => {
-      // Ctrl-C in a terminal goes to the whole process group, so the command has it already.
+      // Ctrl-C in a terminal goes to the whole process group, so the command has already received it.
       if (signal === 'SIGINT' && process.stdin.isTTY) return;
-      // pnpm counts on that and keeps an interrupt to itself; a termination it passes on.
+      // pnpm expects this: it passes on SIGTERM, but not SIGINT.
       child.kill(signal === 'SIGINT' && command === 'pnpm' ? 'SIGTERM' : signal);
     };
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -273,9 +272,7 @@ function run(title, command, commandArgs, env) {
   });
 }
 
-/**
- * Counts of Vitest's JSON report. A file that could not even be loaded counts as one failed test.
- */
+/** Counts of Vitest's JSON report. A file that could not be loaded counts as one failed test. */
 function readCounts(file) {
   const report = readJson(file);
   if (report === undefined) return undefined;
@@ -293,7 +290,10 @@ function readCounts(file) {
   };
 }
 
-/** `packages/x/test/y.test.ts: name of the test`; those that only their file runs, by their number. */
+/**
+ * Names of skipped tests as `packages/x/test/y.test.ts: name of the test`. Tests of a file that was
+ * skipped as a whole are only counted.
+ */
 function skippedIn({ name, assertionResults }) {
   const skipped = assertionResults.filter(({ status }) => !['passed', 'failed'].includes(status));
   const isExternal = ({ tags = [] }) => tags.includes('external');
@@ -304,7 +304,7 @@ function skippedIn({ name, assertionResults }) {
   return lines;
 }
 
-/** A line for each; of a file that could not be loaded, the file. */
+/** One line per failed test, or per file that could not be loaded. */
 function failedIn({ name, status, assertionResults }) {
   const file = relative(root, name);
   const failed = assertionResults.filter((test) => test.status === 'failed');

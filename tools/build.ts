@@ -1,5 +1,5 @@
-// Builds `dist` of every package. All in one process, and the declarations in one run of TypeScript:
-// one run of each for every package takes five times as long.
+// Builds `dist` of every package. Everything runs in one process, and one run of TypeScript makes all
+// declarations: separate runs per package would take five times as long.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -40,7 +40,7 @@ function runTypeScript(): Promise<number> {
   });
 }
 
-/** For packages whose bundles are their entry points, and nothing else. */
+/** Options for packages without `tsup.config.ts`, whose bundles are exactly their entry points. */
 function plainOptions({ manifest }: WorkspacePackage): Options {
   const entry = Object.fromEntries(
     entriesOf(manifest.exports).map(({ source, types }) => [
@@ -58,7 +58,7 @@ async function optionsOf(each: WorkspacePackage): Promise<readonly Options[]> {
   return [config].flat();
 }
 
-/** The JavaScript, as `tsup.config.ts` of a package says where it has one. */
+/** Bundles the JavaScript of all packages, with the `tsup.config.ts` of a package if it has one. */
 async function bundle(): Promise<void> {
   for (const each of packages) {
     const folder = join(root, each.path);
@@ -74,7 +74,7 @@ async function bundle(): Promise<void> {
   }
 }
 
-/** What a browser loads, as `vite.config.ts` says. */
+/** Builds a page for browsers from its `vite.config.ts`. */
 async function buildPage(folder: string): Promise<void> {
   const vite = createRequire(join(folder, 'package.json')).resolve('vite');
   const { build: buildWithVite } = (await import(pathToFileURL(vite).href)) as ViteModule;
@@ -84,7 +84,7 @@ async function buildPage(folder: string): Promise<void> {
   });
 }
 
-/** Those that the exported modules are made of. */
+/** Copies the declarations of the exported modules and of the modules that they import. */
 function copyDeclarations({ path, manifest }: WorkspacePackage): void {
   const from = join(declarations, path, 'src');
   const to = join(root, path, 'dist');

@@ -11,7 +11,7 @@ describe('checkFolders', () => {
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
-  /** Files of a package's `src`, and the first line of each. */
+  /** Checks a package from the files of its `src`, each with its first line. */
   function check(files: Readonly<Record<string, string>>): readonly string[] {
     for (const [path, text] of Object.entries({ '../package.json': '{}', ...files })) {
       const file = join(root, 'packages/one/src', path);

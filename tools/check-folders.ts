@@ -8,17 +8,19 @@ import { listPackages } from './workspace.ts';
 interface Import {
   readonly from: string;
   readonly to: string;
-  /** `new URL(...)`: the program of a thread, which shares nothing but types. */
+  /**
+   * True for `new URL(...)`, the program of a thread, with which the importing file shares only types.
+   */
   readonly isProgram: boolean;
 }
 
-/** Imports between rooms, by the importing room and the imported one: one example for each pair. */
+/** Imports between rooms: by importing room and imported room, one example each. */
 type Corridors = ReadonlyMap<string, ReadonlyMap<string, Import>>;
 
 /**
- * One line per group of rooms or files that import each other, with an example of each import; none
- * when every package is in order. In any folder of `src`, the rooms are its folders, each with
- * everything inside it, and the files directly in it, which count as one room.
+ * One line per group of rooms or files that import each other, with an example of each import. The
+ * rooms of a folder are its subfolders, each with everything inside, and one more room of all files
+ * directly in the folder.
  */
 export function checkFolders(root: string, paths = packagePaths(root)): readonly string[] {
   return paths.flatMap((path) => {
@@ -63,7 +65,7 @@ const sourceFiles = (source: string): readonly string[] =>
     .filter((entry) => entry.isFile() && /(?<!\.test|\.d)\.ts$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name));
 
-/** `a/b/c.ts` lies in `.`, `a` and `a/b`. */
+/** Folders that contain a file: `.`, `a` and `a/b` for `a/b/c.ts`. */
 function foldersOf(file: string): readonly string[] {
   const folder = posix.dirname(file);
   return folder === '.' ? ['.'] : [...foldersOf(folder), folder];
@@ -85,7 +87,7 @@ function corridorsIn(
 
 const ownFiles = 'own files';
 
-/** The room of `folder` that a file belongs to; undefined when it lies elsewhere. */
+/** The room of `folder` that a file belongs to; undefined for a file outside of `folder`. */
 function roomOf(file: string, folder: string): string | undefined {
   const path = posix.relative(folder, file);
   if (path.startsWith('..')) return undefined;
@@ -93,7 +95,7 @@ function roomOf(file: string, folder: string): string | undefined {
   return slash < 0 ? ownFiles : path.slice(0, slash);
 }
 
-/** A file that lies directly in `folder`, by its name alone; undefined when it lies elsewhere. */
+/** Name of a file that is directly in `folder`; undefined for other files. */
 const fileIn = (file: string, folder: string): string | undefined =>
   posix.dirname(file) === folder ? posix.basename(file).replace(/\.[jt]s$/, '') : undefined;
 
@@ -116,7 +118,7 @@ function describeKnots(corridors: Corridors): readonly string[] {
   });
 }
 
-/** The rooms that imports lead to from `start`, in any number of steps. */
+/** Rooms that can be reached from `start` through imports. */
 function reachable(corridors: Corridors, start: string): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (room: string): void => {

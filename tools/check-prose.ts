@@ -1,5 +1,6 @@
-// Checks how comments read: `node tools/check-prose.ts [packages/NAME...]` lists what is wrong. Packages written before the
-// rules have an allowance in `prose-allowance.json`, which may only shrink: `--lower` writes what is left.
+// Checks the wording of comments: `node tools/check-prose.ts [packages/NAME...]` lists unclear openings
+// and words. Packages written before the rules have an allowance in `prose-allowance.json`, which may
+// only decrease: `--lower` writes the current counts.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { listPackages } from './workspace.ts';
@@ -19,7 +20,7 @@ export interface Blemish {
 const shown = /\/page\/texts\.ts$/;
 const everything = /[\s\S]+/g;
 
-/** What a file's comments say in words that nobody would search for, or begin with. */
+/** Words and openings in a file's comments that the prose rules forbid. */
 export function blemishesOf(source: string, texts = comment): readonly Blemish[] {
   return [...source.matchAll(texts)].flatMap(({ 0: text, index }) =>
     [opening, words].flatMap((pattern) =>
@@ -31,7 +32,7 @@ export function blemishesOf(source: string, texts = comment): readonly Blemish[]
   );
 }
 
-/** One line for each package with more blemishes than its allowance, with the first of them. */
+/** One line per package with more findings than its allowance, with the first findings. */
 export function checkProse(root: string, prose = proseOf(root)): readonly string[] {
   const allowed = readAllowance(root);
   return prose.flatMap(({ path, found }) => {

@@ -1,13 +1,13 @@
-// Checks the two rings of CONTRIBUTING.md: the core ring never imports the outer ring, and the outer ring
-// imports only public entry points.
+// Checks the two rings of CONTRIBUTING.md: the core ring does not import the outer ring, and the outer
+// ring only imports public entry points.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { listPackages } from './workspace.ts';
 
-/** The file of the composition root that takes parts of the outer ring. */
+/** The only file of the composition root that may import the outer ring. */
 const exception = 'packages/launcher/src/outer/outer.ts';
 
-/** One line per import that crosses the rings; none when the repository is in order. */
+/** One line per import that violates the rings; empty if there is none. */
 export function checkRings(root: string): readonly string[] {
   const core = readCore(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'));
   const packages = listPackages(root).filter(({ path }) => !path.startsWith('examples/'));
@@ -35,13 +35,13 @@ export function checkRings(root: string): readonly string[] {
   ];
 }
 
-/** The packages that the sentence `The core ring is ...` names. */
+/** Packages listed in the sentence `The core ring is ...`. */
 function readCore(contributing: string): ReadonlySet<string> {
   const sentence = /The core ring is ([^.]*)\./.exec(contributing)?.[1] ?? '';
   return new Set([...sentence.matchAll(/`([\w-]+)`/g)].map(([, name]) => `packages/${name}`));
 }
 
-/** Imports and re-exports from our packages, each with the name of its package. */
+/** Names of our packages in the imports and re-exports of a text. */
 const packageImports = (text: string): readonly (readonly [string, string])[] =>
   [...text.matchAll(/\b(?:from|import) ?\(?\s*'((@trinity-rft\/[\w-]+)[^']*)'/g)].map(
     ([, specifier = '', name = '']) => [specifier, name],

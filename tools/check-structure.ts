@@ -1,6 +1,6 @@
-// Checks that every package of the repository has the shape that CONTRIBUTING.md promises. What
-// other tools check is left to them: `turbo boundaries` the imports between layers, `knip` the
-// dependencies, `publint` what is published.
+// Checks that every package of the repository has the structure that CONTRIBUTING.md describes. Other
+// tools check the rest: `turbo boundaries` the imports between layers, `knip` the dependencies,
+// `publint` what is published.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkFolders } from './check-folders.ts';
@@ -8,7 +8,7 @@ import { checkProse } from './check-prose.ts';
 import { checkRings } from './check-rings.ts';
 import { listPackages, type Manifest, type WorkspacePackage } from './workspace.ts';
 
-/** Returns one line per deviation; none when the repository is in order. */
+/** One line per deviation; empty if there is none. */
 export function checkStructure(root: string): readonly string[] {
   const packages = listPackages(root);
   const layers = readLayers(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'));
@@ -29,7 +29,7 @@ export function checkStructure(root: string): readonly string[] {
   ];
 }
 
-/** Where a file is one strategy that a reader learns an algorithm from. */
+/** Folders whose files are one strategy each, from which a reader learns an algorithm. */
 const strategyFolders = [
   'advantages',
   'entropy',
@@ -104,8 +104,8 @@ function checkPackage(
 }
 
 /**
- * The tag in `turbo.json`, which `turbo boundaries` enforces, says the same as the table that
- * people read.
+ * Checks that the layer tag in `turbo.json`, which `turbo boundaries` enforces, equals the table of
+ * CONTRIBUTING.md.
  */
 function checkLayer(root: string, path: string, layer: string | undefined): readonly string[] {
   if (layer === undefined) return ['the table of layers in CONTRIBUTING.md does not name it'];
@@ -118,8 +118,8 @@ function checkLayer(root: string, path: string, layer: string | undefined): read
 }
 
 /**
- * Peer dependencies may name the versions that work, where the tests run with the one of the
- * catalog.
+ * Checks version ranges. Peer dependencies may have a range of supported versions; the tests use the
+ * catalog's version.
  */
 function checkRanges(manifest: Manifest): readonly string[] {
   const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
@@ -128,7 +128,7 @@ function checkRanges(manifest: Manifest): readonly string[] {
   );
   return [...all, ...peers]
     .filter(
-      // Test doubles under the name of someone else's package are in the workspace as well.
+      // Ignores test doubles in the workspace that have the name of a foreign package.
       ([name, range]) =>
         range !== 'workspace:*' && (name.startsWith('@trinity-rft/') || range !== 'catalog:'),
     )
@@ -139,8 +139,8 @@ function checkRanges(manifest: Manifest): readonly string[] {
 }
 
 /**
- * Every entry point: our sources under our own condition, then types, then code; nothing of `dist`
- * by its path.
+ * Checks that every entry point names our sources under our own condition, then types, then code, and
+ * that no entry point exposes paths of `dist`.
  */
 function checkExports(manifest: Manifest): readonly string[] {
   const entries = Object.entries(manifest.exports ?? {}).filter(
@@ -160,8 +160,8 @@ function checkExports(manifest: Manifest): readonly string[] {
 }
 
 /**
- * The first statement of an `index.ts` that is not `export ... from '...'`. `export {}` stands for
- * "empty yet".
+ * First statement of an `index.ts` that is not `export ... from '...'`. `export {}` is allowed in an
+ * index without exports.
  */
 function firstForeignStatement(source: string): string | undefined {
   const rest = source
@@ -176,7 +176,7 @@ function firstForeignStatement(source: string): string | undefined {
   return rest === '' ? undefined : rest.split('\n')[0];
 }
 
-/** Reads the rows `| l0 | \`packages/core\`, ... |` of the table of layers. */
+/** Reads the table of layers, whose rows are `| l0 | \`packages/core\`, ... |`. */
 function readLayers(contributing: string): ReadonlyMap<string, string> {
   const rows = contributing.matchAll(/^\|\s*(l\d)\s*\|(.*)\|$/gm);
   return new Map(

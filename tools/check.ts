@@ -1,10 +1,10 @@
-// Everything that must hold besides the tests, two at a time; all run, whichever fails, and the end
-// says what to look at.
+// Runs every check besides the tests, two at a time. All checks run even if some fail; the end lists
+// the failures.
 import { spawn } from 'node:child_process';
 
 /**
- * Scripts of the root `package.json`, the long ones first. `after` names the one whose output a
- * script looks at.
+ * Scripts of the root `package.json`, longest first. `after` names the script whose output a check
+ * needs.
  */
 const checks: readonly Check[] = [
   { name: 'build' },
@@ -36,7 +36,7 @@ for (const { name } of checks) {
 }
 process.exitCode = checks.every(({ name }) => outcomes.get(name)?.outcome === 'ok') ? 0 : 1;
 
-/** Runs what can be run until nothing is left; what comes after a check that failed is left. */
+/** Runs checks until none is left. Checks after a failed check are skipped. */
 async function work(): Promise<void> {
   for (;;) {
     const next = waiting.findIndex(

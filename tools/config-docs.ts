@@ -26,13 +26,13 @@ const { run: runSchema } = schemasOf({
 const keyStatuses = statusesIn(runSchema);
 
 type Schema = NonNullable<ReturnType<typeof schemaAt>>;
-/** Keys from the top; `*` is any item of a list. */
+/** Keys from the top level; `*` stands for any item of a list. */
 type Path = readonly string[];
 
 const file = join(import.meta.dirname, '../docs/reference/config.md');
 const mark = '<!-- From here on written by `pnpm docs:config`. -->';
 
-/** Sections that are alike are written once. */
+/** Sections with equal keys, which are documented once. */
 const alike: Readonly<Record<string, string>> = {
   'buffer.explorer_input.taskset': 'buffer.explorer_input.tasksets.*',
   'buffer.explorer_input.eval_tasksets.*': 'buffer.explorer_input.tasksets.*',
@@ -41,7 +41,7 @@ const alike: Readonly<Record<string, string>> = {
     'buffer.explorer_input.tasksets.*.data_selector',
 };
 
-/** The page with new tables; everything before the mark is written by hand. */
+/** The page with new tables. The part before the mark is written by hand. */
 export function renderConfigDocs(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
   return [intro, '', ...sectionsBelow([])].join('\n');
@@ -55,11 +55,11 @@ const filledIn = filledInText;
 
 const statusesOf = (path: Path): readonly KeyStatus[] =>
   keyStatuses.filter((row) => row.path === path.join('.'));
-/** A status of some values leaves the key itself usable. */
+/** True for a status that concerns only some values, so that the key itself is usable. */
 const isPartial = ({ values, except }: KeyStatus): boolean =>
   values !== undefined || (except?.some((value) => typeof value === 'string') ?? false);
 
-/** The path of a section's keys: its own, or that of the items of a list; undefined for values. */
+/** Path of a section's keys: its own, or that of its list items; undefined for values. */
 function sectionPath(path: Path): Path | undefined {
   const item = [...path, '*'];
   if (keysOf(at(path)).length > 0) return path;
@@ -67,8 +67,8 @@ function sectionPath(path: Path): Path | undefined {
 }
 
 /**
- * The status of a key as a whole. The status of a section's switch (`enable`) counts for the section;
- * one that only one kind of task sets has does not count.
+ * Status of a key as a whole. The status of a section's switch (`enable`) counts for the section. The
+ * status of a section that only applies to one kind of task does not count.
  */
 function wholeStatus(path: Path): KeyStatus | undefined {
   const twin = path.map((part) => (part === 'tasksets' ? 'eval_tasksets' : part));
@@ -123,7 +123,7 @@ const numberWords = [
   ['below ', '< '],
 ] as const;
 
-/** What the key takes, without values that are not supported. */
+/** Values that the key accepts, without those that are not supported. */
 function typeWords(schema: Schema, excluded: readonly unknown[]): string {
   const choices = choicesOf(schema).filter((choice) => !excluded.includes(choice));
   if (choices.length > 0) return choices.map(code).join(', ');
@@ -207,7 +207,7 @@ function statusText(path: Path): string {
   ].join('; ');
 }
 
-/** Keys that a file cannot set, or does not have to. */
+/** Keys that a file cannot set or need not set. */
 function closed(keys: readonly Path[]): readonly string[] {
   const noted = (status: KeyStatus['status']): string => {
     const closedKeys = keys.filter((key) => wholeStatus(key)?.status === status);
@@ -247,7 +247,7 @@ function closed(keys: readonly Path[]): readonly string[] {
     .flatMap(([title, list]) => [`${title}: ${list}.`, '']);
 }
 
-/** Inside a free-form section. */
+/** True for paths inside of a free-form section. */
 const isInside = (path: string, key: Path): boolean =>
   path.startsWith(`${key.join('.')}.`) && !path.endsWith('.*');
 

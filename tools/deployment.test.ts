@@ -1,4 +1,7 @@
-/** Units and manifests of the documentation: what they name exists, and what they refer to is there. */
+/**
+ * Checks systemd units and manifests of the documentation: the files and resources that they name
+ * exist.
+ */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -22,7 +25,7 @@ const named = (all: readonly Block[]) =>
 const isOurs = ([program = '']: readonly string[]): boolean =>
   program.endsWith('node_modules/.bin/trinity');
 
-/** Problems of a command of `node_modules/.bin/trinity`, as the command itself says. */
+/** Problem of a `node_modules/.bin/trinity` command, as reported by the command itself. */
 async function faultOf(command: readonly string[]): Promise<string | undefined> {
   if (!isOurs(command)) return undefined;
   const text = ['trinity', ...command.slice(1)].join(' ');
@@ -51,7 +54,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 
 const folder = join(root, 'docs/guides/deploy');
 
-/** @returns the command that the unit starts */
+/** @returns the start command of the unit */
 function checkedUnit(text: string): string {
   let section = '';
   let command = '';
@@ -82,7 +85,9 @@ describe('units of systemd', () => {
   });
 });
 
-/** Problems of `node` with the installed command line, and whether the package has that file. */
+/**
+ * Problem of a `node` command that starts the installed command line, or a file that the package lacks.
+ */
 async function installedFault(words: readonly string[]): Promise<string | undefined> {
   const { name, bin } = JSON.parse(
     readFileSync(join(root, 'apps/runner/package.json'), 'utf8'),
@@ -183,7 +188,7 @@ const readManifests = (text: string): readonly Manifest[] => {
   return documents.map((document) => document.toJS() as Manifest);
 };
 
-/** Where the containers of a file are reached: by a Service, or each by the name of its pod. */
+/** Addresses of the containers of a file: those of a Service, or the name of each pod. */
 function reached(manifests: readonly Manifest[]): ReadonlyMap<string, Container> {
   const found = manifests.flatMap(({ kind, metadata: { name }, spec }) => {
     const service = manifests.find(
@@ -216,7 +221,7 @@ describe('manifests of Kubernetes', () => {
       const { template } = spec ?? {};
       if (!template) continue;
       expect(template.metadata?.labels).toEqual(spec?.selector?.matchLabels);
-      // Otherwise the API refuses it.
+      // With a podFailurePolicy, the API only accepts the restart policy Never.
       const policy = spec?.podFailurePolicy && 'Never';
       expect(template.spec.restartPolicy).toBe(policy);
       const { containers, volumes = [] } = template.spec;
@@ -239,7 +244,7 @@ describe('manifests of Kubernetes', () => {
 
 const page = 'docs/guides/deployment.md';
 
-/** The configuration that a file belongs to is the last one before it. */
+/** The configuration to which a file belongs: the last one before it on the page. */
 function plannedFor({ line }: Block): ReturnType<typeof plannedOf> {
   const before = (other: Block): boolean =>
     other.file === page && other.line < line && isConfiguration(other);
@@ -260,7 +265,8 @@ describe('the page on deployment', () => {
     'has a configuration without effects that are lost: %s',
     (_name, { text }) => {
       const { warnings } = readConfiguration(root, text, page);
-      // One file serves every process of a run; the command line says which.
+      // Warning that concerns one process only: one file serves every process of a run, and the command
+      // line selects the process.
       const aboutOneProcess = /experience_buffer\.path: is where processes of a run meet/;
       expect(warnings.filter((one) => !aboutOneProcess.test(one))).toEqual([]);
     },

@@ -6,7 +6,7 @@ import { rules } from '../packages/inspect/src/diagnosis/index.ts';
 const file = join(import.meta.dirname, '../docs/guides/diagnosis.md');
 const mark = '<!-- From here on written by `pnpm docs:diagnosis`. -->';
 
-/** The page with everything after the mark made anew; what is before it is written by hand. */
+/** The page with a new generated part. The part before the mark is written by hand. */
 export function renderDiagnosisDocs(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
   const sections = rules.map(({ name, title, when, advice }) =>
@@ -23,7 +23,7 @@ export function renderDiagnosisDocs(page: string): string {
   return `${intro}\n\n## The ${rules.length} rules\n\n${sections.join('\n')}`;
 }
 
-/** Names of metrics with a slash and keys with an underscore as code. */
+/** Formats metric names with a slash and keys with an underscore as code. */
 const textOf = (text: string): string =>
   text.replaceAll(
     /(?<![\w`/])(?:[a-z_]+\/[\w{},/*]+|(?:[a-z]+\.)?[a-z]+_[a-z_]+)(?![\w`])/g,

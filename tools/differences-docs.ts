@@ -1,4 +1,4 @@
-// Writes what is read under another name and what is not available to the end of
+// Writes the keys that are read under another name, and those that are not available, to the end of
 // docs/reference/differences.md, from the schema and the registries: `pnpm docs:differences`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const mark = '<!-- From here on written by `pnpm docs:differences`. -->';
 
 type Row = readonly [name: string, instead: string];
 
-/** The page with new tables; everything before the mark is written by hand. */
+/** The page with new tables. The part before the mark is written by hand. */
 export function renderDifferences(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
   return [
@@ -78,7 +78,10 @@ function refused(): readonly Row[] {
   ];
 }
 
-/** Not as a command line, which documents may only name if it exists. */
+/**
+ * Name of a command that is not formatted as a command line, because documents may only show command
+ * lines that exist.
+ */
 function commandLine(name: string): string {
   const [command = '', option] = name.split(' ');
   return option === undefined
@@ -86,7 +89,7 @@ function commandLine(name: string): string {
     : `command ${code(command)}, option ${code(option)}`;
 }
 
-/** The key, with the values that are refused. */
+/** The key, with the values that are refused if only some are. */
 function nameOf({ path, values, except }: KeyStatus): string {
   const key = shown(path.split('.'));
   if (values !== undefined)

@@ -1,4 +1,4 @@
-/** Random answers within the grammar of a request, read as the endpoint reads them. */
+/** Draws random answers within the grammar of a request, and reads them as the endpoint does. */
 import { describe, expect, it } from 'vitest';
 import {
   buildCharTokenizer,
@@ -13,7 +13,7 @@ import { createRandom } from '../packages/core/src/index.ts';
 import { packTokenBytes } from '../packages/engine-onnx/src/model/token-bytes.ts';
 import { createConstraintFactory } from '../packages/engine-onnx/src/sample/constraint/constraint.ts';
 
-/** The control tokens of all syntaxes, and words that spell them. */
+/** Tokenizer with the control tokens of all syntaxes, and with words that spell them. */
 const tokenizer = createTokenizer(
   buildCharTokenizer({
     characters: `${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}\n`,
@@ -35,10 +35,10 @@ const tools = ['look', 'act'].map((name) => ({
   function: { name, parameters: { type: 'object' } },
 }));
 const answers = 50;
-/** Texts that end strings and objects, and texts that may end them by mistake. */
+/** Matches tokens that end strings and objects, and texts that may end them by mistake. */
 const frequent = /^(["}\]]|"}|.{3,})$/;
 
-/** Where a model that knows nothing goes within the grammar. */
+/** Answer of a model with uniform probabilities within the grammar. */
 function randomAnswer(
   grammar: Parameters<typeof factory.begin>[0],
   random: ReturnType<typeof createRandom>,
@@ -57,13 +57,13 @@ function randomAnswer(
   }
 }
 
-/** The control tokens of reasoning. */
+/** Control tokens of reasoning. */
 const thoughts = {
   qwen3: /(<think>)?(<\/think>)?/,
   deepseek_r1: /(<think>)?(<\/think>)?/,
   gemma4: /(<\|channel>)?(<channel\|>)?/,
 } as const;
-/** The control tokens of calls, in order; none where calls cannot be forced. */
+/** Control tokens of calls, in order; empty if calls cannot be forced. */
 const calls: Readonly<Record<string, string>> = {
   hermes: '(<tool_call></tool_call>)+',
   lfm2: String.raw`<\|tool_call_start\|><\|tool_call_end\|>`,

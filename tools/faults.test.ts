@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Part of `pnpm bench faults`, which has all of them. */
+/** A subset of `pnpm bench faults`. */
 it.each([
   ['experience database', 'an experience is deleted', 'refused'],
   ['experience database', 'the explorer is one step further', 'refused'],

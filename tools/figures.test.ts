@@ -47,14 +47,14 @@ describe('measure', () => {
   );
 
   it.each([
-    // `short`, `run` and `arrow`; `expression` has no block.
+    // The functions are `short`, `run` and `arrow`; `expression` has no block.
     [
       'function length in characters, median',
       String('run(): number {\n    return b!;\n  }'.length),
     ],
     ['functions over 60 lines', '0'],
     ['packages in `packages`', '2'],
-    // 14 of `a.ts`, 2 and 2 of the entries.
+    // 14 lines of `a.ts`, and 2 of each entry.
     ['lines outside tests, product', '18'],
     ['lines outside tests, tools and benches', '0'],
     ['lines over 100 columns', '4.8 %'],

@@ -1,9 +1,8 @@
-// Prints figures that say how easy the code of a checkout is to read: `pnpm figures [FOLDER...]`, a
-// column for each folder, this repository if none is named. They show a direction; nothing fails
-// because of them.
+// Prints figures about the readability of a checkout: `pnpm figures [FOLDER...]`, a column per folder
+// (default: this repository). The figures show trends and have no limits.
 //
-// Unless a figure says otherwise it is about the sources: the `.ts` files that git tracks in the
-// `src` of `packages`, `integrations` and `apps`, without tests (`*.test.ts`) and fixtures.
+// Unless a figure says otherwise, it counts the sources: the `.ts` files that git tracks in the `src`
+// of `packages`, `integrations` and `apps`, without tests (`*.test.ts`) and fixtures.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
@@ -15,7 +14,7 @@ export interface TextFile {
   readonly text: string;
 }
 
-/** One row of the table. */
+/** A row of the table. */
 export type Figure = readonly [name: string, value: string];
 
 /** All figures of a checkout from the TypeScript, Markdown and `package.json` files in it. */
@@ -62,7 +61,7 @@ const isTest = (path: string): boolean => /\.test\.ts$|\/fixtures\//.test(path);
 
 const isManifest = (path: string): boolean => /^packages\/[^/]+\/package\.json$/.test(path);
 
-/** Lines that are not blank, comments included, of the TypeScript in some folders. */
+/** Number of non-blank lines, including comments, of the TypeScript files in some folders. */
 const filledLines = (files: readonly TextFile[], folders: RegExp): number =>
   sum(
     files
@@ -104,7 +103,7 @@ const isInitializer = ({ parent }: ts.Node): boolean =>
   ts.isPropertyAssignment(parent) ||
   ts.isPropertyDeclaration(parent);
 
-/** Lines with a token on them: neither blank nor only a comment. */
+/** Number of lines with a token, so neither blank lines nor lines with only a comment. */
 function countCodeLines(tree: ts.SourceFile): number {
   const found = new Set<number>();
   for (const node of nodesOf(tree)) {
@@ -119,7 +118,7 @@ function countCodeLines(tree: ts.SourceFile): number {
 const countNonNull = (tree: ts.SourceFile): number =>
   nodesOf(tree).filter((node) => ts.isNonNullExpression(node)).length;
 
-/** `...(condition && value)` in an object. */
+/** Number of `...(condition && value)` in object literals. */
 function countConditionalSpreads(tree: ts.SourceFile): number {
   return nodesOf(tree).filter(
     (node) => ts.isSpreadAssignment(node) && isConditional(node.expression),
@@ -140,13 +139,13 @@ const isShort = ({ text }: TextFile): boolean => linesOf(text).length < 25;
 interface PackageExports {
   /** Names that the entry points export. */
   readonly exported: number;
-  /** Those of them that no file of another package imports, tests and examples included. */
+  /** Number of exported names that no file of another package imports, including tests and examples. */
   readonly unused: number;
-  /** Names that `.` exports and that are not types. */
+  /** Number of exported names of `.` that are not types. */
   readonly values: number;
 }
 
-/** The packages in `packages`; integrations and apps export nothing to the others. */
+/** Packages in `packages`; integrations and apps export nothing to the others. */
 function readPackages(files: readonly TextFile[]): readonly PackageExports[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   const imports = files.filter(({ path }) => path.endsWith('.ts')).flatMap(readImports);
@@ -189,7 +188,10 @@ interface Import {
   readonly imported: readonly string[];
 }
 
-/** `import { a as b } from 'x'` and `export { a } from 'x'`: both name `a`. */
+/**
+ * Names in imports and re-exports: `a` for both `import { a as b } from 'x'` and `export { a } from
+ * 'x'`.
+ */
 function readImports(file: TextFile): readonly Import[] {
   return parse(file).statements.flatMap((statement) => {
     if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return [];
@@ -208,7 +210,7 @@ function readImports(file: TextFile): readonly Import[] {
 
 type Kind = 'type' | 'value';
 
-/** Names that a file exports, with those of the files that it re-exports by `export *`. */
+/** Names that a file exports, including those of files that it re-exports with `export *`. */
 function exportsOf(path: string, texts: ReadonlyMap<string, string>): ReadonlyMap<string, Kind> {
   const text = texts.get(path);
   if (text === undefined) return new Map();
@@ -243,8 +245,8 @@ function declaredNames(statement: ts.Statement): readonly (readonly [string, Kin
 }
 
 /**
- * Words as `wc -w` counts them. Generated is what follows the line `<!-- From here on written by
- * ... -->` in a reference page.
+ * Words as counted by `wc -w`. In a reference page, everything after the line `<!-- From here on
+ * written by ... -->` is generated.
  */
 function wordsOfMarkdown(files: readonly TextFile[]): { all: number; written: number } {
   const pages = files.filter(({ path }) => path.endsWith('.md')).map(({ text }) => text);
@@ -268,13 +270,13 @@ function nodesOf(tree: ts.SourceFile): readonly ts.Node[] {
 
 const sum = (values: readonly number[]): number =>
   values.reduce((total, value) => total + value, 0);
-/** `sorted` is ascending; the nearest value below. */
+/** Quantile of ascending numbers: the nearest value below. */
 const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
 const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;
 const perThousand = (part: number, whole: number): string => ((1000 * part) / whole).toFixed(1);
 
-/** The text files that git tracks in a folder, as they are on the disk. */
+/** Text files that git tracks in a folder, with their content on disk. */
 function readCheckout(root: string): readonly TextFile[] {
   const paths = execFileSync('git', ['ls-files', '*.ts', '*.tsx', '*.md', '*package.json'], {
     cwd: root,

@@ -1,7 +1,7 @@
-// Installs the packed packages as a stranger would, in an empty folder, with nothing but the package registry in reach, and trains.
-// Needs a build.
+// Installs the packed packages as a new user would, in an empty folder with access to the package
+// registry only, and trains. Needs a build.
 //
-//   pnpm test:install          what CI runs: the oldest Node with npm, the whole path of a stranger; the newest with pnpm
+//   pnpm test:install          as in CI: the oldest Node with npm, all steps; the newest with pnpm
 //   pnpm test:install --all    every template with every Node and package manager
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,8 +33,9 @@ interface Case {
   readonly manager: 'npm' | 'pnpm';
   readonly template: string;
   /**
-   * `whole`: to the trained, served and called model. `add`: to a project that exists. `old`:
-   * by the command that a Node prints which is too old. `seams`: parts of one's own, outside.
+   * `whole`: from installation to the trained, served and called model. `add`: adds to an existing
+   * project. `old`: uses the command that a too old Node prints. `seams`: uses the user's own parts,
+   * outside of the repository.
    */
   readonly path?: 'whole' | 'add' | 'old' | 'seams';
 }
@@ -107,7 +108,9 @@ try {
 console.log(`${cases.length - failures} of ${cases.length} projects install and train.`);
 process.exitCode = failures === 0 && cases.length > 0 ? 0 : 1;
 
-/** Returns what there is to say about it. @throws Error with the output of the command that failed */
+/**
+ * Runs one case and returns notes about it. @throws Error with the output of the command that failed
+ */
 async function tryCase(one: Case, url: string, { env, refused }: Gate): Promise<string> {
   const { path } = fetchToolchain(one.node, join(root, 'node_modules/.cache/toolchains'));
   const folder = mkdtempSync(join(work, 'stranger-'));
@@ -136,7 +139,7 @@ async function tryCase(one: Case, url: string, { env, refused }: Gate): Promise<
   return result;
 }
 
-/** Settings of the machine, for npm and for pnpm, by which our packages come from another registry. */
+/** Settings for npm and pnpm that make our packages come from another registry. */
 function scopeAt(url: string): Readonly<Record<string, string>> {
   const setting = '@trinity-rft:registry';
   const folder = join(work, 'config');
@@ -145,7 +148,7 @@ function scopeAt(url: string): Readonly<Record<string, string>> {
   return { [`npm_config_${setting}`]: url, XDG_CONFIG_HOME: folder };
 }
 
-/** The one that npm uses on this machine, whatever it is. */
+/** The registry that npm uses on this machine. */
 async function configuredRegistry(): Promise<string> {
   const { path } = fetchToolchain('24', join(root, 'node_modules/.cache/toolchains'));
   return (

@@ -1,6 +1,6 @@
-// Packs every package that is published and checks what a user would get: `publint` looks at the
-// manifest and the files, `attw` at whether TypeScript finds the declarations, we at the links to
-// the repository. Needs a build.
+// Packs every package that is published and checks its contents: `publint` checks the manifest and the
+// files, `attw` whether TypeScript finds the declarations, and this script the links to the repository.
+// Needs a build.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,7 +77,10 @@ async function declarationProblems(contents: Package): Promise<readonly string[]
     .map((problem) => `attw: ${problemKindInfo[problem.kind].description} ${describe(problem)}`);
 }
 
-/** We publish ES modules only: how Node 10 and `require` of old see the package does not matter. */
+/**
+ * True for problems that concern ES modules. Problems of Node 10 and of `require` are ignored, because
+ * we publish ES modules only.
+ */
 function concernsModules(problem: Problem): boolean {
   return !(
     'resolutionKind' in problem &&

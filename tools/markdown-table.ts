@@ -1,6 +1,6 @@
 /** Tables of generated pages. */
 
-/** Lines of a table, and an empty one. */
+/** Lines of a table, followed by an empty line. */
 export function markdownTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -8,7 +8,7 @@ export function markdownTable(
   return [lineOf(head), lineOf(head.map(() => '---')), ...rows.map(lineOf), ''];
 }
 
-/** The same with columns of equal width, as oxfmt writes them. */
+/** Lines of a table with columns of equal width, as oxfmt writes them. */
 export function alignedTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],

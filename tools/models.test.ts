@@ -8,7 +8,7 @@ import { sizes } from '../bench/sizes/shapes.ts';
 const root = join(import.meta.dirname, '..');
 const page = readFileSync(join(root, 'docs/reference/models.md'), 'utf8');
 
-/** The table below a heading, by rows, without its head. */
+/** Rows of the table below a heading, without the header. */
 function table(heading: string): readonly (readonly string[])[] {
   const section = page.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('|'));

@@ -1,4 +1,4 @@
-/** `pnpm bench peers`: how it measures, chooses and compares. */
+/** Tests how `pnpm bench peers` measures, selects and compares. */
 import { expect, it } from 'vitest';
 import { measureProcess } from '../bench/peers/measure-process.ts';
 import { table } from '../bench/peers/print.ts';
@@ -23,7 +23,7 @@ it('counts processor time and memory of the children of a process', async () => 
   const code = `require('node:child_process').execFileSync(process.execPath, ['-e', ${JSON.stringify(work)}])`;
   const measured = await measureProcess(node(code));
   expect(measured.cpuSeconds).toBeGreaterThan(0.3);
-  // Where there is no /proc, it is not known.
+  // The memory is unknown on systems without /proc.
   expect(measured.memoryGib ?? Infinity).toBeGreaterThan(0.18);
 });
 
@@ -60,7 +60,8 @@ it('compares the rewards of the seeds of a row that learns', async () => {
 });
 
 it('has an interval of a difference where both sides vary differently', () => {
-  // Variances 7 / 12 and 20 / 3 of the means: 3.53 degrees of freedom, and t is 3.182 at 3.
+  // The variances of the means are 7 / 12 and 20 / 3, so there are 3.53 degrees of freedom; t is 3.182
+  // at 3.
   const interval = differenceInterval([1, 2, 3, 4, 5, 6], [1, 5, 9, 13]);
   expect(interval?.low).toBeCloseTo(-3.5 - 3.182 * Math.sqrt(7.25), 1);
   expect(interval?.high).toBeCloseTo(-3.5 + 3.182 * Math.sqrt(7.25), 1);

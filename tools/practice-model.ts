@@ -1,5 +1,6 @@
-// Makes what new projects practise with: a model that mostly guesses products and calls its calculator now and then, with tasks.
-//   pnpm practice-model        writes apps/create/templates/practice; the same seed gives the same files
+// Creates the practice model of new projects, which mostly guesses products and sometimes calls its
+// calculator, and its tasks.
+//   pnpm practice-model    writes apps/create/templates/practice; the same seed gives the same files
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -15,7 +16,7 @@ const { train, fresh } = splitProblems(runtime.random('problems'), 128);
 const writeRows = (file: string, rows: readonly object[]): void =>
   writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 
-/** Not the state of the optimizer, nor the manifest that lists it. */
+/** True for model files; excludes the optimizer state and the manifest that lists it. */
 const isOfTheModel = (file: string): boolean =>
   !['optimizer', 'manifest.json'].includes(basename(file));
 
@@ -48,11 +49,11 @@ try {
     directory: join(work, 'model'),
     tokenizer: {
       characters: `${printable}\n`,
-      // The JSON of a call is a few tokens, so the model learns when to call, not how to write JSON.
+      // The JSON of a call is a few tokens, so the model only has to learn when to call.
       words: ['{"name": "calculator", "arguments": {"expression":"', '"}}', 'error'],
       markers: ['<tool_call>', '</tool_call>'],
     },
-    // 256 positions, so that an agent may have a few sentences of instructions.
+    // 256 positions leave room for a few sentences of instructions.
     config: { hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 256 },
     initializerRange: 0.08,
     seed: runtime.seedFor('model'),

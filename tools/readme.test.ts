@@ -22,7 +22,7 @@ const isFile = ({ words }: Block): boolean => /\.\w+$/.test(words[0] ?? '');
 
 const configurations = blocks.filter(isConfiguration);
 
-/** A part is read as the end of the whole configuration before it. */
+/** Problems of a configuration. A partial one is appended to the previous complete configuration. */
 function configProblems({ file, line, text, words }: Block): readonly string[] {
   const whole = configurations.findLast(
     (other) => other.file === file && other.line < line && !other.words.includes('part'),
@@ -37,10 +37,12 @@ function configProblems({ file, line, text, words }: Block): readonly string[] {
   }
 }
 
-/** The example there depends on every framework: what the templates import is found from there. */
+/**
+ * The example there depends on every framework, so that the imports of all templates can be resolved.
+ */
 const projects = join(root, 'examples/react-calculator/runs/template-types');
 
-/** The modules of a project of each template. */
+/** Modules of a project of each template. */
 async function templateSources(): Promise<readonly Block[]> {
   const sources: Block[] = [];
   for (const { name } of templates) {
@@ -62,7 +64,7 @@ async function templateSources(): Promise<readonly Block[]> {
 describe('the documentation', { tags: ['slow'] }, () => {
   afterAll(() => rmSync(projects, { recursive: true, force: true }));
 
-  // Together, because a program over the sources of all packages takes longest.
+  // Checked in one program, because a program over the sources of all packages takes longest.
   it('has examples of the right types, and so have the templates of projects', async () => {
     rmSync(projects, { recursive: true, force: true });
     const sources = await templateSources();

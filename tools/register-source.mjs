@@ -11,14 +11,15 @@ import { setFlagsFromString } from 'node:v8';
 // A budget of calls that is never used up keeps the first wrappers.
 setFlagsFromString('--wasm-wrapper-tiering-budget=1000000000');
 
-// Every thread and process would strip and compile every file again.
+// Without a cache, every thread and process would strip and compile every file again.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
     const url = sourceOf(specifier, context.parentURL);
     if (url === undefined) return nextResolve(specifier, context);
-    // Said here, Node does not look for the real path and the package.json of each of a thousand files.
+    // Returned here, so that Node does not look up the real path and package.json of each of a thousand
+    // files.
     return { url, format: 'module-typescript', shortCircuit: true };
   },
 });

@@ -1,4 +1,7 @@
-/** Enforced schemas: what libraries make, as docs/reference/schemas.md says, and random ones. */
+/**
+ * Enforced schemas: those that libraries make, as documented in docs/reference/schemas.md, and random
+ * ones.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toJsonSchema } from '@valibot/to-json-schema';
@@ -40,7 +43,7 @@ const tree3: z3.ZodTypeAny = z3.lazy(() =>
   z3.object({ value: z3.number(), children: z3.array(tree3) }),
 );
 
-/** Schemas of each library by the names in the document. */
+/** Schemas of each library, by the names in the document. */
 const made: Readonly<Record<string, Readonly<Record<string, Document | Promise<Document>>>>> = {
   'zod 4': {
     'z.object, z.strictObject, z.looseObject': zod(

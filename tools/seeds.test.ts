@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const root = join(import.meta.dirname, '..');
 const page = readFileSync(join(root, 'docs/maintainers/seeds.md'), 'utf8');
 
-/** Code blocks in each seed. */
+/** Number of code blocks in each seed. */
 const blocksOf: Readonly<Record<string, number>> = { '0': 5, '1': 8, '2': 8, '3': 21, '4': 16 };
 
 interface Row {

@@ -1,8 +1,8 @@
 /**
- * `pnpm docs:pictures [RUNS [OUT]]`: trains the quickstart twice, or takes the runs of the folder RUNS, opens them
- * with `trinity studio`, and writes pictures into `docs/guides/studio`. With OUT, every page at three widths, light
- * and dark, into that folder instead. Looks at every page, and exits with 1 if axe finds a serious violation on one
- * of them. Needs Chromium.
+ * `pnpm docs:pictures [RUNS [OUT]]`: trains the quickstart twice, or takes the runs of the folder RUNS,
+ * opens them with `trinity studio`, and writes pictures into `docs/guides/studio`. With OUT, every page
+ * at three widths, light and dark, into that folder instead. Checks every page, and exits with 1 if axe
+ * finds a serious violation on one of them. Needs Chromium.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,10 @@ const fromSources = [
   '--conditions=@trinity-rft/source',
   `--import=${new URL('register-source.mjs', import.meta.url).href}`,
 ];
-/** The others show nothing before something is chosen or wrong, or where the machine keeps its files. */
+/**
+ * Pages with pictures. The other pages are empty until something is selected or fails, or show paths of
+ * this machine.
+ */
 const pictured: readonly string[] = ['runs', 'overview', 'metrics', 'compare', 'rollouts'];
 const scratch = mkdtempSync(path.join(tmpdir(), 'trinity-pictures-'));
 const [given, out] = process.argv.slice(2);
@@ -33,7 +36,7 @@ await buildPageInto(pageFolder());
 const studio = spawn(
   process.execPath,
   [...fromSources, path.join(root, 'apps/runner/src/cli.ts'), 'studio', runs],
-  // Paths in commands are relative to the folder where the studio was started.
+  // Relative, because paths in commands are relative to the folder where the studio was started.
   { cwd: path.dirname(path.resolve(runs)), stdio: ['ignore', 'pipe', 'inherit'] },
 );
 const browser = await launch(chromium);
@@ -49,7 +52,7 @@ try {
   rmSync(scratch, { recursive: true });
 }
 
-/** With two seeds, so that there is something to compare. */
+/** Trains with two seeds, so that there is something to compare. */
 function trainTwice(): string {
   const quickstart = path.join(root, 'examples/quickstart');
   const folder = path.join(scratch, 'runs');
@@ -82,7 +85,7 @@ async function addressOf(output: NodeJS.ReadableStream): Promise<string> {
   throw new Error('The studio did not start.');
 }
 
-/** Every page of the navigation, over the first two runs that explored. */
+/** Pictures of every page of the navigation, over the first two runs with explore steps. */
 async function picturesOf(look: Look): Promise<void> {
   const { page } = look;
   await page.waitForSelector('tbody td.recorded a');

@@ -5,11 +5,11 @@ import { createProject, templates } from '../apps/create/src/index.ts';
 import { run } from '../packages/launcher/src/index.ts';
 
 const root = join(import.meta.dirname, '..');
-// This example depends on every framework: what the templates import is found from here.
+// This example depends on every framework, so that the imports of all templates can be resolved.
 const place = join(root, 'examples/react-calculator/runs/templates');
 const names = templates.map(({ name }) => name);
 
-/** Two steps of few runs. */
+/** Changes that shorten a run to two steps with few runs. */
 const shorter: readonly (readonly [RegExp, string])[] = [
   [/total_steps: \d+/, 'total_steps: 2'],
   [/batch_size: 16/, 'batch_size: 2'],
@@ -36,7 +36,7 @@ describe('templates', { tags: ['slow'] }, () => {
     );
     writeFileSync(file, text);
     const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
-    // A package is built before it is a plugin; its source is the same.
+    // A package would be built before it is used as a plugin; the test uses its source.
     const pluginDirs = template.endsWith('-package') ? ['src'] : [];
     const summary = await run({ configPath: 'train.yaml', cwd, pluginDirs, terminal });
     expect(summary).toMatchObject({ interrupted: false, trainStep: 2 });

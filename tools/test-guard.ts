@@ -1,8 +1,8 @@
 import { afterAll, expect, vi } from 'vitest';
 
-// A library that prints takes the terminal away from the program that uses it: ours log through
-// their `Runtime` and say the rest in errors and metrics. A test that wants to see printing
-// replaces the method with `vi.spyOn(console, 'log')`.
+// Our libraries must not print, because the terminal belongs to the program that uses them: they log
+// through their `Runtime`, and report errors and metrics. A test that checks printing replaces the
+// method with `vi.spyOn(console, 'log')`.
 for (const method of ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const) {
   console[method] = (...args: unknown[]) => {
     const test = expect.getState().currentTestName;
@@ -12,8 +12,8 @@ for (const method of ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const
   };
 }
 
-// Files share a process: what one leaves in the environment, such as a `PATH` with a stand-in,
-// another would take for the machine's. Defined first, this runs after the file's own hooks.
+// Restores the environment, because test files share a process: a `PATH` with a stand-in would affect
+// other files. Defined first, so that it runs after the file's own hooks.
 const before = { ...process.env };
 afterAll(() => {
   vi.unstubAllEnvs();

@@ -1,4 +1,4 @@
-/** 200,000 hard characters through every text function: the time must not grow with their square. */
+/** Runs every text function on 200,000 adversarial characters; the time must not be quadratic. */
 import { expect, it } from 'vitest';
 import { adversarial, slowest, textFunctions } from '../bench/texts/functions.ts';
 
@@ -6,7 +6,7 @@ const length = 200_000;
 const few = adversarial(length, true);
 const forSyntax = adversarial(length).filter((_, i) => i % 5 === 0);
 
-/** A function whose time grows with the square takes longer on any machine, up to minutes. */
+/** Time limit in ms. On any machine, a function with quadratic time takes longer, up to minutes. */
 const limit = 10_000;
 
 it.each(Object.entries(textFunctions))(

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The parts of a `package.json` that our tools look at. */
+/** Fields of a `package.json` that our tools read. */
 export interface Manifest {
   readonly name: string;
   readonly version?: string;
@@ -20,14 +20,14 @@ export interface Manifest {
 }
 
 export interface WorkspacePackage {
-  /** Path from the root of the repository, with forward slashes: `packages/core`. */
+  /** Path relative to the root of the repository, with forward slashes: `packages/core`. */
   readonly path: string;
   readonly manifest: Manifest;
 }
 
 const groups = ['packages', 'integrations', 'apps', 'examples'];
 
-/** Every package of the repository, in the order of their paths. */
+/** Every package of the repository, sorted by path. */
 export function listPackages(root: string): readonly WorkspacePackage[] {
   return groups
     .filter((group) => existsSync(join(root, group)))

@@ -1,6 +1,6 @@
 /**
- * The agents of all frameworks on a language model that speaks: SmolLM2-135M-Instruct with its own
- * tokenizer, and a template with a place for tools.
+ * The agents of all frameworks with a real language model: SmolLM2-135M-Instruct with its own
+ * tokenizer, and a template that supports tools.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -61,7 +61,7 @@ describe(
         return;
       }
       writeData();
-      // Shows the model how calls are written, so that conversations have several turns.
+      // Trains the model on the format of calls, so that conversations have several turns.
       const warm = await runFramework({
         directory,
         name: 'warm',

@@ -1,4 +1,7 @@
-/** A run in Bun and in Deno, with the packages as they are packed: the same bytes as in Node. Needs `pnpm build`. */
+/**
+ * A run in Bun and in Deno with the packed packages, which must produce the same bytes as in Node.
+ * Needs `pnpm build`.
+ */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -52,7 +55,7 @@ describeIf('runs in other runtimes', { tags: ['external'], timeout: 900_000 }, (
     const terminal = openTerminal(folder, path, env as Readonly<Record<string, string>>);
     await terminal.run('npm install');
     if (extra) await terminal.run(`npm install --no-save --force ${extra}`);
-    // Relative programs are found from the project.
+    // Resolves relative programs from the project.
     const absolute = program.replace(/^node_modules/, join(folder, 'node_modules'));
     await trainTwoSteps(folder, terminal, `${absolute} ${command}`);
     const model = join(folder, 'runs/agent/train/global_step_2/model.safetensors');

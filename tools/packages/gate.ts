@@ -1,20 +1,20 @@
-/** The network of somebody who reaches the package registry and nothing else. */
+/** Simulates the network of a user who can reach only the package registry. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RequestError, Server } from 'proxy-chain';
 
 export interface Gate {
-  /** For a process and its children: their connections go through the gate or fail. */
+  /** Environment for a process and its children, whose connections then go through the gate or fail. */
   readonly env: Readonly<Record<string, string>>;
-  /** Hosts that somebody tried to reach in vain. */
+  /** Hosts to which connections were refused. */
   readonly refused: () => readonly string[];
   close(): Promise<void>;
 }
 
 /**
- * Opens a proxy to the registry, through the proxy that this process itself has, if any. Node
- * processes cannot go past it; `folder` is where they note that they tried.
+ * Opens a proxy to the registry, through the proxy of this process if it has one. Node processes cannot
+ * bypass the proxy; they record attempts in `folder`.
  */
 export async function openGate(registry: string, folder: string): Promise<Gate> {
   const { hostname: allowed } = new URL(registry);

@@ -1,5 +1,5 @@
-// Loaded into a Node process (NODE_OPTIONS=--import=...): its connections reach this machine only, where the gate is. Tries to go
-// elsewhere fail, and are noted in the file GATE_ATTEMPTS.
+// Restricts the connections of a Node process that loads it (NODE_OPTIONS=--import=...) to this
+// machine, where the gate is. Other connections fail, and are recorded in the file GATE_ATTEMPTS.
 import { appendFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 

@@ -1,11 +1,11 @@
-/** The published packages as `npm publish` would send them. */
+/** Packs the published packages as `npm publish` would upload them. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listPackages, type WorkspacePackage } from '../workspace.ts';
 
 export interface PackedPackage extends WorkspacePackage {
-  /** File of the tarball. */
+  /** Path of the tarball. */
   readonly file: string;
 }
 

@@ -1,11 +1,14 @@
-/** The shorter paths of strangers: two steps of a new project, of one that exists, with a Node that is too old. */
+/**
+ * Shorter installation tests: two steps of a new project, of an existing project, and with a Node that
+ * is too old.
+ */
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Terminal } from './project.ts';
 
 type Manager = 'npm' | 'pnpm';
 
-/** Shortens the run in the folder, and trains it by the command. */
+/** Shortens the run in the folder, and trains it with the command. */
 export async function trainTwoSteps(
   folder: string,
   terminal: Terminal,
@@ -21,7 +24,7 @@ export async function trainTwoSteps(
   return 'trained two steps';
 }
 
-/** Adds to a project that has an install script of its own, which still runs. */
+/** Adds to a project with its own install script, which must still run. */
 export async function addToProject(
   manager: Manager,
   at: (folder: string) => Terminal,
@@ -39,14 +42,14 @@ export async function addToProject(
   return trainTwoSteps(trinity, at(trinity), `${runner} trinity run train.yaml`);
 }
 
-/** Runs the command that was printed, with the variable before it, if there is one. */
+/** Runs the printed command, including a variable before it. */
 export async function install(terminal: Terminal, printed: string): Promise<void> {
   const [, variable, value, command] = /^ {2}(?:(\w+)=(\w+) )?(\w+ install)$/m.exec(printed) ?? [];
   if (command === undefined) throw new Error(`it names no command that installs:\n${printed}`);
   await terminal.run(command, variable === undefined ? {} : { [variable]: value });
 }
 
-/** Runs what a Node that is too old says to run instead, as it is printed. */
+/** Runs the command that a too old Node suggests, exactly as printed. */
 export async function pasteFromOldNode(
   terminal: Terminal,
   command: string,
@@ -63,7 +66,7 @@ export async function pasteFromOldNode(
   return 'the command that it prints creates the project';
 }
 
-/** Checks that a package has its built files, with every packer. */
+/** Checks that a package contains its built files, whichever packer is used. */
 export async function assertPacks(terminal: Terminal, manager: Manager): Promise<void> {
   const pack = { npm: 'npm pack --dry-run', pnpm: 'pnpm pack --dry-run' }[manager];
   for (const command of [pack, 'npx --yes bun pm pack --dry-run']) {
@@ -73,7 +76,7 @@ export async function assertPacks(terminal: Terminal, manager: Manager): Promise
   }
 }
 
-/** Tests an example outside the repository, with the packed packages and their declarations alone. */
+/** Tests an example outside of the repository, with only the packed packages and their declarations. */
 export async function ownParts(
   example: string,
   at: (folder: string) => Terminal,

@@ -1,15 +1,15 @@
-/** A project as somebody creates, installs and trains it, with commands as they would type them. */
+/** Creates, installs and trains a project with the commands that a user would type. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { delimiter } from 'node:path';
 
-/** Longer than any command takes on a slow machine with an empty cache. */
+/** Timeout in ms, longer than any command takes on a slow machine with an empty cache. */
 const patienceMs = 600_000;
 
 export interface Terminal {
   /** Runs a command to its end and returns what it printed. */
   run(command: string, env?: Environment): Promise<string>;
-  /** Starts a command, and stops it as Ctrl-C does when `use` has done its work with what it prints. */
+  /** Starts a command, calls `use` with its output, and then stops the command as Ctrl-C does. */
   during<T>(command: string, use: (printed: Printed) => Promise<T>, env?: Environment): Promise<T>;
 }
 
@@ -20,7 +20,8 @@ type Printed = (pattern: RegExp) => Promise<RegExpExecArray>;
 
 /** A terminal in a folder. `path` goes in front of PATH. */
 export function openTerminal(cwd: string, path: string, ownEnv: Environment): Terminal {
-  // The agent of the pnpm that runs this would be taken for the stranger's own package manager.
+  // Removes the user agent of the pnpm that runs this test, because it would be taken for the project's
+  // package manager.
   const { NODE_OPTIONS: _options, npm_config_user_agent: _agent, ...inherited } = process.env;
   const environment = (env: Environment): NodeJS.ProcessEnv => ({
     ...inherited,
@@ -30,9 +31,9 @@ export function openTerminal(cwd: string, path: string, ownEnv: Environment): Te
     NO_COLOR: '1',
   });
   const start = (command: string, env: Environment): Started => {
-    // Without a shell, which would drop variables such as npm_config_@scope:registry.
+    // Runs without a shell, which would drop variables such as npm_config_@scope:registry.
     const [program = '', ...args] = wordsOf(command);
-    // A group of its own: a signal reaches the commands behind npm as Ctrl-C does.
+    // Starts a process group, so that a signal reaches the commands behind npm as Ctrl-C does.
     const options = { cwd, env: environment(env), detached: true };
     return collect(command, spawn(program, args, options));
   };
@@ -60,7 +61,7 @@ const wordsOf = (command: string): readonly string[] =>
 
 interface Started {
   text(): string;
-  /** The exit code or signal. */
+  /** Resolves with the exit code or signal. */
   readonly ended: Promise<number | string>;
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   interrupt(): void;

@@ -13,7 +13,7 @@ export interface PackedManifest {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** One line for each package that the declarations of an entry point need, and that may not be installed. */
+/** One line per package that the declarations of an entry point need and that may not be installed. */
 export function typeProblems(
   { exports = {}, dependencies, peerDependencies, peerDependenciesMeta = {} }: PackedManifest,
   read: (file: string) => string | undefined,
@@ -42,7 +42,7 @@ export function typeProblems(
   return problems;
 }
 
-/** One line for each field that is missing or leads elsewhere than the root's. */
+/** One line per field that is missing or differs from the root's origin. */
 export function originProblems(
   root: string,
   path: string,
@@ -60,7 +60,7 @@ export function originProblems(
   ].filter((problem) => problem !== false);
 }
 
-/** One line for each link that only works in the repository. */
+/** One line per link that only works in the repository. */
 export function readmeProblems(readme: string | undefined): readonly string[] {
   if (readme === undefined) return ['there is no README.md'];
   const text = readme.replaceAll(/^```[\s\S]*?^```/gm, '');

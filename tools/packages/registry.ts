@@ -1,4 +1,7 @@
-/** A registry on this machine that has our packed packages, as the registry will have the published ones. */
+/**
+ * Local registry with our packed packages, which it serves as the public registry will serve the
+ * published ones.
+ */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -11,7 +14,9 @@ export interface LocalRegistry {
   close(): Promise<void>;
 }
 
-/** Answers what package managers ask: the document of a package by name, and its tarball. */
+/**
+ * Opens the registry. It answers requests for the document of a package by name, and for its tarball.
+ */
 export async function openRegistry(packages: readonly PackedPackage[]): Promise<LocalRegistry> {
   const server = createServer((request, response) => {
     const path = decodeURIComponent((request.url ?? '').slice(1));
@@ -50,7 +55,7 @@ function documentOf(packed: PackedPackage, url: string): object {
   return {
     name,
     'dist-tags': { latest: version },
-    // Old enough for package managers that wait a day before they take a version.
+    // Old enough for package managers that only accept versions older than a day.
     time: { [version]: '2026-01-01T00:00:00.000Z' },
     versions: { [version]: { ...(JSON.parse(text) as object), dist } },
   };

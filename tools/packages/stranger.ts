@@ -1,4 +1,4 @@
-/** From the training of a new project to answers of the trained model, by the commands of its README. */
+/** Follows a new project's README, from training to answers of the trained model. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBlocks } from '../readme/blocks.ts';
@@ -6,7 +6,7 @@ import type { Terminal } from './project.ts';
 
 const key = 'a-key-of-16-characters';
 
-/** Returns how well the trained agent did. */
+/** Runs all steps and returns the score of the trained agent. */
 export async function strangersPath(project: string, terminal: Terminal): Promise<string> {
   await terminal.run('npm run check');
   await terminal.run('npm run try');
@@ -34,7 +34,7 @@ export async function strangersPath(project: string, terminal: Terminal): Promis
   return `held-out accuracy ${before} before, ${after} after; served, ${right} of 3 answers are right; ${exported}; an own agent trains`;
 }
 
-/** A file that llama.cpp runs, the model in Node without a server, and the terminal. */
+/** Exports a file for llama.cpp, and uses the model in Node without a server and in the terminal. */
 async function exportAndUse(terminal: Terminal): Promise<string> {
   const question = '"37*48"';
   const call = 'calculator';
@@ -51,7 +51,7 @@ async function exportAndUse(terminal: Terminal): Promise<string> {
   return `exported to GGUF, it gets ${reward} in llama.cpp`;
 }
 
-/** Puts the agent of the page about own agents in the place of that of the template. */
+/** Replaces the template's agent by the agent of the documentation about own agents. */
 async function trainOwnAgent(project: string, terminal: Terminal): Promise<void> {
   const root = join(import.meta.dirname, '../..');
   const page = readBlocks(root, 'docs/guides/your-agent.md');
@@ -67,7 +67,7 @@ async function trainOwnAgent(project: string, terminal: Terminal): Promise<void>
   if (!/^Done after train step 2: /m.test(printed)) throw new Error(printed);
 }
 
-/** Asks at the temperature of the server, so not every answer has to be right. */
+/** Counts right answers. They are sampled at the server's temperature, so some may be wrong. */
 async function countRight(
   terminal: Terminal,
   env: Readonly<Record<string, string>>,

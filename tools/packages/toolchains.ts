@@ -5,11 +5,11 @@ import { delimiter, join } from 'node:path';
 
 export interface Toolchain {
   readonly node: string;
-  /** To put in front of PATH. */
+  /** Folder to put first in PATH. */
   readonly path: string;
 }
 
-/** Each with the npm that came with it. */
+/** Pinned Node versions, each with the npm that it contains. */
 const pins = {
   '18': { node: '18.20.8', npm: '10.8.2' },
   '20': { node: '20.20.2', npm: '10.8.2' },
@@ -20,12 +20,12 @@ const pins = {
 const pnpm = '11.28.11';
 
 export type NodeVersion = keyof typeof pins;
-/** The oldest that our packages run on, and the newest. */
+/** The oldest Node that our packages support, and the newest. */
 export const nodeVersions: readonly NodeVersion[] = ['22.13', '24'];
-/** Versions that are too old, which print what to do instead. */
+/** Unsupported old versions, for which the command prints instructions. */
 export const oldNodeVersions: readonly NodeVersion[] = ['18', '20'];
 
-/** Fetches a Node with npm and pnpm into `cache`, once. */
+/** Fetches a Node with npm and pnpm into `cache`, unless it is already there. */
 export function fetchToolchain(version: NodeVersion, cache: string): Toolchain {
   const { node, npm } = pins[version];
   const system = process.platform === 'win32' ? 'win' : process.platform;

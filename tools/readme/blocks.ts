@@ -1,23 +1,22 @@
-/** The documentation of the repository, and the fenced blocks in it. */
+/** Markdown documents of the repository, and their fenced code blocks. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { listPackages } from '../workspace.ts';
 
 export interface Block {
-  /** Markdown file, from the root of the repository. */
+  /** Markdown file, relative to the root of the repository. */
   readonly file: string;
-  /** Line of its first line, from 1. */
+  /** Number of the first line of the block's text, from 1. */
   readonly line: number;
   readonly language: string;
   /**
-   * What follows the language: `no-run`, or the name of a file that is there when the file's
-   * examples run.
+   * Words after the language: `no-run`, or the name of a file that exists when the file's examples run.
    */
   readonly words: readonly string[];
   readonly text: string;
 }
 
-/** Every Markdown file that people read, from the root of the repository. */
+/** Every Markdown file for readers, relative to the root of the repository. */
 export function listDocuments(root: string): readonly string[] {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter(
     (path) => path.endsWith('.md'),
@@ -50,11 +49,12 @@ export function readBlocks(root: string, file: string): readonly Block[] {
   return blocks;
 }
 
-/** Documents outside of packages may import what this package depends on. */
+/** Documents outside of packages may import the dependencies of this package. */
 const neighbour = 'apps/runner';
 
 /**
- * Where an example pretends to lie, so that its imports are found: in the package that it is about.
+ * Path at which an example is checked, so that its imports resolve: in the package that the document is
+ * about.
  */
 export function placeOf(root: string, { file, line }: Block): string {
   const folder = /^(?:packages|integrations|apps|examples)\//.test(file)

@@ -1,4 +1,4 @@
-/** The commands that documents tell people to type, and whether they exist. */
+/** Commands in documents, and whether they exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProgram, dashed } from '../../apps/runner/src/program.ts';
@@ -12,11 +12,11 @@ const commandStart = /^(?:pnpm|npm|npx|trinity|node|tools\/(?:dev|trinity))(?: |
 
 export interface DocumentedCommand {
   readonly text: string;
-  /** False within a sentence, where arguments may be left out. */
+  /** False within a sentence, where arguments may be omitted. */
   readonly isWhole: boolean;
 }
 
-/** The lines of `sh` blocks, and code within sentences that begins like a command. */
+/** Lines of `sh` blocks, and inline code that begins like a command. */
 export function readCommands(root: string, file: string): readonly DocumentedCommand[] {
   const lines = readBlocks(root, file)
     .filter(({ language }) => language === 'sh')
@@ -34,14 +34,14 @@ export function readCommands(root: string, file: string): readonly DocumentedCom
     .filter(({ text }) => text !== '');
 }
 
-/** Problems of a command; undefined when nothing is, or when it is not one of ours. */
+/** Problem of a command; undefined if it has none, or is not one of our commands. */
 export async function commandFault(
   root: string,
   { text, isWhole }: DocumentedCommand,
 ): Promise<string | undefined> {
   const words = text
     .replaceAll(/\[[^\]]*\]/g, '')
-    // Variables before the command.
+    // Removes variables before the command.
     .replace(/^(?:\w+=\S*\s+)+/, '')
     .split(/\s+/)
     .filter((word) => word !== '');
@@ -83,7 +83,7 @@ function scriptFault(root: string, program: string, args: readonly string[]): st
     script === '' ||
     builtInCommands.has(script) ||
     script in scriptsOf(join(root, folder, 'package.json')) ||
-    // A page may show what to type in a new project.
+    // Accepts scripts of a new project, because a page may show them.
     (folder === '.' && isTemplateScript(root, script));
   return isKnown ? undefined : `${program} has no script ${script}`;
 }
@@ -105,7 +105,7 @@ function isTemplateScript(root: string, script: string): boolean {
 const folderOf = (root: string, name: string): string | undefined =>
   listPackages(root).find(({ manifest }) => manifest.name === name)?.path;
 
-/** Parses the arguments with the real command line, without doing anything. */
+/** Parses the arguments with the real command line, without running the command. */
 async function cliFault({ words, isWhole }: Command): Promise<string | undefined> {
   let printed = '';
   const program = createProgram(

@@ -1,4 +1,4 @@
-/** Files of Docker Compose, as far as the documents use them. */
+/** Files of Docker Compose, to the extent that the documents use them. */
 import type { Started } from './planned.ts';
 import { startedBy } from './planned.ts';
 
@@ -18,9 +18,9 @@ export interface ComposeFile {
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
-/** What a service runs, where `sh -c` is looked through. */
+/** Program that a service runs; for `sh -c`, the program that the shell runs. */
 export function startedService({ entrypoint = [], command, environment }: Service): Started {
-  // `$$` is how Compose writes a `$`.
+  // In Compose files, `$$` is an escaped `$`.
   const given = [command].flat().map((word) => word.replaceAll('$$', '$'));
   const env = Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
@@ -28,7 +28,7 @@ export function startedService({ entrypoint = [], command, environment }: Servic
   return { words: programOf([...entrypoint, ...given]), env };
 }
 
-/** The words of a command; of `sh -c` those that it turns into. */
+/** Words of a command; for `sh -c`, those of the command that the shell runs. */
 export function programOf(command: readonly string[]): readonly string[] {
   const [shell, flag, script = ''] = command;
   const line = shell === 'sh' && flag === '-c' ? script.split(/\bexec\s/).at(-1) : undefined;

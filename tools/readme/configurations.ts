@@ -1,4 +1,4 @@
-/** The configurations of the documents. */
+/** Configurations in the documents. */
 import { join } from 'node:path';
 import { parseConfig, type LoadedConfig } from '../../packages/config/src/index.ts';
 import { onnxEngine } from '../../packages/engine-onnx/src/index.ts';
@@ -10,7 +10,7 @@ const others = ['kubernetes', 'compose', 'models'];
 export const isConfiguration = ({ language, words }: Block): boolean =>
   language === 'yaml' && !others.some((word) => words.includes(word));
 
-/** The password of the database must not be seen anywhere. */
+/** The password of the database must not appear in any output. */
 const env = { DATABASE_URL: 'postgresql://trinity:hunter2@postgres/runs' };
 
 /** @throws ConfigError with every problem */

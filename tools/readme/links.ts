@@ -1,8 +1,8 @@
-/** Links and paths in documents that lead nowhere. */
+/** Finds broken links and paths in documents. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** One line per link, or path in backticks, to a file or heading that does not exist. */
+/** One line per link, or path in backticks, whose file or heading does not exist. */
 export function brokenLinks(root: string, file: string): readonly string[] {
   const text = withoutBlocks(readFileSync(join(root, file), 'utf8'));
   const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
@@ -17,8 +17,8 @@ export function brokenLinks(root: string, file: string): readonly string[] {
 }
 
 /**
- * The READMEs of packages link to the repository by its address, because npm shows them too: such a
- * link as one from the document.
+ * Converts links to the repository's address, which the READMEs of packages use because npm shows them
+ * too, to relative links.
  */
 function fromRepository(root: string, file: string, link: string): string {
   const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -34,11 +34,11 @@ const pathInText = /`((?:packages|apps|examples|integrations|tools|docs|src|test
 
 const withoutBlocks = (text: string): string => text.replaceAll(/^```[\s\S]*?^```/gm, '');
 
-/** Paths in text start at the document or at the root of the repository. */
+/** True if a path in text exists, relative to the document or to the root of the repository. */
 const existsFrom = (root: string, file: string, path: string): boolean =>
   existsSync(join(root, dirname(file), path)) ||
   existsSync(join(root, path)) ||
-  // A page about packages of workflows names the files of a new one.
+  // A page about workflow packages names the files of a new package.
   existsSync(join(root, 'apps/create/templates/workflow-package', path));
 
 function leadsSomewhere(root: string, file: string, link: string): boolean {
@@ -48,7 +48,7 @@ function leadsSomewhere(root: string, file: string, link: string): boolean {
   return heading === undefined || !target.endsWith('.md') || headingsOf(target).includes(heading);
 }
 
-/** The anchors that GitHub makes of the headings of a page. */
+/** Anchors that GitHub makes from the headings of a page. */
 function headingsOf(file: string): readonly string[] {
   const text = withoutBlocks(readFileSync(file, 'utf8'));
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>

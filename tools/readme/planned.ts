@@ -1,11 +1,11 @@
-/** What the plans of a page's configurations say must be running. */
+/** Servers that the plans of a page's configurations require. */
 import { planConfig } from '../../packages/config/src/index.ts';
 import type { Block } from './blocks.ts';
 import { readConfiguration } from './configurations.ts';
 
-/** A program, and how it is started. */
+/** A program and its start command. */
 export interface Started {
-  /** Its words, without quotes. */
+  /** Words of the command, without quotes. */
   readonly words: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
@@ -13,11 +13,11 @@ export interface Started {
 export interface Planned extends Started {
   /** `host:port` */
   readonly at: string;
-  /** Lines of a shell that write the files it reads. */
+  /** Shell lines that write the files that the program reads. */
   readonly files: readonly string[];
 }
 
-/** The servers of the first stage of a configuration, and the image of its database. */
+/** Servers of the first stage of a configuration, and the image of its database. */
 export function plannedOf(
   root: string,
   { text, file }: Block,
@@ -40,7 +40,7 @@ export function plannedOf(
   };
 }
 
-/** A line of a shell, with variables before the program. */
+/** Program that a shell line starts, without the variables before it. */
 export function startedBy(line: string): Started {
   const words = line.trim().replaceAll("'", '').split(/\s+/);
   const first = words.findIndex((word) => !/^[A-Z_]+=/.test(word));

@@ -1,5 +1,5 @@
-// Runs one example from a Markdown file, which comes through standard input, as if it lay at the
-// given path: what it imports is looked up from there. The working directory is the caller's.
+// Runs an example of a Markdown file, read from standard input, as if it were at the given path, from
+// which its imports are resolved. The working directory is the caller's.
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';

@@ -1,4 +1,4 @@
-/** Runs examples, each in a process and a folder of its own. */
+/** Runs examples, each in its own process and folder. */
 import { spawn } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,8 +9,8 @@ import { describeBlock, placeOf, type Block } from './blocks.ts';
 const patienceMs = 300_000;
 
 /**
- * What went wrong with an example; undefined when it ended by itself with exit code 0. `files` are
- * there when it starts.
+ * Problem of an example; undefined if it ended by itself with exit code 0. `files` exist when it
+ * starts.
  */
 export async function runBlock(
   root: string,
@@ -60,8 +60,8 @@ function execute(
 }
 
 /**
- * `runKey(eid); // => '0/3/1'` says what an expression evaluates to: it becomes an assertion. Line
- * numbers stay.
+ * Converts comments with results, such as `runKey(eid); // => '0/3/1'`, to assertions. Line numbers
+ * stay the same.
  */
 function withAssertions(text: string): string {
   const tree = ts.createSourceFile('example.ts', text, ts.ScriptTarget.Latest);

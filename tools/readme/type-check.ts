@@ -1,5 +1,5 @@
 /**
- * Type-checks examples, all in one program, as if each were a file of the package that it is about.
+ * Type-checks all examples in one program, each as if it were a file of the package that it is about.
  */
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -31,5 +31,5 @@ export function typeErrors(root: string, blocks: readonly Block[]): readonly str
   });
 }
 
-/** An example may show a value that it does not use. */
+/** Examples may declare values that they do not use. */
 const ownOptions: ts.CompilerOptions = { noUnusedLocals: false, declaration: false };
