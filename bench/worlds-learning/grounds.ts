@@ -60,7 +60,7 @@ const lake: Ground = {
   training: { steps: 80, batch: 16, learningRate: 1e-3, algorithm: grpo },
 };
 
-/** The same start with another algorithm. */
+/** Derives a ground that differs only in the algorithm. */
 const by = (algorithm_type: string, ground: Ground): Ground => ({
   ...ground,
   training: { ...ground.training, algorithm: { ...grpo, algorithm_type } },

@@ -1,4 +1,6 @@
-/** Checks of a package for npm: its origin, links that work outside of the repository, types that resolve. */
+/**
+ * Checks of a package for npm: its origin, links that work outside of the repository, resolvable types.
+ */
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 

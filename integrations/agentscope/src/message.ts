@@ -41,7 +41,7 @@ export type ContentBlock = TextBlock | ToolCallBlock | ToolResultBlock | OtherBl
 export interface Message<Block extends { type: string } = ContentBlock> {
   name: string;
   role: 'user' | 'assistant' | 'system';
-  /** In chronological order. */
+  /** Blocks in chronological order. */
   content: Block[];
 }
 

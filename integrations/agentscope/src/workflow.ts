@@ -68,7 +68,7 @@ export function agentscopeWorkflow<Args = AnyArgs>({
       );
       if (result === undefined || result === null || typeof result === 'string')
         return scoreAnswer(context, result ?? '');
-      // Other values are returned unchanged: the explorer reports those that are neither a reply nor a
+      // Returns other values unchanged: the explorer reports those that are neither a reply nor a
       // score.
       return isReply(result) ? scoreAnswer(context, textOf(result)) : result;
     },

@@ -13,7 +13,10 @@ type EndpointFields =
   | 'configuration'
   | 'completions';
 
-/** Other fields of `ChatOpenAI`: `streaming`, `useResponsesApi` ... */
+/**
+ * Options of a run's model: the fields of `ChatOpenAI` that the endpoint does not determine, such as
+ * `streaming` and `useResponsesApi`.
+ */
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
    * `reject` makes calls fail if their tools have a new name each time (`extract-1`, `extract-2` ...),

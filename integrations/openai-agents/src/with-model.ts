@@ -7,9 +7,8 @@ export type AgentToolMaker = (redirect: <A extends AnyAgent>(agent: A) => A) => 
 
 export interface WithModelOptions {
   /**
-   * How to rebuild tools made with `asTool`, keyed by tool name, because the SDK does not expose
-   * their agents. `keep` is for agents without a `Model` instance, which use the model of the
-   * runner.
+   * Functions that rebuild the tools made with `asTool`, by tool name, because the SDK does not expose
+   * their agents. `keep` is for agents without a `Model` instance, which use the model of the runner.
    */
   readonly agentTools?: Readonly<Record<string, AgentToolMaker | 'keep'>>;
 }

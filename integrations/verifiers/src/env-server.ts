@@ -136,7 +136,7 @@ class Client {
       await Promise.race([this.#socket.send([id, method, encode(payload)]), promise]);
       return await Promise.race([this.#reply(id), promise]);
     } catch (error) {
-      // Otherwise the rollout would continue and use the model.
+      // Cancels the rollout, which would otherwise continue and use the model.
       if (method === 'run')
         await this.#socket.send([`cancel-${id}`, 'cancel', encode({ request_id: id })]);
       throw error;

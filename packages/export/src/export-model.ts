@@ -107,13 +107,13 @@ export interface ExportReport {
   readonly chat: ChatSettings;
   readonly notes: readonly string[];
   /**
-   * Distance of the file from the checkpoint, where an adapter is merged with quantised weights, which are then
-   * rounded again.
+   * Distance of the file from the checkpoint, if an adapter is merged with quantised weights that are
+   * then rounded again.
    */
   readonly mergeLoss?: MergeLoss;
-  /** Undefined if there was no check. */
+  /** Result of the check; undefined if there was none. */
   readonly check?: CheckResult;
-  /** Undefined if rewards were not compared. */
+  /** Compared rewards; undefined if rewards were not compared. */
   readonly rewards?: readonly RewardComparison[];
 }
 

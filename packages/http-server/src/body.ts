@@ -62,7 +62,7 @@ async function readChunks(
       chunks.push(value);
     }
   } catch (error) {
-    // Not awaited: the client may never send the rest.
+    // Does not await the cancellation, because the client may never send the rest.
     if (!isTooLarge(error)) void reader.cancel(error).catch(() => undefined);
     throw error;
   }
@@ -110,7 +110,7 @@ export function parseJson(
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Undefined if the body is empty.
+ * Reads and parses a JSON body; undefined if the body is empty.
  * @throws ModelError 400, 408, 413, 415
  */
 export async function readJson(request: Request, options: BodyLimits & JsonText): Promise<unknown> {

@@ -152,7 +152,7 @@ function acceptUpgrades(
   });
 }
 
-/** Undefined if the URL or a header is not valid. */
+/** Converts Node's request to a web-standard one; undefined if the URL or a header is not valid. */
 function requestOf({ url = '/', headers }: IncomingMessage): Request | undefined {
   try {
     const given = Object.entries(headers as OutgoingHttpHeaders).map(

@@ -9,7 +9,7 @@ import { readJson as readBoundedJson } from '@trinity-rft/http-server';
 const limits = { maxBytes: 8_000_000, maxDepth: 16, expected: 'a JSON object in UTF-8' };
 
 /**
- * Undefined if the body is empty.
+ * Reads a JSON body; undefined if the body is empty.
  * @throws ModelError 400, 413, 415
  */
 export const readJson = (request: Request): Promise<unknown> => readBoundedJson(request, limits);

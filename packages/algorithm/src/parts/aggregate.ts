@@ -24,7 +24,7 @@ export const lossAggModeArg: Arg<LossAggMode | undefined> = choiceArg(
 /** Prevents division by zero in an empty batch; the same value as in Trinity-RFT. */
 const epsilon = 1e-8;
 
-/** How the losses of tokens are combined into one number. */
+/** Aggregation of the losses of tokens into one number. */
 export interface Aggregation {
   readonly mode: LossAggMode;
   readonly norm?: number | undefined;

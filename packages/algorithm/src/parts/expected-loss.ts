@@ -3,7 +3,10 @@ import type { Algorithm } from '@trinity-rft/core/internal';
 import { aggregationWeights, type Aggregation } from './aggregate.js';
 import type { LossPart } from './token-loss.js';
 
-/** Undefined if the objective is a sum of several losses, or has another form. */
+/**
+ * Describes the loss of an algorithm for engines. Undefined if the objective is a sum of several
+ * losses, or has another form.
+ */
 export function expectedLoss(
   parts: readonly LossPart[],
   aggregation: Aggregation,

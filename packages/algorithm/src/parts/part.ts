@@ -4,7 +4,7 @@ import { readArgs } from '@trinity-rft/core/support';
 
 /** Documentation of a part. */
 export interface PartDoc {
-  /** Its meaning, in one sentence. */
+  /** Meaning of the part, in one sentence. */
   readonly summary: string;
   /**
    * Formula in plain text, with the symbols of `docs/reference/algorithms.md`: x current, o old, f

@@ -12,7 +12,7 @@ export interface AlgorithmPreset {
   readonly schema: DataSchema;
   /** Number of runs per task. */
   readonly repeatTimes: number;
-  /** Undefined if there are no rewards, and so no advantages. */
+  /** Advantage function; undefined if there are no rewards, and so no advantages. */
   readonly advantageFn: PartRef | undefined;
   readonly policyLossFn: PartRef;
   readonly klLossFn: PartRef;
@@ -47,8 +47,8 @@ export interface PartRef {
 }
 
 /**
- * How the trainer takes experiences. Implemented by the buffer, so only the arguments are described
- * here.
+ * Strategy by which the trainer takes experiences. The buffer implements it, so only the arguments are
+ * described here.
  */
 export interface SampleStrategy {
   readonly args: ArgSpec;

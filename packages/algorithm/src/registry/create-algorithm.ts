@@ -17,7 +17,7 @@ import { valueLoss } from '../value-losses/value-loss.js';
 
 /** The parts of an algorithm by name; has the form of a resolved configuration's `algorithm` section. */
 export interface AlgorithmOptions {
-  /** Undefined for supervised data. */
+  /** Advantage function; undefined for supervised data. */
   readonly advantageFn?: PartRef | undefined;
   readonly policyLossFn: PartRef;
   /** @default no KL loss */
@@ -33,7 +33,9 @@ export interface AlgorithmOptions {
    * @default 1 for `seq-mean-token-sum`, the longest sequence for `seq-mean-token-sum-norm`
    */
   readonly lossAggNorm?: number | undefined;
-  /** For samplers whose results differ from the trainer's. @default no correction */
+  /**
+   * Correction for samplers whose log-probabilities differ from the trainer's. @default no correction
+   */
   readonly rolloutCorrection?: RolloutCorrection | undefined;
   /** Arguments of the critic's loss, if there is a critic. */
   readonly valueLoss?: object | undefined;

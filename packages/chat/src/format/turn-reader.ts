@@ -22,7 +22,7 @@ export interface TurnReaderOptions {
   /** Ids of tokens without text. */
   readonly hidden: ReadonlySet<number>;
   readonly reasoning?: ReasoningParser;
-  /** Absent if calls are not parsed. */
+  /** Parser for tool calls; absent if calls are not parsed. */
   readonly toolCalls?: ToolCallParser;
   /** Stop strings; the text ends before the first occurrence of any. */
   readonly stops: readonly string[];

@@ -40,7 +40,7 @@ export function sizeOf(value: Value): number {
   return isDict(value) ? 1 + value.size : 1;
 }
 
-/** Undefined if no scope has the name. */
+/** Value of a variable in the innermost scope that has it; undefined if no scope has the name. */
 export function lookUp(scope: Scope, name: string): Value {
   for (let at: Scope | undefined = scope; at; at = at.outer) {
     if (at.variables.has(name)) return at.variables.get(name);

@@ -1,4 +1,4 @@
-/** Why a conversation could not continue from its recorded tokens. */
+/** Reasons why a conversation could not continue from its recorded tokens. */
 import type { NormalMessage } from '../messages/messages.js';
 import { callIds } from './message-key.js';
 import type { Path, Point, Turn } from './turn.js';

@@ -6,13 +6,16 @@ import { invalidRequest } from './invalid-request.js';
 export interface NormalMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
-  /** Only in assistant messages. */
+  /** Reasoning of an assistant message; absent in other messages. */
   readonly reasoning_content?: string;
-  /** Only in assistant messages; never empty. */
+  /** Tool calls of an assistant message, never empty; absent in other messages. */
   readonly tool_calls?: readonly ToolCall[];
-  /** Only in tool messages. */
+  /** Id of the call that a tool message answers; absent in other messages. */
   readonly tool_call_id?: string;
-  /** Only in tool messages: some templates print it. */
+  /**
+   * Name of the tool that a tool message comes from, which some templates print; absent in other
+   * messages.
+   */
   readonly name?: string;
 }
 

@@ -1,7 +1,7 @@
 /** Parsers of reasoning. */
 
 export interface ReasoningParse {
-  /** Absent if there was none. */
+  /** Reasoning of the response; absent if there is none. */
   readonly reasoning?: string;
   /** The text after the reasoning. */
   readonly text: string;

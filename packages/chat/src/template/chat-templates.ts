@@ -65,8 +65,8 @@ const chatml = `{%- set mute = enable_thinking is defined and enable_thinking is
 {%- endif %}`;
 
 /**
- * For models with a few thousand weights: a message is its text, followed by a line break, or by
- * the end token if the model wrote it. Tools are not described; tool calls are printed without
+ * Template for models with a few thousand weights: a message is its text, followed by a line break, or
+ * by the end token if the model wrote it. Tools are not described; tool calls are printed without
  * spaces around them.
  */
 const minimal = `{%- for message in messages %}

@@ -5,7 +5,7 @@ import type { Attempt } from './scan-calls.js';
 import type { ParsedToolCall } from './types.js';
 
 export interface JsonCall extends JsonScan {
-  /** Undefined if the value is not a call, or does not end. */
+  /** The call; undefined if the value is not a call, or does not end. */
   readonly call?: ParsedToolCall;
 }
 

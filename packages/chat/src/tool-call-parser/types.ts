@@ -52,7 +52,7 @@ export interface ToolCallParser {
    * argument.
    */
   readonly parse: (text: string, options?: ParseOptions) => ToolCallParse;
-  /** Undefined if calls cannot be forced. */
+  /** Syntax in which a grammar can force calls; undefined if calls cannot be forced. */
   readonly syntax?: CallSyntax;
   /** Form of the ids that the chat template accepts. @default "any" */
   readonly callIds?: 'any' | 'nine letters or digits';

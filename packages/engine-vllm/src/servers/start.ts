@@ -16,10 +16,10 @@ export interface ServerFacts extends ServedModel {
 }
 
 interface Needs {
-  /** Undefined: the server's own limit. */
+  /** Length that the server must support, in tokens; undefined: the server's own limit applies. */
   readonly maxModelLen: number | undefined;
   readonly vocabSize: number;
-  /** Undefined: vocabularies are not compared. */
+  /** Sample of the run's vocabulary; undefined: vocabularies are not compared. */
   readonly vocabulary: VocabularySample | undefined;
 }
 

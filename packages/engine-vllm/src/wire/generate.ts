@@ -73,7 +73,7 @@ export interface GeneratedChoice {
   readonly stopReason: 'stop' | 'length';
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
-  /** In order and without gaps; empty if the server reports no labels. */
+  /** Labelled spans in order and without gaps; empty if the server reports no labels. */
   readonly labels: readonly LabelSpan[];
 }
 

@@ -190,7 +190,7 @@ export function unknownId({ tokenizer }: ChatFormat): number {
   return unknown === undefined ? -1 : (tokenizer.tokenToId(unknown) ?? -1);
 }
 
-/** Undefined if the template rejects the prompt. */
+/** Text of a rendered prompt; undefined if the template rejects the prompt. */
 async function rendered(player: Player, prompt: PlayedPrompt): Promise<string | undefined> {
   try {
     return await player.render(prompt);

@@ -158,7 +158,7 @@ export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatForm
   });
 
 /**
- * The same model interface over your own sampler.
+ * Opens the same model interface over your own sampler.
  * @param place model that provides tokenizer, template and settings
  */
 export async function modelOver(

@@ -33,7 +33,10 @@ const settingsFile = 'settings.json';
 
 export const isRun = (folder: string): boolean => existsSync(path.join(folder, settingsFile));
 
-/** Undefined if the folder is not a checkpoint inside a run. */
+/**
+ * Reads the recorded facts about a checkpoint; undefined if the folder is not a checkpoint inside a
+ * run.
+ */
 export async function runFactsOf(checkpoint: string): Promise<RunFacts | undefined> {
   const manifest = await readManifest(checkpoint);
   const stageDirectory = path.dirname(path.resolve(checkpoint));

@@ -34,7 +34,10 @@ export interface ServedModels {
 }
 
 export interface ServedModelsOptions extends Pick<LoadModelOptions, 'threads' | 'gpu'> {
-  /** Runs, checkpoints, model folders, GGUF files or exports, by name; `MODEL.gguf+LORA.gguf` for an adapter. */
+  /**
+   * Runs, checkpoints, model folders, GGUF files or exports by name; `MODEL.gguf+LORA.gguf` for an
+   * adapter.
+   */
   readonly models: Readonly<Record<string, string>>;
   /**
    * Maximum number of models in memory. Each is loaded by its first request. @default no limit: all

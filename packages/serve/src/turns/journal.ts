@@ -21,7 +21,7 @@ import type { EncodedCall } from './sqlite.js';
 export interface Journal {
   /** Calls of an earlier process, oldest first; some of them may already be in the database. */
   readonly left: readonly EncodedCall[];
-  /** Undefined if all content of the files could be read. */
+  /** Damage found in the files; undefined if all of their content could be read. */
   readonly damage: Damage | undefined;
   /** Empties the files. All their calls must be in the database. */
   clear(): void;

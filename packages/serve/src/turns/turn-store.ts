@@ -49,7 +49,7 @@ export interface RewardedCall {
 /** Rewarded calls that enter the experience store together, under one number. */
 export interface Batch {
   readonly step: number;
-  /** In the order in which they were served. */
+  /** Rewarded calls in the order in which they were served. */
   readonly calls: readonly RewardedCall[];
 }
 

@@ -3,7 +3,7 @@ import { EngineError } from '@trinity-rft/core';
 
 /** The observable result of a conversation. */
 export interface Expected {
-  /** How the agent's promise settles. */
+  /** Expected settlement of the agent's promise. */
   readonly ends: 'answer' | 'error';
   /** The agent's text, if it answers. */
   readonly text?: string;

@@ -31,7 +31,7 @@ export async function probeLosses(
   return new Set(names.filter((_, i) => found[i]));
 }
 
-/** Result of a pass with the loss; undefined if the server does not have this loss. */
+/** Pass with a loss; undefined if the server does not have this loss. */
 async function passOf(
   model: Pick<RemoteModel, 'pass'>,
   pass: Pass,

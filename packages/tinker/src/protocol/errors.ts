@@ -1,7 +1,7 @@
 /** Maps an HTTP status to what the client should do. */
 import { tryJson } from '@trinity-rft/core/support';
 
-/** How a client reacts to an answer that is not a success. */
+/** Reaction of a client to an answer that is not a success. */
 export type ErrorAction =
   /** The future is not ready: ask again. */
   | 'poll-again'

@@ -16,7 +16,7 @@ const pattern = /^tinker:\/\/(?<modelId>[^/]+)\/(?<kind>weights|sampler_weights)
 export const formatTinkerPath = ({ modelId, kind, name }: TinkerPath): string =>
   `tinker://${modelId}/${kind}/${name}`;
 
-/** Undefined if `text` is not such an address. */
+/** Parses an address of saved weights; undefined if `text` is not such an address. */
 export function parseTinkerPath(text: string): TinkerPath | undefined {
   const { modelId, kind, name } = pattern.exec(text)?.groups ?? {};
   if (modelId === undefined || kind === undefined || name === undefined) return undefined;

@@ -31,7 +31,7 @@ export type JudgeSettings = z.output<typeof judgeSettings>;
 type Context = Pick<WorkflowContext, 'auxiliaryModels' | 'runtime' | 'signal'>;
 
 /**
- * Undefined if words are compared instead.
+ * Judge of the run; undefined if answers are compared by their words instead.
  * @throws ConfigError if there is no model of that name
  */
 export function judgeOf(context: Context, settings: JudgeSettings): Judge | undefined {

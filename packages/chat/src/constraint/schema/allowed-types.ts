@@ -29,7 +29,10 @@ function common(a: ReadonlySet<SchemaType>, b: ReadonlySet<SchemaType>): Readonl
   return both;
 }
 
-/** Undefined if a schema does not restrict types. */
+/**
+ * Types that a schema allows by its keywords `type`, `enum` and `const`; undefined if it does not
+ * restrict types.
+ */
 function typesOf({ schema, path }: SchemaNode): ReadonlySet<SchemaType> | undefined {
   const { type, nullable, enum: values } = schema;
   const byValue = new Set<SchemaType>(

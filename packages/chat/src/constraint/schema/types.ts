@@ -28,7 +28,9 @@ export interface Compiler {
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
   /** The texts that satisfy all of the schemas. */
   texts(nodes: readonly (SchemaNode | boolean)[]): Language;
-  /** The same texts as a list if the schemas enumerate them; otherwise undefined. */
+  /**
+   * Texts that satisfy all of the schemas, as a list; undefined if the schemas do not enumerate them.
+   */
   namedTexts(nodes: readonly (SchemaNode | boolean)[]): readonly string[] | undefined;
   /** The texts in which a pattern matches. */
   pattern(source: string, path: string): Language;

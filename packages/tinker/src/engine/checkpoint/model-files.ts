@@ -25,7 +25,7 @@ const schema = z.union([sizes, z.object({ text_config: sizes }).transform((c) =>
 
 export interface ModelSizes {
   readonly vocabSize: number;
-  /** Infinity if config.json sets no limit. */
+  /** Maximum number of positions; infinite if config.json sets no limit. */
   readonly maxPositions: number;
 }
 

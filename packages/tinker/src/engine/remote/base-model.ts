@@ -5,7 +5,7 @@ import type { Calls } from './calls.js';
 
 export interface BaseModel {
   readonly name: string;
-  /** Infinity if the server sets no limit. */
+  /** Maximum context length in tokens; infinite if the server sets no limit. */
   readonly maxContext: number;
   /** True if the server can sample from the model. */
   readonly samples: boolean;

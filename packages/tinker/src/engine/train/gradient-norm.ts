@@ -3,7 +3,8 @@
 import { notFinite } from './rows.js';
 
 /**
- * Undefined if the server reports no norm. SkyRL's key is `skyrl.ai/grad_norm`.
+ * Gradient norm from the metrics of an update; undefined if the server reports none. SkyRL's key is
+ * `skyrl.ai/grad_norm`.
  * @throws EngineError if the norm is not finite
  */
 export function gradNormOf(metrics: Readonly<Record<string, number>>): number | undefined {

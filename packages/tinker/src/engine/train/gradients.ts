@@ -8,8 +8,8 @@ import type { Datum } from '../../protocol/index.js';
 import { datumOf } from './rows.js';
 
 /**
- * How a server normalises token losses. `sum`: adds them. `mean-per-datum`: divides the losses of a
- * datum by their number, and the gradients of an update by its number of data (SkyRL on JAX).
+ * Normalisation of token losses by a server. `sum`: adds them. `mean-per-datum`: divides the losses of
+ * a datum by their number, and the gradients of an update by its number of data (SkyRL on JAX).
  */
 export type Normalisation = 'sum' | 'mean-per-datum';
 

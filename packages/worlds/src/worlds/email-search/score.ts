@@ -1,7 +1,7 @@
 /** Scores an answer by what was found in the mailbox. */
 
 export interface Findings {
-  /** Undefined for `I don't know`. */
+  /** Answer of the policy; undefined for `I don't know`. */
   readonly answer: string | undefined;
   readonly isRight: boolean;
   readonly sources: readonly string[];

@@ -47,7 +47,7 @@ function readMoves(text: string, size: number, most: number): readonly Move[] | 
   return isWhole ? moves : undefined;
 }
 
-/** Undefined if one of the cells is not empty. */
+/** Board after the moves; undefined if one of the cells is not empty. */
 function filled(board: Board, moves: readonly Move[]): Board | undefined {
   const next = board.map((row) => [...row]);
   for (const { row, column, digit } of moves) {

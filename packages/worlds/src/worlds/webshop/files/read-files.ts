@@ -9,7 +9,7 @@ import { pythonShuffle } from './python-random.js';
 
 export interface ShopFiles {
   readonly products: readonly Product[];
-  /** In the order of WebShop's session numbers. */
+  /** Goals in the order of WebShop's session numbers. */
   readonly goals: readonly Goal[];
 }
 

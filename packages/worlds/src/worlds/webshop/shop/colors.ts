@@ -4,7 +4,7 @@
 export const colorOf = (text: string): string =>
   colors.find((color) => text.includes(color)) ?? text;
 
-/** In WebShop's order. */
+/** Colour names in WebShop's order. */
 const colors =
   `alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy
 camel camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry cream

@@ -1,6 +1,6 @@
 /** Similarity of two texts regardless of word order: `token_set_ratio` of thefuzz 0.22. */
 
-/** From 0 to 100, rounded; 100 if one text contains all words of the other. */
+/** Similarity from 0 to 100, rounded; 100 if one text contains all words of the other. */
 export function tokenSetRatio(a: string, b: string): number {
   const [first, second] = [wordsOf(a), wordsOf(b)];
   if (first.size === 0 || second.size === 0) return 0;
