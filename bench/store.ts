@@ -81,7 +81,9 @@ async function handOver(url: string, count = 300): Promise<void> {
   await store.close();
 }
 
-/** Minimum time of a message between two processes of this machine at present. */
+/**
+ * Delays of messages between two processes of this machine, in ms: a lower bound for every hand-over.
+ */
 async function messages(child: ChildProcess, count: number): Promise<readonly number[]> {
   const delays: number[] = [];
   for (let i = 0; i < count; i++) {

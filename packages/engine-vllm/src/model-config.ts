@@ -9,7 +9,10 @@ const withSize = z.object({ vocab_size: z.number().int().positive() });
 /** Some multimodal models keep the settings of the language model in `text_config`. */
 const config = z.union([withSize, z.object({ text_config: withSize })]);
 
-/** @throws CheckpointError if the folder's config.json gives no vocabulary size */
+/**
+ * Reads the vocabulary size from a model folder.
+ * @throws CheckpointError if the folder's config.json gives no vocabulary size
+ */
 export async function readVocabSize(modelPath: string): Promise<number> {
   const file = path.join(modelPath, 'config.json');
   const text = String((await readStored(file)) ?? '{}');

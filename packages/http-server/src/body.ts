@@ -11,7 +11,10 @@ export interface BodyLimits {
   readonly deadline?: { readonly ms: number; readonly clock: Pick<Clock, 'after'> } | undefined;
 }
 
-/** @throws ModelError 408, 413, 415; CancelledError if the client has disconnected */
+/**
+ * Reads the body of a request as bytes, up to a maximum size.
+ * @throws ModelError 408, 413, 415; CancelledError if the client has disconnected
+ */
 export async function readBytes(
   request: Request,
   { maxBytes, deadline }: BodyLimits,
@@ -83,7 +86,10 @@ export interface JsonText {
   readonly maxValues?: number;
 }
 
-/** @throws ModelError 400 with the position of the first error */
+/**
+ * Parses a JSON text within the limits on nesting and number of values.
+ * @throws ModelError 400 with the position of the first error
+ */
 export function parseJson(
   bytes: Uint8Array,
   { expected = 'a JSON document', maxDepth = 128, maxValues = 500_000 }: JsonText = {},

@@ -58,7 +58,10 @@ export interface HttpServer {
   close(finished?: Promise<unknown>): Promise<void>;
 }
 
-/** @throws ConfigError `PORT_TAKEN` when the port cannot be used */
+/**
+ * Opens a server, which listens when the promise resolves.
+ * @throws ConfigError `PORT_TAKEN` when the port cannot be used
+ */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host = '127.0.0.1', port = 0, intercept } = options;
   const limits = { ...defaultHttpLimits, ...options.limits };

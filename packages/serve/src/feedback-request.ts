@@ -8,7 +8,10 @@ const maxIdLength = 512;
 
 const fields = ['reward', 'msg_ids', 'task_id', 'run_id'];
 
-/** @throws ModelError 400 with the field, its value and the expected value */
+/**
+ * Validates the body of a feedback request.
+ * @throws ModelError 400 with the field, its value and the expected value
+ */
 export function readFeedback(value: unknown): Feedback {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('body', value, 'an object with reward and msg_ids');

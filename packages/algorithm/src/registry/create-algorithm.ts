@@ -49,8 +49,9 @@ export interface AlgorithmContext {
 }
 
 /**
- * @throws ConfigError for an unknown name or argument, a value out of range, or parts that
- * contradict each other
+ * Creates an algorithm from its named parts.
+ * @throws ConfigError for an unknown name or argument, a value out of range, or parts that contradict
+ * each other
  */
 export function createAlgorithm(
   options: AlgorithmOptions,

@@ -130,7 +130,10 @@ interface ConstraintContext {
   readonly reasoning: WritingStyle['reasoning'];
 }
 
-/** @throws ConfigError when there is no chat template, or a parser's name is unknown */
+/**
+ * Creates the format of a model. Create it once and share it among all rollouts.
+ * @throws ConfigError when there is no chat template, or a parser's name is unknown
+ */
 export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   const { tokenizer } = options;
   const templates = openTemplates(options);

@@ -37,7 +37,10 @@ const writers: Readonly<Record<string, (file: GgufFile) => unknown>> = {
   'chat_template.jinja': chatTemplate,
 };
 
-/** @throws CheckpointError when the file is not GGUF, or of a model that is not supported */
+/**
+ * Opens a GGUF file as a Hugging Face folder.
+ * @throws CheckpointError when the file is not GGUF, or of a model that is not supported
+ */
 export function openGgufModel(path: string): GgufModel {
   const file = openGguf(path);
   return {

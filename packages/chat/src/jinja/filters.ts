@@ -167,7 +167,10 @@ const filters: Readonly<Record<string, Filter>> = {
 
 export const filterNames: readonly string[] = Object.keys(filters);
 
-/** @throws Error for an unknown name */
+/**
+ * Filter of this name.
+ * @throws Error for an unknown name
+ */
 export function filterNamed(name: string): Filter {
   const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
   if (!filter) throw new Error(`there is no filter "${name}"`);

@@ -16,7 +16,10 @@ export interface JinjaOptions {
   readonly now: Date;
 }
 
-/** @throws Error for a syntax error */
+/**
+ * Compiles a template to a function that renders it.
+ * @throws Error for a syntax error
+ */
 export function compileJinja(source: string, { now }: JinjaOptions): Render {
   const execute = compileBody(parseTemplate(source));
   const shared = new Map(globals(now));

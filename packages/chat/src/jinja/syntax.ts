@@ -137,7 +137,10 @@ export const isExpression = (node: Statement): node is Expression => !statements
  */
 const longestSpace = /\s{1000}/;
 
-/** @throws Error with the syntax error */
+/**
+ * Parses a template.
+ * @throws Error with the syntax error
+ */
 export function parseTemplate(source: string): Body {
   if (longestSpace.test(source))
     throw new Error('it has 1000 characters of white space in a row. Remove them');

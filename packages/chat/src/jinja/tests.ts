@@ -66,7 +66,10 @@ const aliases: Readonly<Record<string, string>> = {
   '<=': 'le',
 };
 
-/** @throws Error for an unknown name */
+/**
+ * Test of this name.
+ * @throws Error for an unknown name
+ */
 export function testNamed(name: string): Test {
   const own = Object.hasOwn(aliases, name) ? (aliases[name] ?? name) : name;
   const test = Object.hasOwn(table, own) ? table[own] : undefined;

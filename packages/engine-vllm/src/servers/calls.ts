@@ -109,7 +109,10 @@ const models = z.object({
   ),
 });
 
-/** @throws ServerFault if the answer names no model */
+/**
+ * Reads the model of a server from its list of models.
+ * @throws ServerFault if the answer names no model
+ */
 export function readServedModel(url: string, answer: unknown): ServedModel {
   const { data } = models.safeParse(answer);
   const served = data?.data.find(({ parent }) => parent === null || parent === undefined);

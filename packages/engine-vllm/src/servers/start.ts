@@ -24,8 +24,9 @@ interface Needs {
 }
 
 /**
- * @throws ConfigError naming the server option that does not fit; ServerFault while the server does
- * not answer
+ * Checks the model, limits and vocabulary of a server.
+ * @throws ConfigError naming the server option that does not fit; ServerFault while the server does not
+ * answer
  */
 export async function startedRight(
   server: SamplingServer,

@@ -117,6 +117,7 @@ export function gatherChoices(url: string, onTokens: TokenListener) {
 }
 
 /**
+ * Reads the choices of an answer.
  * @throws ServerFault if the answer does not fit the request: wrong lengths, values that are not
  * finite, or ids outside the vocabulary
  */

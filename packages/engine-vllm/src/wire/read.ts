@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 import { ServerFault } from './fault.js';
 
-/** @throws ServerFault if the answer of `url` does not fit the schema */
+/**
+ * Validates an answer.
+ * @throws ServerFault if the answer of `url` does not fit the schema
+ */
 export function readAnswer<T>(url: string, schema: z.ZodType<T>, answer: unknown): T {
   const { data, error } = schema.safeParse(answer);
   if (error === undefined) return data;

@@ -51,8 +51,9 @@ interface CheckControl {
 }
 
 /**
- * @throws ConfigError if the package of the runtime is not installed, CheckpointError if the
- * runtime rejects the export
+ * Checks a written export against its checkpoint.
+ * @throws ConfigError if the package of the runtime is not installed, CheckpointError if the runtime
+ * rejects the export
  */
 export async function checkExport(
   exported: CheckedExport,

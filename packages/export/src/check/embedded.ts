@@ -3,7 +3,10 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { Player } from './player.js';
 
-/** @throws CheckpointError if the folder cannot be used */
+/**
+ * Opens the checkpoint in `folder` in the embedded engine.
+ * @throws CheckpointError if the folder cannot be used
+ */
 export async function embeddedPlayer(folder: string, format: ChatFormat): Promise<Player> {
   const { tokenizer } = format;
   const engine = await createOnnxEngine({ modelPath: folder });

@@ -16,7 +16,10 @@ interface Exported {
   readonly contextTokens: number;
 }
 
-/** @throws ConfigError if the package of the runtime is not installed */
+/**
+ * Opens an export as a model.
+ * @throws ConfigError if the package of the runtime is not installed
+ */
 export async function openExported(exported: Exported): Promise<LocalModel> {
   const { folder, file, name, target, dtype, chat, contextTokens } = exported;
   const location = path.join(folder, file);

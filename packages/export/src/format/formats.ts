@@ -71,7 +71,10 @@ export function chooseNumbers(
 const isSame = (name: string, wanted: string): boolean =>
   [name, name.replace(/_M$/, '')].some((each) => each.toLowerCase() === wanted.toLowerCase());
 
-/** @throws ConfigError if there is no such format */
+/**
+ * Format of this name.
+ * @throws ConfigError if there is no such format
+ */
 export function formatNamed(name: string | undefined): FormatName {
   if (name !== undefined && Object.hasOwn(numberFormats, name)) return name as FormatName;
   throw new ConfigError(

@@ -147,7 +147,10 @@ export async function loadModel(
   return localModel(watched, { kind, name, place, format, chat, seed });
 }
 
-/** @throws ConfigError if there is no template, or no parser of the given name */
+/**
+ * Chat format of a tokenizer with the given settings.
+ * @throws ConfigError if there is no template, or no parser of the given name
+ */
 export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatFormat =>
   createChatFormat({
     tokenizer,

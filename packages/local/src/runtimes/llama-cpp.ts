@@ -49,8 +49,8 @@ export interface LlamaRuntimeOptions {
 }
 
 /**
- * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the
- * file
+ * Opens a GGUF file in llama.cpp.
+ * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the file
  */
 export async function openLlamaRuntime(
   file: string,

@@ -9,7 +9,10 @@ interface OnnxRuntimeOptions {
   readonly threads: number | undefined;
 }
 
-/** @throws CheckpointError if the folder cannot be used */
+/**
+ * Opens a model folder in the embedded engine.
+ * @throws CheckpointError if the folder cannot be used
+ */
 export async function openOnnxRuntime(
   folder: string,
   { tokenizer, maxModelLen, threads }: OnnxRuntimeOptions,

@@ -75,7 +75,10 @@ const mostBytes = 32 * 1024 * 1024;
 const defaultReloadMs = 30_000;
 const defaultDrainMs = 30_000;
 
-/** @throws ConfigError if the port is taken, and the errors of `loadModel` */
+/**
+ * Loads the models and opens the server.
+ * @throws ConfigError if the port is taken, and the errors of `loadModel`
+ */
 export async function openModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const { apiKey = randomBytes(24).toString('base64url'), reloadMs = defaultReloadMs } = options;
   const { requestTimeoutMs } = options;

@@ -65,7 +65,10 @@ interface Segment {
  */
 const maxSegmentSize = 2 ** 20;
 
-/** @throws BufferError when the files cannot be opened or read */
+/**
+ * Opens the journal files beside a database.
+ * @throws BufferError when the files cannot be opened or read
+ */
 export function openJournal(databasePath: string): Journal {
   const first = openSegment(`${databasePath}-pending-0`);
   const second = openSegment(`${databasePath}-pending-1`);

@@ -41,6 +41,7 @@ function flatten({ step, first, second }: AdamState): Float64Array {
 }
 
 /**
+ * Loads a checkpoint that a fake engine has saved.
  * @throws CheckpointError if the folder is not such a checkpoint, or has another vocabulary size
  */
 export async function loadFolder(

@@ -121,7 +121,10 @@ const datumMessage = ({ tokens, inputs }: Datum): DatumMessage => ({
   }),
 });
 
-/** @throws Error if the bytes are not such a request, or hold images or sparse tensors */
+/**
+ * Decodes the body of a request.
+ * @throws Error if the bytes are not such a request, or hold images or sparse tensors
+ */
 export function decodeForwardBackward(bytes: Uint8Array): ForwardBackwardRequest {
   const message = requests.decode(bytes);
   return {
@@ -193,7 +196,10 @@ function batchedTensor(rows: readonly TensorValues[]): BatchedTensorMessage {
   return { data, offsets: int64Bytes(ends), dtype: parts[0]?.dtype ?? 0 };
 }
 
-/** @throws Error if the bytes are not such a result */
+/**
+ * Decodes a result.
+ * @throws Error if the bytes are not such a result
+ */
 export function decodeForwardBackwardResult(bytes: Uint8Array): ForwardBackwardResult {
   const message = outputs.decode(bytes);
   return {

@@ -86,7 +86,10 @@ function topMessage(top: readonly (TopTokens | undefined)[]): TopMessage {
   };
 }
 
-/** @throws Error if the bytes are not such a result */
+/**
+ * Decodes a result.
+ * @throws Error if the bytes are not such a result
+ */
 export function decodeSampleResult(bytes: Uint8Array): SampleResult {
   const message = responses.decode(bytes);
   return {

@@ -50,7 +50,10 @@ export function readInt32s(bytes: Uint8Array): Int32Array {
   return Int32Array.from({ length: count(bytes, 4) }, (_, i) => view.getInt32(i * 4, true));
 }
 
-/** @throws RangeError for numbers beyond 2^53 */
+/**
+ * Reads little-endian 64-bit integers.
+ * @throws RangeError for numbers beyond 2^53
+ */
 export function readInt64s(bytes: Uint8Array): readonly number[] {
   const view = viewOf(bytes);
   return Array.from({ length: count(bytes, 8) }, (_, i) => {
@@ -68,7 +71,10 @@ function readBfloats(bytes: Uint8Array): Float32Array {
   return new Float32Array(bits.buffer);
 }
 
-/** @throws RangeError if the type is unknown, or ids exceed 32 bits */
+/**
+ * Reads a tensor of the given type number.
+ * @throws RangeError if the type is unknown, or ids exceed 32 bits
+ */
 export function readTensor(bytes: Uint8Array, dtype: number): TensorValues {
   if (dtype === dtypes.float32) return readFloats(bytes);
   if (dtype === dtypes.bfloat16) return readBfloats(bytes);

@@ -29,7 +29,10 @@ export interface PackOptions {
   readonly logprobs: boolean;
 }
 
-/** @throws RewardError for a call without a finite reward, if rewards are required */
+/**
+ * Packs rows into token arrays, with the columns that are read.
+ * @throws RewardError for a call without a finite reward, if rewards are required
+ */
 export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;

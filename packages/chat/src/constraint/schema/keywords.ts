@@ -67,7 +67,10 @@ const unsupported: readonly string[] = [
   '$recursiveRef',
 ];
 
-/** @throws ModelError 400 naming a keyword that is not supported or has a wrong value */
+/**
+ * Checks that the keywords of a schema are supported and have valid values.
+ * @throws ModelError 400 naming a keyword that is not supported or has a wrong value
+ */
 export function checkKeywords({ schema: given, path }: SchemaNode, isRoot: boolean): void {
   for (const [keyword, value] of Object.entries(given)) {
     if (unsupported.includes(keyword) || (keyword === '$id' && !isRoot))

@@ -46,7 +46,10 @@ interface PlacedTensor extends GgufTensor {
 /** Approximate number of bytes decoded at once. */
 const chunkBytes = 4 << 20;
 
-/** @throws CheckpointError when the file is not GGUF, is cut short, or holds unknown formats */
+/**
+ * Opens a GGUF file and reads its header.
+ * @throws CheckpointError when the file is not GGUF, is cut short, or holds unknown formats
+ */
 export function openGguf(path: string): GgufFile {
   const file = open(path);
   try {

@@ -6,7 +6,10 @@ import { keysOf, type Keys } from './keys.js';
 import { ownKeys } from './own-keys.js';
 import { ropeScaling } from './rope.js';
 
-/** @throws CheckpointError that names the key that is missing or not supported */
+/**
+ * Makes the content of `config.json` from the metadata.
+ * @throws CheckpointError that names the key that is missing or not supported
+ */
 export function hfConfig(file: GgufFile): Readonly<Record<string, unknown>> {
   const architecture = architectureOf(file);
   const { modelType, className } = ggufArchitectures[architecture];

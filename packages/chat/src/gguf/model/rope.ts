@@ -30,7 +30,10 @@ interface Rotary {
   readonly headDim: number;
 }
 
-/** @throws CheckpointError when the divisors are not those of Llama 3 */
+/**
+ * Makes `rope_scaling` of config.json from the metadata and the tensor of divisors.
+ * @throws CheckpointError when the divisors are not those of Llama 3
+ */
 export function ropeScaling(
   file: GgufFile,
   keys: Keys,

@@ -26,7 +26,10 @@ export interface SavedConfig {
   readonly tied: boolean;
 }
 
-/** @throws CheckpointError that names the first key that llama.cpp would not respect */
+/**
+ * Reads a config.json and checks that llama.cpp computes the same model.
+ * @throws CheckpointError that names the first key that llama.cpp would not respect
+ */
 export function readSavedConfig(config: Json): SavedConfig {
   const name = config['model_type'];
   const family =

@@ -18,7 +18,10 @@ const key = (name: string): string => `rope_scaling/rope_parameters.${name}`;
 const object = (value: unknown): Json | undefined =>
   typeof value === 'object' && value !== null ? (value as Json) : undefined;
 
-/** @throws CheckpointError that names a scaling that llama.cpp does not support for the family */
+/**
+ * Converts the rotary embeddings of a model.
+ * @throws CheckpointError that names a scaling that llama.cpp does not support for the family
+ */
 export function savedRope(config: SavedConfig): SavedRope {
   const { json, headDim, family } = config;
   const { full, sliding } = byLayerType(json);

@@ -31,6 +31,7 @@ export type Shapes = ReadonlyMap<string, { readonly shape: readonly number[] }>;
 const weightsFile = 'the weights';
 
 /**
+ * Plans the tensors of the file from the shapes of the weights.
  * @throws CheckpointError that names a tensor that llama.cpp does not support, that is missing, or
  * whose shape does not match config.json
  */

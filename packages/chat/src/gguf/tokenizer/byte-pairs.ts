@@ -8,7 +8,10 @@ import { keysOf } from '../model/keys.js';
 import { preTokenizers } from './pre-tokenizers.js';
 import { tokensOf } from './tokens.js';
 
-/** @throws CheckpointError that names an unknown way of splitting text */
+/**
+ * Makes the content of `tokenizer.json`.
+ * @throws CheckpointError that names an unknown way of splitting text
+ */
 export function bytePairTokenizer(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
   const name = keys.text('tokenizer.ggml.pre') ?? 'missing';

@@ -12,7 +12,10 @@ import {
 } from './source.js';
 import { kindNumbers, listTokens, type ListedToken } from './token-list.js';
 
-/** @throws CheckpointError that names a way of splitting text that llama.cpp does not support */
+/**
+ * Makes the keys of a byte-pair tokenizer. `rows` is the number of embedding rows.
+ * @throws CheckpointError that names a way of splitting text that llama.cpp does not support
+ */
 export function bytePairKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const found = findPreTokenizer(files);
   const vocabulary = new Map(

@@ -17,7 +17,10 @@ const space = '▁';
 /** Score of tokens that no merge produces: single characters, bytes and added tokens. */
 const noScore = -1e9;
 
-/** @throws CheckpointError that names the part that has no counterpart in llama.cpp */
+/**
+ * Makes the keys of a SentencePiece tokenizer. `rows` is the number of embedding rows.
+ * @throws CheckpointError that names the part that has no counterpart in llama.cpp
+ */
 export function sentencePieceKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const model = section(files.tokenizer, 'model');
   const vocabulary = vocabularyEntries(files);

@@ -23,7 +23,10 @@ export interface TokenizerOptions {
   readonly rows: number;
 }
 
-/** @throws CheckpointError that names the part of a file that has no counterpart in llama.cpp */
+/**
+ * Makes the keys of a tokenizer of any supported kind.
+ * @throws CheckpointError that names the part of a file that has no counterpart in llama.cpp
+ */
 export function tokenizerKeys(options: TokenizerOptions): TokenizerKeys {
   const { files, rows } = options;
   const split = splitKeys(files, rows);

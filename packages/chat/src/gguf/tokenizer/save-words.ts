@@ -13,7 +13,10 @@ import {
 } from './source.js';
 import { listTokens, type ListedToken } from './token-list.js';
 
-/** @throws CheckpointError for a tokenizer that splits words at spaces */
+/**
+ * Makes the keys of a word-level tokenizer. `rows` is the number of embedding rows.
+ * @throws CheckpointError for a tokenizer that splits words at spaces
+ */
 export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const preTokenizer = section(files.tokenizer, 'pre_tokenizer');
   const pattern = section(preTokenizer, 'pattern')['Regex'];

@@ -10,7 +10,10 @@ import { tokensOf } from './tokens.js';
 
 const space = '▁';
 
-/** @throws CheckpointError when there are no scores */
+/**
+ * Makes the content of `tokenizer.json`.
+ * @throws CheckpointError when there are no scores
+ */
 export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, unknown>> {
   const keys = keysOf(file);
   const scores = keys.numbers('tokenizer.ggml.scores');

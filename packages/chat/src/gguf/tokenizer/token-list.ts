@@ -22,7 +22,10 @@ export interface TokenList {
   readonly notes: readonly string[];
 }
 
-/** @throws CheckpointError when two ids have the same text, which would crash llama.cpp */
+/**
+ * Lists the tokens in the order of their ids.
+ * @throws CheckpointError when two ids have the same text, which would crash llama.cpp
+ */
 export function listTokens({ vocabulary, added, rows, unknown }: TokenListOptions): TokenList {
   const entries = new Map(vocabulary);
   for (const { id, content, special } of added)

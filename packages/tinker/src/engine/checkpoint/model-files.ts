@@ -29,7 +29,10 @@ export interface ModelSizes {
   readonly maxPositions: number;
 }
 
-/** @throws CheckpointError if the folder has no usable config.json */
+/**
+ * Reads the sizes of a model from its config.json.
+ * @throws CheckpointError if the folder has no usable config.json
+ */
 export async function readModelSizes(directory: string): Promise<ModelSizes> {
   const file = path.join(directory, 'config.json');
   const text = String(await readStored(file));

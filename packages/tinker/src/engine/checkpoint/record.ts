@@ -43,7 +43,10 @@ export async function findRecord(directory: string): Promise<CheckpointRecord | 
   );
 }
 
-/** @throws CheckpointError if the folder is not a checkpoint of this engine */
+/**
+ * Reads the record of a checkpoint folder.
+ * @throws CheckpointError if the folder is not a checkpoint of this engine
+ */
 export async function readRecord(directory: string): Promise<CheckpointRecord> {
   const record = await findRecord(directory);
   if (record !== undefined) return record;

@@ -13,7 +13,10 @@ export interface LossWork {
   readonly forwardOnly: boolean;
 }
 
-/** @throws Refusal 422 if the loss, its settings or the data are not valid */
+/**
+ * Validates a request and converts it to rows with their loss.
+ * @throws Refusal 422 if the loss, its settings or the data are not valid
+ */
 export function lossWork(request: ForwardBackwardRequest): LossWork {
   const { lossFn, lossConfig = {}, forwardOnly = false, data } = request;
   const loss = Object.hasOwn(lossFunctions, lossFn) ? lossFunctions[lossFn] : undefined;

@@ -12,7 +12,10 @@ export interface LossRow {
   readonly inputs: Readonly<Record<string, Float32Array>>;
 }
 
-/** @throws Refusal 422 naming the loss, or the datum, tensor and position */
+/**
+ * Converts the data of a request to rows.
+ * @throws Refusal 422 naming the loss, or the datum, tensor and position
+ */
 export function lossRows(
   data: readonly Datum[],
   loss: LossFunction,

@@ -23,6 +23,7 @@ const isThere = async (place: string): Promise<boolean> =>
   (await stat(place).catch(() => undefined)) !== undefined;
 
 /**
+ * Checks that the adapter exists and is unchanged.
  * @throws Refusal 404 if there is no adapter, as after full training; CheckpointError if a file has
  * changed
  */
