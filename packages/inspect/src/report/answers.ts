@@ -6,7 +6,7 @@ import { mean, runKey, type Experience } from '@trinity-rft/core';
 import { pairedDifference } from '@trinity-rft/explorer';
 import { answersFile } from '@trinity-rft/launcher/files';
 import { reasonsIn, type PairedOf } from '../diagnosis/index.js';
-import { withReader } from '../verify/stores.js';
+import { withReader } from '../verify/folder.js';
 
 export interface AnsweredSet {
   readonly set: string;

@@ -13,7 +13,7 @@ import {
 } from '../diagnosis/index.js';
 import { isExploreStep } from '@trinity-rft/monitor';
 import type { ConfigurationOptions } from '@trinity-rft/launcher';
-import { databasesIn, withReader } from '../verify/stores.js';
+import { databasesIn, withReader } from '../verify/folder.js';
 import { pairedRewards, readAnswers } from './answers.js';
 import { reportRun, type RunReport, type StageReport } from './run-report.js';
 

@@ -6,7 +6,7 @@ import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { failureFile } from '@trinity-rft/launcher/files';
 import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
-import { runningPid } from '../studio/runs/state.js';
+import { runningPid } from '../verify/folder.js';
 import { locateRun } from '../verify/targets.js';
 
 export interface StageReport {

@@ -21,7 +21,7 @@ import {
   type ConfigurationOptions,
 } from '@trinity-rft/launcher';
 import { findRecords } from '../debug/find-records.js';
-import { withReader } from '../verify/stores.js';
+import { withReader } from '../verify/folder.js';
 
 /** Parts to change, with names as in YAML; absent parts are unchanged. */
 interface RunChange extends Change {

@@ -6,7 +6,7 @@ import type { EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
-import { databasesIn } from './stores.js';
+import { databasesIn } from './folder.js';
 
 /** Experience store of one stage, and the weights that sampled it. */
 export interface VerifyTarget {

@@ -1,7 +1,8 @@
 /** Derives the state of a run from the files of its folder. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isProcessAlive, tryJson } from '@trinity-rft/core/support';
+import { tryJson } from '@trinity-rft/core/support';
+import { runningPid } from '../../verify/folder.js';
 import type { RunSummary } from '../interface/types.js';
 import { failureOf } from './failure.js';
 
@@ -97,14 +98,3 @@ const folderChangedAt = (folder: string): Promise<number> =>
   );
 
 const isThere = async (file: string): Promise<boolean> => (await changedAt(file)) > 0;
-
-/** Process id of the run or server in this folder, if it is alive. */
-export async function runningPid(jobDirectory: string): Promise<number | undefined> {
-  for (const role of ['run', 'serve']) {
-    const pid = Number(
-      await readFile(path.join(jobDirectory, `${role}.pid`), 'utf8').catch(() => ''),
-    );
-    if (pid > 0 && isProcessAlive(pid)) return pid;
-  }
-  return undefined;
-}

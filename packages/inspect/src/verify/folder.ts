@@ -1,7 +1,8 @@
-/** Finds and reads the experience stores of a stage. */
-import { readdir } from 'node:fs/promises';
+/** The folder of a stage: its experience stores, and the process that writes to it. */
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences, type ExperienceReader } from '@trinity-rft/buffer';
+import { isProcessAlive } from '@trinity-rft/core/support';
 
 /** Experience stores in the folder of a stage, ordered by name. */
 export async function databasesIn(directory: string): Promise<readonly string[]> {
@@ -21,4 +22,15 @@ export function withReader<T>(database: string, read: (reader: ExperienceReader)
   } finally {
     reader.close();
   }
+}
+
+/** Process id of the run or server in this folder, if it is alive. */
+export async function runningPid(jobDirectory: string): Promise<number | undefined> {
+  for (const role of ['run', 'serve']) {
+    const pid = Number(
+      await readFile(path.join(jobDirectory, `${role}.pid`), 'utf8').catch(() => ''),
+    );
+    if (pid > 0 && isProcessAlive(pid)) return pid;
+  }
+  return undefined;
 }
