@@ -48,7 +48,7 @@ function agent(name: string, description: string): Template {
   return { name, description, parts: ['base', 'practice', 'agent', 'tool', name] };
 }
 
-/** @throws ConfigError naming the existing templates */
+/** The template of this name. @throws ConfigError naming the existing templates */
 export function findTemplate(name: string): Template {
   const template = templates.find((known) => known.name === name);
   if (template !== undefined) return template;

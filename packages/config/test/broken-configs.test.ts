@@ -352,12 +352,6 @@ const cases: readonly Broken[] = [
     says: ['got "file"', 'tiny is not a GGUF file with quantised weights', 'Use int8 or int4'],
   },
   {
-    name: 'a GPU, which the engine does not use',
-    file: { model: 'model:\n  model_path: ./tiny\n  device: «webgpu' },
-    key: 'model.device',
-    says: ['got "webgpu"', 'does not run on GPUs', 'Use cpu, or auto'],
-  },
-  {
     name: 'a GPU for quantised weights',
     file: {
       model:

@@ -23,7 +23,7 @@ export type ArgForm =
   | { readonly type: 'choice'; readonly words: readonly string[] }
   | { readonly type: 'list' };
 
-/** Arguments by name. */
+/** Specifications of arguments by name. */
 export type ArgSpec = Readonly<Record<string, Arg<unknown>>>;
 
 /** The argument values that a specification describes. */

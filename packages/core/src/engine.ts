@@ -441,6 +441,8 @@ export interface EngineOptions extends CriticEngineOptions {
    * @default they are floating point numbers
    */
   readonly quantization?: Quantization;
+  /** Where the engine computes, if it can choose. @default the CPU */
+  readonly device?: 'webgpu';
   /**
    * True if sampling while training must have low latency, even if train steps take longer.
    * @default false

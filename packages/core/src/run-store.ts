@@ -149,7 +149,7 @@ export interface TrainRecord {
 export interface PublishedWeights {
   /** Train step that made them; 0 = the initial model of the run. */
   readonly version: number;
-  /** Last explore step of which every experience is used up in these weights. */
+  /** Last explore step whose experiences had all been trained on or dropped when these weights were made. */
   readonly exploredUpTo: number;
   /** Synchronization point that they belong to, in explore steps; see the synchronizer. */
   readonly boundary: number | undefined;

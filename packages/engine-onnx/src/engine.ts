@@ -64,6 +64,12 @@ export interface OnnxEngineOptions {
    * costs 30 MB each. @default as many as threads
    */
   readonly maxSamplers?: number;
+  /**
+   * Module that runs the graphs instead of ONNX Runtime: it exports `createGraphRuntime`, such as
+   * `@trinity-rft/engine-webgpu`.
+   * @default ONNX Runtime on the CPU
+   */
+  readonly runtime?: string;
   /** Sequences sampled at once. @default 256 */
   readonly maxBatchSize?: number;
   /** @default silent */
@@ -103,7 +109,8 @@ export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engi
 
 /** The options with defaults, as the worker thread gets them. */
 export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
-  const { modelPath, maxModelLen, tokenBytes, lora, quantization, interactive = false } = options;
+  const { modelPath, maxModelLen, tokenBytes, lora, quantization, runtime } = options;
+  const { interactive = false } = options;
   return {
     modelPath,
     threads: options.threads ?? Math.min(8, availableParallelism()),
@@ -117,6 +124,7 @@ export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
     maxModelLen,
     lora,
     quantization,
+    runtime,
     tokenBytes: tokenBytes && packTokenBytes(tokenBytes),
   };
 }

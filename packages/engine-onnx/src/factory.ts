@@ -1,4 +1,9 @@
 /** The embedded engine as an `EngineFactory`, which configurations choose by name. */
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { ConfigError } from '@trinity-rft/core';
 import type { AdapterOptions, CriticEngineOptions, EngineFactory } from '@trinity-rft/core/engine';
 
 import { onnxCapabilities } from './capabilities.js';
@@ -18,6 +23,7 @@ export const onnxEngine: EngineFactory = {
     lora,
     quantization,
     interactive,
+    device,
     seed,
     ...shared
   }) =>
@@ -28,11 +34,31 @@ export const onnxEngine: EngineFactory = {
       tokenBytes,
       interactive,
       quantization,
+      runtime: device && gpuRuntime(),
       lora: lora && adaptersOf(lora, seed),
     }),
   checkModel,
   openCritic: (options) => createOnnxCritic(sharedOptions(options)),
 };
+
+/**
+ * The module that runs graphs on a GPU: that of the project, else one beside this package.
+ * @throws ConfigError if there is none
+ */
+function gpuRuntime(): string {
+  for (const from of [path.resolve('package.json'), import.meta.url])
+    try {
+      return pathToFileURL(createRequire(from).resolve(gpuPackage)).href;
+    } catch {
+      // Not there.
+    }
+  throw new ConfigError(
+    `model.device: webgpu needs the package ${gpuPackage}, which is not installed. Run: npm install ${gpuPackage} webgpu`,
+    { code: 'PEER_MISSING' },
+  );
+}
+
+const gpuPackage = '@trinity-rft/engine-webgpu';
 
 const bytesPerMebibyte = 2 ** 20;
 

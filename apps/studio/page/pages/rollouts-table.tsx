@@ -19,7 +19,7 @@ interface RolloutTableProps {
   readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];
   readonly chosen: number | undefined;
-  /** Set by the table. */
+  /** The table sets it to a function that opens the next or previous rollout. */
   readonly step: { current: Step };
   readonly onChoose: (id: number) => void;
   readonly onFilter: (changed: Place['query']) => void;

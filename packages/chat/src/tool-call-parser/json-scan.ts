@@ -54,7 +54,8 @@ export function scanJson(text: string, start: number): JsonScan {
 }
 
 /**
- * End of a string, number or word of JSON; beyond the text if that ends first, -1 if it is invalid.
+ * Index after the JSON string, number or literal at `at`: above `text.length` if the text ends
+ * within it, -1 if it is invalid.
  */
 function scalarEnd(text: string, at: number): number {
   if (text[at] === '"') return stringEnd(text, at);

@@ -9,6 +9,7 @@ import { pythonic } from './pythonic.js';
 import { qwen3Coder } from './qwen3-coder.js';
 import type { ToolCallParser } from './types.js';
 
+/** Parsers of tool calls by their name in configurations. */
 export const toolCallParsers = {
   functiongemma: functionGemma,
   gemma4,

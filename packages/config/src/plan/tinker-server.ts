@@ -21,7 +21,7 @@ export interface TinkerServerPlan {
 export const runsElsewhere = ({ engine, part, sampler }: StageConfig): boolean =>
   engine === 'tinker' || (part === 'explore' && sampler !== undefined);
 
-/** Undefined if the process uses no such server. @param url value of `TINKER_BASE_URL` */
+/** Address and start command of the Tinker server of a process; undefined if it uses none. @param url value of `TINKER_BASE_URL` */
 export function planTinkerServer(
   stage: StageConfig,
   url: string | undefined,

@@ -7,7 +7,7 @@ import type { StageContext } from './base/context.js';
 /** A setting that excludes tokens from sampling. */
 interface Cut {
   readonly path: KeyPath;
-  /** Condition, as a part of a sentence; undefined if it always applies. */
+  /** Condition for the message, as a clause; undefined if it always applies. */
   readonly when?: string;
   readonly fix: string;
 }

@@ -232,9 +232,9 @@ export const model = section(
     ),
     external_model: externalModel(),
     device: field(
-      oneOf(['cpu', 'webgpu', 'auto']),
+      oneOf(['cpu', 'webgpu']),
       'cpu',
-      'Extension. Where the embedded engine computes. webgpu: on the GPU, refused in this version; `trinity doctor gpu` lists the GPUs of the machine. auto: on the GPU where the engine can, else on the CPU; in this version the CPU.',
+      'Extension. Where the embedded engine computes. webgpu: experimental, on the GPU that `trinity doctor gpu` lists first; needs the packages @trinity-rft/engine-webgpu and webgpu. Critics and judges stay on the CPU.',
     ),
     threads: maybe(
       int({ min: 1, max: 1024 }),

@@ -36,7 +36,7 @@ export function block(trunk: Trunk, layer: number, x: Value): Value {
   return branch(trunk, layer, mixed, mlp, (h) => feedForward(trunk, layer, h));
 }
 
-/** x + f(x), with a norm before f, after it, or both, and a factor of what is added. */
+/** Residual branch: x + residualScale * after(f(before(x))). A norm that is not given is left out. */
 function branch(
   trunk: Trunk,
   layer: number,

@@ -56,7 +56,7 @@ export interface TrainingGraphOptions {
 export interface ForwardGraphOptions extends TrainingGraphOptions {
   /** @default false */
   readonly necs?: boolean;
-  /** See {@link Agreement}. */
+  /** Column parts in which layers sum, so that scores equal sampled log-probabilities to the bit: see {@link Agreement}. */
   readonly parts: Agreement['parts'];
 }
 
@@ -175,7 +175,10 @@ export function trainingBody(
   return { trunk, embedded, x: reshape(decoder(trunk, embedded), ['N', config.hiddenSize]) };
 }
 
-/** Shared by blocks of whole sequences. Adds inputs: the rotary tables, and those of branches. */
+/**
+ * The trunk of graphs over whole sequences. Adds the rotary tables as inputs and, with `branching`,
+ * `positions` and `branches`.
+ */
 export function trainingTrunk(
   graph: Graph,
   config: ModelConfig,

@@ -171,7 +171,7 @@ export class WeightBuffers {
     this.#due = write;
   }
 
-  /** Once the training weights are written. @throws what {@link rewriteLater} threw */
+  /** Resolves once the training weights are written, and writes those of {@link rewriteLater}. @throws the error of that write */
   async settled(): Promise<void> {
     while (this.#rewriting ?? this.#due) {
       if (this.#rewriting) await this.#rewriting.catch(() => undefined);

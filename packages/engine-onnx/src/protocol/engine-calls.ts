@@ -35,6 +35,11 @@ export interface WorkerOptions {
   /** With `lora`: how the weights below the adapters are quantised. @default they are not */
   readonly quantization?: Quantization;
   /**
+   * Module that runs the graphs: it exports `createGraphRuntime` (see `CreateGraphRuntime`).
+   * @default ONNX Runtime on the CPU
+   */
+  readonly runtime?: string;
+  /**
    * Only sample: the config of the model, whose weights another thread of the engine sends.
    * @default the model in `modelPath` is loaded
    */

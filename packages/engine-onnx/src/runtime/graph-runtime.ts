@@ -195,13 +195,13 @@ export interface GraphRuntime {
   close(): Promise<void>;
 }
 
-/** Options of every runtime. */
+/** Options for every runtime. */
 export interface RuntimeOptions {
-  /** Threads inside one operator, for runtimes that compute in threads. */
-  readonly threads: Readonly<Record<GraphKind, number>>;
   /** Native waits go through it, so that the thread is not terminated during one. */
   readonly gate: <T>(wait: () => Promise<T>) => Promise<T>;
+  /** Called every five seconds of a wait with what it waits for. */
+  readonly report: (message: string) => void;
 }
 
-/** The function `createGraphRuntime` of a module that provides a runtime. */
+/** Type of the function `createGraphRuntime` of a module that provides a runtime. */
 export type CreateGraphRuntime = (options: RuntimeOptions) => Promise<GraphRuntime>;

@@ -13,7 +13,6 @@ import type {
   LoadedGraph,
   NamedShape,
   Numbers,
-  RuntimeOptions,
   UpdatePlan,
   UpdateSets,
 } from './graph-runtime.js';
@@ -36,7 +35,7 @@ export class OnnxRuntime implements GraphRuntime {
   readonly threads: Readonly<Record<GraphKind, number>>;
   readonly #updates: UpdateThreads;
 
-  constructor({ threads }: Pick<RuntimeOptions, 'threads'>) {
+  constructor({ threads }: Pick<OnnxRuntime, 'threads'>) {
     this.threads = threads;
     this.#updates = new UpdateThreads(threads.train);
   }

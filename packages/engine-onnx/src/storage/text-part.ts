@@ -15,7 +15,7 @@ export function textModelJson(json: unknown): Readonly<Record<string, unknown>> 
   return family && { ...text, architectures: [`${families[family].className}ForCausalLM`] };
 }
 
-/** Tensors of encoders, and of heads that predict further tokens. */
+/** Names of tensors outside the text model: image and audio encoders, heads for multi-token prediction. */
 const otherParts =
   /^(model\.)?(visual|vision_tower|vision_embedder|multi_modal_projector|audio_tower|mtp)\./;
 

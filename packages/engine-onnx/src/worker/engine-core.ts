@@ -17,6 +17,8 @@ import type {
   WorkerOptions,
 } from '../protocol/engine-calls.js';
 import { unpackBatch } from '../protocol/packing.js';
+import type { CreateGraphRuntime, GraphRuntime } from '../runtime/graph-runtime.js';
+import { throughGate } from '../runtime/native-gate.js';
 import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { planSamplerThreads, type SamplerThreads } from '../sample/sampler-threads.js';
 import { quantizedOptions } from '../quantized/options.js';
@@ -90,7 +92,7 @@ export class EngineCore {
       const threads = { samplers: 1, threads: options.threads };
       const state = await openQuantized(
         { ...options, ...quantized },
-        runtimeOf(options, threads),
+        await runtimeOf(options, threads),
         files,
       );
       return new EngineCore(options, files, state.weights, state, threads);
@@ -99,8 +101,10 @@ export class EngineCore {
       ? blankModel(options.samplerOf)
       : await loadModel(options.modelPath);
     checkMaxModelLen(options, files.config);
-    const threads = planSamplerThreads(files.config, options.threads);
-    const buffers = new WeightBuffers(runtimeOf(options, threads), files.config, weights);
+    const threads = options.runtime
+      ? { samplers: 1, threads: options.threads }
+      : planSamplerThreads(files.config, options.threads);
+    const buffers = new WeightBuffers(await runtimeOf(options, threads), files.config, weights);
     // Adapters leave the weights alone that they share with a reference.
     if (options.reference) buffers.setReference(options.lora ? buffers.training : weights.slice());
     const state = await openTrainingState(options, files, buffers);
@@ -201,8 +205,20 @@ export class EngineCore {
   }
 }
 
-const runtimeOf = ({ threads }: WorkerOptions, sampler: SamplerThreads): OnnxRuntime =>
-  new OnnxRuntime({ threads: { train: threads, sample: sampler.threads } });
+async function runtimeOf(
+  { threads, runtime }: WorkerOptions,
+  sampler: SamplerThreads,
+): Promise<GraphRuntime> {
+  if (runtime === undefined)
+    return new OnnxRuntime({ threads: { train: threads, sample: sampler.threads } });
+  const { createGraphRuntime } = (await import(runtime)) as {
+    readonly createGraphRuntime: CreateGraphRuntime;
+  };
+  return createGraphRuntime({
+    gate: throughGate,
+    report: (message) => void process.stderr.write(`${message}\n`),
+  });
+}
 
 /** The model of a thread that only samples, until it receives weights. */
 function blankModel(config: ModelConfig): ModelFolder {

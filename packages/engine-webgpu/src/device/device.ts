@@ -6,7 +6,7 @@ import { defaultBudget, DeviceMemory } from './memory.js';
 import { Waits, type WaitOptions } from './waits.js';
 
 export interface DeviceOptions extends WaitOptions {
-  /** Bytes that may be taken. @default {@link defaultBudget} */
+  /** Bytes that may be taken. @default four fifths of what the driver's limits suggest */
   readonly memoryBytes?: number;
 }
 

@@ -32,7 +32,7 @@ export const aboveLimit = (what: string, bytes: number, limit: number): EngineEr
     { code: 'ENGINE_GPU_LIMIT', details: { bytes, limit } },
   );
 
-/** @param used bytes that are taken already */
+/** Error for an allocation that exceeds the budget. Sizes are in bytes. */
 export const aboveBudget = (
   what: string,
   bytes: number,

@@ -28,7 +28,7 @@ export class Pipelines {
     return made;
   }
 
-  /** Compiles kernels beside this thread, each once. @throws EngineError when the device rejects one */
+  /** Compiles kernels in the background, each once. @throws EngineError when the device rejects one */
   async compile(kernels: Iterable<Kernel>): Promise<void> {
     const waiting = [...kernels].filter(({ source }) => !this.#ready.has(source));
     await Promise.all(waiting.map((kernel) => this.#compiled(kernel)));

@@ -76,7 +76,7 @@ const jobRequest = z
 export type JobRequest = z.infer<typeof jobRequest>;
 export type JobMethod = z.infer<typeof method>;
 export type MethodName = JobMethod['type'];
-/** `auto` or a number under each name. */
+/** Hyperparameters by name: `auto` or a number. */
 export type Hyperparameters = Readonly<Record<string, unknown>>;
 
 /** @throws ModelError 400 naming the first invalid field */

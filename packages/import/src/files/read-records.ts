@@ -105,7 +105,7 @@ async function* inList(file: string, onBytes: OnBytes): AsyncGenerator<FileRecor
   if (!isOver) yield notJson(line, 'the list is cut off');
 }
 
-/** Reads CSV. The first row names the columns; cells are texts, and empty cells are left out. */
+/** Reads CSV. The first row names the columns; cells are strings, and empty cells are left out. */
 async function* inCsv(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord> {
   let read: ((text: string) => Json) | undefined;
   for await (const piece of piecesOf(file, { what: 'row', findEnd: rowEnd() }, onBytes)) {

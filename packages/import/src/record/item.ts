@@ -1,4 +1,4 @@
-/** Conversations and their parts, which sources find in records and which become rows. */
+/** Conversations and parts of them: what sources extract from records, and what becomes rows. */
 import type { ChatMessage, ToolDefinition } from '@trinity-rft/core';
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -61,7 +61,7 @@ export function manualClock(start = 0): ManualClock {
   };
 }
 
-/** The earliest deadline; of equal ones, that of the earlier call. */
+/** Sleeper with the earliest deadline up to `until`; of equal ones, the one that called first. */
 function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefined {
   let found: Sleeper | undefined;
   for (const sleeper of sleepers) {

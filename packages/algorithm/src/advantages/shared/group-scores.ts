@@ -170,7 +170,7 @@ function runReturn(
   );
 }
 
-/** Sets both advantages and returns to score * actionMask. */
+/** Advantages and returns, both score * actionMask. */
 function spread(
   input: AdvantageInput,
   scores: Float64Array,

@@ -86,7 +86,7 @@ interface Limits {
   readonly high: Bound | undefined;
 }
 
-/** State of a number of which some digits are written. */
+/** State of a partly written number. */
 interface Written {
   readonly whole: number;
   /** Number of digits after the point; -1 before the point. */

@@ -64,7 +64,7 @@ const qwen35: PreTokenizer = {
   ),
 };
 
-/** Splits like GPT-4, but with the merges of a plain tokenizer: OLMo 2, DBRX, Phi-4. */
+/** GPT-4's pattern, as Llama 3 has it, with merges also of words that are tokens: OLMo 2, DBRX, Phi-4. */
 const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false };
 
 const olmo: PreTokenizer = { ...gpt2, normalizer: { type: 'NFC' } };

@@ -74,7 +74,7 @@ function inheritable(base: Node, over: Node): Node {
   return result;
 }
 
-/** True if both set the key, to different values. */
+/** True if `base` and `over` set the key to values that differ in more than upper and lower case. */
 function changes(base: Node, over: Node, path: KeyPath): boolean {
   const [before, after] = [textAt(base, path), textAt(over, path)];
   return (

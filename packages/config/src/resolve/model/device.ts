@@ -21,5 +21,4 @@ export function checkDevice(
     refuse('quantised weights are computed with on the CPU only. Set quantization: none, or cpu.', [
       ['model', 'quantization'],
     ]);
-  else refuse('the embedded engine does not run on GPUs in this version. Use cpu, or auto.');
 }

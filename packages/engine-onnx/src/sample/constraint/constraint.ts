@@ -70,7 +70,7 @@ function createConstraint(
   };
 }
 
-/** The value of a key, which is made if it is new. Beyond `max` values, the oldest is evicted. */
+/** Cached value of a key; `make` creates a missing one. The cache evicts its oldest value above `max`. */
 function remembered<K, V>(values: Map<K, V>, key: K, max: number, make: () => V): V {
   const known = values.get(key);
   if (known !== undefined) return known;

@@ -101,7 +101,11 @@ interface Start {
   readonly facts: Record<string, unknown>;
 }
 
-/** @throws TaskError */
+/**
+ * Row, seed and facts of a new episode. The row is the task of the request, else that at `index`,
+ * else one that the seed or the order of the split determines.
+ * @throws TaskError for an unknown split or index
+ */
 function startOf({ task, split, index, seed, episode_id: id }: Reset, tasks: Tasks): Start {
   const facts = { episode_id: id ?? null };
   if (task !== undefined) return { row: task, seed: seed ?? 0, facts: { ...facts, seed } };

@@ -89,7 +89,7 @@ function extremes(
   return kept;
 }
 
-/** Means of equally long parts, from the first point to the last. */
+/** Points of a small chart: the means of at most `shares` equal parts of a metric's values. */
 export function sparklineOf(values: Column, shares: number): readonly (number | null)[] {
   const all: number[] = [];
   for (let line = 0; line < values.length(); line++) {

@@ -29,7 +29,7 @@ export function problemOfRollout(facts: ProblemFacts): Problem | undefined {
   return isDropped ? dropped : undefined;
 }
 
-/** Reads the problem of a rollout from the index. */
+/** Returns a function that reads the problem of a rollout from the index. */
 export function problemReader(
   { columns, chains }: Pick<RowIndex, 'columns' | 'chains'>,
   failures: ReadonlyMap<string, RunFailure>,

@@ -27,7 +27,7 @@ export async function openEngine(
   reference: boolean,
 ): Promise<StageEngine> {
   const { startModel, format, runtime, signal } = model;
-  const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
+  const { threads, memoryBudgetMb, maxModelLen, lora, device } = stage.model;
   const factory = engineNamed(engines, stage.engine);
   const quantization = startQuantization(stage, startModel);
   const openTrainer = (): Promise<Engine> =>
@@ -41,6 +41,7 @@ export async function openEngine(
         maxModelLen,
         lora,
         quantization,
+        device: device === 'webgpu' ? device : undefined,
         seed: runtime.seedFor('lora', stage.stageIndex),
         tokenBytes: tokenByteTable(format.tokenizer),
         settings: engineSettings(stage),

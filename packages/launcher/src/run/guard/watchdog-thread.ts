@@ -11,7 +11,7 @@ export interface WatchdogTask {
   readonly beats: Int32Array;
   /** Time in ms that the main thread may be blocked before it is reported. */
   readonly reportAfterMs: number;
-  /** Time in ms that it may be blocked before the process is ended. */
+  /** Time in ms that the main thread may be blocked before the process is ended. */
   readonly endAfterMs: number;
   /** Expression for the main thread: lets signals act as if unhandled, and returns the place. */
   readonly releaseExpression: string;

@@ -32,7 +32,7 @@ export interface RouteContext extends EndpointPolicy {
 }
 
 /**
- * May reject; the handler converts the error to a response.
+ * Handles the requests of one path. It may reject: the endpoint turns the error into a response.
  * @param body body of the request, if it has already been read
  */
 export type Route<Context extends RouteContext = RouteContext> = (

@@ -221,7 +221,7 @@ function asInteger({ numerator, denominator }: Exact): number | undefined {
   return Number.isSafeInteger(whole) ? whole : undefined;
 }
 
-/** True if the fraction is a finite decimal. */
+/** True if the decimal expansion of the fraction ends. */
 export function isFiniteDecimal({ numerator, denominator }: Exact): boolean {
   // d divides a power of ten once n has taken its share; no denominator has more than maxBits
   // factors of 2 or 5.

@@ -3,9 +3,9 @@ import { balancedEnd } from './boxed.js';
 import { stripString } from './strip-string.js';
 
 /**
- * The answer of a response, after {@link stripString}: the last "boxed", else the line after "the
- * answer is" or 答案是, else the last number without commas. Null if there is none, if it is empty,
- * and for values that are not texts. Takes linear time.
+ * Extracts the answer: the content of the last "boxed" or else the line after "the answer is" or
+ * 答案是, both normalized by {@link stripString}; else the last number, without its commas. Null if
+ * there is no answer, if it is empty, and if the response is not a string. Takes linear time.
  */
 export function extractAnswer(response: unknown): string | null {
   if (typeof response !== 'string') return null;
