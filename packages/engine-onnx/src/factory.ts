@@ -1,4 +1,5 @@
 /** The embedded engine as an `EngineFactory`, which configurations choose by name. */
+import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -42,11 +43,13 @@ export const onnxEngine: EngineFactory = {
 };
 
 /**
- * The module that runs graphs on a GPU: that of the project, else one beside this package.
+ * The module that runs graphs on a GPU: from the project, the program that runs, or beside this package.
  * @throws ConfigError if there is none
  */
 function gpuRuntime(): string {
-  for (const from of [path.resolve('package.json'), import.meta.url])
+  const program = process.argv[1];
+  const places = [path.resolve('package.json'), ...(program ? [realpathSync(program)] : [])];
+  for (const from of [...places, import.meta.url])
     try {
       return pathToFileURL(createRequire(from).resolve(gpuPackage)).href;
     } catch {
