@@ -1,7 +1,9 @@
 /** The whole engine on a device: samples, scores, steps and checkpoints are those of the CPU. */
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Engine } from '../../packages/core/src/engine-seam.js';
 import { createModelFolder, createOnnxEngine } from '../../packages/engine-onnx/src/index.js';
@@ -47,6 +49,17 @@ test.skipIf(noSwiftShader).each([
   expect(largestDifference(device.norms, cpu.norms)).toBeLessThan(1e-5);
   expect(largestDifference(device.weights, cpu.weights)).toBeLessThan(1e-5);
 });
+
+test.skipIf(noSwiftShader)('a process that ends during work exits', { timeout: 300_000 }, () => {
+  const { status, signal } = spawnSync(
+    process.execPath,
+    [...sources, 'tests/webgpu/support/ended-engine.ts', modelPath],
+    { cwd: fileURLToPath(new URL('../../', import.meta.url)), stdio: 'ignore' },
+  );
+  expect({ status, signal }).toEqual({ status: 3, signal: null });
+});
+
+const sources = ['--conditions=@trinity-rft/source', '--import=./tools/register-source.mjs'];
 
 /** Samples, scores and two steps from them; closes the engine. */
 async function train(engine: Engine, name: string) {

@@ -21,13 +21,16 @@ export function useGate(state: GateState): void {
   own = state;
 }
 
-/** Calls the runtime. If the gate is closed, the thread waits to be terminated instead. */
+/**
+ * Calls the runtime. If the gate is closed, the thread waits to be terminated instead, unless it is
+ * inside already: calls may be nested.
+ */
 export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
   const gate = own;
   if (!gate) return call();
-  Atomics.add(gate, inside, 1);
+  const isNested = Atomics.add(gate, inside, 1) > 0;
   try {
-    if (Atomics.load(gate, stop) === 1) {
+    if (!isNested && Atomics.load(gate, stop) === 1) {
       leave(gate);
       Atomics.wait(gate, stop, 1);
     }

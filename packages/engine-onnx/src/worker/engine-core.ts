@@ -58,13 +58,15 @@ export class EngineCore {
     this.#interactive = options.interactive;
     this.#state = state;
     const timeShare = new TimeShare(() => performance.now());
+    // A device is called outside waits, too: its thread must not end within a turn.
+    const whole: typeof throughGate = options.runtime === undefined ? (run) => run() : throughGate;
     this.#samplers = threads.samplers;
     this.#trainer = new OnnxTrainer({
       config,
       weights,
       trainable: state.trainable,
       memory: options.memory,
-      turn: (run) => timeShare.run('train', run),
+      turn: (run) => timeShare.run('train', () => whole(run)),
     });
     this.#sampling = new SamplingCalls({
       config,
@@ -75,7 +77,7 @@ export class EngineCore {
       kernels: state.kernels,
       load: (directory) => state.read(directory),
       read: (batch, set) => this.#train(() => this.#trainer.score(batch, set)),
-      turn: (run) => timeShare.run('sample', run),
+      turn: (run) => timeShare.run('sample', () => whole(run)),
     });
     this.handlers = this.#createHandlers();
   }

@@ -18,7 +18,7 @@ export const createMachine = (
   budget: number,
 ): Machine => ({
   device,
-  pipelines: new Pipelines(device),
+  pipelines: new Pipelines({ device, wait }),
   memory: new Memory(memory),
   commands: new Commands(device, { budget, wait }),
 });

@@ -1,5 +1,5 @@
 /** Compiled kernels, by source. */
-import { EngineError } from '@trinity-rft/core';
+import type { OpenDevice } from '../device/device.js';
 import { uniformWords, type Kernel } from '../kernels/kernel.js';
 
 /** A compiled kernel. */
@@ -10,12 +10,14 @@ export interface Pipeline {
 
 export class Pipelines {
   readonly #device: GPUDevice;
+  readonly #wait: OpenDevice['wait'];
   readonly #layouts = new Map<string, GPUBindGroupLayout>();
   readonly #compiling = new Map<string, Promise<void>>();
   readonly #ready = new Map<string, Pipeline>();
 
-  constructor(device: GPUDevice) {
+  constructor({ device, wait }: Pick<OpenDevice, 'device' | 'wait'>) {
     this.#device = device;
+    this.#wait = wait;
   }
 
   /** The compiled kernel; compiles it in this thread if it is not ready. */
@@ -44,15 +46,11 @@ export class Pipelines {
 
   async #compile(kernel: Kernel): Promise<void> {
     const { pipeline, layout } = this.#parts(kernel);
-    try {
-      const made = await this.#device.createComputePipelineAsync(pipeline);
-      this.#ready.set(kernel.source, { layout, pipeline: made });
-    } catch (cause) {
-      throw new EngineError(`The device cannot compile the kernel ${kernel.name}.`, {
-        code: 'ENGINE_GRAPH',
-        cause,
-      });
-    }
+    const made = await this.#wait(
+      () => this.#device.createComputePipelineAsync(pipeline),
+      `the kernel ${kernel.name} to be compiled`,
+    );
+    this.#ready.set(kernel.source, { layout, pipeline: made });
   }
 
   #parts({ name, source, reads, writes }: Kernel) {
