@@ -25,6 +25,8 @@ const config: KnipConfig = {
         'bench/*/plugins/*.ts',
         'tests/*.ts',
         'tests/*/*.test.ts',
+        // Processes that tests start by their path.
+        'tests/*/programs/*.ts',
       ],
       project: ['{bench,tests,tools}/**/*.{ts,mjs}', '*.ts'],
       // Found by the name of the platform, in tests/support.

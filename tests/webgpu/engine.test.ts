@@ -53,7 +53,7 @@ test.skipIf(noSwiftShader).each([
 test.skipIf(noSwiftShader)('a process that ends during work exits', { timeout: 300_000 }, () => {
   const { status, signal } = spawnSync(
     process.execPath,
-    [...sources, 'tests/webgpu/support/ended-engine.ts', modelPath],
+    [...sources, 'tests/webgpu/programs/ended-engine.ts', modelPath],
     { cwd: fileURLToPath(new URL('../../', import.meta.url)), stdio: 'ignore' },
   );
   expect({ status, signal }).toEqual({ status: 3, signal: null });

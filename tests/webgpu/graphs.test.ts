@@ -28,7 +28,7 @@ import {
 } from './support/graphs.js';
 import { modelNames, modelOf, withoutKernels } from './support/models.js';
 
-/** Of the largest entry of a tensor. */
+/** Largest difference, as a share of the largest entry of the tensor. */
 const limit = 1e-5;
 
 const wholeHead = (shape: readonly [number, number]) => [shape[0]];

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { noSwiftShader, swiftShaderEnvironment } from '@trinity-rft/test-support';
@@ -40,4 +42,40 @@ describe.skipIf(noSwiftShader)(`trinity doctor gpu ${noSwiftShader ?? ''}`, () =
     expect(stderr).toContain('finds no GPU on this machine. It needs a Vulkan loader');
     expect(code).toBe(1);
   });
+});
+
+const fixtures = path.join(import.meta.dirname, '../../../packages/engine-onnx/test/fixtures');
+
+it('config check refuses model.device: webgpu for operators that the GPU lacks', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'device-'));
+  try {
+    await mkdir(path.join(folder, 'model'));
+    await cp(
+      path.join(fixtures, 'qwen3_5_text/config.json'),
+      path.join(folder, 'model/config.json'),
+    );
+    await writeFile(
+      path.join(folder, 'run.yaml'),
+      `mode: both
+model: { model_path: model, device: webgpu }
+algorithm: { algorithm_type: grpo, repeat_times: 2 }
+buffer:
+  batch_size: 1
+  total_steps: 1
+  explorer_input:
+    taskset: { path: tasks.jsonl }
+    default_workflow_type: simple_workflow
+    default_reward_fn_type: exact_match_reward
+`,
+    );
+    await writeFile(path.join(folder, 'tasks.jsonl'), '{"question": "1+1=", "answer": "2"}\n');
+    const { stdout, stderr } = await promisify(execFile)(trinity, ['config', 'check', 'run.yaml'], {
+      cwd: folder,
+    }).catch((error: unknown) => error as Answer);
+    expect(stdout + stderr).toContain(
+      'model.model_path: The WebGPU runtime does not support the operator LinearAttention',
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

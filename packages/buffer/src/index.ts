@@ -4,6 +4,7 @@ export { storedRows } from './mix/stored-rows.js';
 export { memoryExperienceStore } from './store/memory.js';
 export {
   readExperiences,
+  withReader,
   type ExperienceReader,
   type ExperienceRow,
 } from './store/read-experiences.js';

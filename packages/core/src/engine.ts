@@ -441,8 +441,8 @@ export interface EngineOptions extends CriticEngineOptions {
    * @default they are floating point numbers
    */
   readonly quantization?: Quantization;
-  /** Where the engine computes, if it can choose. @default the CPU */
-  readonly device?: 'webgpu';
+  /** Processor of the embedded engine. @default 'cpu' */
+  readonly device?: 'cpu' | 'webgpu';
   /**
    * True if sampling while training must have low latency, even if train steps take longer.
    * @default false
@@ -463,7 +463,7 @@ export interface EngineOptions extends CriticEngineOptions {
 }
 
 /** Options of {@link EngineFactory.checkModel}. */
-export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelLen'> {
+export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelLen' | 'device'> {
   /** False if only config.json exists so far, without weights. @default true */
   readonly weights?: boolean;
 }

@@ -1,20 +1,24 @@
 /** Decides whether the embedded engine can run a model folder, without opening it. */
 import type { ModelCheck } from '@trinity-rft/core/engine';
 
+import { checkGpu } from './gpu-module.js';
 import { checkMaxModelLen } from './model/max-model-len.js';
 import { checkMergedWeights } from './lora/load-model.js';
 import { readModelFiles } from './storage/model-folder.js';
 
 /**
  * @throws CheckpointError when the folder's model is not supported, or its weights do not match its
- * config.json; EngineError when the model has too few positions
+ * config.json; EngineError when the model has too few positions, or operators that the device lacks;
+ * ConfigError when a package for the device is missing
  */
 export async function checkModel({
   modelPath,
   maxModelLen,
   weights = true,
+  device,
 }: ModelCheck): Promise<void> {
   const { config } = await readModelFiles(modelPath);
   checkMaxModelLen({ modelPath, maxModelLen }, config);
+  if (device === 'webgpu') await checkGpu(config);
   if (weights) await checkMergedWeights(modelPath, config);
 }

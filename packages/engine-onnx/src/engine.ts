@@ -65,8 +65,8 @@ export interface OnnxEngineOptions {
    */
   readonly maxSamplers?: number;
   /**
-   * Module that runs the graphs instead of ONNX Runtime: it exports `createGraphRuntime`, such as
-   * `@trinity-rft/engine-webgpu`.
+   * URL of a module that runs the graphs instead of ONNX Runtime: it exports `createGraphRuntime`.
+   * For a GPU: `import.meta.resolve('@trinity-rft/engine-webgpu')`.
    * @default ONNX Runtime on the CPU
    */
   readonly runtime?: string;

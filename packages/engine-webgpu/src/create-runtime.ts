@@ -1,6 +1,8 @@
 /** Runs the engine's graphs on this machine's GPU. */
-import type { GraphRuntime } from '@trinity-rft/engine-onnx/graph-runtime';
+import type { GraphRuntime, ModelRecord } from '@trinity-rft/engine-onnx/graph-runtime';
+import { loadDawn } from './device/adapters.js';
 import { openDevice, type DeviceOptions } from './device/device.js';
+import { checkGraph } from './plan/plan.js';
 import { createMachine } from './run/machine.js';
 import { DeviceRuntime } from './runtime.js';
 
@@ -16,4 +18,13 @@ export async function createGraphRuntime(options: DeviceOptions): Promise<GraphR
   const machine = createMachine(opened, opened.facts.isSoftware ? portions.software : portions.gpu);
   // The closure holds the opened device, which holds Dawn's object.
   return new DeviceRuntime(machine, () => opened.close());
+}
+
+/**
+ * Checks without a device that a graph could run.
+ * @throws ConfigError if the package `webgpu` is missing, EngineError that names an operator that is not there
+ */
+export async function checkRecord(record: ModelRecord): Promise<void> {
+  await loadDawn();
+  checkGraph(record);
 }

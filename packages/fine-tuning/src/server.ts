@@ -15,7 +15,7 @@ import { project } from './run/configuration.js';
 import { trainedName } from './run/prepare.js';
 import { checkpointFolder, checkpointSteps, type StartCommand } from './run/job-run.js';
 import { createQueue } from './run/queue.js';
-import { checkWebhook, tellProduct, type WebhookSettings } from './run/webhook.js';
+import { checkWebhook, notifyProduct, type WebhookSettings } from './run/webhook.js';
 import { openFileStore } from './store/files.js';
 import { noSuchUrl } from './wire/refuse.js';
 import { isOver, openJobStore, type JobRecord } from './store/jobs.js';
@@ -84,7 +84,8 @@ export async function openFineTuningServer(
   const tell = async (job: JobRecord): Promise<void> => {
     if (!webhook || job.told) return;
     const { signal } = closing;
-    if (await tellProduct(job, webhook, signal, onEvent)) await jobs.change(job.id, { told: true });
+    if (await notifyProduct(job, webhook, signal, onEvent))
+      await jobs.change(job.id, { told: true });
   };
   const onEnd = (job: JobRecord): void => {
     onEvent(`${job.id}: ${job.status}${job.error ? `. ${job.error.message}` : ''}`);

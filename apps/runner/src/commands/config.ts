@@ -1,7 +1,4 @@
-/**
- * schema | plan`: what | `trinity config check | schema | plan`: checks and plans of a
- * configuration without a run.
- */
+/** `trinity config check | schema | plan`: checks and plans a configuration without a run. */
 import { text } from 'node:stream/consumers';
 import type { ConfigProblem, LoadedConfig } from '@trinity-rft/config';
 import type { CheckedFiles, ModelDownloads } from '@trinity-rft/launcher';

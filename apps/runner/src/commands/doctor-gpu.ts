@@ -1,7 +1,7 @@
 /** `trinity doctor gpu`: the GPUs of this machine, and what is missing to use one. */
 import type { Command } from 'commander';
 import type { AdapterFacts } from '@trinity-rft/engine-webgpu';
-import type { CommandContext } from '../shared/command.js';
+import { jsonText, type CommandContext } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 
 /** Exit code 1 when there is no GPU but software. */
@@ -16,7 +16,7 @@ export const addDoctorGpu = (doctor: Command, { exitWith, write }: CommandContex
         const given: { readonly json?: boolean } = command.optsWithGlobals();
         const { listAdapters } = await import('@trinity-rft/engine-webgpu');
         const adapters = await listAdapters();
-        write(given.json === true ? `${JSON.stringify(adapters, null, 2)}\n` : render(adapters));
+        write(given.json === true ? jsonText(adapters) : render(adapters));
         return adapters.every(({ isSoftware }) => isSoftware) ? exitCodes.failed : exitCodes.done;
       }),
     );

@@ -7,7 +7,7 @@ import type { TokenRow } from '@trinity-rft/core/engine';
 import type { ExportOptions } from '@trinity-rft/export';
 import type { Terminal } from '@trinity-rft/launcher';
 import type { ModelPlace } from '@trinity-rft/local';
-import type { AddCommand, Write } from '../shared/command.js';
+import { jsonText, type AddCommand, type Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { stoppable } from '../shared/interrupt.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
@@ -63,32 +63,24 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
 /** Maximum number of recorded prompts that are played beside the conversations. */
 const mostRecorded = 16;
 
-/**
- * Answers of the last evaluation that the stage of a checkpoint recorded: those of its agent, to different prompts.
- */
+/** Answers of the agent in the last recorded evaluation of the checkpoint's stage, one per prompt. */
 async function recordedAnswers({ location, run }: ModelPlace): Promise<readonly RecordedAnswer[]> {
   const { answersFile } = await import('@trinity-rft/launcher/files');
   const file = run && answersFile(run.stageDirectory);
   if (file === undefined || !existsSync(file)) return [];
-  const { readExperiences } = await import('@trinity-rft/buffer');
+  const { withReader } = await import('@trinity-rft/buffer');
   const { loadTokenizer } = await import('@trinity-rft/chat');
   const tokenizer = await loadTokenizer(location);
-  const reader = readExperiences(file);
   const answers = new Map<string, RecordedAnswer>();
-  try {
+  withReader(file, (reader) => {
     for (const { tokens, promptLength } of reader.experiences()) {
       const prompt = tokenizer.decode(tokens.subarray(0, promptLength));
       answers.set(prompt, { prompt, row: { tokens, promptLength, temperature: 1 } });
       if (answers.size === mostRecorded) break;
     }
-  } finally {
-    reader.close();
-  }
+  });
   return [...answers.values()];
 }
-
-const recordedPrompts = async (place: ModelPlace): Promise<readonly string[]> =>
-  (await recordedAnswers(place)).map(({ prompt }) => prompt);
 
 interface RecordedAnswer {
   readonly prompt: string;
@@ -166,6 +158,8 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
   const place = await findModel(model);
   const terminal = given.json === true ? silent(standardTerminal()) : standardTerminal();
   if (place.choice !== undefined) terminal.write(`${place.choice}\n`);
+  let answers: ReturnType<typeof recordedAnswers> | undefined;
+  const recorded = () => (answers ??= recordedAnswers(place));
   const report = await stoppable(terminal, async (signal) =>
     exportModel({
       model: place,
@@ -177,8 +171,11 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
       check:
         check === undefined
           ? undefined
-          : { prompts, recorded: check === true ? await recordedPrompts(place) : undefined },
-      recorded: async () => (await recordedAnswers(place)).map(({ row }) => row),
+          : {
+              prompts,
+              recorded: check === true ? (await recorded()).map(({ prompt }) => prompt) : undefined,
+            },
+      recorded: async () => (await recorded()).map(({ row }) => row),
       compareRewards:
         check === undefined || !given.rewards
           ? undefined
@@ -188,9 +185,7 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
     }),
   );
   if (report === undefined) return exitCodes.interrupted;
-  write(
-    given.json === true ? `${JSON.stringify(report, null, 2)}\n` : renderExport(report, directory),
-  );
+  write(given.json === true ? jsonText(report) : renderExport(report, directory));
   if (given.push !== undefined) {
     const { pushFolder } = await import('@trinity-rft/export');
     terminal.write(`Uploaded: ${await pushFolder(directory, given.push, process.env)}\n`);

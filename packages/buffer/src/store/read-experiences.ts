@@ -109,3 +109,13 @@ function unreadable(path: string, why: string, cause?: unknown): BufferError {
     { code: 'BUFFER_UNREADABLE', details: { path }, cause },
   );
 }
+
+/** Opens an experience store for `read`, and closes it afterwards. */
+export function withReader<T>(database: string, read: (reader: ExperienceReader) => T): T {
+  const reader = readExperiences(database);
+  try {
+    return read(reader);
+  } finally {
+    reader.close();
+  }
+}

@@ -7,7 +7,7 @@ import type { StepPlan } from './steps.js';
 /** Paths relative to the stage's folder; `global_step_<n>/` is a Hugging Face folder. */
 export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[] {
   const { mode, part, buffer, monitor, stageName } = stage;
-  const { checkpoints = 0 } = steps;
+  const { checkpoints } = steps;
   if (part === 'explore') return [`explorers/${stage.explorer.name}/log/trinity.log`];
   const store = buffer.trainerInput.experienceBuffer;
   const stored =
@@ -15,7 +15,7 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
       ? [relative(stage.jobDirectory, store.path)]
       : [];
   const often =
-    steps.checkpoints === undefined
+    checkpoints === undefined
       ? `every ${stage.trainer.saveInterval} train steps`
       : `${checkpoints} checkpoint${checkpoints === 1 ? '' : 's'}`;
   return [

@@ -24,7 +24,12 @@ const sqlRetries = (reason: string) => ({
 const progressBar = field(flag(), false, 'Python only.', ignored('Progress is always shown.'));
 
 const tasksetShape = {
-  name: field(text(), '', 'Name in metrics and states. Default: taskset_0 and so on.', derived),
+  name: field(
+    text(),
+    '',
+    'Name in metrics and states. Default: taskset_0, eval_taskset_0, ...',
+    derived,
+  ),
   storage_type: field(
     oneOf(['file', 'sql', 'generated', 'queue']),
     'file',

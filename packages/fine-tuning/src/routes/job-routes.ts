@@ -63,7 +63,7 @@ export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): voi
     return json(pageOf(checkpoints.toReversed(), queryOf(req.raw), { usual: 10 }));
   });
   app.post(`${place}/:id/cancel`, async ({ req, json }) => {
-    const job = changeable(jobs.get(req.param('id')), 'cancel', (status) => !isOver(status));
+    const job = changeable(jobs.get(req.param('id')), 'cancelled', (status) => !isOver(status));
     const cancelled = await stop(job.id, { status: 'cancelled', finished_at: context.now() });
     await jobs.say(job.id, { message: 'The job has been cancelled' });
     context.onEnd(cancelled);
@@ -71,13 +71,13 @@ export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): voi
   });
   app.post(`${place}/:id/pause`, async ({ req, json }) => {
     const may = (status: JobStatus): boolean => status === 'running' || status === 'queued';
-    const job = changeable(jobs.get(req.param('id')), 'pause', may);
+    const job = changeable(jobs.get(req.param('id')), 'paused', may);
     const paused = await stop(job.id, { status: 'paused' });
     await jobs.say(job.id, { message: 'The job has been paused' });
     return json(shownJob(paused));
   });
   app.post(`${place}/:id/resume`, async ({ req, json }) => {
-    const job = changeable(jobs.get(req.param('id')), 'resume', (status) => status === 'paused');
+    const job = changeable(jobs.get(req.param('id')), 'resumed', (status) => status === 'paused');
     const resumed = await jobs.change(job.id, { status: 'queued' });
     await jobs.say(job.id, { message: 'The job has been resumed' });
     queue.wake();
@@ -85,10 +85,14 @@ export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): voi
   });
 }
 
-function changeable(job: JobRecord, verb: string, may: (status: JobStatus) => boolean): JobRecord {
+function changeable(
+  job: JobRecord,
+  change: string,
+  may: (status: JobStatus) => boolean,
+): JobRecord {
   if (may(job.status)) return job;
   throw refused(
-    `A job with the status ${job.status} cannot be told to ${verb}.`,
+    `A job with the status ${job.status} cannot be ${change}.`,
     'fine_tuning_job_id',
     'invalid_state',
   );

@@ -50,7 +50,12 @@ export async function prepareJob(job: JobRecord, context: PrepareContext): Promi
     job.method.type === 'reinforcement' ? modelsOfGrader(job.method.reinforcement.grader) : [];
   const { runs, pythonGraders } = context;
   const plan = {
-    ...{ job, settings, numbers, rows, runs, pythonGraders },
+    job,
+    settings,
+    numbers,
+    rows,
+    runs,
+    pythonGraders,
     baseRate: await baseRate(settings.model.model_path, type),
     validation: validation === undefined ? undefined : { path: validation },
     graderModels: Object.fromEntries(

@@ -35,7 +35,7 @@ export function checkWebhook({ url, secret }: WebhookSettings): void {
  * Resolves with true once the product has answered with 2xx; retries for about 12 minutes. Repeated
  * messages have the same id, which follows from the job's.
  */
-export async function tellProduct(
+export async function notifyProduct(
   job: JobRecord,
   { url, secret }: WebhookSettings,
   signal: AbortSignal,

@@ -87,8 +87,8 @@ export function readJobRequest(body: unknown): JobRequest {
 }
 
 /**
- * First problem of a body, in the words of the API. @default the body itself
- * @param owner field that was read.
+ * First problem of a body, in the words of the API.
+ * @param owner field that was read. @default the body itself
  */
 export function fieldError(
   { issues: [issue] }: z.ZodError,

@@ -1,4 +1,5 @@
 /** Recorded answers of evaluations: each task with its answers by the first and the last weights. */
+import { withReader } from '@trinity-rft/buffer';
 import { existsSync } from 'node:fs';
 import type { ExperienceReader } from '@trinity-rft/buffer';
 import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
@@ -6,7 +7,6 @@ import { mean, runKey, type Experience } from '@trinity-rft/core';
 import { pairedDifference } from '@trinity-rft/explorer';
 import { answersFile } from '@trinity-rft/launcher/files';
 import { reasonsIn, type PairedOf } from '../diagnosis/index.js';
-import { withReader } from '../verify/folder.js';
 
 export interface AnsweredSet {
   readonly set: string;

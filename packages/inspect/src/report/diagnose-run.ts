@@ -1,4 +1,5 @@
 /** Diagnoses a run stage by stage, from the files in its folder. */
+import { withReader } from '@trinity-rft/buffer';
 import path from 'node:path';
 import {
   diagnose,
@@ -13,7 +14,7 @@ import {
 } from '../diagnosis/index.js';
 import { isExploreStep } from '@trinity-rft/monitor';
 import type { ConfigurationOptions } from '@trinity-rft/launcher';
-import { databasesIn, withReader } from '../verify/folder.js';
+import { databasesIn } from '../verify/folder.js';
 import { pairedRewards, readAnswers } from './answers.js';
 import { reportRun, type RunReport, type StageReport } from './run-report.js';
 

@@ -6,8 +6,7 @@ import { listCheckpoints } from '@trinity-rft/trainer';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { failureFile } from '@trinity-rft/launcher/files';
 import { readMetrics, type MetricLine } from '@trinity-rft/monitor';
-import { runningPid } from '../verify/folder.js';
-import { locateRun } from '../verify/targets.js';
+import { locateRun, runningPid } from '../verify/folder.js';
 
 export interface StageReport {
   /** Folder of the stage. */

@@ -1,4 +1,5 @@
 /** Compares a different reward, advantage or loss on the rollouts of a run. */
+import { withReader } from '@trinity-rft/buffer';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, taskTruth, type Task } from '@trinity-rft/core';
@@ -21,7 +22,6 @@ import {
   type ConfigurationOptions,
 } from '@trinity-rft/launcher';
 import { findRecords } from '../debug/find-records.js';
-import { withReader } from '../verify/folder.js';
 
 /** Parts to change, with names as in YAML; absent parts are unchanged. */
 interface RunChange extends Change {

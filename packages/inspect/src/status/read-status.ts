@@ -6,7 +6,7 @@ import { ConfigError, describeError } from '@trinity-rft/core';
 import type { RunReader } from '@trinity-rft/buffer/run-store';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { readEnd, readStorePlace } from '@trinity-rft/launcher/files';
-import { locateRun } from '../verify/targets.js';
+import { locateRun } from '../verify/folder.js';
 import { readProcessFile } from './read-process-file.js';
 import { statusOf, type RunStatus } from './run-status.js';
 

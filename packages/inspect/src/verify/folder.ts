@@ -1,8 +1,24 @@
-/** The folder of a stage: its experience stores, and the process that writes to it. */
-import { readdir, readFile } from 'node:fs/promises';
+/** Folders of runs: where they are, their experience stores, and the process that writes to them. */
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { readExperiences, type ExperienceReader } from '@trinity-rft/buffer';
+import { ConfigError } from '@trinity-rft/core';
 import { isProcessAlive } from '@trinity-rft/core/support';
+
+/**
+ * Absolute path of a run: a file is its configuration.
+ * @throws ConfigError when there is no such file or folder
+ */
+export async function locateRun(
+  run: string,
+  cwd = '.',
+): Promise<{ readonly place: string; readonly isFolder: boolean }> {
+  const place = path.resolve(cwd, run);
+  const found = await stat(place).catch(() => undefined);
+  if (found) return { place, isFolder: found.isDirectory() };
+  throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
+    code: 'RUN_MISSING',
+  });
+}
 
 /** Experience stores in the folder of a stage, ordered by name. */
 export async function databasesIn(directory: string): Promise<readonly string[]> {
@@ -12,16 +28,6 @@ export async function databasesIn(directory: string): Promise<readonly string[]>
     .filter((name) => name.endsWith('.db'))
     .toSorted()
     .map((name) => path.join(buffers, name));
-}
-
-/** Reads an experience store, and closes it. */
-export function withReader<T>(database: string, read: (reader: ExperienceReader) => T): T {
-  const reader = readExperiences(database);
-  try {
-    return read(reader);
-  } finally {
-    reader.close();
-  }
 }
 
 /** Process id of the run or server in this folder, if it is alive. */

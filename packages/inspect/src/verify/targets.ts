@@ -6,7 +6,7 @@ import type { EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
-import { databasesIn } from './folder.js';
+import { databasesIn, locateRun } from './folder.js';
 
 /** Experience store of one stage, and the weights that sampled it. */
 export interface VerifyTarget {
@@ -43,22 +43,6 @@ export async function findTargets(
     `${place} has no recorded experiences. Expected an experience store (buffer/*.db). Run it first, with another storage than memory.`,
     { code: 'NOTHING_RECORDED' },
   );
-}
-
-/**
- * Absolute path of a run: a file is its configuration.
- * @throws ConfigError when there is no such file or folder
- */
-export async function locateRun(
-  run: string,
-  cwd = '.',
-): Promise<{ readonly place: string; readonly isFolder: boolean }> {
-  const place = path.resolve(cwd, run);
-  const found = await stat(place).catch(() => undefined);
-  if (found) return { place, isFolder: found.isDirectory() };
-  throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
-    code: 'RUN_MISSING',
-  });
 }
 
 async function targetsOfConfig(

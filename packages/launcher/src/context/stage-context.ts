@@ -140,8 +140,8 @@ export interface StageResult {
   readonly checkpoint: string | undefined;
 }
 
-/** Result of a stage that this process has completed. */
-export const completedAt = (trainStep: number, checkpoint?: string): StageResult => ({
+/** Result at a train step: by default of a stage that this process has completed. */
+export const stageResult = (trainStep: number, checkpoint?: string): StageResult => ({
   interrupted: false,
   doneBefore: false,
   trainStep,

@@ -14,7 +14,7 @@ import { openEndpoint } from '../assembly/models/endpoint.js';
 import { openEngine, sampleFromStart, unlessEngineFails } from '../assembly/models/engine.js';
 import { externalSampler } from '../assembly/models/external-model.js';
 import { disposable, type Closable } from '../context/disposable.js';
-import { completedAt, type StageContext, type StageResult } from '../context/stage-context.js';
+import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
 
 /**
  * Evaluates checkpoints, with the model itself as that of step 0. Metrics are named
@@ -65,7 +65,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     context.evaluation?.onCheckpoint({ step, directory: checkpoint?.directory, isLast, sets });
     sets = [];
   }
-  return completedAt(targets.at(-1)?.step ?? 0);
+  return stageResult(targets.at(-1)?.step ?? 0);
 }
 
 const fixedWeights: Parameters<typeof createExplorer>[0]['sync'] = {

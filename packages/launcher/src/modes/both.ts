@@ -10,7 +10,7 @@ import { openChatFormat } from '../assembly/models/chat-format.js';
 import { unlessEngineFails } from '../assembly/models/engine.js';
 import type { StageTransport } from '../assembly/transport.js';
 import { disposable } from '../context/disposable.js';
-import { completedAt, type StageContext, type StageResult } from '../context/stage-context.js';
+import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
 import { assembleLoop } from './both/loop.js';
 import { openParts, type DataParts, type RemoteExploration, type LoopParts } from './both/open.js';
 import { assertResumable, earlierResult, readProgress } from './both/progress.js';
@@ -67,7 +67,7 @@ export async function loopOver(
     );
   }
   const { interrupted, step, checkpoint } = trained;
-  return { ...completedAt(step, checkpoint.directory), interrupted };
+  return { ...stageResult(step, checkpoint.directory), interrupted };
 }
 
 /** @throws BufferError if the stage has made no train step at all */

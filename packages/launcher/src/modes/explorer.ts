@@ -21,7 +21,7 @@ import { openEndpoint } from '../assembly/models/endpoint.js';
 import { openEngine, sampleFromStart } from '../assembly/models/engine.js';
 import { withFetchedTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable, openTogether, type Closable } from '../context/disposable.js';
-import { completedAt, type StageContext, type StageResult } from '../context/stage-context.js';
+import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
 import { agreementOf } from './apart/agreement.js';
 import { exploreAlone, exploredAlone, needsTrainer } from './apart/explore-alone.js';
 import { exploreLeased } from './apart/explore-leased.js';
@@ -60,7 +60,7 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
     const now = { ...context, stage: made };
     await using side = disposable(await openSide(now, store));
     const trainStep = await explore(now, { store, joined, tasks, side, counts, agreement });
-    return completedAt(trainStep);
+    return stageResult(trainStep);
   } finally {
     await joined.leave();
   }

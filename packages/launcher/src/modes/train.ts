@@ -9,7 +9,7 @@ import { openCritic } from '../assembly/models/critic.js';
 import { openEngine } from '../assembly/models/engine.js';
 import { trainerOptions } from '../assembly/trainer-options.js';
 import { disposable } from '../context/disposable.js';
-import { completedAt, type StageContext, type StageResult } from '../context/stage-context.js';
+import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
 
 export async function runTrain(context: StageContext): Promise<StageResult> {
   const { stage, startModel, extensions, runtime, signal } = context;
@@ -24,7 +24,7 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const mayGoOn = totalSteps === undefined && data.mayGrow;
   if (newest?.manifest.final && context.endedBefore && !mayGoOn && from >= (totalSteps ?? 0)) {
     await verifyCheckpoint(newest);
-    return { ...completedAt(from, newest.directory), doneBefore: true };
+    return { ...stageResult(from, newest.directory), doneBefore: true };
   }
   const { referenceLogprobs } = algorithm.needs;
   await using engine = disposable(await openEngine(stage, model, engines, referenceLogprobs));
@@ -45,5 +45,5 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
       'The stage ended without a train step: its experience buffer holds nothing to train on. Give the data of a run that has explored.',
       { code: 'NOTHING_TRAINED' },
     );
-  return { ...completedAt(step, checkpoint.directory), interrupted };
+  return { ...stageResult(step, checkpoint.directory), interrupted };
 }

@@ -25,8 +25,9 @@ import {
   EngineError,
   TaskError,
 } from '@trinity-rft/core';
+import type { ModelCheck } from '@trinity-rft/core/engine';
 import { toTask } from '@trinity-rft/explorer';
-import { readExperiences } from '@trinity-rft/buffer';
+import { withReader } from '@trinity-rft/buffer';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
 import { checkTasks, readTaskset, tasksetsOf } from '../assembly/data/tasks.js';
 import { checkTrainingData } from '../assembly/data/training-data.js';
@@ -326,9 +327,7 @@ function checkStored({ stage, warn }: Check): void {
   const { path } = experienceBuffer;
   const wanted = stage.trainer.totalSteps ?? totalSteps;
   if (path === undefined || wanted === undefined || !isThere(path)) return;
-  const reader = readExperiences(path);
-  const count = reader.ids().length;
-  reader.close();
+  const count = withReader(path, (reader) => reader.ids().length);
   const most = Math.ceil(count / trainBatchSize);
   if (most < wanted)
     warn(
@@ -369,20 +368,18 @@ async function checkModels(check: Check): Promise<void> {
   }
 }
 
-interface CheckedModel {
-  readonly modelPath: string;
+interface CheckedModel extends ModelCheck {
   readonly engine: string;
-  readonly maxModelLen?: number;
 }
 
 async function checkModel(
   check: Check,
   key: KeyPath,
-  { modelPath, engine, maxModelLen }: CheckedModel,
+  { modelPath, engine, maxModelLen, device }: CheckedModel,
 ): Promise<void> {
   if (!isThere(modelPath)) return;
   await attempt(check, key, async () =>
-    engineNamed(check.extensions.engines, engine).checkModel?.({ modelPath, maxModelLen }),
+    engineNamed(check.extensions.engines, engine).checkModel?.({ modelPath, maxModelLen, device }),
   );
 }
 

@@ -4,6 +4,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { openSqlite } from '@trinity-rft/core/store';
 
 /** SQLITE_BUSY: another connection holds the lock. */
 const busy = 5;
@@ -24,9 +25,7 @@ export async function lockRun(
   let holder: DatabaseSync | undefined;
   try {
     await mkdir(jobDirectory, { recursive: true });
-    // Loaded lazily: Node 22 prints a warning when the module is loaded.
-    const sqlite = process.getBuiltinModule('node:sqlite');
-    holder = new sqlite.DatabaseSync(path.join(jobDirectory, `${role}.lock`));
+    holder = openSqlite(path.join(jobDirectory, `${role}.lock`));
     holder.exec('BEGIN EXCLUSIVE');
     await writeFile(pidFile, `${process.pid}\n`);
   } catch (error) {
@@ -50,8 +49,7 @@ export async function lockHolder(
 ): Promise<number | undefined> {
   const file = path.join(jobDirectory, `${role}.lock`);
   if (!existsSync(file)) return undefined;
-  const sqlite = process.getBuiltinModule('node:sqlite');
-  const lock = new sqlite.DatabaseSync(file);
+  const lock = openSqlite(file);
   try {
     lock.exec('BEGIN EXCLUSIVE');
     return undefined;

@@ -17,7 +17,7 @@ import { tasksetsOf } from '../assembly/data/tasks.js';
 import { withFetchedModels } from '../assembly/models/hub-models.js';
 import { withOtherModel } from '../assembly/models/other-model.js';
 import {
-  completedAt,
+  stageResult,
   type EvaluationOptions,
   type Extensions,
   type ServeOptions,
@@ -305,7 +305,7 @@ async function runStages(
     ? []
     : [...describeChanges({ config, latestStage, hasBegun: begun, problemAt })];
   const plugins = surroundings.extensions.pluginFiles;
-  let last: StageResult = { ...completedAt(0), doneBefore: true };
+  let last: StageResult = { ...stageResult(0), doneBefore: true };
   for (const stage of remaining) {
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);

@@ -13,7 +13,7 @@ import { startModelOf } from '../assembly/models/model-folder.js';
 import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
 import { openMonitor } from '../assembly/monitor.js';
 import {
-  completedAt,
+  stageResult,
   type ModeOptions,
   type StageContext,
   type StageResult,
@@ -144,5 +144,5 @@ const withOwnLogs = (stage: StageConfig, folder: string): StageConfig => ({
 /** Result of an interrupt before training: the newest checkpoint on disk. */
 async function interrupted(jobDirectory: string): Promise<StageResult> {
   const newest = (await listCheckpoints(jobDirectory)).at(-1);
-  return { ...completedAt(newest?.manifest.step ?? 0, newest?.directory), interrupted: true };
+  return { ...stageResult(newest?.manifest.step ?? 0, newest?.directory), interrupted: true };
 }

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { describeError, TrinityError, BufferError } from '@trinity-rft/core';
-import { decodeExperience, type CheckedTables } from '@trinity-rft/core/store';
+import { decodeExperience, openSqlite, type CheckedTables } from '@trinity-rft/core/store';
 import { applyFeedback } from './apply-feedback.js';
 import { prepareSchema, prepareStatements } from './schema.js';
 import type {
@@ -148,9 +148,7 @@ function open(path: string): Opened {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true });
-    // Loaded on first use: Node 22 prints a warning when it loads the module.
-    const sqlite = process.getBuiltinModule('node:sqlite');
-    database = new sqlite.DatabaseSync(path);
+    database = openSqlite(path);
     // EXCLUSIVE: locked from the first read to the end of the process. FULL: a commit also survives
     // a power failure.
     database.exec(

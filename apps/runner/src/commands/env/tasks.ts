@@ -47,10 +47,10 @@ export const addSolve: AddCommand = (env, { exitWith, write }) =>
           steps += each.steps;
         }
         if (given.out !== undefined) await writeLines(lines, given.out, write);
-        const { length: count } = lines;
-        const [mean, each] = [(reward / count).toFixed(3), (steps / count).toFixed(1)];
+        const count = lines.length;
+        const [mean, stepsPerTask] = [(reward / count).toFixed(3), (steps / count).toFixed(1)];
         write(
-          `${name}: the solver played ${count} tasks, mean reward ${mean}, ${each} steps a task\n`,
+          `${name}: the solver played ${count} tasks, mean reward ${mean}, ${stepsPerTask} steps a task\n`,
         );
         return exitCodes.done;
       }),

@@ -92,7 +92,8 @@ export const builderRoutes = {
 
 export const builderActions = {
   '/api/actions/builder/check': {
-    summary: 'Checks a text like `trinity config plan`, which loads the plugins that it names.',
+    summary:
+      'Checks the text of a configuration as `trinity config plan` does, and loads the plugins that it names.',
     body: checkBody,
     answer: checked,
   },

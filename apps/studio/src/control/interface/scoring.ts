@@ -6,7 +6,7 @@ const perToken = z.array(numberOrNull).describe('One value per response token.')
 
 export const scoreBody = z.object({
   checkpoint: z.string(),
-  rollout: count.describe('Row of a rollout, all calls of whose attempt are scored.'),
+  rollout: count.describe('Row of a rollout; all calls of its attempt are scored.'),
 });
 
 /** One line of JSON each. */

@@ -1,6 +1,6 @@
 /** Applies other rewards, advantages and losses to the newest recorded rollouts. */
+import { withReader } from '@trinity-rft/buffer';
 import type { Experience } from '@trinity-rft/core';
-import { withReader } from '../../verify/folder.js';
 import {
   changed,
   newestSteps,

@@ -249,7 +249,9 @@ const taskRow = z.object({
 export const taskPage = z.object({
   rows: z.array(taskRow),
   tasks: count.describe('Number of tasks with a recorded row of their task set.'),
-  better: count.describe('Number of tasks with a higher reward in the latest visit.'),
+  better: count.describe(
+    'Number of tasks with a higher reward in the latest visit than in the first.',
+  ),
   worse: count,
   same: count.describe('Number of tasks with several visits and no change.'),
   progress,

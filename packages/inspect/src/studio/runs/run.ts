@@ -1,6 +1,6 @@
 /** Opens a run for reading. */
+import { withReader } from '@trinity-rft/buffer';
 import path from 'node:path';
-import { withReader } from '../../verify/folder.js';
 import { createMetricFile, type MetricFile } from '../metrics/metric-file.js';
 import type { RunSummary } from '../interface/types.js';
 import { whenChanged } from '../shared/when-changed.js';

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, BufferError } from '@trinity-rft/core';
+import { openSqlite } from '@trinity-rft/core/store';
 import { fillFile } from '@trinity-rft/core/support';
 import { isWithin } from './run-id.js';
 
@@ -30,8 +31,7 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
 /** Copies a snapshot of the database, even while another process has it open. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   await rm(to, { force: true });
-  const sqlite = process.getBuiltinModule('node:sqlite');
-  const database = new sqlite.DatabaseSync(from);
+  const database = openSqlite(from);
   try {
     database.prepare('VACUUM INTO ?').run(to);
   } finally {

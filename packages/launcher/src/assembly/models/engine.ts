@@ -41,7 +41,7 @@ export async function openEngine(
         maxModelLen,
         lora,
         quantization,
-        device: device === 'webgpu' ? device : undefined,
+        device,
         seed: runtime.seedFor('lora', stage.stageIndex),
         tokenBytes: tokenByteTable(format.tokenizer),
         settings: engineSettings(stage),

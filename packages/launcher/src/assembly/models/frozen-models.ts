@@ -72,8 +72,7 @@ interface FrozenModels {
 
 /**
  * Opens the model and the auxiliary models, with the endpoint through which agents reach them.
- * @default the model is opened here
- * @param served sampler of a process that has loaded the model.
+ * @param served sampler of a process that has loaded the model. @default the model is opened here
  * @throws ConfigError when a model cannot be used
  */
 export function openFrozenModels(context: FrozenStage, served?: Sampler): Promise<FrozenModels> {

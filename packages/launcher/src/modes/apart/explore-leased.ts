@@ -30,7 +30,7 @@ export interface ExploreLeasedOptions
 
 /**
  * Resolves with the last train step of the run, once the trainer has ended it or nothing is left to
- * explore.
+ * explore without a trainer.
  * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
  */
 export async function exploreLeased(

@@ -5,7 +5,7 @@ import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import type { StageTasks } from '../../assembly/data/tasks.js';
-import { completedAt, type StageResult } from '../../context/stage-context.js';
+import { stageResult, type StageResult } from '../../context/stage-context.js';
 
 export interface Progress {
   /** Complete checkpoints, oldest first. */
@@ -47,7 +47,7 @@ export async function earlierResult(
   const last = checkpoints.at(-1);
   if (!last?.manifest.final || !isUsedUp(stage, tasks, last, explorer)) return undefined;
   await verifyCheckpoint(last);
-  return { ...completedAt(last.manifest.step, last.directory), doneBefore: true };
+  return { ...stageResult(last.manifest.step, last.directory), doneBefore: true };
 }
 
 function isUsedUp(

@@ -5,7 +5,7 @@ import { createBodyThread, readBody } from '@trinity-rft/model/internal';
 import { createServe, type Commit, type ServeOptions, type TurnStore } from '../../outer/outer.js';
 import type { StageEngine } from '../../assembly/models/engine.js';
 import {
-  completedAt,
+  stageResult,
   type ServeAddress,
   type StageContext,
   type StageResult,
@@ -69,7 +69,7 @@ export async function serveUntilInterrupted(
     await update.catch(() => undefined);
   }
   const { step, checkpoint } = await update;
-  return { ...completedAt(step, checkpoint?.directory), interrupted: true };
+  return { ...stageResult(step, checkpoint?.directory), interrupted: true };
 }
 
 async function openServer(

@@ -1,6 +1,7 @@
 /** A small read-only database of a bookshop, generated from a seed. */
 import type { DatabaseSync } from 'node:sqlite';
 import { type Random, createRandom, deriveSeed } from '@trinity-rft/core';
+import { openSqlite } from '@trinity-rft/core/store';
 import { once } from '../shared/once.js';
 import { pick } from '../shared/pick.js';
 
@@ -24,8 +25,7 @@ const last = words('Abel Brook Crane Dorn Ellis Frost Grant Hale');
 const things = words('River Lantern Orchard Winter Harbor Stone Garden Letter Island Mirror');
 
 export function createDatabase(seed: number): ReadOnlyDatabase {
-  const sqlite = process.getBuiltinModule('node:sqlite');
-  const database = new sqlite.DatabaseSync(':memory:');
+  const database = openSqlite(':memory:');
   database.exec(schema);
   fill(database, createRandom(deriveSeed(seed, 'bookshop')));
   database.exec('PRAGMA query_only = ON');

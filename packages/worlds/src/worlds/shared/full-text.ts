@@ -1,4 +1,5 @@
 /** Full-text search over documents with SQLite's FTS5. */
+import { openSqlite } from '@trinity-rft/core/store';
 import { once } from './once.js';
 
 export interface Document {
@@ -14,8 +15,7 @@ export interface FullText {
 
 /** Words are compared by their stems. */
 export function fullText(documents: readonly Document[]): FullText {
-  const sqlite = process.getBuiltinModule('node:sqlite');
-  const database = new sqlite.DatabaseSync(':memory:');
+  const database = openSqlite(':memory:');
   database.exec("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, text, tokenize = 'porter')");
   const insert = database.prepare('INSERT INTO docs VALUES (?, ?)');
   database.exec('BEGIN');
