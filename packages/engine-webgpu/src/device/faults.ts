@@ -10,7 +10,7 @@ import { invalid, lost, reportedError } from './errors.js';
 const reasonWaitMs = 1000;
 
 export class Faults {
-  /** Rejects when the device is lost. */
+  /** Rejects when the device is lost. The waits of the device handle the rejection. */
   readonly lost: Promise<never>;
   #first: EngineError | undefined;
 
@@ -22,8 +22,6 @@ export class Faults {
     this.lost = device.lost.then((info) => {
       throw this.add(lost(info));
     });
-    // Nothing may wait when it happens.
-    this.lost.catch(() => {});
   }
 
   /** Records an error; returns the first one. */

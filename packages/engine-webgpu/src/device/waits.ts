@@ -18,10 +18,16 @@ export class Waits {
   readonly #faults: Faults;
   readonly #options: WaitOptions;
   readonly #pending = new Set<Promise<unknown>>();
+  readonly #rejects = new Set<(reason: unknown) => void>();
 
   constructor(faults: Faults, options: WaitOptions) {
     this.#faults = faults;
     this.#options = options;
+    // Once for all waits, because a race of each wait with the promise would leak memory. Without a pending wait, nothing
+    // else handles the rejection.
+    faults.lost.catch((reason: unknown) => {
+      for (const reject of this.#rejects) reject(reason);
+    });
   }
 
   /**
@@ -32,15 +38,18 @@ export class Waits {
     this.#faults.check();
     const done = this.#options.gate(work);
     this.#keep(done);
-    const clocks = this.#clocks(what);
+    const { promise: ended, reject } = Promise.withResolvers<never>();
+    this.#rejects.add(reject);
+    const stopClocks = this.#clocks(what, reject);
     try {
-      const result = await Promise.race([done, this.#faults.lost, clocks.late]);
+      const result = await Promise.race([done, ended]);
       this.#faults.check();
       return result;
     } catch (cause) {
       throw await this.#faults.reason(cause);
     } finally {
-      clocks.stop();
+      stopClocks();
+      this.#rejects.delete(reject);
     }
   }
 
@@ -55,21 +64,18 @@ export class Waits {
     done.then(drop, drop);
   }
 
-  #clocks(what: string): { readonly late: Promise<never>; readonly stop: () => void } {
+  /** Reports what a wait is for, and rejects it at the deadline. Returns what stops both. */
+  #clocks(what: string, reject: (reason: unknown) => void): () => void {
     const { report, deadlineMs = 600_000 } = this.#options;
     let seconds = 0;
     const reports = setInterval(() => {
       seconds += reportMs / 1000;
       report(`Waiting for the GPU for ${seconds} s (at most ${deadlineMs / 1000} s): ${what}`);
     }, reportMs);
-    let deadline: NodeJS.Timeout | undefined;
-    const end = new Promise<never>((_, reject) => {
-      deadline = setTimeout(() => reject(this.#faults.add(late(what, deadlineMs))), deadlineMs);
-    });
-    const stop = (): void => {
+    const deadline = setTimeout(() => reject(this.#faults.add(late(what, deadlineMs))), deadlineMs);
+    return () => {
       clearInterval(reports);
       clearTimeout(deadline);
     };
-    return { late: end, stop };
   }
 }
