@@ -16,8 +16,7 @@ const portions = { gpu: 5e10, software: 2e8 };
 export async function createGraphRuntime(options: DeviceOptions): Promise<GraphRuntime> {
   const opened = await openDevice(options);
   const machine = createMachine(opened, opened.facts.isSoftware ? portions.software : portions.gpu);
-  // The closure holds the opened device, which holds Dawn's object.
-  return new DeviceRuntime(machine, () => opened.close());
+  return new DeviceRuntime(machine, opened.close);
 }
 
 /**

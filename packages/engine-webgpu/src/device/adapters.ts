@@ -29,7 +29,7 @@ export interface AdapterLimits {
   readonly maxComputeWorkgroupsPerDimension: number;
 }
 
-export interface FoundAdapter {
+interface FoundAdapter {
   readonly adapter: GPUAdapter;
   readonly facts: AdapterFacts;
 }
@@ -37,9 +37,11 @@ export interface FoundAdapter {
 /** Runs a native wait so that the thread is not ended during it, which would abort the process. */
 export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 
+/** Kept for as long as the thread: if the object is collected, the process dies some thousand waits later. */
+let dawn: GPU | undefined;
+
 /**
- * Dawn. The object must be referenced for as long as a device of it is used: if it is collected, the process dies some
- * thousand waits later.
+ * Dawn, of which a thread has one.
  * @throws ConfigError if the package is missing
  */
 export async function loadDawn(): Promise<GPU> {
@@ -49,15 +51,15 @@ export async function loadDawn(): Promise<GPU> {
     async () => import('webgpu'),
   );
   Object.assign(globalThis, globals);
-  return create([]);
+  return (dawn ??= create([]));
 }
 
 /**
  * The adapter for long work: of two GPUs the faster one.
  * @throws EngineError if there is none
  */
-export async function findAdapter(dawn: GPU, gate: Gate): Promise<FoundAdapter> {
-  const adapter = await gate(() => dawn.requestAdapter({ powerPreference: 'high-performance' }));
+export async function findAdapter(gpu: GPU, gate: Gate): Promise<FoundAdapter> {
+  const adapter = await gate(() => gpu.requestAdapter({ powerPreference: 'high-performance' }));
   if (!adapter) throw noGpu();
   return { adapter, facts: factsOf(adapter) };
 }
@@ -67,11 +69,11 @@ export async function findAdapter(dawn: GPU, gate: Gate): Promise<FoundAdapter> 
  * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU
  */
 export async function listAdapters(): Promise<readonly AdapterFacts[]> {
-  const dawn = await loadDawn();
+  const gpu = await loadDawn();
   const found = new Map<string, AdapterFacts>();
   // WebGPU has no list: each request answers with one.
   for (const powerPreference of ['high-performance', 'low-power'] as const) {
-    const adapter = await dawn.requestAdapter({ powerPreference });
+    const adapter = await gpu.requestAdapter({ powerPreference });
     if (!adapter) continue;
     const facts = factsOf(adapter);
     found.set(JSON.stringify(facts), facts);
@@ -90,7 +92,7 @@ function factsOf({ info, limits }: GPUAdapter): AdapterFacts {
   return { vendor, architecture, description, isSoftware, limits: limitsOf(limits) };
 }
 
-/** Those that the engine needs, as plain data. */
+/** The limits that the engine needs, as plain data. */
 const limitsOf = (limits: GPUSupportedLimits): AdapterLimits => ({
   maxBufferSize: limits.maxBufferSize,
   maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,

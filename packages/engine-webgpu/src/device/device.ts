@@ -19,8 +19,6 @@ export interface OpenDevice {
   readonly check: () => void;
   /** Ends the device. Waits that are pending reject; resolves when none is left. */
   readonly close: () => Promise<void>;
-  /** Referenced here for as long as the device: see {@link loadDawn}. */
-  readonly dawn: GPU;
 }
 
 /**
@@ -28,8 +26,7 @@ export interface OpenDevice {
  * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it cannot be opened
  */
 export async function openDevice(options: DeviceOptions): Promise<OpenDevice> {
-  const dawn = await loadDawn();
-  const { adapter, facts } = await findAdapter(dawn, options.gate);
+  const { adapter, facts } = await findAdapter(await loadDawn(), options.gate);
   const device = await options.gate(() => requestDevice(adapter, facts));
   const faults = new Faults(device);
   const waits = new Waits(faults, options);
@@ -43,7 +40,7 @@ export async function openDevice(options: DeviceOptions): Promise<OpenDevice> {
     await waits.settled();
   };
   const wait = waits.wait.bind(waits);
-  return { device, facts, memory, wait, check: () => faults.check(), close, dawn };
+  return { device, facts, memory, wait, check: () => faults.check(), close };
 }
 
 async function requestDevice(adapter: GPUAdapter, facts: AdapterFacts): Promise<GPUDevice> {
