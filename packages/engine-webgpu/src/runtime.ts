@@ -1,11 +1,9 @@
 /** The engine's interface to what runs its graphs, on a WebGPU device. */
-import { InvariantError } from '@trinity-rft/core';
 import type {
   ArraySet,
   CacheLayout,
   DeviceArray,
   DeviceArrays,
-  GraphKind,
   GraphRuntime,
   HostArray,
   LoadedGraph,
@@ -21,6 +19,7 @@ import {
   adamW,
   addedRows,
   addition,
+  readBy,
   rowsById,
   squareGroups,
   squares,
@@ -29,7 +28,7 @@ import {
 } from './kernels/updates.js';
 import { checkGraph } from './plan/plan.js';
 import { bytesOf } from './plan/value.js';
-import { BufferArray, ownArray, readNumbers, storedNumbers } from './run/array.js';
+import { BufferArray, ofSize, ownArray, readNumbers, storedNumbers } from './run/array.js';
 import { DeviceCache } from './run/cache.js';
 import type { BufferPart } from './run/commands.js';
 import { dispatchOnce, type Machine } from './run/machine.js';
@@ -45,7 +44,7 @@ export class DeviceRuntime implements GraphRuntime {
     this.#end = end;
   }
 
-  async load(record: ModelRecord, _kind: GraphKind, _folder?: string): Promise<LoadedGraph> {
+  async load(record: ModelRecord): Promise<LoadedGraph> {
     checkGraph(record);
     return new DeviceGraph(this.#machine, record);
   }
@@ -85,7 +84,7 @@ export class DeviceRuntime implements GraphRuntime {
     const { commands } = this.#machine;
     if (from === 'zeros') commands.clear(ownArray(to));
     else if ('data' in from) commands.write(ownArray(to), storedNumbers(from));
-    else commands.copy(ownArray(from), sameSize(ownArray(to), from));
+    else commands.copy(ownArray(from), ofSize(to, from.shape));
   }
 
   copySet(to: ArraySet, from: ArraySet | Float32Array | 'zeros'): void {
@@ -96,13 +95,13 @@ export class DeviceRuntime implements GraphRuntime {
       if (from === 'zeros') commands.clear(array);
       else if (from instanceof Float32Array)
         commands.write(array, from.subarray(start, start + array.size));
-      else commands.copy(others[i]!, sameSize(array, others[i]!));
+      else commands.copy(others[i]!, ofSize(array, others[i]!.shape));
       start += array.size;
     }
   }
 
   add(to: DeviceArray, from: DeviceArray): void {
-    const [source, target] = [ownArray(from), sameSize(ownArray(to), from)];
+    const [source, target] = [ownArray(from), ofSize(to, from.shape)];
     const call = addition(target.size, source.start, target.start);
     dispatchOnce(this.#machine, call, [source.whole, target.whole]);
   }
@@ -150,11 +149,11 @@ export class DeviceRuntime implements GraphRuntime {
   async adamW(sets: UpdateSets, plan: UpdatePlan): Promise<void> {
     const { from, to, gradient, first, second } = sets;
     const target: UpdateTarget = to === from ? 'from' : to === gradient ? 'gradient' : 'other';
-    const read = { from: [gradient], gradient: [from], other: [from, gradient] }[target];
+    const read = readBy[target].map((name) => sets[name]);
     const operands = [...read, to, first, second].map(arraysOf);
     for (const [i, { size }] of arraysOf(to).entries()) {
       const call = adamW(size, target, { ...plan, keep: plan.keep[i]! });
-      const parts = operands.map((arrays) => sameSize(arrays[i]!, { shape: [size] }));
+      const parts = operands.map((arrays) => ofSize(arrays[i]!, [size]));
       dispatchOnce(this.#machine, call, parts);
     }
   }
@@ -186,11 +185,3 @@ export class DeviceRuntime implements GraphRuntime {
 
 const arraysOf = ({ arrays }: { readonly arrays: DeviceArrays }): readonly BufferArray[] =>
   Object.values(arrays).map(ownArray);
-
-/** @throws InvariantError when an array has not as many numbers as another */
-function sameSize(array: BufferArray, other: Pick<DeviceArray, 'shape'>): BufferArray {
-  if (array.size === sizeOf(other.shape)) return array;
-  throw new InvariantError(
-    `An array of shape [${array.shape.join(', ')}] is used with one of [${other.shape.join(', ')}].`,
-  );
-}

@@ -1,5 +1,5 @@
 /** Bytes that a device holds, within a budget: drivers grant more than there is, and lose the device later. */
-import os from 'node:os';
+import { machineMemory } from '@trinity-rft/core/support';
 import type { AdapterLimits } from './adapters.js';
 import { aboveBudget, aboveLimit } from './errors.js';
 import type { Faults } from './faults.js';
@@ -9,7 +9,7 @@ import type { Faults } from './faults.js';
  * one buffer, and a fifth stays free for the desktop and other programs. Integrated GPUs use the machine's memory.
  */
 export function defaultBudget({ maxBufferSize }: AdapterLimits): number {
-  return Math.floor(0.8 * Math.min(4 * maxBufferSize, os.totalmem()));
+  return Math.floor(0.8 * Math.min(4 * maxBufferSize, machineMemory()));
 }
 
 export class DeviceMemory {

@@ -16,7 +16,7 @@ import { blockDepth } from './product.js';
 
 const threads = 128;
 
-/** The least float32; WGSL may not know infinities. */
+/** The lowest float32. WGSL may assume that there are no infinities. */
 const lowest = '-3.4028234e38';
 
 const each = (statement: string): string =>

@@ -72,8 +72,8 @@ const normThreads = 256;
 export const squareGroups = (count: number): number => Math.ceil(count / (normThreads * 256));
 
 /**
- * For each workgroup the sum of the squares of its numbers, and 1 if one of them is not finite. By
- * its bits: WGSL may treat such numbers as any others. x -> [groups, 2], from group `first` on
+ * For each workgroup the sum of the squares of its numbers, and 1 if one of them is not finite. Found by its bits,
+ * because WGSL may assume that all numbers are finite. x -> [groups, 2], from group `first` on
  */
 export function squares(count: number, start: number, first: number): Call {
   const groups = squareGroups(count);
@@ -103,7 +103,7 @@ export function squares(count: number, start: number, first: number): Call {
   };
 }
 
-export interface Update {
+interface Update {
   readonly betas: readonly [number, number];
   readonly epsilon: number;
   readonly gradientScale: number;
@@ -112,15 +112,19 @@ export interface Update {
   readonly keep: number;
 }
 
-/** The array that is overwritten with the new weights. */
-export type UpdateTarget = 'from' | 'gradient' | 'other';
+/** Operands that are only read, in their order, by the array that the new weights overwrite. */
+export const readBy = {
+  from: ['gradient'],
+  gradient: ['from'],
+  other: ['from', 'gradient'],
+} as const;
 
-/**
- * One AdamW update. Operands: those of weights and gradient that are only read, then the new weights
- * and both moments.
- */
+/** The array that is overwritten with the new weights. */
+export type UpdateTarget = keyof typeof readBy;
+
+/** One AdamW update. Operands: those of {@link readBy}, then the new weights and both moments. */
 export function adamW(count: number, target: UpdateTarget, update: Update): Call {
-  const read = { from: 'gradient', gradient: 'from', other: 'from, gradient' }[target].split(', ');
+  const read: readonly string[] = readBy[target];
   const name = (which: string): string =>
     read.includes(which) ? `b${read.indexOf(which)}` : `b${read.length}`;
   const [to, first, second] = [0, 1, 2].map((i) => `b${read.length + i}`);

@@ -15,6 +15,8 @@ export class BufferArray implements DeviceArray, BufferPart {
   readonly shape: readonly number[];
   readonly buffer: GPUBuffer;
   readonly offset: number;
+  readonly size: number;
+  readonly bytes: number;
   #memory: Memory | undefined;
 
   /** @param memory that the buffer returns to; undefined for a view */
@@ -28,15 +30,9 @@ export class BufferArray implements DeviceArray, BufferPart {
     this.shape = shape;
     this.buffer = buffer;
     this.offset = offset;
+    this.size = sizeOf(shape);
+    this.bytes = 4 * this.size;
     this.#memory = memory;
-  }
-
-  get size(): number {
-    return sizeOf(this.shape);
-  }
-
-  get bytes(): number {
-    return 4 * this.size;
   }
 
   /** Place of the first number in {@link whole}. */
@@ -44,7 +40,7 @@ export class BufferArray implements DeviceArray, BufferPart {
     return this.offset / 4;
   }
 
-  /** The buffer from its beginning: a binding may not begin anywhere. */
+  /** From the buffer's beginning, because a binding's offset must be aligned. */
   get whole(): BufferPart {
     return { buffer: this.buffer, offset: 0, bytes: this.offset + this.bytes };
   }
@@ -61,16 +57,27 @@ export function ownArray(array: DeviceArray): BufferArray {
   throw new InvariantError('An array of another runtime cannot be used on a WebGPU device.');
 }
 
+/** @throws InvariantError when the array has not as many numbers as a shape */
+export function ofSize(array: DeviceArray, shape: readonly number[], what = 'array'): BufferArray {
+  const own = ownArray(array);
+  if (own.size === sizeOf(shape)) return own;
+  throw new InvariantError(
+    `The ${what} has the shape [${shape.join(', ')}]; the array given for it has [${array.shape.join(', ')}].`,
+  );
+}
+
 /** Numbers as they are stored. */
 export function storedNumbers({ data }: HostArray): Float32Array | Int32Array {
-  if (data instanceof Float32Array || data instanceof Int32Array) return data;
-  if (data instanceof Uint8Array) return Int32Array.from(data);
-  return Int32Array.from(data, (value) => {
+  return data instanceof Float32Array || data instanceof Int32Array ? data : int32Of(data);
+}
+
+/** Integers of 32 bits. @throws InvariantError when a number is none */
+export const int32Of = (numbers: Iterable<number | bigint>): Int32Array =>
+  Int32Array.from(numbers, (value) => {
     const number = Number(value);
-    if (number === Math.trunc(number) && number === (number | 0)) return number;
+    if (number === (number | 0)) return number;
     throw new InvariantError(`The number ${value} does not fit into 32 bits.`);
   });
-}
 
 /** Numbers of a type from the bytes of a buffer. */
 export function readNumbers(dtype: DataType, bytes: ArrayBuffer): Numbers {

@@ -27,7 +27,7 @@ export class DeviceCache implements RowCache {
   readonly #machine: Machine;
   readonly #layout: CacheLayout;
   readonly #entries: readonly Entry[];
-  #buffers: readonly GPUBuffer[] = [];
+  readonly #buffers: GPUBuffer[] = [];
   #rows = 0;
 
   constructor(machine: Machine, layout: CacheLayout) {
@@ -51,28 +51,25 @@ export class DeviceCache implements RowCache {
   reserve(rows: number): void {
     if (rows <= this.#rows) return;
     const { memory, commands } = this.#machine;
-    const before = this.#buffers;
-    this.#buffers = this.#entries.map(({ shape }, i) => {
-      const [bytes, kept] = [rows, this.#rows].map((count) => 4 * count * sizeOf(shape)) as [
-        number,
-        number,
-      ];
+    for (const [i, { shape }] of this.#entries.entries()) {
+      const row = 4 * sizeOf(shape);
+      const [bytes, kept] = [rows * row, this.#rows * row];
       const buffer = memory.take(bytes);
-      const old = before[i];
-      const part = { offset: 0, bytes: kept };
-      if (old && kept > 0) commands.copy({ buffer: old, ...part }, { buffer, ...part });
-      if (bytes > kept) commands.clear({ buffer, offset: kept, bytes: bytes - kept });
-      return buffer;
-    });
-    for (const buffer of before) memory.give(buffer);
+      const old = this.#buffers[i];
+      if (old) {
+        commands.copy({ buffer: old, offset: 0, bytes: kept }, { buffer, offset: 0, bytes: kept });
+        memory.give(old);
+      }
+      commands.clear({ buffer, offset: kept, bytes: bytes - kept });
+      this.#buffers[i] = buffer;
+    }
     this.#rows = rows;
   }
 
   clear(row: number): void {
     for (const [i, { shape }] of this.#entries.entries()) {
       const bytes = 4 * sizeOf(shape);
-      if (bytes > 0)
-        this.#machine.commands.clear({ buffer: this.#buffers[i]!, offset: row * bytes, bytes });
+      this.#machine.commands.clear({ buffer: this.#buffers[i]!, offset: row * bytes, bytes });
     }
   }
 
@@ -112,8 +109,7 @@ export class DeviceCache implements RowCache {
   }
 
   free(): void {
-    for (const buffer of this.#buffers) this.#machine.memory.give(buffer);
-    this.#buffers = [];
+    for (const buffer of this.#buffers.splice(0)) this.#machine.memory.give(buffer);
     this.#rows = 0;
   }
 
@@ -132,10 +128,9 @@ export class DeviceCache implements RowCache {
   ): void {
     if (moves.length === 0) return;
     const { memory } = this.#machine;
-    const lists = {
-      positions: this.#list(moves),
-      rows: this.#list(moves.map((move) => ({ ...move, position: 0, length: 1 }))),
-    };
+    const lists = [this.#list(moves)];
+    if (this.#layout.states.length > 0)
+      lists.push(this.#list(moves.map((move) => ({ ...move, position: 0, length: 1 }))));
     const longest = Math.max(...moves.map(({ length }) => length));
     for (const [i, entry] of this.#entries.entries()) {
       const { part, place } = source(i, entry);
@@ -143,12 +138,11 @@ export class DeviceCache implements RowCache {
       const isSame = part.buffer === target.buffer;
       const { heads, width, isState } = entry;
       const sizes = { moves: moves.length, heads, length: isState ? 1 : longest, width };
-      if (sizes.heads * sizes.length * width === 0) continue;
-      const list = isState ? lists.rows : lists.positions;
+      const list = lists[isState ? 1 : 0]!;
       const call = movedRows(sizes, place, placeOf(entry), isSame);
       dispatchOnce(this.#machine, call, isSame ? [list, target] : [part, list, target]);
     }
-    for (const { buffer } of Object.values(lists)) memory.give(buffer);
+    for (const { buffer } of lists) memory.give(buffer);
   }
 
   #list(moves: readonly RowMove[]): BufferPart {

@@ -22,7 +22,7 @@ const dispatchLimit = 1024;
 
 const bytesPerUniform = 4 * uniformWords;
 
-export interface CommandOptions {
+interface CommandOptions {
   /** Estimated operations of one submit. */
   readonly budget: number;
   /** Waits for the device. */
@@ -82,22 +82,25 @@ export class Commands {
     );
   }
 
-  /** The bytes of several parts one after another. */
+  /** The bytes of several parts one after another. All copies are queued at once. */
   async read(parts: readonly BufferPart[]): Promise<ArrayBuffer> {
-    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
-    if (bytes === 0) return new ArrayBuffer(0);
     const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
-    const buffer = this.#device.createBuffer({ size: bytes, usage });
-    let offset = 0;
-    for (const part of parts) {
-      if (part.bytes > 0) this.copy(part, { buffer, offset, bytes: part.bytes });
-      offset += part.bytes;
-    }
+    // One per part, because all of them may exceed the largest buffer. They are in the host's memory, outside the budget.
+    const staging = parts.map((part) => {
+      const buffer = this.#device.createBuffer({ size: part.bytes, usage });
+      this.copy(part, { buffer, offset: 0, bytes: part.bytes });
+      return buffer;
+    });
     this.submit();
-    await this.#options.wait(() => buffer.mapAsync(GPUMapMode.READ));
-    const found = buffer.getMappedRange().slice(0);
-    buffer.destroy();
-    return found;
+    const found = new Uint8Array(parts.reduce((sum, { bytes }) => sum + bytes, 0));
+    let end = 0;
+    for (const buffer of staging) {
+      await this.#options.wait(() => buffer.mapAsync(GPUMapMode.READ));
+      found.set(new Uint8Array(buffer.getMappedRange()), end);
+      end += buffer.size;
+      buffer.destroy();
+    }
+    return found.buffer;
   }
 
   submit(): void {

@@ -1,5 +1,4 @@
 /** A graph that runs on a device. */
-import { InvariantError } from '@trinity-rft/core';
 import type {
   DeviceArray,
   DeviceArrays,
@@ -9,15 +8,17 @@ import type {
   ModelRecord,
 } from '@trinity-rft/engine-onnx/graph-runtime';
 import type { Kernel } from '../kernels/kernel.js';
-import { sizeOf } from '../kernels/loop.js';
 import { planGraph, type Plan } from '../plan/plan.js';
 import { bytesOf } from '../plan/value.js';
-import { BufferArray, ownArray, storedNumbers } from './array.js';
+import { BufferArray, int32Of, ofSize, ownArray, storedNumbers } from './array.js';
 import type { Bindings, BufferPart } from './commands.js';
 import type { Machine } from './machine.js';
 
-/** Plans of the shapes that were used last. */
-const planLimit = 16;
+/** Plans of the shapes that were used last. Decoding needs one for each number of rows. */
+const planLimit = 128;
+
+/** Bytes between the offsets at which a binding may begin: the default of WebGPU, which the device keeps. */
+const bindingAlignment = 256;
 
 interface ReadyPlan {
   readonly plan: Plan;
@@ -25,6 +26,9 @@ interface ReadyPlan {
   /** For each dispatch. */
   readonly bindings: readonly Bindings[];
 }
+
+/** Takes a buffer until the commands of a run are queued. */
+type Temporary = (bytes: number) => BufferPart;
 
 export class DeviceGraph implements LoadedGraph {
   readonly #machine: Machine;
@@ -39,20 +43,30 @@ export class DeviceGraph implements LoadedGraph {
 
   async run(inputs: Feeds, outputs: DeviceArrays = {}): Promise<DeviceArrays> {
     const ready = this.#planFor(inputs);
-    await this.#machine.pipelines.compile(ready.kernels);
-    return this.#queue(ready, inputs, outputs);
+    const { pipelines, memory } = this.#machine;
+    await pipelines.compile(ready.kernels);
+    const passing: GPUBuffer[] = [];
+    const temporary = (bytes: number): BufferPart => {
+      const buffer = memory.take(bytes);
+      passing.push(buffer);
+      return { buffer, offset: 0, bytes };
+    };
+    try {
+      return this.#queue(ready, inputs, outputs, temporary);
+    } finally {
+      // In reverse, so that the next run takes the same ones.
+      for (const buffer of passing.toReversed()) memory.give(buffer);
+    }
   }
 
   async trim(): Promise<void> {
-    this.#plans.clear();
-    this.#machine.commands.submit();
-    this.#machine.memory.trim();
+    // Runs keep nothing: their buffers return to the pool.
   }
 
   async free(): Promise<void> {
     for (const { buffer } of this.#constants.values()) this.#machine.memory.give(buffer);
     this.#constants.clear();
-    await this.trim();
+    this.#plans.clear();
   }
 
   #planFor(inputs: Feeds): ReadyPlan {
@@ -72,28 +86,27 @@ export class DeviceGraph implements LoadedGraph {
   }
 
   /** Everything from here to the end is queued at once, so that calls take effect in their order. */
-  #queue({ plan, bindings }: ReadyPlan, inputs: Feeds, outputs: DeviceArrays): DeviceArrays {
+  #queue(
+    { plan, bindings }: ReadyPlan,
+    inputs: Feeds,
+    outputs: DeviceArrays,
+    temporary: Temporary,
+  ): DeviceArrays {
     const { memory, commands, pipelines } = this.#machine;
-    const passing: GPUBuffer[] = [];
-    const temporary = (bytes: number): BufferPart => {
-      const buffer = memory.take(bytes);
-      passing.push(buffer);
-      return { buffer, offset: 0, bytes };
-    };
     const feeds = new Map(
       this.#record.inputs.map(({ name }) => [name, this.#feed(inputs[name]!, temporary)]),
     );
+    const readBuffers = new Set(feeds.values().map(({ buffer }) => buffer));
     const found: Record<string, BufferArray> = {};
     const made = new Map<string, BufferPart>();
     const late: (readonly [from: BufferPart, to: BufferPart])[] = [];
     for (const [name, { dtype, shape }] of Object.entries(plan.outputs)) {
       const given = outputs[name];
       const array = given
-        ? givenOutput(name, given, shape)
+        ? ofSize(given, shape, `output "${name}"`)
         : new BufferArray({ dtype, shape }, memory.take(bytesOf(shape)), memory);
       found[name] = array;
-      const isFree =
-        this.#canBind(array) && !feeds.values().some((feed) => feed.buffer === array.buffer);
+      const isFree = canBind(array) && !readBuffers.has(array.buffer);
       const part = isFree ? array : temporary(array.bytes);
       made.set(name, part);
       if (part !== array) late.push([part, array]);
@@ -116,13 +129,11 @@ export class DeviceGraph implements LoadedGraph {
     }
     for (const [from, to] of late) commands.copy(from, to);
     commands.submit();
-    // In reverse, so that the next run takes the same ones.
-    for (const buffer of passing.toReversed()) memory.give(buffer);
     return found;
   }
 
-  /** A buffer with an input. Views that no binding can begin with are copied. */
-  #feed(input: HostArray | DeviceArray, temporary: (bytes: number) => BufferPart): BufferPart {
+  /** A buffer with an input. A view whose offset is not aligned is copied. */
+  #feed(input: HostArray | DeviceArray, temporary: Temporary): BufferPart {
     const { commands } = this.#machine;
     if ('data' in input) {
       const part = temporary(bytesOf(input.shape));
@@ -130,21 +141,17 @@ export class DeviceGraph implements LoadedGraph {
       return part;
     }
     const array = ownArray(input);
-    if (this.#canBind(array)) return array;
+    if (canBind(array)) return array;
     const part = temporary(array.bytes);
     commands.copy(array, part);
     return part;
-  }
-
-  #canBind({ offset }: BufferPart): boolean {
-    return offset % this.#machine.device.limits.minStorageBufferOffsetAlignment === 0;
   }
 
   #constant(plan: Plan, key: string): BufferPart {
     const known = this.#constants.get(key);
     if (known) return known;
     const { dtype, numbers } = plan.constants.get(key)!;
-    const data = dtype === 'float32' ? Float32Array.from(numbers) : Int32Array.from(numbers);
+    const data = dtype === 'float32' ? Float32Array.from(numbers) : int32Of(numbers);
     const { memory, commands } = this.#machine;
     const bytes = Math.max(4, data.byteLength);
     const part = { buffer: memory.take(bytes), offset: 0, bytes };
@@ -154,20 +161,13 @@ export class DeviceGraph implements LoadedGraph {
   }
 }
 
+const canBind = ({ offset }: BufferPart): boolean => offset % bindingAlignment === 0;
+
 const readyPlan = (plan: Plan): ReadyPlan => ({
   plan,
   kernels: new Set(plan.dispatches.map(({ kernel }) => kernel)),
   bindings: plan.dispatches.map(() => ({ group: undefined, parts: [] })),
 });
-
-/** @throws InvariantError when the array has another size */
-function givenOutput(name: string, given: DeviceArray, shape: readonly number[]): BufferArray {
-  const array = ownArray(given);
-  if (array.size === sizeOf(shape)) return array;
-  throw new InvariantError(
-    `The output "${name}" has the shape [${shape.join(', ')}]; the array given for it has [${given.shape.join(', ')}].`,
-  );
-}
 
 const isSame = (a: BufferPart, b: BufferPart | undefined): boolean =>
   a.buffer === b?.buffer && a.offset === b.offset && a.bytes === b.bytes;

@@ -6,22 +6,23 @@ import { Memory } from './memory.js';
 import { Pipelines } from './pipelines.js';
 
 export interface Machine {
-  readonly device: GPUDevice;
   readonly pipelines: Pipelines;
   readonly memory: Memory;
   readonly commands: Commands;
 }
 
 /** @param budget estimated operations of one submit */
-export const createMachine = (
+export function createMachine(
   { device, memory, wait }: Pick<OpenDevice, 'device' | 'memory' | 'wait'>,
   budget: number,
-): Machine => ({
-  device,
-  pipelines: new Pipelines({ device, wait }),
-  memory: new Memory(memory),
-  commands: new Commands(device, { budget, wait }),
-});
+): Machine {
+  const commands = new Commands(device, { budget, wait });
+  return {
+    pipelines: new Pipelines({ device, wait }),
+    memory: new Memory(memory, () => commands.submit()),
+    commands,
+  };
+}
 
 /** Queues a dispatch outside a graph. */
 export function dispatchOnce(

@@ -3,10 +3,13 @@ import type { DeviceMemory } from '../device/memory.js';
 
 export class Memory {
   readonly #device: DeviceMemory;
+  readonly #submit: () => void;
   readonly #free = new Map<number, GPUBuffer[]>();
 
-  constructor(device: DeviceMemory) {
+  /** @param submit submits the queued commands */
+  constructor(device: DeviceMemory, submit: () => void) {
     this.#device = device;
+    this.#submit = submit;
   }
 
   /**
@@ -17,13 +20,11 @@ export class Memory {
     const size = sizeClass(bytes);
     const free = this.#free.get(size)?.pop();
     if (free) return free;
-    const { largest } = this.#device;
+    const { largest, used, budget } = this.#device;
+    const wanted = bytes > largest ? bytes : Math.min(size, largest);
+    if (used + wanted > budget) this.#trim();
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-    return this.#device.create(
-      bytes > largest ? bytes : Math.min(size, largest),
-      usage,
-      'an array',
-    );
+    return this.#device.create(wanted, usage, 'array');
   }
 
   /** Returns a buffer, after the last command with it was queued. */
@@ -34,8 +35,9 @@ export class Memory {
     free.push(buffer);
   }
 
-  /** Destroys the free buffers. Nothing with them may be waiting to be submitted. */
-  trim(): void {
+  /** Destroys the free buffers, after the queued commands with them are submitted. */
+  #trim(): void {
+    this.#submit();
     for (const buffers of this.#free.values())
       for (const buffer of buffers) this.#device.destroy(buffer);
     this.#free.clear();

@@ -1,4 +1,4 @@
-/** Compiled kernels, by source. */
+/** Compiled kernels. */
 import type { OpenDevice } from '../device/device.js';
 import { uniformWords, type Kernel } from '../kernels/kernel.js';
 
@@ -8,12 +8,17 @@ export interface Pipeline {
   readonly layout: GPUBindGroupLayout;
 }
 
+interface Layout {
+  readonly group: GPUBindGroupLayout;
+  readonly pipeline: GPUPipelineLayout;
+}
+
 export class Pipelines {
   readonly #device: GPUDevice;
   readonly #wait: OpenDevice['wait'];
-  readonly #layouts = new Map<string, GPUBindGroupLayout>();
-  readonly #compiling = new Map<string, Promise<void>>();
-  readonly #ready = new Map<string, Pipeline>();
+  readonly #layouts = new Map<string, Layout>();
+  readonly #compiling = new Map<Kernel, Promise<void>>();
+  readonly #ready = new Map<Kernel, Pipeline>();
 
   constructor({ device, wait }: Pick<OpenDevice, 'device' | 'wait'>) {
     this.#device = device;
@@ -22,25 +27,25 @@ export class Pipelines {
 
   /** The compiled kernel; compiles it in this thread if it is not ready. */
   now(kernel: Kernel): Pipeline {
-    const known = this.#ready.get(kernel.source);
+    const known = this.#ready.get(kernel);
     if (known) return known;
     const { pipeline, layout } = this.#parts(kernel);
     const made = { layout, pipeline: this.#device.createComputePipeline(pipeline) };
-    this.#ready.set(kernel.source, made);
+    this.#ready.set(kernel, made);
     return made;
   }
 
   /** Compiles kernels in the background, each once. @throws EngineError when the device rejects one */
   async compile(kernels: Iterable<Kernel>): Promise<void> {
-    const waiting = [...kernels].filter(({ source }) => !this.#ready.has(source));
+    const waiting = [...kernels].filter((kernel) => !this.#ready.has(kernel));
     await Promise.all(waiting.map((kernel) => this.#compiled(kernel)));
   }
 
   #compiled(kernel: Kernel): Promise<void> {
-    const known = this.#compiling.get(kernel.source);
+    const known = this.#compiling.get(kernel);
     if (known) return known;
-    const made = this.#compile(kernel).finally(() => this.#compiling.delete(kernel.source));
-    this.#compiling.set(kernel.source, made);
+    const made = this.#compile(kernel).finally(() => this.#compiling.delete(kernel));
+    this.#compiling.set(kernel, made);
     return made;
   }
 
@@ -50,20 +55,20 @@ export class Pipelines {
       () => this.#device.createComputePipelineAsync(pipeline),
       `the kernel ${kernel.name} to be compiled`,
     );
-    this.#ready.set(kernel.source, { layout, pipeline: made });
+    this.#ready.set(kernel, { layout, pipeline: made });
   }
 
   #parts({ name, source, reads, writes }: Kernel) {
     const layout = this.#layout(reads, writes);
     const pipeline: GPUComputePipelineDescriptor = {
       label: name,
-      layout: this.#device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      layout: layout.pipeline,
       compute: { module: this.#device.createShaderModule({ code: source }), entryPoint: 'main' },
     };
-    return { layout, pipeline };
+    return { layout: layout.group, pipeline };
   }
 
-  #layout(reads: number, writes: number): GPUBindGroupLayout {
+  #layout(reads: number, writes: number): Layout {
     const key = `${reads} ${writes}`;
     const known = this.#layouts.get(key);
     if (known) return known;
@@ -78,9 +83,11 @@ export class Pipelines {
       hasDynamicOffset: true,
       minBindingSize: 4 * uniformWords,
     } as const;
-    const layout = this.#device.createBindGroupLayout({
+    const group = this.#device.createBindGroupLayout({
       entries: [{ binding: 0, visibility, buffer: uniform }, ...storage],
     });
+    const pipeline = this.#device.createPipelineLayout({ bindGroupLayouts: [group] });
+    const layout = { group, pipeline };
     this.#layouts.set(key, layout);
     return layout;
   }
