@@ -63,6 +63,13 @@ export const invalid = (message: string, cause?: unknown): EngineError =>
     { code: 'ENGINE_GPU_INVALID', details: { message }, cause },
   );
 
+/** Error for a graph that no plan can be made for. @param what noun phrase */
+export const unsupported = (what: string, details: Readonly<Record<string, string>>): EngineError =>
+  new EngineError(`The WebGPU runtime does not support ${what}. To run this model, ${onCpu}.`, {
+    code: 'ENGINE_GRAPH',
+    details,
+  });
+
 export const lost = ({ reason, message }: GPUDeviceLostInfo): EngineError =>
   new EngineError(
     reason === 'destroyed'

@@ -58,14 +58,11 @@ const formulas: Readonly<Record<string, Formula>> = {
   'Cast to i32': { of: (a) => `i32(${a})`, result: 'i32' },
 };
 
-export const resultElement = (operator: string, operands: readonly Element[]): Element =>
-  formulas[operator]?.result ?? operands.at(-1)!;
-
 /**
  * @param loop the shape of the result, and for each operand its strides in it
  */
 export function elementwise(operator: string, elements: readonly Element[], loop: Loop): Call {
-  const { of, helper = '' } = formulas[operator]!;
+  const { of, result = elements.at(-1)!, helper = '' } = formulas[operator]!;
   const { dims, strides, count } = collapse(loop);
   const flat = dims.length <= 1;
   const made = kernel(
@@ -73,7 +70,7 @@ export function elementwise(operator: string, elements: readonly Element[], loop
       name: operator,
       variant: flat ? 'flat' : 'strided',
       reads: elements,
-      writes: [resultElement(operator, elements)],
+      writes: [result],
     },
     () => {
       const places = elements.map((_, i) => (flat ? `i * p(${1 + i}u)` : `x${i}`));

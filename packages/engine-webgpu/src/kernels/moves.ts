@@ -2,7 +2,7 @@
 import { collapse, coordinates, stridesOf } from './loop.js';
 import { elementCall, kernel, perElement, type Call, type Element } from './kernel.js';
 
-export interface Copy {
+interface Copy {
   readonly dims: readonly number[];
   /** Strides of each dimension, and the place of the first element. */
   readonly from: readonly number[];

@@ -1,7 +1,7 @@
 /** Kernels along the positions of sequences: rotary embedding and causal convolution. */
 import { elementCall, kernel, perElement, type Call } from './kernel.js';
 
-export interface Rotary {
+interface Rotary {
   readonly shape: readonly [batch: number, heads: number, time: number, width: number];
   /** Numbers of a head that are rotated. */
   readonly rotated: number;
@@ -31,7 +31,7 @@ export function rotary({ shape, rotated, first }: Rotary): Call {
   return elementCall(made, batch * heads * time * width, numbers, 24);
 }
 
-export interface Convolution {
+interface Convolution {
   readonly shape: readonly [batch: number, time: number, channels: number];
   readonly taps: number;
   /** The positions before the first are an operand [B, K - 1, d], else zeros. */

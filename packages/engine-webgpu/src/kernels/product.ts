@@ -5,7 +5,7 @@
  */
 import { elementCall, floatBits, foldGroups, kernel, perElement, type Call } from './kernel.js';
 
-export interface Product {
+interface Product {
   readonly batch: number;
   readonly rows: number;
   readonly columns: number;
@@ -25,7 +25,7 @@ const stepDepth = 16;
 const busyGroups = 128;
 
 /** Steps of a product: with two, the first writes `partials` numbers, which the second sums. */
-export interface ProductPlan {
+interface ProductPlan {
   readonly first: Call;
   readonly partials?: { readonly size: number; readonly sum: Call };
 }

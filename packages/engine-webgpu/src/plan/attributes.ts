@@ -1,6 +1,6 @@
 /** Attributes of nodes. */
 import type { NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
-import { unsupported } from './builder.js';
+import { unsupportedNode } from './builder.js';
 
 export const integerOf = ({ attributes }: NodeRecord, name: string, otherwise: number): number => {
   const value = attributes[name];
@@ -16,5 +16,5 @@ export const floatOf = ({ attributes }: NodeRecord, name: string, otherwise: num
 export function integersOf(node: NodeRecord, name: string): readonly number[] {
   const value = node.attributes[name];
   if (Array.isArray(value)) return value as readonly number[];
-  throw unsupported(node, `a node without ${name}`);
+  throw unsupportedNode(node, `a node without ${name}`);
 }

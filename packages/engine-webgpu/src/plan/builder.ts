@@ -1,6 +1,7 @@
 /** A plan under construction: storages, dispatches, and which storage each value has. */
-import { EngineError, InvariantError } from '@trinity-rft/core';
+import { InvariantError, type EngineError } from '@trinity-rft/core';
 import type { DataType, NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
+import { unsupported } from '../device/errors.js';
 import type { Call } from '../kernels/kernel.js';
 import { bytesOf, type Value } from './value.js';
 
@@ -12,7 +13,7 @@ export type Place =
   /** Needed from the dispatch that first writes it to the last that reads it. */
   | { readonly kind: 'slot' };
 
-export interface Storage {
+interface Storage {
   place: Place;
   readonly bytes: number;
 }
@@ -94,10 +95,6 @@ export class PlanBuilder {
   }
 }
 
-/** The error for a graph that has a node without a kernel. */
-export const unsupported = ({ name, type }: NodeRecord, what: string): EngineError =>
-  new EngineError(
-    `The WebGPU runtime does not support ${what} (operator ${type}, node ${name}). Run this model ` +
-      'on the CPU, without a device.',
-    { code: 'ENGINE_GRAPH', details: { operator: type, node: name } },
-  );
+/** Error for a node without a kernel. @param what noun phrase */
+export const unsupportedNode = ({ name, type }: NodeRecord, what: string): EngineError =>
+  unsupported(`${what} (operator ${type}, node ${name})`, { operator: type, node: name });

@@ -1,12 +1,12 @@
 /** Operators that compute: elementwise, products, rows, positions. */
 import type { NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
-import { elementwise, resultElement } from '../kernels/elementwise.js';
+import { elementwise } from '../kernels/elementwise.js';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
 import { convolution, convolutionState, rotary } from '../kernels/positions.js';
 import { product } from '../kernels/product.js';
 import { cumulativeSum, reduce, rootMeanSquareNorm, softmax } from '../kernels/rows.js';
 import { floatOf, integerOf } from './attributes.js';
-import { unsupported, type PlanBuilder } from './builder.js';
+import { unsupportedNode, type PlanBuilder } from './builder.js';
 import { rowsOf } from './move-operators.js';
 import { numbersOf, operandsOf, type Operator } from './shape-operators.js';
 import { axisOf, elementOf, type Value } from './value.js';
@@ -22,17 +22,13 @@ const elementwiseOf: Operator = (builder, node) => {
 };
 
 /** The result of an elementwise operator, with operands repeated to one shape. */
-function computed(
-  builder: PlanBuilder,
-  node: Pick<NodeRecord, 'type'> & NodeRecord,
-  operands: readonly Value[],
-): Value {
+function computed(builder: PlanBuilder, node: NodeRecord, operands: readonly Value[]): Value {
   const rank = Math.max(...operands.map(({ shape }) => shape.length));
   const dims = Array.from({ length: rank }, (_, i) =>
     operands.reduce((found, { shape }) => {
       const dim = shape[i - rank + shape.length] ?? 1;
       if (dim !== 1 && found !== 1 && dim !== found)
-        throw unsupported(node, `operands of ${dim} and ${found} numbers in one dimension`);
+        throw unsupportedNode(node, `operands of ${dim} and ${found} numbers in one dimension`);
       return found === 1 ? dim : found;
     }, 1),
   );
@@ -42,26 +38,10 @@ function computed(
     return dims.map((_, i) => (i < lead || shape[i - lead] === 1 ? 0 : own[i - lead]!));
   });
   const elements = operands.map(({ dtype }) => elementOf(dtype)!);
-  const last = operands.at(-1)!.dtype;
-  const isTruth = comparisons.has(node.type) || last === 'bool';
-  const y = builder.fresh(isTruth ? 'bool' : last, dims);
-  if (elementOf(y.dtype) !== resultElement(node.type, elements))
-    throw unsupported(node, `operands of types ${operands.map(({ dtype }) => dtype).join(', ')}`);
+  const y = builder.fresh(comparisons.has(node.type) ? 'bool' : operands.at(-1)!.dtype, dims);
   builder.run(elementwise(node.type, elements, { dims, strides }), operands, [y]);
   return y;
 }
-
-interface ProductOptions {
-  readonly transposeA: boolean;
-  readonly transposeB: boolean;
-  readonly alpha: number;
-}
-
-const optionsOf = (node: NodeRecord): ProductOptions => ({
-  transposeA: integerOf(node, 'transA', 0) === 1,
-  transposeB: integerOf(node, 'transB', 0) === 1,
-  alpha: floatOf(node, 'alpha', 1),
-});
 
 const productOf: Operator = (builder, node) => {
   const [a, b] = operandsOf(builder, node, 2) as [Value, Value];
@@ -70,14 +50,16 @@ const productOf: Operator = (builder, node) => {
 
 const gemm: Operator = (builder, node) => {
   const [a, b, c] = operandsOf(builder, node, 3) as [Value, Value, Value];
-  if (floatOf(node, 'beta', 1) !== 1) throw unsupported(node, 'a factor of the summand');
+  if (floatOf(node, 'beta', 1) !== 1) throw unsupportedNode(node, 'a factor of the summand');
   const sum = { ...node, type: 'Add' };
   return [computed(builder, sum, [multiplied(builder, node, a, b), c])];
 };
 
 /** The right operand has the leading dimensions of the left one, or is one matrix for all of them. */
 function multiplied(builder: PlanBuilder, node: NodeRecord, a: Value, b: Value): Value {
-  const { transposeA, transposeB, alpha } = optionsOf(node);
+  const transposeA = integerOf(node, 'transA', 0) === 1;
+  const transposeB = integerOf(node, 'transB', 0) === 1;
+  const alpha = floatOf(node, 'alpha', 1);
   const sharedB = b.shape.length === 2 && a.shape.length > 2;
   const lead = a.shape.slice(0, -2);
   const [m, k] = transposeA
@@ -88,7 +70,7 @@ function multiplied(builder: PlanBuilder, node: NodeRecord, a: Value, b: Value):
     : [b.shape.at(-2)!, b.shape.at(-1)!];
   const alike = sharedB ? !transposeA : b.shape.slice(0, -2).join() === lead.join();
   if (k !== depth || !alike)
-    throw unsupported(node, `a product of [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`);
+    throw unsupportedNode(node, `a product of [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`);
   const y = builder.fresh('float32', [...lead, m, n]);
   const sizes = sharedB ? { batch: 1, rows: sizeOf(lead) * m } : { batch: sizeOf(lead), rows: m };
   const shape = { ...sizes, columns: n, depth, transposeA, transposeB, alpha };
@@ -155,7 +137,7 @@ const cumulativeSumOf: Operator = (builder, node) => {
   const attributes = { ...node.attributes, axis: numbersOf(node, axis)[0]! };
   const { rows, width } = rowsOf({ ...node, attributes }, a);
   if (integerOf(node, 'exclusive', 0) + integerOf(node, 'reverse', 0) > 0)
-    throw unsupported(node, 'exclusive or reverse sums');
+    throw unsupportedNode(node, 'exclusive or reverse sums');
   const y = builder.fresh('float32', a.shape);
   builder.run(cumulativeSum(rows, width), [a], [y]);
   return [y];
@@ -164,7 +146,7 @@ const cumulativeSumOf: Operator = (builder, node) => {
 const rotaryOf: Operator = (builder, node) => {
   const [x, positions, cos, sin] = operandsOf(builder, node, 4) as [Value, Value, Value, Value];
   const shape = x.shape as readonly [number, number, number, number];
-  if (integerOf(node, 'interleaved', 0) !== 0) throw unsupported(node, 'interleaved pairs');
+  if (integerOf(node, 'interleaved', 0) !== 0) throw unsupportedNode(node, 'interleaved pairs');
   const rotated = integerOf(node, 'rotary_embedding_dim', 0) || shape[3];
   const first = positions.host?.length === 1 ? positions.host[0] : undefined;
   const y = builder.fresh('float32', shape);
@@ -178,7 +160,7 @@ const convolutionOf: Operator = (builder, node) => {
   const [bias, past] = [builder.operand(node, 2), builder.operand(node, 3)];
   const { activation = 'none' } = node.attributes;
   if (bias || activation !== 'none' || integerOf(node, 'channels_last', 0) !== 1)
-    throw unsupported(node, 'a bias, an activation, or channels before positions');
+    throw unsupportedNode(node, 'a bias, an activation, or channels before positions');
   const shape = x.shape as readonly [number, number, number];
   const taps = weight.shape.at(-1)!;
   const sizes = { shape, taps, hasPast: past !== undefined };

@@ -4,8 +4,8 @@ import { gather, gatherElements, scatterElements, topK } from '../kernels/indice
 import { sizeOf, stridesOf } from '../kernels/loop.js';
 import { copy, pad, triangle } from '../kernels/moves.js';
 import { integerOf, integersOf } from './attributes.js';
-import { unsupported, type PlanBuilder } from './builder.js';
-import { hostInteger, numbersOf, operandsOf, type Operator } from './shape-operators.js';
+import { unsupportedNode, type PlanBuilder } from './builder.js';
+import { hostIntegers, numbersOf, operandsOf, type Operator } from './shape-operators.js';
 import { axisOf, elementOf, type Value } from './value.js';
 
 /** Copies part of a value, by strides, into a new one. */
@@ -47,7 +47,7 @@ const slice: Operator = (builder, node) => {
   const axes = builder.operand(node, 3);
   const steps = builder.operand(node, 4);
   if (steps && numbersOf(node, steps).some((step) => step !== 1))
-    throw unsupported(node, 'a slice with steps');
+    throw unsupportedNode(node, 'a slice with steps');
   const dims = [...a.shape];
   const strides = stridesOf(a.shape);
   let fromStart = 0;
@@ -87,8 +87,8 @@ const split: Operator = (builder, node) => {
 const concat: Operator = (builder, node) => {
   const parts = operandsOf(builder, node, node.inputs.length);
   const first = parts[0]!;
-  if (parts.every(({ host, dtype }) => host && dtype === 'int64'))
-    return [hostInteger(parts.flatMap(({ host }) => host!))];
+  if (parts.every(({ host, dtype, shape }) => host && dtype === 'int64' && shape.length === 1))
+    return [hostIntegers(parts.flatMap(({ host }) => host!))];
   const axis = axisOf(integerOf(node, 'axis', 0), first);
   const size = parts.reduce((sum, part) => sum + part.shape[axis]!, 0);
   const y = builder.fresh(first.dtype, first.shape.with(axis, size));
@@ -105,13 +105,14 @@ const concat: Operator = (builder, node) => {
 
 const padOf: Operator = (builder, node) => {
   const [a, pads] = operandsOf(builder, node, 2);
-  if (builder.operand(node, 2)) throw unsupported(node, 'padding with a number other than 0');
+  if (builder.operand(node, 2)) throw unsupportedNode(node, 'padding with a number other than 0');
   const rank = a!.shape.length;
   const [before, after] = [
     numbersOf(node, pads!).slice(0, rank),
     numbersOf(node, pads!).slice(rank),
   ];
-  if ([...before, ...after].some((count) => count < 0)) throw unsupported(node, 'negative padding');
+  if ([...before, ...after].some((count) => count < 0))
+    throw unsupportedNode(node, 'negative padding');
   const y = builder.fresh(
     a!.dtype,
     a!.shape.map((dim, i) => before[i]! + dim + after[i]!),
@@ -135,7 +136,7 @@ const gatherOf: Operator = (builder, node) => {
   const axis = axisOf(integerOf(node, 'axis', 0), a);
   if (a.host && indices.host && a.shape.length === 1)
     return [{ ...a, shape: indices.shape, host: indices.host.map((index) => a.host!.at(index)!) }];
-  if (indices.host?.some((index) => index < 0)) throw unsupported(node, 'negative indices');
+  if (indices.host?.some((index) => index < 0)) throw unsupportedNode(node, 'negative indices');
   const [lead, rest] = [a.shape.slice(0, axis), a.shape.slice(axis + 1)];
   const y = builder.fresh(a.dtype, [...lead, ...indices.shape, ...rest]);
   const sizes = {
@@ -154,7 +155,7 @@ export function rowsOf(
   a: Value,
 ): { readonly rows: number; readonly width: number } {
   if (axisOf(integerOf(node, 'axis', -1), a) !== a.shape.length - 1)
-    throw unsupported(node, 'an axis other than the last');
+    throw unsupportedNode(node, 'an axis other than the last');
   const width = a.shape.at(-1)!;
   return { rows: width === 0 ? 0 : sizeOf(a.shape) / width, width };
 }
@@ -172,7 +173,7 @@ const scatterElementsOf: Operator = (builder, node) => {
   const [a, indices, values] = operandsOf(builder, node, 3) as [Value, Value, Value];
   const { reduction = 'none' } = node.attributes;
   if (reduction !== 'none' && reduction !== 'add')
-    throw unsupported(node, `the reduction ${JSON.stringify(reduction)}`);
+    throw unsupportedNode(node, `the reduction ${JSON.stringify(reduction)}`);
   const y = builder.fresh(a.dtype, a.shape);
   const sizes = { ...rowsOf(node, a), count: indices.shape.at(-1)! };
   const call = scatterElements(elementOf(a.dtype)!, reduction === 'add' ? 'add' : 'set', sizes);

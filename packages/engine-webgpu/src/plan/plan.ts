@@ -1,7 +1,4 @@
-/**
- * From a graph and the shapes of its inputs to the dispatches that compute it. Pure: needs no device,
- * so it also tells the memory and the work of a run in advance.
- */
+/** From a graph and the shapes of its inputs to the dispatches that compute it. Pure: needs no device. */
 import { EngineError } from '@trinity-rft/core';
 import type {
   ConstantRecord,
@@ -10,11 +7,12 @@ import type {
   NodeRecord,
   PortRecord,
 } from '@trinity-rft/engine-onnx/graph-runtime';
+import { unsupported } from '../device/errors.js';
 import { stridesOf } from '../kernels/loop.js';
 import { copy } from '../kernels/moves.js';
 import {
   PlanBuilder,
-  unsupported,
+  unsupportedNode,
   type ConstantData,
   type Dispatch,
   type Place,
@@ -53,28 +51,39 @@ const operators: Readonly<Record<string, Operator>> = {
 
 /**
  * Refuses graphs that no plan can be made for.
- * @throws EngineError that names the operator or the type
+ * @throws EngineError that names the operator, the type or the constant
  */
 export function checkGraph({ nodes, inputs, constants }: ModelRecord): void {
   for (const node of nodes) {
-    if (!(node.type in operators)) throw unsupported(node, `the operator ${node.type}`);
+    if (!(node.type in operators)) throw unsupportedNode(node, `the operator ${node.type}`);
     const target = node.type === 'Cast' ? castTarget(node) : 'float32';
     if (target === undefined || !elementOf(target))
-      throw unsupported(node, `numbers of type ${target ?? JSON.stringify(node.attributes['to'])}`);
+      throw unsupportedNode(
+        node,
+        `numbers of type ${target ?? JSON.stringify(node.attributes['to'])}`,
+      );
   }
   for (const { name, dtype } of [...inputs, ...constants]) {
     if (!elementOf(dtype))
-      throw new EngineError(
-        `The WebGPU runtime does not support numbers of type ${dtype}, as "${name}" has them. Run ` +
-          'this model on the CPU, without a device.',
-        { code: 'ENGINE_GRAPH', details: { name, dtype } },
-      );
+      throw unsupported(`numbers of type ${dtype}, as "${name}" has them`, { name, dtype });
   }
+  for (const { name, bytes } of constants)
+    if ('location' in bytes)
+      throw unsupported(
+        `constants outside the graph, as "${name}" is in the file ${bytes.location}`,
+        {
+          name,
+        },
+      );
 }
 
-export type Shapes = Readonly<Record<string, readonly number[]>>;
+type Shapes = Readonly<Record<string, readonly number[]>>;
 
-/** @param shapes of all inputs */
+/**
+ * The plan of a graph that {@link checkGraph} accepts.
+ * @param shapes of all inputs
+ * @throws EngineError when they do not fit the graph, or the operands of a node have no kernel
+ */
 export function planGraph(record: ModelRecord, shapes: Shapes): Plan {
   const builder = new PlanBuilder();
   for (const constant of record.constants) builder.name(constant.name, constantOf(constant));
@@ -86,12 +95,10 @@ export function planGraph(record: ModelRecord, shapes: Shapes): Plan {
 }
 
 function addNode(builder: PlanBuilder, node: NodeRecord): void {
-  const operator = operators[node.type];
-  if (!operator) throw unsupported(node, `the operator ${node.type}`);
-  const values = operator(builder, node);
+  const values = operators[node.type]!(builder, node);
   for (const [i, name] of node.outputs.entries()) {
     const value = values[i];
-    if (!value) throw unsupported(node, `output ${i}`);
+    if (!value) throw unsupportedNode(node, `output ${i}`);
     builder.name(name, value);
   }
 }
@@ -164,13 +171,8 @@ function checkShapes(inputs: readonly PortRecord[], shapes: Shapes): void {
   }
 }
 
-function constantOf({ name, dtype, shape, bytes }: ConstantRecord): Value {
-  if (!(bytes instanceof Uint8Array))
-    throw new EngineError(
-      `The constant "${name}" is in the file ${bytes.location}; the WebGPU runtime takes weights as inputs only.`,
-      { code: 'ENGINE_GRAPH', details: { name } },
-    );
-  const { buffer } = bytes.slice();
+function constantOf({ dtype, shape, bytes }: ConstantRecord): Value {
+  const { buffer } = (bytes as Uint8Array).slice();
   const numbers =
     dtype === 'float32'
       ? new Float32Array(buffer)

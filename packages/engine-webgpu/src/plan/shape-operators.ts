@@ -4,7 +4,7 @@ import { elementwise } from '../kernels/elementwise.js';
 import { sizeOf } from '../kernels/loop.js';
 import { range } from '../kernels/moves.js';
 import { integerOf } from './attributes.js';
-import { unsupported, type PlanBuilder } from './builder.js';
+import { unsupportedNode, type PlanBuilder } from './builder.js';
 import { elementOf, type Value } from './value.js';
 
 /** Computes the outputs of a node. */
@@ -19,25 +19,25 @@ export function operandsOf(
   return Array.from({ length: count }, (_, i) => {
     const value = builder.operand(node, i);
     if (value) return value;
-    throw unsupported(node, `a node without operand ${i}`);
+    throw unsupportedNode(node, `a node without operand ${i}`);
   });
 }
 
 /** Numbers that a plan depends on. @throws EngineError when only the device will know them */
 export function numbersOf(node: NodeRecord, value: Value): readonly number[] {
   if (value.host) return value.host;
-  throw unsupported(node, 'sizes, axes or bounds that are computed on the device');
+  throw unsupportedNode(node, 'sizes, axes or bounds that are computed on the device');
 }
 
-export const hostInteger = (host: readonly number[], shape = [host.length]): Value => ({
+export const hostIntegers = (host: readonly number[]): Value => ({
   dtype: 'int64',
-  shape,
+  shape: [host.length],
   host,
 });
 
 const shape: Operator = (builder, node) => {
   const [a] = operandsOf(builder, node, 1);
-  return [hostInteger([...a!.shape])];
+  return [hostIntegers(a!.shape)];
 };
 
 /** 0 keeps the size at the same index, and -1 is the one that the others leave. */
@@ -48,12 +48,13 @@ const reshape: Operator = (builder, node) => {
   const rest = known === 0 ? 0 : sizeOf(a!.shape) / known;
   const found = sizes.map((dim) => (dim === -1 ? rest : dim));
   if (sizeOf(found) !== sizeOf(a!.shape))
-    throw unsupported(node, `a reshape of [${a!.shape.join(', ')}] to [${sizes.join(', ')}]`);
+    throw unsupportedNode(node, `a reshape of [${a!.shape.join(', ')}] to [${sizes.join(', ')}]`);
   return [builder.alias(a!, found)];
 };
 
 const squeeze: Operator = (builder, node) => {
   const [a] = operandsOf(builder, node, 1);
+  if (builder.operand(node, 1)) throw unsupportedNode(node, 'a squeeze of some axes only');
   return [
     builder.alias(
       a!,
@@ -78,7 +79,7 @@ const cast: Operator = (builder, node) => {
   const dtype = castTarget(node)!;
   const [from, to] = [elementOf(a!.dtype)!, elementOf(dtype)!];
   if (dtype === 'bool' && a!.dtype !== 'bool')
-    throw unsupported(node, `a cast of ${a!.dtype} to bool`);
+    throw unsupportedNode(node, `a cast of ${a!.dtype} to bool`);
   if (a!.host) {
     const host = to === 'i32' ? a!.host.map(Math.trunc) : a!.host;
     return [{ dtype, shape: a!.shape, host }];
@@ -92,7 +93,7 @@ const cast: Operator = (builder, node) => {
 
 const rangeOf: Operator = (builder, node) => {
   const [start, limit, step] = operandsOf(builder, node, 3).map((a) => numbersOf(node, a)[0]!);
-  if (start !== 0 || step !== 1) throw unsupported(node, 'a range other than 0, 1, 2 ...');
+  if (start !== 0 || step !== 1) throw unsupportedNode(node, 'a range other than 0, 1, 2 ...');
   const y = builder.fresh('int32', [limit!]);
   builder.run(range(limit!), [], [y]);
   return [y];

@@ -7,7 +7,7 @@ export interface Span {
   readonly bytes: number;
 }
 
-export interface Slots {
+interface Slots {
   /** Bytes of each slot. */
   readonly bytes: readonly number[];
   /** The slot of each span. */
