@@ -4,7 +4,7 @@ import type { AdapterFacts } from '@trinity-rft/engine-webgpu';
 import { jsonText, type CommandContext } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 
-/** Exit code 1 when there is no GPU but software. */
+/** Exit code 1 when every GPU is software. */
 export const addDoctorGpu = (doctor: Command, { exitWith, write }: CommandContext): void =>
   void doctor
     .command('gpu')

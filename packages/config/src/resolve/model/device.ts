@@ -16,9 +16,9 @@ export function checkDevice(
   const refuse = (why: string, uses: readonly KeyPath[] = []): void =>
     context.report(key, `got "webgpu", but ${why}`, uses);
   if (engine !== defaultEngineName(context.engines))
-    refuse('the device is that of the embedded engine, and another engine trains. Remove the key.');
+    refuse('only the embedded engine has a device, and another engine trains. Remove the key.');
   else if (quantizationOf(model, context.disk) !== undefined)
-    refuse('quantised weights are computed with on the CPU only. Set quantization: none, or cpu.', [
+    refuse('only the CPU computes with quantised weights. Set quantization: none, or cpu.', [
       ['model', 'quantization'],
     ]);
 }
