@@ -4,7 +4,8 @@ import { rowStates } from '../../packages/engine-onnx/src/model/row-states.js';
 import { decodeGraph, prefillGraph } from '../../packages/engine-onnx/src/model/sampling-graphs.js';
 import { forwardGraph } from '../../packages/engine-onnx/src/model/training-graphs.js';
 import type { DeviceArrays, Feeds } from '../../packages/engine-onnx/src/runtime/graph-runtime.js';
-import { openRuntime, reasonToSkip } from './support/device.js';
+import { noSwiftShader } from '../support/src/gpu/swiftshader.js';
+import { openRuntime } from './support/device.js';
 import {
   difference,
   floats,
@@ -146,7 +147,7 @@ async function score(
   return tokens.map((_, b) => Array.from(found.subarray(b * steps, (b + 1) * steps)));
 }
 
-describe.skipIf(reasonToSkip)(
+describe.skipIf(noSwiftShader)(
   'sampled log-probabilities are those of the trainer, to the bit',
   () => {
     const qwen3 = modelOf('qwen3');

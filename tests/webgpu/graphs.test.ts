@@ -14,7 +14,8 @@ import {
   backwardGraph,
   forwardGraph,
 } from '../../packages/engine-onnx/src/model/training-graphs.js';
-import { openRuntime, reasonToSkip } from './support/device.js';
+import { noSwiftShader } from '../support/src/gpu/swiftshader.js';
+import { openRuntime } from './support/device.js';
 import {
   difference,
   floats,
@@ -23,6 +24,7 @@ import {
   reference,
   trainingCase,
   wave,
+  wholeHead,
   type Inputs,
   type Outputs,
 } from './support/graphs.js';
@@ -30,8 +32,6 @@ import { modelNames, modelOf, withoutKernels } from './support/models.js';
 
 /** Largest difference, as a share of the largest entry of the tensor. */
 const limit = 1e-5;
-
-const wholeHead = (shape: readonly [number, number]) => [shape[0]];
 
 /** Outputs of two runs, of which the second must give the same bytes. */
 async function computed(record: ModelRecord, inputs: Inputs): Promise<Outputs> {
@@ -64,7 +64,7 @@ async function gap(record: ModelRecord, inputs: Inputs): Promise<number> {
   );
 }
 
-describe.skipIf(reasonToSkip)('graphs against the CPU engine', () => {
+describe.skipIf(noSwiftShader)('graphs against the CPU engine', () => {
   test.each(modelNames.filter((name) => !withoutKernels.includes(name)))(
     'log-probabilities, entropies and gradients of %s',
     async (name) => {

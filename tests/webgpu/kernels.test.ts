@@ -4,7 +4,8 @@ import { matmul } from '../../packages/engine-onnx/src/onnx/ops/matmul.js';
 import { scatterElements } from '../../packages/engine-onnx/src/onnx/ops/select.js';
 import { foldGroups } from '../../packages/engine-webgpu/src/kernels/kernel.js';
 import { product } from '../../packages/engine-webgpu/src/kernels/product.js';
-import { openRuntime, reasonToSkip } from './support/device.js';
+import { noSwiftShader } from '../support/src/gpu/swiftshader.js';
+import { openRuntime } from './support/device.js';
 import { difference, floats, integers, wave, type Inputs, type Outputs } from './support/graphs.js';
 
 /** Runs a graph that `build` makes of its inputs. */
@@ -36,7 +37,7 @@ const sum = (count: number, term: (i: number) => number): number => {
   return total;
 };
 
-describe.skipIf(reasonToSkip)('kernels against float64', () => {
+describe.skipIf(noSwiftShader)('kernels against float64', () => {
   describe('products at the edges of tiles', () => {
     test.each([
       [1, 1, 1, 'NN'],
@@ -314,6 +315,26 @@ describe.skipIf(reasonToSkip)('kernels against float64', () => {
     expect(joined).toEqual(
       cube([2, 3, 6], (i, j, k) => (k < 2 ? at(i, j, k + 1) : at(i, j, k - 2))),
     );
+  });
+
+  test('matrices of int64 constants are joined along an axis', async () => {
+    const { y } = await run({}, (graph) => {
+      const [a, b] = [BigInt64Array.of(1n, 2n), BigInt64Array.of(3n, 4n)].map((numbers) =>
+        graph.constant(numbers, [2, 1]),
+      ) as [Value, Value];
+      const shape = { shape: [2, 2], dtype: 'int64' as const };
+      return { y: graph.node('Concat', [a, b], shape, { attributes: { axis: 1 } }) };
+    });
+    expect(y).toEqual(BigInt64Array.of(1n, 3n, 2n, 4n));
+  });
+
+  test('an int64 constant that does not fit into 32 bits is refused', async () => {
+    await expect(
+      run({}, (graph) => {
+        const large = graph.constant(BigInt64Array.of(2n ** 31n), [1]);
+        return { y: graph.node('Identity', [large], large) };
+      }),
+    ).rejects.toThrow('The number 2147483648 does not fit into 32 bits.');
   });
 
   test('indices', async () => {

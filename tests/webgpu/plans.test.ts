@@ -7,10 +7,8 @@ import {
 import { Graph } from '../../packages/engine-onnx/src/onnx/graph/graph.js';
 import { uniformWords } from '../../packages/engine-webgpu/src/kernels/kernel.js';
 import { checkGraph, planGraph, type Plan } from '../../packages/engine-webgpu/src/plan/plan.js';
-import { inputsOf, trainingCase, type TrainingCase } from './support/graphs.js';
+import { inputsOf, trainingCase, wholeHead, type TrainingCase } from './support/graphs.js';
 import { modelNames, modelOf, withoutKernels } from './support/models.js';
-
-const wholeHead = (shape: readonly [number, number]) => [shape[0]];
 
 const planOf = (record: ModelRecord, { inputs }: TrainingCase): Plan =>
   planGraph(
@@ -118,6 +116,27 @@ describe('refuses by name', () => {
     graph.output('y', graph.input('x', 'uint8', [2]));
     expect(() => checkGraph(graph.record())).toThrow(
       'does not support numbers of type uint8, as "x" has them',
+    );
+  });
+
+  test('constants in a file', () => {
+    const graph = new Graph();
+    const table = graph.constant(Float32Array.of(1, 2), [2]);
+    graph.output('y', graph.node('Neg', [table], table));
+    const record = graph.record();
+    const bytes = { location: 'weights.bin', offset: 0, length: 8 };
+    const constants = record.constants.map((constant) => ({ ...constant, bytes }));
+    expect(() => checkGraph({ ...record, constants })).toThrow(
+      /is in the file weights\.bin\. To run this model, set model\.device: cpu\.$/,
+    );
+  });
+
+  test('a squeeze of given axes', () => {
+    const graph = new Graph();
+    const x = graph.input('x', 'float32', ['R', 1, 1]);
+    graph.output('y', graph.node('Squeeze', [x, graph.integers([2])], { shape: ['R', 1] }));
+    expect(() => planGraph(graph.record(), { x: [3, 1, 1] })).toThrow(
+      'does not support a squeeze of some axes only (operator Squeeze',
     );
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Graph } from '../../packages/engine-onnx/src/onnx/graph/graph.js';
-import { openRuntime, reasonToSkip } from './support/device.js';
+import { noSwiftShader } from '../support/src/gpu/swiftshader.js';
+import { openRuntime } from './support/device.js';
 import { difference, floats, wave } from './support/graphs.js';
 
 const shapes = [
@@ -9,7 +10,7 @@ const shapes = [
 ];
 const size = 42;
 
-describe.skipIf(reasonToSkip)('arrays on a device', () => {
+describe.skipIf(noSwiftShader)('arrays on a device', () => {
   test('are read as they were written', async () => {
     const runtime = await openRuntime();
     const floating = runtime.array(floats([3, 4], wave(12)));

@@ -39,6 +39,9 @@ export const integers = (shape: readonly number[], data: Int32Array): HostArray 
 export const wave = (count: number, phase = 0): Float32Array =>
   Float32Array.from({ length: count }, (_, i) => Math.sin(i * 1.37 + phase));
 
+/** A head that is computed as a whole. */
+export const wholeHead = (shape: readonly [number, number]) => [shape[0]];
+
 /** Inputs of a graph among many. */
 export const inputsOf = (record: ModelRecord, inputs: Inputs): Inputs =>
   Object.fromEntries(record.inputs.map(({ name }) => [name, inputs[name]!]));

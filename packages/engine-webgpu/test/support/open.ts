@@ -34,9 +34,8 @@ export function queueWork({ device, memory }: OpenDevice, rounds: number): GPUBu
   return buffer;
 }
 
-export interface Ended {
+interface Ended {
   readonly code: number | string | null;
-  readonly signal: string | null;
   readonly output: string;
 }
 
@@ -57,7 +56,6 @@ export async function runProgram(
       (error, stdout, stderr) =>
         resolve({
           code: error?.code ?? (error ? null : 0),
-          signal: error?.signal ?? null,
           output: `${stdout}${stderr}`,
         }),
     );
