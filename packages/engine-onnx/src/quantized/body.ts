@@ -4,7 +4,6 @@ import type { LayerAdapters } from '../model/layer-graphs.js';
 import { RopeFeeds } from '../model/rope.js';
 import type { DeviceArrays, Feeds, GraphRuntime, LoadedGraph } from '../runtime/graph-runtime.js';
 import { floats, ints } from '../runtime/host-arrays.js';
-import { run } from '../sample/kernels.js';
 import { cacheLayout } from '../sample/kv-pool.js';
 import type { QuantizedBase } from './base.js';
 import { bodyGraph } from './graphs.js';
@@ -93,7 +92,7 @@ export class QuantizedBody {
       rows: ints(rows, [rows.length]),
       inverse_temperature: floats(inverseTemperature, [rows.length, 1]),
     };
-    return run(this.#graph, feeds);
+    return this.#graph.run(feeds);
   }
 
   /** Frees the graph. */

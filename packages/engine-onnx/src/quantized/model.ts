@@ -12,11 +12,10 @@ import type {
   LoadedGraph,
 } from '../runtime/graph-runtime.js';
 import { floats, freeAll, ints } from '../runtime/host-arrays.js';
+import { lazyGraphs, type LazyGraphs } from '../runtime/lazy-graphs.js';
 import {
   decodeResult,
-  lazyGraphs,
   newPositions,
-  run,
   type DecodeResult,
   type SamplerKernels,
 } from '../sample/kernels.js';
@@ -37,7 +36,7 @@ export class QuantizedModel {
   readonly #body: QuantizedBody;
   readonly #head: LoadedGraph;
   readonly #runtime: GraphRuntime;
-  readonly #light: ReturnType<typeof lazyGraphs>;
+  readonly #light: LazyGraphs;
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -49,7 +48,7 @@ export class QuantizedModel {
     this.#runtime = runtime;
     this.#body = body;
     this.#head = head;
-    this.#light = lazyGraphs(runtime);
+    this.#light = lazyGraphs(runtime, 'sample');
     const { config } = base;
     // A single row of numbers is multiplied by another kernel; fewer heads than threads would be divided.
     const fewest = isBlocks(base.of({ name: headName(config) })) ? 1 : 2;
@@ -58,7 +57,7 @@ export class QuantizedModel {
       config,
       window: { min: Math.max(fewest, Math.ceil(threads / config.kvHeads)), max: maxRows },
       weightBytes: base.bytes,
-      prefill: async (adapters, ids, _rows, time) =>
+      prefill: async (adapters, ids, time) =>
         newPositions(config, await body.read(adapters, { ids, time }), 'sequence'),
       decode: (variant, adapters, feeds, capacity) =>
         this.#decode(variant, adapters, feeds, capacity),
@@ -133,8 +132,8 @@ export class QuantizedModel {
 
   /** Runs a graph without weights on the product of states and head. */
   async #fromStates(light: LoadedGraph, states: DeviceArray, inputs: Feeds) {
-    const { product } = await run(this.#head, { states });
-    const found = await run(light, { ...inputs, product: product! });
+    const { product } = await this.#head.run({ states });
+    const found = await light.run({ ...inputs, product: product! });
     freeAll({ product });
     return found;
   }

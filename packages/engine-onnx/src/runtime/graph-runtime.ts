@@ -1,8 +1,7 @@
 /**
  * The seam between the engine and what executes its graphs: arrays that may live on a device, graphs over them, and the
  * few updates that happen outside graphs. Calls take effect in their order, so a runtime may queue them; what it queues
- * is done when {@link GraphRuntime.read} or {@link GraphRuntime.settled} resolves, which also throw the errors of
- * queued work.
+ * is done when {@link GraphRuntime.read} resolves, which also throws the errors of queued work.
  */
 import type { DataType, ModelRecord } from '../onnx/graph/record.js';
 
@@ -189,8 +188,6 @@ export interface GraphRuntime {
   /** Makes a cache without rows. */
   cache(layout: CacheLayout): RowCache;
 
-  /** Resolves when everything queued is done. @throws EngineError when some of it failed */
-  settled(): Promise<void>;
   /** Ends threads and devices. Graphs and arrays can no longer be used. */
   close(): Promise<void>;
 }

@@ -19,7 +19,7 @@ export class OnnxArray implements DeviceArray {
     return this.tensor.dims;
   }
 
-  /** The garbage collector does. */
+  /** The garbage collector frees it. */
   free(): void {}
 }
 
@@ -43,6 +43,7 @@ export class OnnxSet implements ArraySet {
     this.arrays = arrays;
   }
 
+  /** The garbage collector frees it. */
   free(): void {}
 }
 
@@ -63,8 +64,10 @@ export function own(array: DeviceArray): OnnxArray {
   throw new InvariantError('An array of another runtime was given to ONNX Runtime.');
 }
 
+export const flatOf = (set: ArraySet): Float32Array => ownSet(set).flat;
+
 /** @throws InvariantError when another runtime made it */
-export function flatOf(set: ArraySet): Float32Array {
-  if (set instanceof OnnxSet) return set.flat;
+export function ownSet(set: ArraySet): OnnxSet {
+  if (set instanceof OnnxSet) return set;
   throw new InvariantError('Arrays of another runtime were given to ONNX Runtime.');
 }

@@ -97,7 +97,7 @@ export class OnnxCache implements RowCache {
     return feeds;
   }
 
-  /** The garbage collector does. */
+  /** The garbage collector frees it. */
   free(): void {}
 
   get #all(): readonly Stored[] {

@@ -1,9 +1,11 @@
 /** The default runtime: ONNX Runtime on the processor, with all arrays in the memory of the process. */
+import { EngineError } from '@trinity-rft/core';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 
 import type { ModelRecord } from '../onnx/graph/record.js';
 import type {
   ArraySet,
+  CacheLayout,
   DeviceArray,
   DeviceArrays,
   Feeds,
@@ -23,6 +25,7 @@ import {
   OnnxArray,
   OnnxSet,
   own,
+  ownSet,
   sizeOf,
   tensorOf,
 } from './onnx-arrays.js';
@@ -42,7 +45,7 @@ export class OnnxRuntime implements GraphRuntime {
 
   async load(record: ModelRecord, kind: GraphKind, folder?: string): Promise<LoadedGraph> {
     const options = { threads: this.threads[kind], kind, folder };
-    return OnnxGraph.open(() => createSession(record, options));
+    return OnnxGraph.open(kind, () => createSession(record, options));
   }
 
   array(host: HostArray): DeviceArray {
@@ -50,8 +53,8 @@ export class OnnxRuntime implements GraphRuntime {
   }
 
   set(shapes: readonly NamedShape[], flat?: Float32Array): ArraySet {
-    const size = (): number => shapes.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
-    return new OnnxSet(shapes, flat ?? sharedNumbers(size()));
+    const size = shapes.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
+    return new OnnxSet(shapes, flat ?? sharedNumbers(size));
   }
 
   rows(array: DeviceArray, start: number, end: number): DeviceArray {
@@ -112,22 +115,20 @@ export class OnnxRuntime implements GraphRuntime {
   }
 
   adamW({ from, to, gradient, first, second }: UpdateSets, plan: UpdatePlan): Promise<void> {
+    const { flat, sizes } = ownSet(from);
     const arrays = {
-      from: flatOf(from),
+      from: flat,
       to: flatOf(to),
       gradient: flatOf(gradient),
       first: flatOf(first),
       second: flatOf(second),
     };
-    const { sizes } = from as OnnxSet;
     return this.#updates.update(arrays, { ...plan, sizes });
   }
 
-  cache(...given: ConstructorParameters<typeof OnnxCache>): OnnxCache {
-    return new OnnxCache(...given);
+  cache(layout: CacheLayout): OnnxCache {
+    return new OnnxCache(layout);
   }
-
-  async settled(): Promise<void> {}
 
   close(): Promise<void> {
     return this.#updates.close();
@@ -135,21 +136,23 @@ export class OnnxRuntime implements GraphRuntime {
 }
 
 class OnnxGraph implements LoadedGraph {
+  readonly #kind: GraphKind;
   readonly #load: () => Promise<InferenceSession>;
   #session: Promise<InferenceSession> | undefined;
 
-  private constructor(load: () => Promise<InferenceSession>) {
+  private constructor(kind: GraphKind, load: () => Promise<InferenceSession>) {
+    this.#kind = kind;
     this.#load = load;
   }
 
-  static async open(load: () => Promise<InferenceSession>): Promise<OnnxGraph> {
-    const graph = new OnnxGraph(load);
-    await (graph.#session = load());
+  static async open(kind: GraphKind, load: () => Promise<InferenceSession>): Promise<OnnxGraph> {
+    const graph = new OnnxGraph(kind, load);
+    await graph.#open();
     return graph;
   }
 
   async run(inputs: Feeds, outputs: DeviceArrays = {}): Promise<DeviceArrays> {
-    const session = await (this.#session ??= this.#load());
+    const session = await this.#open();
     const feeds: Record<string, Tensor> = {};
     for (const name of session.inputNames) {
       const value = inputs[name];
@@ -159,22 +162,44 @@ class OnnxGraph implements LoadedGraph {
       const given = outputs[name];
       return [name, given ? own(given).tensor : null] as const;
     });
-    const found = await session.run(feeds, Object.fromEntries(fetches));
+    const found = await session.run(feeds, Object.fromEntries(fetches)).catch((cause: unknown) => {
+      throw runFailed(this.#kind, cause);
+    });
     return Object.fromEntries(
       fetches.map(([name]) => [name, outputs[name] ?? new OnnxArray(found[name] as Tensor)]),
     );
   }
 
   /** A session keeps what its runs needed. */
-  async trim(): Promise<void> {
+  trim(): Promise<void> {
+    return this.free();
+  }
+
+  async free(): Promise<void> {
     const session = this.#session;
     this.#session = undefined;
     await (await session)?.release();
   }
 
-  free(): Promise<void> {
-    return this.trim();
+  #open(): Promise<InferenceSession> {
+    if (this.#session) return this.#session;
+    const session = this.#load();
+    this.#session = session;
+    // The next run tries again.
+    session.catch(() => (this.#session = undefined));
+    return session;
   }
+}
+
+function runFailed(kind: GraphKind, cause: unknown): EngineError {
+  const [work, remedy] = {
+    sample: ['sampling', 'max_batch_size or max_model_len'],
+    train: ['training', 'model.memory_budget_mb'],
+  }[kind];
+  return new EngineError(
+    `ONNX Runtime failed while ${work}; the machine may be out of memory: lower ${remedy}.`,
+    { code: 'ENGINE_RUN', cause },
+  );
 }
 
 /** L2 norm of all numbers, summed in float64. */

@@ -1,22 +1,19 @@
 /** The sampler's graphs, loaded: they read prompts and continue rows with given weights. */
-import { EngineError } from '@trinity-rft/core';
-
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 import { RopeFeeds } from '../model/rope.js';
 import { rowStates } from '../model/row-states.js';
 import { decodeGraph, prefillGraph, type DecodeVariant } from '../model/sampling-graphs.js';
 import { rowWindow, type RowWindow } from '../model/row-window.js';
-import type { ModelRecord } from '../onnx/graph/record.js';
 import type {
   DeviceArray,
   DeviceArrays,
   Feeds,
   GraphRuntime,
-  LoadedGraph,
   NewPositions,
 } from '../runtime/graph-runtime.js';
 import { ints } from '../runtime/host-arrays.js';
+import { lazyGraphs } from '../runtime/lazy-graphs.js';
 
 export interface SamplerKernels {
   readonly runtime: GraphRuntime;
@@ -25,8 +22,8 @@ export interface SamplerKernels {
   readonly window: RowWindow;
   /** Bytes that every run reads besides the cache, however few its rows. */
   readonly weightBytes: number;
-  /** Reads whole prompts. @param ids [rows, length] */
-  prefill(weights: Feeds, ids: Int32Array, rows: number, length: number): Promise<NewPositions>;
+  /** Reads whole prompts of `length` tokens. @param ids [rows, length] */
+  prefill(weights: Feeds, ids: Int32Array, length: number): Promise<NewPositions>;
   /**
    * One more token for every row of `feeds` (see `decodeGraph`).
    * @param capacity positions of the cache in `feeds`
@@ -61,40 +58,25 @@ export type DecodeResult = NewPositions &
 const anyRows: RowWindow = { min: 1, max: 512 };
 
 export function createSamplerKernels(config: ModelConfig, runtime: GraphRuntime): SamplerKernels {
-  const graphs = lazyGraphs(runtime);
+  const graphs = lazyGraphs(runtime, 'sample');
   const rope = new RopeFeeds(runtime, config);
   return {
     runtime,
     config,
     window: runtime.threads ? rowWindow(config, runtime.threads.sample) : anyRows,
     weightBytes: 4 * parameterCount(config),
-    prefill: async (weights, ids, rows, length) => {
+    prefill: async (weights, ids, length) => {
       const graph = await graphs.get('prefill', () => prefillGraph(config));
-      const prompts = ints(ids, [rows, length]);
-      const out = await run(graph, { ...weights, ...rope.feeds(length), ids: prompts });
+      const prompts = ints(ids, [ids.length / length, length]);
+      const out = await graph.run({ ...weights, ...rope.feeds(length), ids: prompts });
       return newPositions(config, out);
     },
     decode: async (variant, weights, feeds, capacity) => {
       const graph = await graphs.get(variant, () => decodeGraph(config, { variant }));
-      const out = await run(graph, { ...weights, ...rope.feeds(capacity), ...feeds });
+      const out = await graph.run({ ...weights, ...rope.feeds(capacity), ...feeds });
       return decodeResult(runtime, config, variant, out);
     },
     close: () => graphs.close(),
-  };
-}
-
-/** Graphs by name, loaded when they are first needed. */
-export function lazyGraphs(runtime: GraphRuntime) {
-  const graphs = new Map<string, Promise<LoadedGraph>>();
-  return {
-    get: (name: string, record: () => ModelRecord): Promise<LoadedGraph> => {
-      const graph = graphs.get(name) ?? runtime.load(record(), 'sample');
-      graphs.set(name, graph);
-      return graph;
-    },
-    close: async () => {
-      for (const graph of graphs.values()) await (await graph).free();
-    },
   };
 }
 
@@ -132,16 +114,4 @@ export async function decodeResult(
 /** Frees what a run has made, once it is stored. */
 export function freePositions({ keyValues, states }: NewPositions): void {
   for (const array of [keyValues, ...states]) array.free();
-}
-
-export async function run(graph: LoadedGraph, feeds: Feeds): Promise<DeviceArrays> {
-  try {
-    return await graph.run(feeds);
-  } catch (cause) {
-    throw new EngineError(
-      'ONNX Runtime failed while sampling; the machine may be out of memory: lower max_batch_size ' +
-        'or max_model_len.',
-      { code: 'ENGINE_RUN', cause },
-    );
-  }
 }

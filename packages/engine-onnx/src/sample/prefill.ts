@@ -46,7 +46,7 @@ async function prefillBatch(
 ): Promise<void> {
   const ids = new Int32Array(rows * length);
   requests.forEach(({ plan }, row) => ids.set(plan.prompt.subarray(0, -1), row * length));
-  const data = await kernels.prefill(weights, ids, rows, length);
+  const data = await kernels.prefill(weights, ids, length);
   let users = requests.length;
   const release = (): void => {
     if (--users === 0) freePositions(data);

@@ -17,6 +17,7 @@ import type {
   LoadedGraph,
 } from '../runtime/graph-runtime.js';
 import { floats, freeAll, ints } from '../runtime/host-arrays.js';
+import { lazyGraphs, type LazyGraphs } from '../runtime/lazy-graphs.js';
 import { clipScale, type Optimizer, type OptimizerState } from './adamw.js';
 import type { GradientSum } from './gradient.js';
 import { LayerwiseGradients } from './layerwise.js';
@@ -83,7 +84,7 @@ export class GraphTrainer<Kind extends string> {
   readonly #rope: RopeFeeds;
   readonly #turn: NonNullable<TrainerOptions['turn']>;
   readonly #agreement: Agreement;
-  readonly #graphs = new Map<string, LoadedGraph>();
+  readonly #graphs: LazyGraphs;
   readonly #layerwise: LayerwiseGradients;
   #gradient: GradientSum | undefined;
   #optimizer: Optimizer | undefined;
@@ -99,6 +100,7 @@ export class GraphTrainer<Kind extends string> {
     this.#rope = new RopeFeeds(this.#runtime, options.config);
     this.#turn = options.turn ?? ((run) => run());
     this.#agreement = samplerAgreement(options.config, this.#runtime.threads);
+    this.#graphs = lazyGraphs(this.#runtime, 'train');
     this.#layerwise = new LayerwiseGradients({
       config: options.config,
       runtime: this.#runtime,
@@ -203,7 +205,7 @@ export class GraphTrainer<Kind extends string> {
     return this.weights.training.arrays;
   }
 
-  /** Where all layers are attention that sees all earlier positions. */
+  /** True if all layers are attention that sees all earlier positions. */
   get #canShare(): boolean {
     const { config } = this;
     const apart = config.layerTraits?.some(({ mixer, window }) => mixer ?? window);
@@ -321,9 +323,7 @@ export class GraphTrainer<Kind extends string> {
 
   /** Frees the graphs. The weights and their runtime belong to the caller. */
   async close(): Promise<void> {
-    const graphs = [...this.#graphs.values()];
-    this.#graphs.clear();
-    for (const graph of graphs) await graph.free();
+    await this.#graphs.close();
     await this.#layerwise.close();
   }
 
@@ -337,14 +337,10 @@ export class GraphTrainer<Kind extends string> {
     };
   }
 
-  async #graph(kind: Kind, branching = false): Promise<LoadedGraph> {
-    const name = `${kind} ${branching}`;
-    const known = this.#graphs.get(name);
-    if (known) return known;
-    const record = this.#head.graph(kind, this.#agreement, branching);
-    const graph = await this.#runtime.load(record, 'train');
-    this.#graphs.set(name, graph);
-    return graph;
+  #graph(kind: Kind, branching = false): Promise<LoadedGraph> {
+    return this.#graphs.get(`${kind} ${branching}`, () =>
+      this.#head.graph(kind, this.#agreement, branching),
+    );
   }
 }
 

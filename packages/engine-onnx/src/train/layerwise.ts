@@ -28,9 +28,9 @@ import type {
   Feeds,
   GraphRuntime,
   HostArray,
-  LoadedGraph,
 } from '../runtime/graph-runtime.js';
 import { floats, freeAll, ints } from '../runtime/host-arrays.js';
+import { lazyGraphs, type LazyGraphs } from '../runtime/lazy-graphs.js';
 import type { GradientSum } from './gradient.js';
 import { vocabularyPart } from './memory.js';
 import type { MicroBatchArrays } from './micro-batch.js';
@@ -61,10 +61,11 @@ export interface LayerwiseBatch {
 
 export class LayerwiseGradients {
   readonly #options: LayerwiseOptions;
-  readonly #graphs = new Map<string, Promise<LoadedGraph>>();
+  readonly #graphs: LazyGraphs;
 
   constructor(options: LayerwiseOptions) {
     this.#options = options;
+    this.#graphs = lazyGraphs(options.runtime, 'train');
   }
 
   /** Adds the gradient of a micro-batch; returns the log-probabilities of its targets. [R] */
@@ -116,15 +117,13 @@ export class LayerwiseGradients {
     try {
       return await work();
     } finally {
-      for (const graph of this.#graphs.values()) await (await graph).trim();
+      await this.#graphs.trim();
     }
   }
 
   /** Frees the graphs. */
-  async close(): Promise<void> {
-    const graphs = [...this.#graphs.values()];
-    this.#graphs.clear();
-    for (const graph of graphs) await (await graph).free();
+  close(): Promise<void> {
+    return this.#graphs.close();
   }
 
   /** Rows of the embedding matrix, as the first layer reads them. */
@@ -256,11 +255,8 @@ export class LayerwiseGradients {
   }
 
   async #run(name: string, record: () => ModelRecord, inputs: Feeds): Promise<DeviceArrays> {
-    const { runtime, turn } = this.#options;
-    const opened = this.#graphs.get(name) ?? runtime.load(record(), 'train');
-    this.#graphs.set(name, opened);
-    const graph = await opened;
-    return turn(() => graph.run(inputs));
+    const graph = await this.#graphs.get(name, record);
+    return this.#options.turn(() => graph.run(inputs));
   }
 }
 
