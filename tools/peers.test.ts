@@ -59,6 +59,16 @@ it('compares the rewards of the seeds of a row that learns', async () => {
   expect(rewardTable([await runRow(rowOf(says('ours', 1)), around, () => undefined)])).toBe('');
 });
 
+it('compares with no side if ours has no reward', async () => {
+  const learned = node(`console.log('{"parts": {"reward": 0.5}}')`);
+  const peers = ['TRL', 'verl'].map((name) => ({ name, command: () => learned }));
+  const result = await runRow(rowOf(says('ours', 1), ...peers), around, () => undefined);
+  expect(rewardTable([result])).not.toContain(' - ');
+  const failing = { name: 'ours', command: () => node('process.exit(3)') };
+  const failed = await runRow(rowOf(failing, says('TRL', 1)), around, () => undefined);
+  expect(table([failed])).not.toContain('×');
+});
+
 it('has an interval of a difference where both sides vary differently', () => {
   // The variances of the means are 7 / 12 and 20 / 3, so there are 3.53 degrees of freedom; t is 3.182
   // at 3.

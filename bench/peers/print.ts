@@ -22,8 +22,8 @@ function sideLines({ name, runs }: RowResult): string[][] {
 }
 
 /** Ratio to the peer, by minimum and by median. */
-function ratioLine({ name, job, runs, missing }: RowResult): string[] {
-  const [ours, theirs] = sidesOf(runs);
+function ratioLine({ name, job, ours: ourName, runs, missing }: RowResult): string[] {
+  const [ours, theirs] = sidesOf(ourName, runs);
   const why =
     missing.length > 0 ? missing.map((each) => each.split('\n')[0]).join('; ') : 'no peer';
   if (ours.length === 0 || theirs.length === 0) return [name, job, why, '', '', '', ''];
@@ -43,14 +43,13 @@ function ratioLine({ name, job, runs, missing }: RowResult): string[] {
   ];
 }
 
-/** Runs of the first side and of the fastest peer. */
-function sidesOf(runs: readonly Run[]): readonly [readonly Run[], readonly Run[]] {
-  const sides = [...new Set(runs.map(({ side }) => side))].map((name) =>
-    runs.filter(({ side }) => side === name),
-  );
-  const [ours = [], ...peers] = sides;
-  const least = (own: readonly Run[]): number => Math.min(...own.map(({ seconds }) => seconds));
-  return [ours, peers.toSorted((a, b) => least(a) - least(b))[0] ?? []];
+/** Runs of our side and of the fastest peer. */
+function sidesOf(ourName: string, runs: readonly Run[]): readonly [readonly Run[], readonly Run[]] {
+  const { [ourName]: ours = [], ...peers } = Object.groupBy(runs, ({ side }) => side);
+  const least = (own: readonly Run[] = []): number =>
+    Math.min(...own.map(({ seconds }) => seconds));
+  const [fastest = []] = Object.values(peers).toSorted((a, b) => least(a) - least(b));
+  return [ours, fastest];
 }
 
 function figures(

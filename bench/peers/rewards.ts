@@ -14,20 +14,21 @@ export function rewardTable(results: readonly RowResult[]): string {
     .join('\n');
 }
 
-function rewardLines({ name, runs }: RowResult): string[][] {
+function rewardLines({ name, ours, runs }: RowResult): string[][] {
   const learned = runs.filter(({ parts }) => parts['reward'] !== undefined);
   const sides = Object.entries(Object.groupBy(learned, ({ side }) => side)).map(
     ([side, own = []]) => ({ side, rewards: own.map(({ parts }) => parts['reward'] ?? NaN) }),
   );
-  const [ours, ...peers] = sides;
+  const own = sides.find(({ side }) => side === ours)?.rewards;
   const lines = sides.map(({ side, rewards }) => {
     const range = { low: Math.min(...rewards), high: Math.max(...rewards) };
     return [name, side, `${rewards.length}`, shown(mean(rewards)), spanOf(range)];
   });
+  if (!own) return lines;
+  const peers = sides.filter(({ side }) => side !== ours);
   const differences = peers.map(({ side, rewards }) => {
-    const own = ours?.rewards ?? [];
     const interval = differenceInterval(own, rewards);
-    const label = `**${ours?.side} - ${side}**`;
+    const label = `**${ours} - ${side}**`;
     return [name, label, '', shown(mean(own) - mean(rewards)), interval ? spanOf(interval) : '-'];
   });
   return [...lines, ...differences];

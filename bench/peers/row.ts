@@ -75,6 +75,8 @@ export interface RowResult {
   readonly name: string;
   readonly job: string;
   readonly note: string | undefined;
+  /** Name of our side. */
+  readonly ours: string;
   readonly runs: readonly Run[];
   /** Reasons why there is no peer, or why a side ended without figures. */
   readonly missing: readonly string[];

@@ -36,10 +36,10 @@ export async function runRow(
         side === ours ? finished.has(side.name) : side.name === fastest,
       );
     }
+    return { name: row.name, job: row.job, note: row.note, ours: ours.name, runs, missing };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  return { name: row.name, job: row.job, note: row.note, runs, missing };
 }
 
 async function runSide(side: Side, repeat: number): Promise<Run> {
