@@ -28,7 +28,7 @@ import {
 } from '@trinity-rft/local';
 import { chatProgram } from './chat-program.js';
 import { checkExport, type CheckOptions, type CheckResult } from './check/check-export.js';
-import { mergeLossOf, scorePolicy, type MergeLoss } from './check/merge-loss.js';
+import { mergeLossOf, type MergeLoss } from './check/merge-loss.js';
 import { openExported } from './check/open-exported.js';
 import { chooseNumbers, type FormatName } from './format/formats.js';
 import { writeGguf, writeOllama } from './targets/gguf.js';
@@ -154,9 +154,6 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
   };
   return fillFolder(directory, async (folder) => {
     await assertRoom(folder, weights * numbers.bytes * 1.1 + 1e7);
-    const policy = isRounded
-      ? await scorePolicy(from, input.format, await options.recorded?.())
-      : undefined;
     onProgress(`Writes ${format} (${numbers.name}) from ${from}.`);
     const { file, notes } = await writers[format]({ ...input, folder });
     await writeCompanions({ ...input, folder }, format, file, chat);
@@ -174,7 +171,8 @@ export async function exportModel(options: ExportOptions): Promise<ExportReport>
       chat,
       notes,
     };
-    const mergeLoss = policy && (await mergeLossOf(path.join(folder, file), policy));
+    const policy = { checkpoint: from, format: input.format, recorded: options.recorded };
+    const mergeLoss = isRounded ? await mergeLossOf(path.join(folder, file), policy) : undefined;
     const check = options.check && (await checked({ ...input, folder, file }, options, onProgress));
     const rewards = await rewardsOf({ ...input, folder, file }, options, onProgress);
     const complete = {

@@ -21,28 +21,66 @@ export interface MergeLoss {
   readonly largestDifference: number;
 }
 
-/** Texts, with their log-probabilities under the trained policy. */
-export interface PolicyScores {
-  readonly texts: MergeLoss['texts'];
-  readonly rows: readonly TokenRow[];
-  readonly logprobs: Float32Array;
+/** The trained policy. */
+interface Policy {
+  /** Folder with an adapter beside quantised weights. */
+  readonly checkpoint: string;
+  readonly format: ChatFormat;
+  /** Reads rows to score; if there are none, texts are sampled. */
+  readonly recorded?: (() => Promise<readonly TokenRow[]>) | undefined;
 }
 
 /**
- * @param checkpoint folder with an adapter beside quantised weights
- * @param recorded rows to score; if there are none, texts are sampled
+ * Scores the same texts with the policy and with a written file, in the embedded engine. Undefined if the engine
+ * does not support the file's architecture.
+ * @param file in GGUF
  */
-export async function scorePolicy(
-  checkpoint: string,
-  format: ChatFormat,
-  recorded: readonly TokenRow[] = [],
-): Promise<PolicyScores> {
+export async function mergeLossOf(file: string, policy: Policy): Promise<MergeLoss | undefined> {
+  if (!(await isRead(file))) return undefined;
+  const { texts, rows, logprobs } = await scorePolicy(policy);
+  const found = await scoreFile(file, rows);
+  const differences = Array.from(found, (value, i) => Math.abs(value - logprobs[i]!));
+  return {
+    texts,
+    positions: found.length,
+    meanDifference: mean(differences),
+    largestDifference: differences.reduce((most, each) => Math.max(most, each), 0),
+  };
+}
+
+const isRead = (file: string): Promise<boolean> =>
+  readModelConfig(file).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof CheckpointError && error.code === 'GGUF_UNSUPPORTED') return false;
+      throw error;
+    },
+  );
+
+/** Texts, with their log-probabilities under the policy. */
+async function scorePolicy({ checkpoint, format, recorded }: Policy) {
+  const given = (await recorded?.()) ?? [];
+  const answers = given.filter(({ tokens, promptLength }) => tokens.length > promptLength);
   const engine = await createOnnxEngine({ modelPath: checkpoint, memoryBudgetBytes });
   try {
-    const answers = recorded.filter(({ tokens, promptLength }) => tokens.length > promptLength);
     const rows = answers.length > 0 ? answers : await sampledRows(engine, format);
     const { logprobs } = await engine.trainer.forward({ rows });
-    return { texts: rows === answers ? 'recorded' : 'sampled', rows, logprobs };
+    const texts: MergeLoss['texts'] = rows === answers ? 'recorded' : 'sampled';
+    return { texts, rows, logprobs };
+  } finally {
+    await engine.close();
+  }
+}
+
+async function scoreFile(file: string, rows: readonly TokenRow[]): Promise<Float32Array> {
+  // A new adapter is the identity; it makes the engine keep the weights in quantised blocks.
+  const engine = await createOnnxEngine({
+    modelPath: file,
+    memoryBudgetBytes,
+    ...(isQuantizedGguf(file) && { lora: { rank: 1, alpha: 1 }, quantization: 'file' }),
+  });
+  try {
+    return (await engine.trainer.forward({ rows })).logprobs;
   } finally {
     await engine.close();
   }
@@ -90,42 +128,3 @@ function promptsOf(format: ChatFormat, maxModelLen: number): readonly Int32Array
   );
   return fitting.length > 0 ? fitting : [Int32Array.from(format.stopTokenIds.slice(0, 1))];
 }
-
-/**
- * Scores the texts with a written file, in the embedded engine. Undefined if the engine does not
- * support the architecture.
- * @param file in GGUF
- */
-export async function mergeLossOf(
-  file: string,
-  { texts, rows, logprobs }: PolicyScores,
-): Promise<MergeLoss | undefined> {
-  if (!(await isRead(file))) return undefined;
-  // A new adapter is the identity; it makes the engine keep the weights in quantised blocks.
-  const engine = await createOnnxEngine({
-    modelPath: file,
-    memoryBudgetBytes,
-    ...(isQuantizedGguf(file) && { lora: { rank: 1, alpha: 1 }, quantization: 'file' }),
-  });
-  try {
-    const found = (await engine.trainer.forward({ rows })).logprobs;
-    const differences = Array.from(found, (value, i) => Math.abs(value - logprobs[i]!));
-    return {
-      texts,
-      positions: found.length,
-      meanDifference: mean(differences),
-      largestDifference: differences.reduce((most, each) => Math.max(most, each), 0),
-    };
-  } finally {
-    await engine.close();
-  }
-}
-
-const isRead = (file: string): Promise<boolean> =>
-  readModelConfig(file).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof CheckpointError && error.code === 'GGUF_UNSUPPORTED') return false;
-      throw error;
-    },
-  );
