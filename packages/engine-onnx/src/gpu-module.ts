@@ -13,18 +13,24 @@ import type { ModelRecord } from './onnx/graph/record.js';
 
 const gpuPackage = '@trinity-rft/engine-webgpu';
 
+/** Files from whose folders the package is searched: of the project, of the running program, and this one. */
+const places: readonly (() => string)[] = [
+  () => path.resolve('package.json'),
+  // `node -e CODE` has no file there: its first argument, or nothing.
+  () => realpathSync(process.argv[1] ?? ''),
+  () => import.meta.url,
+];
+
 /**
- * The module that runs graphs on a GPU: from the project, the program that runs, or beside this package.
- * @throws ConfigError if there is none
+ * URL of the module that runs graphs on a GPU.
+ * @throws ConfigError if the package is not installed
  */
 export function gpuModule(): string {
-  const program = process.argv[1];
-  const places = [path.resolve('package.json'), ...(program ? [realpathSync(program)] : [])];
-  for (const from of [...places, import.meta.url])
+  for (const place of places)
     try {
-      return pathToFileURL(createRequire(from).resolve(gpuPackage)).href;
+      return pathToFileURL(createRequire(place()).resolve(gpuPackage)).href;
     } catch {
-      // Not there.
+      // The place does not exist, or the package is not installed there.
     }
   throw new ConfigError(
     `model.device: webgpu needs the package ${gpuPackage}, which is not installed. Run: npm install ${gpuPackage} webgpu`,

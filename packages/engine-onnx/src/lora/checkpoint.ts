@@ -23,7 +23,8 @@ import { hasWeights } from '../storage/weight-files.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';
-import { bytesOf, type FrozenWeights } from './frozen-weights.js';
+import { bytesOf } from '../runtime/host-arrays.js';
+import type { FrozenWeights } from './frozen-weights.js';
 import { loadAdapters, saveAdapters, type AdapterState } from './peft-folder.js';
 import { adapterSpecs, adapterTargets, type AdapterPlan, type AdapterTarget } from './plan.js';
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 
 import type { DeviceArrays } from '../runtime/graph-runtime.js';
+import { bytesOf } from '../runtime/host-arrays.js';
 
 /** A range of the flat array of all parameters. */
 interface Range {
@@ -50,9 +51,6 @@ export function digestOf(weights: FrozenWeights, ranges: readonly Range[]): stri
   for (const range of ranges) hash.update(bytesOf(weights.part(range)));
   return hash.digest('hex');
 }
-
-export const bytesOf = (array: Float32Array): Uint8Array =>
-  new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 
 /** Upper 16 bits of each float32; undefined if any lower half is not 0. */
 function upperHalves(flat: Float32Array): Uint16Array | undefined {

@@ -29,8 +29,14 @@ export async function openAdapters({
 }: OpenAdaptersOptions): Promise<Adapters> {
   const { plan, flat } = await adaptersOf(config, lora);
   const adapters = await Adapters.open({ config, plan, weights, initial: flat, sharesBase });
-  if ('path' in lora) await adapters.merge();
-  return adapters;
+  if (!('path' in lora)) return adapters;
+  try {
+    await adapters.merge();
+    return adapters;
+  } catch (error) {
+    await adapters.close();
+    throw error;
+  }
 }
 
 /**

@@ -62,7 +62,7 @@ export interface LayerGraphOptions {
   readonly branching: boolean;
 }
 
-/** ONNX bytes. */
+/** One layer. */
 export function layerGraph(
   config: ModelConfig,
   layer: number,
@@ -74,7 +74,7 @@ export function layerGraph(
   return graph.record();
 }
 
-/** ONNX bytes. */
+/** The gradients of one layer, which is computed again. */
 export function layerGradientGraph(
   config: ModelConfig,
   layer: number,
@@ -137,14 +137,14 @@ function weightInput(
     : graph.input(name, 'float32', shape);
 }
 
-/** ONNX bytes. */
+/** The states that the head reads. */
 export function statesGraph(config: ModelConfig): ModelRecord {
   const { graph, states } = statesBody(config, false);
   graph.output('states', states);
   return graph.record();
 }
 
-/** ONNX bytes. @param frozen the norm is not trained */
+/** The gradients of {@link statesGraph}. @param frozen the norm is not trained */
 export function statesGradientGraph(config: ModelConfig, frozen: boolean): ModelRecord {
   const { graph, x, norm, states } = statesBody(config, true);
   const seed = { value: states, gradient: graph.input('grad_states', 'float32', states.shape) };
@@ -168,7 +168,7 @@ function statesBody(config: ModelConfig, differentiated: boolean) {
   return { graph, x, norm, states };
 }
 
-/** ONNX bytes. */
+/** Sums over a part of the vocabulary, from which log-probabilities and entropies follow. */
 export function logitsGraph(config: ModelConfig, formats?: BlockFormats): ModelRecord {
   const { graph, logits } = logitsBody(config, formats);
   const over = { shape: ['R', 1] };
@@ -193,7 +193,7 @@ export interface LogitsGradientOptions {
 }
 
 /**
- * ONNX bytes. With log p = l - log_total, weight a of the target's log-probability and e of the
+ * The gradients of {@link logitsGraph}. With log p = l - log_total, weight a of the target's log-probability and e of the
  * entropy H: dL/dl = a onehot(target) - p (a + e (log p + H)).
  */
 export function logitsGradientGraph(

@@ -8,7 +8,7 @@
  *
  * | name                  | type                    | prefill | decode | meaning                                                             |
  * | --------------------- | ----------------------- | ------- | ------ | ------------------------------------------------------------------- |
- * | every parameter       | f32                     | in      | in     | feeds of a `WeightSet`                                              |
+ * | every parameter       | f32                     | in      | in     | arrays of an `ArraySet`                                             |
  * | `rope_cos` `rope_sin` | f32 [P, D/2]            | in      | in     | `RopeFeeds`, P > largest position                                   |
  * | `rope_.._local`       | f32 [P, D/2]            | in      | in     | likewise, if some layers have tables of their own                   |
  * | `ids`                 | i32 [B, S] or [B, 1]    | in      | in     | prompts, right padded with any valid id; newest token of each row   |

@@ -139,17 +139,17 @@ export class WeightBuffers {
    * contents are arbitrary.
    */
   leaseEmpty(): WeightLease {
-    return this.lease(this.#take());
+    return this.lease(this.takeSet());
   }
 
   /** A set without a user, of any contents; {@link rewrite} takes it back. */
   takeSet(): ArraySet {
-    return this.#take();
+    return this.#free.pop() ?? this.runtime.set(this.#specs);
   }
 
   /** Replaces the training weights by given ones. */
   update(flat: Float32Array): void {
-    const to = this.#leases.has(this.#training) ? this.#take() : this.#training;
+    const to = this.#leases.has(this.#training) ? this.takeSet() : this.#training;
     this.runtime.copySet(to, flat);
     this.#training = to;
   }
@@ -200,7 +200,7 @@ export class WeightBuffers {
 
   async #write(write: Rewrite, spare?: ArraySet): Promise<void> {
     const from = this.#training;
-    const to = this.#leases.has(from) ? (spare ?? this.#take()) : from;
+    const to = this.#leases.has(from) ? (spare ?? this.takeSet()) : from;
     await write(from, to);
     this.#training = to;
     if (spare && to !== spare) this.#recycle(spare);
@@ -209,10 +209,6 @@ export class WeightBuffers {
   /** Sets in memory: the training set, leased ones and free ones, without the reference. */
   get count(): number {
     return new Set([this.#training, ...this.#leases.keys(), ...this.#free]).size;
-  }
-
-  #take(): ArraySet {
-    return this.#free.pop() ?? this.runtime.set(this.#specs);
   }
 
   #release(set: ArraySet): void {

@@ -7,7 +7,7 @@ import type { ModelConfig } from '../model/config.js';
 import { embeddingName, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import { blockShapes, blocksOf, type BlockFormat } from '../onnx/ops/blocks.js';
 import type { Feeds } from '../runtime/graph-runtime.js';
-import { floats } from '../runtime/host-arrays.js';
+import { bytesOf, floats } from '../runtime/host-arrays.js';
 import type { BlockWeights } from '../train/trainable.js';
 import type { Quantized } from './quantize.js';
 
@@ -76,8 +76,7 @@ export class QuantizedBase implements BlockWeights {
       const stored = this.of({ name });
       const { bits = 0, length = 0 } = isBlocks(stored) ? stored : {};
       hash.update(`${name} ${bits} ${length}\n`);
-      for (const { buffer, byteOffset, byteLength } of arraysOf(stored))
-        hash.update(new Uint8Array(buffer, byteOffset, byteLength));
+      for (const array of arraysOf(stored)) hash.update(bytesOf(array));
     }
     return hash.digest('hex');
   }

@@ -8,7 +8,7 @@
  *
  * | name                  | type                | body | head | meaning                                                  |
  * | --------------------- | ------------------- | ---- | ---- | -------------------------------------------------------- |
- * | every adapter matrix  | f32                 | in   |      | feeds of a `WeightSet`                                   |
+ * | every adapter matrix  | f32                 | in   |      | arrays of an `ArraySet`                                  |
  * | `rope_cos` `rope_sin` | f32 [P, D/2]        | in   |      | as in `sampling-graphs.ts`, likewise `_local`            |
  * | `embedded`            | f32 [N, d]          | in   |      | rows of the embedding matrix                             |
  * | `positions`           | i64 [N, 1]          | in   |      | of each token in its sequence                            |
@@ -50,6 +50,7 @@ import {
 } from '../model/parameters.js';
 import { stateInputs, type DecodeVariant } from '../model/sampling-graphs.js';
 import { tableInputs, type Attention, type Recurrence, type Trunk } from '../model/trunk.js';
+import { bytesOf } from '../runtime/host-arrays.js';
 import { isBlocks, type QuantizedBase } from './base.js';
 import { paired } from './quantize.js';
 
@@ -63,7 +64,7 @@ export interface QuantizedGraphOptions {
 
 type Linear = (x: Value, weight: Value) => Value;
 
-/** ONNX file in parts. */
+/** The graph from tokens to states, keys and values. */
 export async function bodyGraph(
   options: QuantizedGraphOptions,
   { targets, scale }: LayerAdapters,
@@ -105,7 +106,7 @@ export async function bodyGraph(
   return graph.record();
 }
 
-/** ONNX file in parts. */
+/** The graph of the head's product. */
 export async function headGraph(options: QuantizedGraphOptions): Promise<ModelRecord> {
   const { config } = options.base;
   const graph = new Graph();
@@ -222,7 +223,7 @@ async function storedParameter(
     graph.stored(name, {
       dtype: data instanceof Float32Array ? 'float32' : 'uint8',
       shape,
-      bytes: await place(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)),
+      bytes: await place(bytesOf(data)),
     });
   if (!isBlocks(stored)) return put(spec.name, spec.shape, stored);
   const shape = spec.shape as readonly [number, number];

@@ -18,7 +18,7 @@ const rounding = {
 
 /**
  * Memory holds one matrix as numbers at a time, unless the folder holds only an adapter that has to be merged in.
- * @throws CheckpointError when the weights cannot be read, ConfigError for `file` where they are numbers
+ * @throws CheckpointError when the weights cannot be read, ConfigError for `file` if they are not quantised
  */
 export async function loadQuantizedBase(
   modelPath: string,

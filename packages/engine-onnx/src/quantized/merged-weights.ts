@@ -1,4 +1,4 @@
-/** Reads the weights of a model with its adapter merged in, one tensor at a time, also where both are apart on disk. */
+/** Reads the weights of a model with its adapter merged in, one tensor at a time, also if they are in two folders. */
 import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
@@ -7,6 +7,7 @@ import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
 import { loadAdapters } from '../lora/peft-folder.js';
 import { adapterScale, adapterTargets, type AdapterTarget } from '../lora/plan.js';
 import { parameterSpecs } from '../model/parameters.js';
+import { once } from '../runtime/once.js';
 import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 import { readModelConfig } from '../storage/model-folder.js';
 import { openWeights, type StoredWeights } from '../storage/open-weights.js';
@@ -14,13 +15,14 @@ import { isBlocks, readRow } from './base.js';
 import { inBlocks } from './load.js';
 
 export interface MergedWeights extends StoredWeights {
-  /** Present if the adapter was trained beside quantised weights, which are no such numbers with it. */
+  /** Present if the adapter was trained beside quantised weights: a quantised model with it merged in is another one. */
   readonly beside?: { readonly quantization: Quantization; readonly model: string };
 }
 
 /**
- * Opens weights as {@link openWeights} does; of a folder with an adapter alone, W + alpha / rank B A of the model below. Quantised
- * weights are the numbers that their integers mean. Memory holds the adapter and one tensor at a time.
+ * Opens weights as {@link openWeights} does. Those of a folder with an adapter alone are W + alpha / rank B A, with W of
+ * the model below; a quantised W is the numbers that its integers mean. Memory holds the adapter, from the first
+ * tensor on, and one tensor at a time.
  * @throws CheckpointError as {@link openWeights}, or when the model below cannot be read
  */
 export async function openMergedWeights(path: string): Promise<MergedWeights> {
@@ -28,14 +30,18 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
   const config = await readModelConfig(path);
   const { quantization } = await readBaseRecord(path);
   const model = await modelBelow(path);
-  const { plan, flat } = await loadAdapters(join(path, adapterFolder), config);
   const specs = new Map(parameterSpecs(config).map((spec) => [spec.name, spec]));
-  const targets = new Map(adapterTargets(config, plan).map((each) => [each.weight.name, each]));
+  const adapter = once(async () => {
+    const { plan, flat } = await loadAdapters(join(path, adapterFolder), config);
+    const targets = new Map(adapterTargets(config, plan).map((each) => [each.weight.name, each]));
+    return { flat, targets, scale: adapterScale(plan) };
+  });
   const below = await openMergedWeights(model);
   return {
     ...below,
     read: async (name) => {
       const numbers = await below.read(name);
+      const { flat, targets, scale } = await adapter();
       const [spec, target] = [specs.get(name), targets.get(name)];
       const stored = spec && quantization && inBlocks(spec, numbers, quantization);
       if (stored && isBlocks(stored)) {
@@ -43,7 +49,7 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
         for (let row = 0; row < spec.shape[0]!; row++)
           readRow(stored, row, numbers.subarray(row * width, (row + 1) * width));
       }
-      if (target) addProduct(numbers, target, flat, adapterScale(plan));
+      if (target) addProduct(numbers, target, flat, scale);
       return numbers;
     },
     ...(quantization && { beside: { quantization, model } }),

@@ -1,18 +1,11 @@
 /** A model with quantised weights, loaded: the sampler and the scores of the trainer run the same graphs. */
-import { EngineError } from '@trinity-rft/core';
-
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import { headName } from '../model/parameters.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
-import type {
-  DeviceArray,
-  Feeds,
-  GraphRuntime,
-  HostArray,
-  LoadedGraph,
-} from '../runtime/graph-runtime.js';
+import type { DeviceArray, Feeds, HostArray, LoadedGraph } from '../runtime/graph-runtime.js';
 import { floats, freeAll, ints } from '../runtime/host-arrays.js';
 import { lazyGraphs, type LazyGraphs } from '../runtime/lazy-graphs.js';
+import type { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import {
   decodeResult,
   newPositions,
@@ -35,12 +28,12 @@ export class QuantizedModel {
   readonly kernels: SamplerKernels;
   readonly #body: QuantizedBody;
   readonly #head: LoadedGraph;
-  readonly #runtime: GraphRuntime;
+  readonly #runtime: OnnxRuntime;
   readonly #light: LazyGraphs;
   #closing: Promise<void> | undefined;
 
   private constructor(
-    runtime: GraphRuntime,
+    runtime: OnnxRuntime,
     { base, threads }: { readonly base: QuantizedBase; readonly threads: number },
     { body, head }: { readonly body: QuantizedBody; readonly head: LoadedGraph },
   ) {
@@ -65,16 +58,20 @@ export class QuantizedModel {
     };
   }
 
-  /** @throws EngineError when the runtime cannot sum in a fixed order of threads */
   static async open(
-    runtime: GraphRuntime,
+    runtime: OnnxRuntime,
     base: QuantizedBase,
     adapters: LayerAdapters,
   ): Promise<QuantizedModel> {
-    const given = { base, threads: threadsOf(runtime) };
+    const given = { base, threads: runtime.threads.sample };
     const body = await QuantizedBody.open(runtime, given, adapters);
-    const head = await loadGraph(runtime, given, headGraph);
-    return new QuantizedModel(runtime, given, { body, head });
+    try {
+      const head = await loadGraph(runtime, given, headGraph);
+      return new QuantizedModel(runtime, given, { body, head });
+    } catch (error) {
+      await body.close();
+      throw error;
+    }
   }
 
   async #decode(
@@ -160,12 +157,4 @@ function partsOf(
     start: Math.max(0, Math.min(i * size, rows - 2)),
     end: Math.min((i + 1) * size, rows),
   }));
-}
-
-function threadsOf({ threads }: GraphRuntime): number {
-  if (threads) return threads.sample;
-  throw new EngineError(
-    'Quantised weights run on the processor only; remove model.quantization, or use the default runtime.',
-    { code: 'ENGINE_QUANTIZED_DEVICE' },
-  );
 }

@@ -1,7 +1,7 @@
 /** Decides whether a model is opened with quantised weights. */
 import { join } from 'node:path';
 
-import { ConfigError } from '@trinity-rft/core';
+import { ConfigError, EngineError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 
 import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
@@ -13,6 +13,8 @@ interface Given {
   readonly modelPath: string;
   readonly lora?: LoraOptions;
   readonly quantization?: Quantization;
+  /** A module that runs the graphs instead of ONNX Runtime. */
+  readonly runtime?: string;
   /** The weights come from another thread. */
   readonly samplerOf?: object;
 }
@@ -27,9 +29,20 @@ interface Quantized {
 /**
  * Undefined: the weights are floating point numbers. A folder with adapters that were trained beside quantised
  * weights is the model below it, with these adapters.
- * @throws ConfigError where all weights are to be trained, which have to be floating point numbers
+ * @throws ConfigError if all weights are to be trained, which have to be floating point numbers; EngineError if the
+ * weights are quantised and the graphs run on a device
  */
 export async function quantizedOptions(given: Given): Promise<Quantized | undefined> {
+  const found = await quantizedIn(given);
+  if (found === undefined || given.runtime === undefined) return found;
+  // Their sums need the fixed order of ONNX Runtime's threads.
+  throw new EngineError(
+    'Quantised weights run on the processor only; remove model.quantization, or use the default runtime.',
+    { code: 'ENGINE_QUANTIZED_DEVICE' },
+  );
+}
+
+async function quantizedIn(given: Given): Promise<Quantized | undefined> {
   const { modelPath, lora, quantization, samplerOf } = given;
   if (quantization !== undefined && lora !== undefined) return { modelPath, lora, quantization };
   if (quantization !== undefined)

@@ -309,5 +309,8 @@ describe('options that do not fit', () => {
     await expect(open({ quantization: 'file' })).rejects.toMatchObject({
       code: 'QUANTIZATION_NOT_IN_FILE',
     });
+    await expect(open({ runtime: 'file:///none.js' })).rejects.toMatchObject({
+      code: 'ENGINE_QUANTIZED_DEVICE',
+    });
   });
 });

@@ -8,8 +8,8 @@ import { adapterScale, adapterSpecs, adapterTargets, type LoraOptions } from '..
 import type { ParameterSpec } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import type { ModelFiles } from '../storage/model-folder.js';
-import type { GraphRuntime } from '../runtime/graph-runtime.js';
 import { once } from '../runtime/once.js';
+import type { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import type { SamplerKernels } from '../sample/kernels.js';
 import { planUpdate, type OptimizerState } from '../train/adamw.js';
 import { GradientSum } from '../train/gradient.js';
@@ -47,7 +47,7 @@ export interface QuantizedState {
  */
 export async function openQuantized(
   { modelPath, lora, quantization, reference }: QuantizedOptions,
-  runtime: GraphRuntime,
+  runtime: OnnxRuntime,
   files: ModelFiles,
 ): Promise<QuantizedState> {
   const { config } = files;

@@ -1,5 +1,5 @@
-/** Short forms for arrays that are made for one run. */
-import type { DeviceArray, HostArray } from './graph-runtime.js';
+/** Short forms for arrays that are made for one run, and the bytes of arrays. */
+import type { DeviceArray, HostArray, Numbers } from './graph-runtime.js';
 
 export const floats = (data: Float32Array, shape: readonly number[]): HostArray => ({
   dtype: 'float32',
@@ -16,3 +16,7 @@ export const ints = (data: Int32Array, shape: readonly number[]): HostArray => (
 export function freeAll(arrays: Readonly<Record<string, DeviceArray | undefined>>): void {
   for (const array of Object.values(arrays)) array?.free();
 }
+
+/** The memory of an array, without a copy. */
+export const bytesOf = ({ buffer, byteOffset, byteLength }: Numbers): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);

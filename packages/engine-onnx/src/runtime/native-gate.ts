@@ -22,15 +22,16 @@ export function useGate(state: GateState): void {
 }
 
 /**
- * Calls the runtime. If the gate is closed, the thread waits to be terminated instead, unless it is
- * inside already: calls may be nested.
+ * Calls the runtime. If the gate is closed, the thread waits to be terminated instead, unless another call is
+ * inside, of which this one may be a part. That call returns in this thread: blocked, it would stay inside forever,
+ * and the gate would never be found closed.
  */
 export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
   const gate = own;
   if (!gate) return call();
-  const isNested = Atomics.add(gate, inside, 1) > 0;
+  const isAlone = Atomics.add(gate, inside, 1) === 0;
   try {
-    if (!isNested && Atomics.load(gate, stop) === 1) {
+    if (isAlone && Atomics.load(gate, stop) === 1) {
       leave(gate);
       Atomics.wait(gate, stop, 1);
     }
@@ -38,6 +39,15 @@ export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
   } finally {
     leave(gate);
   }
+}
+
+/**
+ * Does work with calls in several places, between which the thread must not be terminated either. Once the gate is
+ * closed, no work begins, also while other work is inside: pieces that overlap would keep the gate open in turns.
+ */
+export function workThroughGate<T>(work: () => Promise<T>): Promise<T> {
+  const isClosed = own !== undefined && Atomics.load(own, stop) === 1;
+  return isClosed ? new Promise(() => undefined) : throughGate(work);
 }
 
 function leave(gate: GateState): void {

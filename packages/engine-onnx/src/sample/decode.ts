@@ -49,8 +49,11 @@ async function decodeRun(
   const rows = new Map(
     [...choices.entries()].flatMap(([i, choice]) => (isDone(choice) ? [] : [[choice, i] as const])),
   );
-  pool.append(rows, result);
-  freePositions(result);
+  try {
+    pool.append(rows, result);
+  } finally {
+    freePositions(result);
+  }
   const vocabulary = kernels.config.vocabSize;
   for (const [choice, i] of rows) {
     // The request may have failed by another of its choices; numbers that are not finite must not stay.

@@ -35,8 +35,8 @@ export interface Draw {
 
 /**
  * Draws the first token, by id, whose cumulative probability exceeds `uniform` times the total: no
- * token of probability 0 can be drawn, and rounding of the total favours no token. The graph that
- * draws inside ONNX Runtime follows the same rule in float32, so the two agree unless `uniform` is
+ * token of probability 0 can be drawn, and rounding of the total favours no token. Drawing
+ * inside the graph follows the same rule in float32, so the two agree unless `uniform` is
  * within rounding of a boundary.
  * @param logprobs [V]
  * @param uniform in [0, 1)

@@ -1,11 +1,9 @@
 /** The cache pools of all sequences: assigns sequences to pools, and accounts for their memory. */
-import { cacheHeads } from '../model/config.js';
-import { rowStates, stateSize } from '../model/row-states.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import { capacityFor, planCapacities } from './capacity.js';
 import type { Choice } from './choice.js';
 import type { SamplerKernels } from './kernels.js';
-import { KvPool } from './kv-pool.js';
+import { KvPool, positionBytes, rowBytes } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 
 /** Cost of starting a run, in bytes of memory traffic that would take the same time. */
@@ -34,8 +32,7 @@ export class KvCache {
 
   /** Maximum number of bytes that a sequence needs. */
   rowBytes(plan: SamplePlan): number {
-    const states = rowStates(this.#kernels.config).reduce((sum, each) => sum + stateSize(each), 0);
-    return capacityFor(plan.prompt.length + plan.maxTokens) * this.#positionBytes + 4 * states;
+    return rowBytes(this.#kernels.config, capacityFor(plan.prompt.length + plan.maxTokens));
   }
 
   /**
@@ -45,7 +42,7 @@ export class KvCache {
   regroup(choices: readonly Choice[]): void {
     const costs = {
       runBytes: this.#kernels.weightBytes + runOverheadBytes,
-      positionBytes: this.#positionBytes,
+      positionBytes: positionBytes(this.#kernels.config),
     };
     for (const [variant, group] of Map.groupBy(choices, (choice) => choice.request.plan.variant)) {
       const capacities = planCapacities(
@@ -92,10 +89,5 @@ export class KvCache {
       pool.free();
       this.#pools.delete(key);
     }
-  }
-
-  get #positionBytes(): number {
-    const { config } = this.#kernels;
-    return 4 * cacheHeads(config) * config.headDim;
   }
 }

@@ -2,7 +2,7 @@
  * Keys, values and states of the sequences that are being sampled, beside the graphs. A pool holds rows of one
  * capacity for one graph, without gaps.
  */
-import { layersWith, type ModelConfig } from '../model/config.js';
+import { cacheHeads, layersWith, type ModelConfig } from '../model/config.js';
 import { rowStates, stateSize } from '../model/row-states.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import type {
@@ -29,8 +29,7 @@ export class KvPool {
   readonly owners: KvOwner[] = [];
   readonly #margin: number;
   readonly #cache: RowCache;
-  /** Numbers of one row. */
-  readonly #rowSize: number;
+  readonly #rowBytes: number;
   #rows = 0;
 
   constructor(
@@ -41,12 +40,8 @@ export class KvPool {
     this.variant = variant;
     this.capacity = capacity;
     this.#margin = margin;
-    const layout = cacheLayout(config, capacity);
-    const { names, heads, width } = layout;
-    this.#rowSize =
-      names.length * heads * capacity * width +
-      rowStates(config).reduce((sum, state) => sum + stateSize(state), 0);
-    this.#cache = runtime.cache(layout);
+    this.#rowBytes = rowBytes(config, capacity);
+    this.#cache = runtime.cache(cacheLayout(config, capacity));
   }
 
   /** Makes room for `count` more rows in one step. */
@@ -118,7 +113,7 @@ export class KvPool {
 
   /** Memory of all rows, with or without an owner. */
   get bytes(): number {
-    return 4 * this.#rows * this.#rowSize;
+    return this.#rows * this.#rowBytes;
   }
 
   free(): void {
@@ -144,3 +139,13 @@ export const cacheLayout = (config: ModelConfig, capacity: number): CacheLayout 
   width: config.headDim,
   states: rowStates(config),
 });
+
+/** Bytes of the keys and values of one position. */
+export const positionBytes = (config: ModelConfig): number =>
+  4 * cacheHeads(config) * config.headDim;
+
+/** Bytes of a row of {@link cacheLayout}. */
+export function rowBytes(config: ModelConfig, capacity: number): number {
+  const states = rowStates(config).reduce((sum, state) => sum + stateSize(state), 0);
+  return capacity * positionBytes(config) + 4 * states;
+}

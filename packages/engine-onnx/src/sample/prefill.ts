@@ -2,7 +2,7 @@
 import type { ModelConfig } from '../model/config.js';
 import { rowStates } from '../model/row-states.js';
 import type { Feeds } from '../runtime/graph-runtime.js';
-import type { Request } from './choice.js';
+import { releasePrefix, type Request } from './choice.js';
 import { freePositions, type SamplerKernels } from './kernels.js';
 
 /**
@@ -51,5 +51,8 @@ async function prefillBatch(
   const release = (): void => {
     if (--users === 0) freePositions(data);
   };
-  requests.forEach((request, index) => (request.prefix = { data, index, release }));
+  for (const [index, request] of requests.entries()) {
+    request.prefix = { data, index, release };
+    if (request.settled) releasePrefix(request);
+  }
 }

@@ -141,6 +141,28 @@ describe('a run that fails', () => {
 });
 
 describe('giving up', () => {
+  it('while the prompt is read frees the prompt, also if reading the next one fails', async () => {
+    const error = new CancelledError('enough', { reason: 'aborted' });
+    let [read, freed] = [0, 0];
+    const sampler = open({
+      wrap: (kernels) => ({
+        ...kernels,
+        prefill: async (...given) => {
+          if (++read > 1) throw new EngineError('out of memory');
+          const positions = await kernels.prefill(...given);
+          positions.keyValues.free = () => void freed++;
+          ticket.cancel(error);
+          return positions;
+        },
+      }),
+    });
+    const ticket = sampler.submit(prompt, { maxTokens: 4, seed: 1 });
+    const other = sampler.sample([...prompt, ...prompt], { maxTokens: 4, seed: 1 });
+    await expect(ticket.result).rejects.toBe(error);
+    await expect(other).rejects.toThrow('out of memory');
+    expect(freed).toBe(1);
+  });
+
   it('answers at once, frees the rows, and leaves the others alone', async () => {
     const sampler = open({ maxBatchSize: 4 });
     const options = { maxTokens: 200, seed: 1, n: 4 };

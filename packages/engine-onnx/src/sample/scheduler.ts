@@ -55,9 +55,7 @@ export interface SampleTicket {
  * Finds the next weights. It may release the current ones, which no sequence uses at that time; if
  * it fails after that, the sampler cannot continue.
  */
-export type WeightSwitch = (
-  releaseCurrent: () => void,
-) => SamplingWeights | Promise<SamplingWeights>;
+type WeightSwitch = (releaseCurrent: () => void) => SamplingWeights | Promise<SamplingWeights>;
 
 /**
  * A change of weights: requests submitted before it get the old weights, later ones the new weights.
@@ -299,7 +297,7 @@ export class SampleScheduler {
       else pool.storePrompt(choice, prefix.data, prefix.index, plan.prompt.length - 1);
       this.#choices.push(choice);
     }
-    if (admitted === plan.choices || request.settled) releasePrefix(request);
+    if (admitted === plan.choices) releasePrefix(request);
   }
 
   async #decode(): Promise<void> {

@@ -30,6 +30,7 @@ import {
   type MicroBatch,
   type MicroBatchArrays,
 } from './micro-batch.js';
+import { blankOptimizer, readOptimizer } from './optimizer-file.js';
 import { planGradients } from './plan-gradients.js';
 import type { Row } from './rows.js';
 import { singleStrand, strandsOf } from './strands.js';
@@ -44,6 +45,8 @@ export interface TrainerOptions {
   readonly memory?: TrainingMemory;
   /** Delays a run until the thread is free for the trainer. @default runs at once */
   readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
+  /** Does work with a device, also between its runs. @default at once */
+  readonly whole?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** A head of the model and its graphs. */
@@ -83,6 +86,7 @@ export class GraphTrainer<Kind extends string> {
   readonly #memory: TrainingMemory;
   readonly #rope: RopeFeeds;
   readonly #turn: NonNullable<TrainerOptions['turn']>;
+  readonly #whole: NonNullable<TrainerOptions['whole']>;
   readonly #agreement: Agreement;
   readonly #graphs: LazyGraphs;
   readonly #layerwise: LayerwiseGradients;
@@ -99,6 +103,7 @@ export class GraphTrainer<Kind extends string> {
     this.#memory = options.memory ?? trainingMemory(undefined);
     this.#rope = new RopeFeeds(this.#runtime, options.config);
     this.#turn = options.turn ?? ((run) => run());
+    this.#whole = options.whole ?? ((work) => work());
     this.#agreement = samplerAgreement(options.config, this.#runtime.threads);
     this.#graphs = lazyGraphs(this.#runtime, 'train');
     this.#layerwise = new LayerwiseGradients({
@@ -132,7 +137,7 @@ export class GraphTrainer<Kind extends string> {
       this.#memory.budget * forwardShare,
     )) {
       const arrays = toArrays(micro, this.#head.chunks, this.#agreement.leastRows);
-      const out = await this.#turn(() => score(micro, arrays));
+      const out = await this.#whole(() => this.#turn(() => score(micro, arrays)));
       for (const name of outputs) scatterPicked(micro, out[name], found[name]);
       this.#counts.forwardTokens += micro.rows.length * micro.time;
       this.#counts.forwardRuns++;
@@ -191,9 +196,9 @@ export class GraphTrainer<Kind extends string> {
       const tensors = gradientFeeds(micro, gradients, arrays.padded);
       const feeds = { ...weights, ...this.#trainable.feeds };
       const run = { micro, arrays, feeds, tensors };
-      const found = byLayer
-        ? await this.#addByLayer(sum, run)
-        : await this.#addWhole(sum, kind, run);
+      const found = await this.#whole(() =>
+        byLayer ? this.#addByLayer(sum, run) : this.#addAtOnce(sum, kind, run),
+      );
       if (logprobs && found) scatterPicked(micro, found, logprobs);
       this.#counts.backwardTokens += micro.strands.length * micro.time;
       this.#counts.backwardRuns++;
@@ -201,7 +206,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   protected async trainingFeeds(): Promise<Feeds> {
-    await this.weights.settled();
+    await this.#whole(() => this.weights.settled());
     return this.weights.training.arrays;
   }
 
@@ -213,7 +218,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /** Returns the log-probabilities of the picked positions, if the graph does. */
-  async #addWhole(
+  async #addAtOnce(
     sum: GradientSum,
     kind: Kind,
     { micro, arrays, feeds, tensors }: GradientRun,
@@ -287,6 +292,13 @@ export class GraphTrainer<Kind extends string> {
    */
   get optimizer(): Optimizer | undefined {
     return this.#optimizer;
+  }
+
+  /** Moments and counter as checkpoints store them; zeros before the first step. */
+  async readOptimizer(): Promise<OptimizerState> {
+    return this.#optimizer
+      ? readOptimizer(this.#runtime, this.#optimizer)
+      : blankOptimizer(this.#trainable.specs, 0);
   }
 
   /**

@@ -21,6 +21,7 @@ import {
 import { ropeTables, rotatedWidth, type RopeShape } from '../model/rope.js';
 import type { RopeInputs } from '../model/trunk.js';
 import { blockLength, toBytes } from '../quantized/quantize.js';
+import { bytesOf } from '../runtime/host-arrays.js';
 import { encodeFloats } from '../storage/dtype.js';
 import { assertFits } from '../storage/shards.js';
 import type { StoredWeights } from './graph.js';
@@ -47,9 +48,6 @@ export async function storeWeights(
   const tables = await storeTables(stored);
   return dtype === 'q8' ? inBlocks(stored, tables) : plain(dtype, stored, tables);
 }
-
-const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
-  new Uint8Array(buffer, byteOffset, byteLength);
 
 async function put(
   { graph, place }: Stored,

@@ -7,12 +7,11 @@ import pLimit from 'p-limit';
 
 import { loadCheckpoint, saveCheckpoint } from '../storage/checkpoint.js';
 import type { ModelFiles } from '../storage/model-folder.js';
-import { parameterCount, parameterSpecs } from '../model/parameters.js';
+import { parameterCount } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
 import { unpackBatch } from '../protocol/packing.js';
 import { OnnxRuntime } from '../runtime/onnx-runtime.js';
-import { blankOptimizer, readOptimizer } from '../train/optimizer-file.js';
 import { openCriticFolder } from '../critic/critic-folder.js';
 import { ValueTrainer } from '../critic/value-trainer.js';
 
@@ -66,12 +65,7 @@ export class CriticCore {
 
   async #save(directory: string, withOptimizer: boolean): Promise<void> {
     const { runtime, training } = this.#weights;
-    const { optimizer: found } = this.#trainer;
-    const optimizer = !withOptimizer
-      ? undefined
-      : found
-        ? await readOptimizer(runtime, found)
-        : blankOptimizer(parameterSpecs(this.#files.config), 0);
+    const optimizer = withOptimizer ? await this.#trainer.readOptimizer() : undefined;
     await saveCheckpoint(directory, this.#files, await runtime.readSet(training), optimizer);
   }
 

@@ -18,12 +18,11 @@ import type {
 } from '../protocol/engine-calls.js';
 import { unpackBatch } from '../protocol/packing.js';
 import type { CreateGraphRuntime, GraphRuntime } from '../runtime/graph-runtime.js';
-import { throughGate } from '../runtime/native-gate.js';
+import { throughGate, workThroughGate } from '../runtime/native-gate.js';
 import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { planSamplerThreads, type SamplerThreads } from '../sample/sampler-threads.js';
 import { quantizedOptions } from '../quantized/options.js';
 import { openQuantized } from '../quantized/state.js';
-import { blankOptimizer, readOptimizer } from '../train/optimizer-file.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import { SamplingCalls } from './sampling-calls.js';
 import { TimeShare } from './time-share.js';
@@ -41,6 +40,8 @@ export class EngineCore {
   readonly #sampling: SamplingCalls;
   /** Calls of the trainer run one at a time, in their order. */
   readonly #train = pLimit(1);
+  /** Work on a device, between whose calls the thread must not end either. */
+  readonly #whole: typeof workThroughGate;
   /** Processor time of the process at the last statistics. */
   #processorAt = process.cpuUsage();
 
@@ -58,15 +59,17 @@ export class EngineCore {
     this.#interactive = options.interactive;
     this.#state = state;
     const timeShare = new TimeShare(() => performance.now());
-    // A device is called outside waits, too: its thread must not end within a turn.
-    const whole: typeof throughGate = options.runtime === undefined ? (run) => run() : throughGate;
+    const whole =
+      options.runtime === undefined ? <T>(work: () => Promise<T>) => work() : workThroughGate;
+    this.#whole = whole;
     this.#samplers = threads.samplers;
     this.#trainer = new OnnxTrainer({
       config,
       weights,
       trainable: state.trainable,
       memory: options.memory,
-      turn: (run) => timeShare.run('train', () => whole(run)),
+      turn: (run) => timeShare.run('train', run),
+      whole,
     });
     this.#sampling = new SamplingCalls({
       config,
@@ -77,7 +80,8 @@ export class EngineCore {
       kernels: state.kernels,
       load: (directory) => state.read(directory),
       read: (batch, set) => this.#train(() => this.#trainer.score(batch, set)),
-      turn: (run) => timeShare.run('sample', () => whole(run)),
+      turn: (run) => whole(() => timeShare.run('sample', run)),
+      whole,
     });
     this.handlers = this.#createHandlers();
   }
@@ -94,7 +98,7 @@ export class EngineCore {
       const threads = { samplers: 1, threads: options.threads };
       const state = await openQuantized(
         { ...options, ...quantized },
-        await runtimeOf(options, threads),
+        onnxRuntime(options, threads),
         files,
       );
       return new EngineCore(options, files, state.weights, state, threads);
@@ -152,13 +156,18 @@ export class EngineCore {
         const pass = { batch: unpackBatch(batch), offsets, logprobs: gradients.logprobs };
         return this.#train(() => trainer.backward(pass, gradients));
       },
-      step: (options) => this.#train(() => this.#step(options)),
-      publish: () => this.#train(() => this.#weights.publish()),
-      save: (call) => this.#train(() => this.#save(call)),
+      step: (options) => this.#trainWhole(() => this.#step(options)),
+      publish: () => this.#trainWhole(async () => this.#weights.publish()),
+      save: (call) => this.#trainWhole(() => this.#save(call)),
       load: ({ directory }) =>
-        this.#train(async () => trainer.restore(await this.#state.load(directory))),
+        this.#trainWhole(async () => trainer.restore(await this.#state.load(directory))),
       stats: () => this.#train(() => this.#stats()),
     };
+  }
+
+  /** Scores and gradients, which take longer than a process waits at its end, are whole by micro-batches instead. */
+  #trainWhole<T>(work: () => Promise<T>): Promise<T> {
+    return this.#train(() => this.#whole(work));
   }
 
   /** In interactive use, answers do not also wait until the next version is merged. */
@@ -181,12 +190,7 @@ export class EngineCore {
   }
 
   async #save({ directory, merged, ...call }: SaveCall): Promise<void> {
-    const { optimizer: found } = this.#trainer;
-    const optimizer = !call.optimizer
-      ? undefined
-      : found
-        ? await readOptimizer(this.#weights.runtime, found)
-        : blankOptimizer(this.#state.trainable.specs, 0);
+    const optimizer = call.optimizer ? await this.#trainer.readOptimizer() : undefined;
     await this.#state.save(directory, { optimizer, merged });
   }
 
@@ -207,12 +211,9 @@ export class EngineCore {
   }
 }
 
-async function runtimeOf(
-  { threads, runtime }: WorkerOptions,
-  sampler: SamplerThreads,
-): Promise<GraphRuntime> {
-  if (runtime === undefined)
-    return new OnnxRuntime({ threads: { train: threads, sample: sampler.threads } });
+async function runtimeOf(options: WorkerOptions, sampler: SamplerThreads): Promise<GraphRuntime> {
+  const { runtime } = options;
+  if (runtime === undefined) return onnxRuntime(options, sampler);
   const { createGraphRuntime } = (await import(runtime)) as {
     readonly createGraphRuntime: CreateGraphRuntime;
   };
@@ -221,6 +222,9 @@ async function runtimeOf(
     report: (message) => void process.stderr.write(`${message}\n`),
   });
 }
+
+const onnxRuntime = ({ threads }: WorkerOptions, sampler: SamplerThreads): OnnxRuntime =>
+  new OnnxRuntime({ threads: { train: threads, sample: sampler.threads } });
 
 /** The model of a thread that only samples, until it receives weights. */
 function blankModel(config: ModelConfig): ModelFolder {

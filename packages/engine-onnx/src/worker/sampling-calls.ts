@@ -18,9 +18,13 @@ import { packSequences, type PackedSequences } from '../protocol/packing.js';
 import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
 import { planSample, type SampleLimits } from '../sample/plan.js';
 import type { SamplerThreads } from '../sample/sampler-threads.js';
-import { SampleScheduler, type SchedulerOptions, type WeightSwitch } from '../sample/scheduler.js';
+import {
+  SampleScheduler,
+  type SamplingWeights,
+  type SchedulerOptions,
+} from '../sample/scheduler.js';
 import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
-import { orTell, receiveWeights, sendFound, sendWeights } from './weight-port.js';
+import { orTell, receiveWeights, sendFound, sendLeased } from './weight-port.js';
 
 /** Requests that may wait for a row before further ones are rejected. */
 const maxQueue = 65_536;
@@ -39,6 +43,8 @@ export interface SamplingParts {
   readonly read: ScorerOptions['read'];
   /** Waits until the thread is free for the sampler. */
   readonly turn: NonNullable<SchedulerOptions['turn']>;
+  /** Does work with a device, also between its runs. */
+  readonly whole: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** A request whose caller can stop waiting. */
@@ -85,11 +91,10 @@ export class SamplingCalls {
   async adopt({ source, version, copyTo }: AdoptCall): Promise<void> {
     if (source.kind !== 'initial') {
       const take = this.#weightsOf(source, version, copyTo);
-      return (await this.#sampler()).adopt(take);
+      return (await this.#sampler()).adopt((release) => this.#parts.whole(() => take(release)));
     }
-    const sampler = await this.#sampler();
-    const weights = await sampler.borrow();
-    sendWeights(copyTo, await this.#numbersOf(weights));
+    const borrow = async (): Promise<WeightLease> => (await this.#sampler()).borrow();
+    const weights = await sendLeased(copyTo, borrow, (lease) => this.#numbersOf(lease));
     weights.release();
   }
 
@@ -120,12 +125,12 @@ export class SamplingCalls {
     source: Exclude<SamplerWeightSource, { kind: 'initial' }>,
     version: number,
     copyTo: readonly MessagePort[],
-  ): WeightSwitch {
+  ): (releaseCurrent: () => void) => Promise<SamplingWeights> {
     const { weights, load } = this.#parts;
     if (source.kind === 'published') {
       const published = orTell(copyTo, () => weights.leasePublished());
       if (copyTo.length > 0 || published.isWritten) {
-        const sent = sendFound(
+        const sent = sendLeased(
           copyTo,
           () => published.lease(),
           (lease) => this.#numbersOf(lease),
@@ -142,11 +147,7 @@ export class SamplingCalls {
       const found =
         source.kind === 'sent'
           ? await receiveWeights(source.port)
-          : await sendFound(
-              copyTo,
-              () => load(source.directory),
-              async (flat) => flat,
-            );
+          : await sendFound(copyTo, () => load(source.directory));
       const lease = weights.leaseEmpty();
       weights.runtime.copySet(lease.set, found);
       return { ...lease, version };
@@ -159,8 +160,8 @@ export class SamplingCalls {
 
   /** Starts with the training weights of the moment when it is first needed, as version -1. */
   async #sampler(): Promise<SampleScheduler> {
-    const { weights, options, threads, turn } = this.#parts;
-    if (!this.#scheduler) await weights.settled();
+    const { weights, options, threads, turn, whole } = this.#parts;
+    if (!this.#scheduler) await whole(() => weights.settled());
     this.#scheduler ??= new SampleScheduler(
       this.#kernels,
       { ...weights.lease(), version: -1 },

@@ -4,6 +4,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { EngineError } from '@trinity-rft/core';
 import { reviveError, toErrorRecord, type ErrorRecord } from '@trinity-rft/core/store';
 
+import type { WeightLease } from '../model/weights.js';
+
 type WeightMessage = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 
 /** Returns the result of `find`. If it throws, every port gets the error. */
@@ -17,18 +19,16 @@ export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
 }
 
 /**
- * Sends a copy of the weights to every port, or the error that `find` throws. Returns the result of
- * `find`.
- * @throws the error of `find`
+ * Sends a copy of the weights that `find` returns to every port, or the error.
+ * @throws the error
  */
-export async function sendFound<T>(
+export async function sendFound(
   ports: readonly MessagePort[],
-  find: () => Promise<T>,
-  flatOf: (found: T) => Promise<Float32Array>,
-): Promise<T> {
+  find: () => Promise<Float32Array>,
+): Promise<Float32Array> {
   try {
     const found = await find();
-    if (ports.length > 0) sendWeights(ports, await flatOf(found));
+    sendWeights(ports, found);
     return found;
   } catch (error) {
     tell(ports, error);
@@ -36,7 +36,28 @@ export async function sendFound<T>(
   }
 }
 
-export function sendWeights(ports: readonly MessagePort[], flat: Float32Array): void {
+/**
+ * Like {@link sendFound}, for leased weights, which are released if they cannot be sent.
+ * @param read called if there are ports
+ */
+export async function sendLeased<Lease extends WeightLease>(
+  ports: readonly MessagePort[],
+  find: () => Promise<Lease>,
+  read: (lease: Lease) => Promise<Float32Array>,
+): Promise<Lease> {
+  let lease: Lease | undefined;
+  try {
+    lease = await find();
+    if (ports.length > 0) sendWeights(ports, await read(lease));
+    return lease;
+  } catch (error) {
+    lease?.release();
+    tell(ports, error);
+    throw error;
+  }
+}
+
+function sendWeights(ports: readonly MessagePort[], flat: Float32Array): void {
   for (const port of ports) {
     const weights = flat.slice();
     port.postMessage({ weights } satisfies WeightMessage, [weights.buffer]);
