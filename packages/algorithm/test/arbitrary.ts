@@ -34,7 +34,7 @@ interface Tokens {
   readonly reference: number;
   readonly advantage: number;
   readonly entropy: number;
-  /** True if a row begins here. */
+  /** True if a row begins at this token. */
   readonly first: boolean;
 }
 

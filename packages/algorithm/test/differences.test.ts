@@ -1,6 +1,6 @@
 /**
- * Default advantages that differ from Trinity-RFT's. The test vectors contain the values that arguments
- * restore.
+ * Default advantages that differ from Trinity-RFT's. The test vectors contain Trinity-RFT's values,
+ * which arguments restore.
  */
 import { createExperience, type AdvantageFn, type Experience } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';

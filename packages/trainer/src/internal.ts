@@ -1,2 +1,2 @@
-/** Shared by packages of this repository; not a stable interface. */
+/** Exports for other packages of this repository; not a stable interface. */
 export { criticIn } from './checkpoint/models.js';

@@ -58,8 +58,8 @@ export function optimizerAt(
 
 /**
  * @param section place of the settings in a configuration, for the message
- * @throws ConfigError if the schedule depends on the total number of train steps, and that is not
- * known
+ * @throws ConfigError if the schedule depends on the total number of train steps, and that number
+ * is unknown
  */
 export function assertScheduleKnown(
   section: string,

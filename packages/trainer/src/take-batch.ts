@@ -13,7 +13,10 @@ export interface TakeBatchOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves with undefined if the source has ended. @throws CancelledError */
+/**
+ * Leases the batch of a train step; resolves with undefined if the source has ended. @throws
+ * CancelledError
+ */
 export async function takeBatch(
   step: number,
   options: TakeBatchOptions,

@@ -1,4 +1,7 @@
-/** The training loop: takes experiences, makes a train step, records, saves and publishes. */
+/**
+ * The training loop: takes experiences, makes a train step, records metrics, saves checkpoints and
+ * publishes weights.
+ */
 import {
   type Clock,
   type MetricSink,
@@ -35,7 +38,7 @@ export interface TrainerSettings {
    * @default "last"
    */
   readonly saveHfCheckpoint?: 'last' | 'always' | 'never';
-  /** Required if `algorithm.needs.valueHead`. */
+  /** Settings of the critic; required if `algorithm.needs.valueHead`. */
   readonly critic?: CriticSettings;
 }
 
@@ -67,7 +70,7 @@ export interface TrainerOptions {
   readonly expectedSteps?: number;
 
   readonly engine: TrainEngine;
-  /** Present if `algorithm.needs.valueHead`. */
+  /** The critic; present if `algorithm.needs.valueHead`. */
   readonly critic?: ValueEngine;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly source: ExperienceSource;
@@ -98,14 +101,14 @@ export interface Trainer {
 
 export interface TrainerResult {
   readonly step: number;
-  /** True if the signal ended training before the data or the steps did. */
+  /** True if the signal ended training before the data or the steps ran out. */
   readonly interrupted: boolean;
   readonly checkpoint: Checkpoint;
 }
 
 /**
  * @throws ConfigError if a learning rate schedule needs the total number of train steps, and that
- * is unknown
+ * number is unknown
  */
 export function createTrainer(options: TrainerOptions): Trainer {
   const { optimizer, settings, critic, expectedSteps } = options;
@@ -122,7 +125,10 @@ export function createTrainer(options: TrainerOptions): Trainer {
 }
 
 interface Progress {
-  /** Number of train steps done: counts a step as soon as its update is done, even if saving it fails. */
+  /**
+   * Number of train steps done: counts a step as soon as its update is done, even if saving the
+   * checkpoint fails.
+   */
   step: number;
   state: TrainerState;
   /** Metrics of the last checkpoint, written with those of the next step. */

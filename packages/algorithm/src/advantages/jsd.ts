@@ -63,8 +63,8 @@ export const jsd = defineAdvantagePart({
 });
 
 /**
- * Largest u that is exponentiated, so that tokens that the student hardly ever samples do not dominate
- * the batch.
+ * Largest t - s that is exponentiated, so that tokens that the student hardly ever samples do not
+ * dominate the batch.
  */
 const largestGap = 20;
 

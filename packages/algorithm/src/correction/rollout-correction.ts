@@ -1,6 +1,6 @@
 /**
- * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities. It
- * arises from another program, another number format or older weights.
+ * Corrects a loss for the difference between the sampler's and the trainer's log-probabilities. The
+ * difference arises if the sampler has another program, another number format or older weights.
  */
 import type { LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
 import { mismatchMetrics } from './mismatch-metrics.js';

@@ -2,7 +2,7 @@
 import type { LossInput } from '@trinity-rft/core';
 
 export interface Row {
-  /** Indices of its tokens in the per-token arrays. */
+  /** Indices of the row's tokens in the per-token arrays. */
   readonly tokens: readonly number[];
   /** The trainer's log-probability minus the sampler's, for each token. */
   readonly logRatios: readonly number[];

@@ -53,7 +53,10 @@ export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
     },
   });
 
-/** No entropy loss; entropies are not computed. Accepts the same argument as the other entries. */
+/**
+ * No entropy loss; entropies are not computed. Accepts the same argument as the other entropy
+ * losses.
+ */
 export const noEntropy: EntropyPart = definePart({
   args,
   doc: {

@@ -16,7 +16,10 @@ export interface KlPenaltyOptions {
   readonly horizon: number | undefined;
 }
 
-/** Same value as in Trinity-RFT; rows without trained tokens count as 0 in the mean. */
+/**
+ * Prevents division by zero in rows without trained tokens, which count as 0 in the mean; the same
+ * value as in Trinity-RFT.
+ */
 const epsilon = 1e-8;
 
 /**

@@ -10,9 +10,9 @@ import { readArgs } from '@trinity-rft/core/support';
 import type { Part, PartDoc } from './part.js';
 
 /**
- * Has at least one of the two functions. If it has both, they agree on a train batch that consists
- * of one explore step, unless experiences have `tokenRewards`: some functions read `reward` on
- * explore steps (`grpo`), while a train batch always sums token rewards.
+ * Has `advantage`, `batchAdvantage` or both. If it has both, the functions agree on a train batch
+ * that consists of one explore step, unless experiences have `tokenRewards`: some functions read
+ * `reward` on explore steps (`grpo`), while a train batch always sums token rewards.
  */
 export interface AdvantageStrategy {
   /** Runs in the explorer's pipeline on one explore step, so that groups are complete. */

@@ -5,7 +5,7 @@
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
 import { eachTrainedToken, rowSpans } from './rows.js';
 
-/** Names as in YAML. */
+/** Aggregation modes, with their names in YAML. */
 export const lossAggModes = [
   'token-mean',
   'seq-mean-token-sum',

@@ -16,7 +16,7 @@ import type {
 } from './token-loss.js';
 
 export interface EvaluateOptions {
-  /** Quantities that are read; the others stay 0 (ratios 1). */
+  /** Quantities that the terms read; all other quantities stay 0 (ratios 1). */
   readonly needs: Partial<AlgorithmNeeds>;
   /** Weight of the tokens of each row, for terms without their own aggregation. [B] */
   readonly weights: Float64Array;
@@ -139,7 +139,7 @@ const noQuantities = (): TokenQuantities => ({
   row: { index: 0, trained: 0, meanLogRatio: 0, meanRatio: 1, sequenceRatio: 1, drift: 0 },
 });
 
-/** Same constants as in Trinity-RFT. */
+/** Prevents division by zero in rows without trained tokens; the same constants as in Trinity-RFT. */
 const epsilon = { mean: 1e-8, drift: 1e-10 };
 
 function readRow(

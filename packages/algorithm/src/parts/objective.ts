@@ -27,7 +27,7 @@ export function objective(
 
 export interface EvaluatePartsOptions {
   readonly aggregation: Aggregation;
-  /** Quantities that the parts read, and whether they differentiate entropies. */
+  /** Quantities that the parts read, and whether the parts differentiate entropies. */
   readonly needs: Partial<AlgorithmNeeds>;
   /** Weight of the tokens of each row. [B] @default weights of the aggregation */
   readonly weights?: Float64Array;

@@ -55,7 +55,7 @@ export interface TokenLossDefinition<
    * @throws ConfigError for arguments that contradict each other
    */
   readonly constants?: (args: ArgValues<S>) => Constants;
-  /** Reads the whole batch before any token. @default the state is the constants */
+  /** Computes the state from the whole batch, before any token. @default the state is the constants */
   readonly prepare?: (input: LossInput, constants: Constants) => State;
   /** Called for every row, before its tokens. */
   readonly row?: (
@@ -69,7 +69,7 @@ export interface TokenLossDefinition<
     out: TokenResult<TokenMean>,
     state: NoInfer<State>,
   ) => void;
-  /** Metrics of the batch as a whole. */
+  /** Metrics of the whole batch. */
   readonly metrics?: (state: NoInfer<State>) => Metrics;
   /** Aggregation mode that the loss requires; overrides the configuration. */
   readonly aggregation?: (args: ArgValues<S>) => LossAggMode | undefined;

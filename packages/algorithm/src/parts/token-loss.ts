@@ -1,4 +1,7 @@
-/** Losses as formulas over the quantities of one token; a driver reads, weighs and sums. */
+/**
+ * Losses as formulas over the quantities of one token; a driver reads the quantities, and weights
+ * and sums the losses.
+ */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import type { ExpectedLoss } from '@trinity-rft/core/engine';
 import type { Aggregation } from './aggregate.js';
@@ -69,7 +72,7 @@ export interface TokenLoss<State = unknown> {
   readonly row?: (row: RowQuantities, out: Pick<TokenResult, 'sums'>, state: State) => void;
   /** Called for every trained token. */
   readonly token: (token: TokenQuantities, out: TokenResult, state: State) => void;
-  /** Metrics of the batch as a whole. */
+  /** Metrics of the whole batch. */
   readonly metrics?: (state: State) => Metrics;
 }
 
@@ -99,7 +102,7 @@ export interface BatchLoss {
   readonly metrics: Metrics;
 }
 
-/** A part of an objective for one batch: terms, or a loss of the batch as a whole. */
+/** A part of an objective for one batch: terms, or a loss of the whole batch. */
 export interface OpenLoss {
   readonly terms: readonly LossTerm[];
   /** @default the metrics of the terms */

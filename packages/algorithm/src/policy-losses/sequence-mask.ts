@@ -1,12 +1,12 @@
 /**
- * Removes tokens from a loss that would push the policy further away from rows that it has drifted
- * away from.
+ * Masks bad tokens in rows from which the policy has already drifted away, so that the drift does
+ * not grow.
  */
 import type { LossInput } from '@trinity-rft/core';
 import type { RowQuantities, TokenLoss } from '../parts/token-loss.js';
 
 export interface SequenceMaskOptions {
-  /** Rows whose drift exceeds this are masked. */
+  /** Tokens with a negative advantage are masked in rows whose drift exceeds this value. */
   readonly deltaSequenceMasking: number;
   /** True if the drift counts as 0. */
   readonly fallbackToPolicyGradient: boolean;
@@ -14,7 +14,7 @@ export interface SequenceMaskOptions {
 
 /**
  * The loss is 0 for tokens with A < 0 in rows whose drift, the mean of -d over trained tokens, is
- * above delta. They still count in all denominators and in the metrics of the loss. Metrics
+ * above delta. Such tokens still count in all denominators and in the metrics of the loss. Metrics
  * `seq_mask/masked_tokens` (tokens with A < 0 in such rows, including untrained ones, divided by
  * the number of trained tokens, so it may exceed 1) and `seq_mask/mean_sequence_kl` (mean drift of
  * the rows).

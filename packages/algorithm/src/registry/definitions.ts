@@ -1,6 +1,6 @@
 /**
- * Definitions by which a plugin adds to the tables: exported, recognised by their kind, and named
- * in YAML.
+ * Definitions that a plugin exports to add entries to the tables. They are recognised by their
+ * kind, and used by their names in YAML.
  */
 import {
   ConfigError,

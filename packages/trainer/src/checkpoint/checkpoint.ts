@@ -65,7 +65,7 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
 /**
  * Lists the complete checkpoints of `root`, oldest first. Folders without a manifest are leftovers,
  * and are not listed.
- * @throws CheckpointError for a manifest that was changed, or is not in its folder
+ * @throws CheckpointError for a manifest that was changed, or that belongs to another folder
  */
 export async function listCheckpoints(root: string): Promise<readonly Checkpoint[]> {
   const found: Checkpoint[] = [];

@@ -23,7 +23,7 @@ export async function criticIn(checkpoint: string): Promise<string | undefined> 
 }
 
 /**
- * Fills a checkpoint folder: weights and optimizer moments of every model, and the state.
+ * Fills a checkpoint folder: weights and optimizer moments of every model, and the trainer's state.
  * @param options see `SaveOptions.merged` of core
  */
 export async function saveTrainer(
@@ -62,10 +62,7 @@ export async function loadTrainer(
   return readState(checkpoint);
 }
 
-/**
- * Reads the state only if the manifest names its file, because such a file has been verified;
- * otherwise it is not ours.
- */
+/** Reads the state file only if the manifest lists it: only listed files have been verified. */
 async function readState({ directory, manifest }: Checkpoint): Promise<TrainerState> {
   if (!manifest.files.some((file) => file.path === stateFile)) return {};
   return JSON.parse(await readFile(path.join(directory, stateFile), 'utf8')) as TrainerState;

@@ -3,7 +3,7 @@ import { EngineError, InvariantError, uid } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Checks only the tokens that `mask` keeps.
+ * Checks the numbers of the tokens that `mask` keeps; without a mask, all numbers.
  * @throws EngineError naming experience and token of the first number that is not finite;
  * InvariantError if there is not one number per token
  */

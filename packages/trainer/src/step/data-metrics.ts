@@ -4,8 +4,8 @@ import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Number of tokens that the engine reads, and, if the batch has demonstrations, the number of their
- * model calls.
+ * Number of tokens that the engine reads, and, if there are any, the number of model calls that are
+ * demonstrations.
  */
 export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
   const experts = expertMask.reduce((sum, bit) => sum + bit, 0);

@@ -15,18 +15,18 @@ import { assertComplete, type Requirements } from './requirements.js';
 export interface PackedCall {
   readonly experience: Experience;
   readonly span: CallSpan;
-  /** Index of its first token in the layout of the loss. */
+  /** Index of the call's first token in the layout of the loss. */
   readonly start: number;
-  /** Index after its last token in the layout of the loss. */
+  /** Index after the call's last token in the layout of the loss. */
   readonly end: number;
-  /** Index of its first token among the engine's response tokens. */
+  /** Index of the call's first token among the engine's response tokens. */
   readonly engineStart: number;
 }
 
 /**
  * A batch in two layouts: the engine reads one row per experience; the loss sees one row per model
- * call. An experience with several calls therefore trains exactly as separate calls would, whatever
- * the loss does with rows: the context between calls is not part of the loss input.
+ * call. An experience with several calls therefore trains exactly like separate calls, with any
+ * loss: the context between calls is not part of the loss input.
  */
 export interface PackedBatch {
   readonly tokens: TokenBatch;
@@ -49,8 +49,8 @@ export interface PackedBatch {
 }
 
 /**
- * @throws BufferError naming an experience that lacks a required field; InvariantError naming one
- * whose arrays are misaligned
+ * @throws BufferError naming an experience that lacks a required field; InvariantError naming an
+ * experience whose arrays are misaligned
  */
 export function packBatch(
   experiences: readonly Experience[],
@@ -108,7 +108,7 @@ function tokenRow({ tokens, promptLength, temperature }: Experience): TokenBatch
   return { tokens, promptLength, temperature: temperature > 0 ? temperature : 1 };
 }
 
-/** Action masks of the given calls; 0 for all others. [N] */
+/** Action masks of the given calls; 0 for tokens of other calls. [N] */
 function maskOf(calls: readonly PackedCall[], total: number): Uint8Array {
   const mask = new Uint8Array(total);
   for (const { experience, span, start } of calls)

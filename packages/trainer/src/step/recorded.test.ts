@@ -26,7 +26,10 @@ async function drawn(engine: TrainEngine): Promise<readonly Experience[]> {
   );
 }
 
-/** An engine that drew everything but the tokens of `others`, and the batches that it computed. */
+/**
+ * An engine whose sampler drew all tokens except those of `others`, and the batches that the engine
+ * computed.
+ */
 function setUp(others: readonly Experience[] = []) {
   const { trainer } = fakeEngine({ vocabSize: 5 });
   const computed: TokenBatch[] = [];

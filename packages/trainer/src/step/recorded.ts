@@ -19,25 +19,28 @@ export interface RecordedOptions {
   readonly step: number;
 }
 
-/** A pass of which only some rows were computed; the others are recorded. */
+/** A forward pass of which only some rows were computed; the sampler recorded the other rows. */
 export interface RecordedPass {
   readonly pass: ForwardPass;
   /** 1 = a response token that was computed, in the layout of the engine. [N] */
   readonly computed: Float32Array;
 }
 
-/** One in this number of rows is computed anyway, as a check; different rows at each step. */
+/**
+ * One row in this number of rows is computed as a check of the recorded values; the rows differ by
+ * step.
+ */
 const checkedEvery = 16;
 /**
- * Largest allowed difference. Sampler and trainer of the embedded engine agree to 1e-5 if their
- * kernels sum in different order.
+ * Largest allowed difference between recorded and computed log-probabilities, in nats. Sampler and
+ * trainer of the embedded engine agree to 1e-5 if their kernels sum in different order.
  */
 const tolerance = 1e-4;
 
 /**
- * The pass of a batch for which the engine would compute the values that its sampler recorded;
+ * Forward pass of a batch for which the engine would compute the values that its sampler recorded;
  * undefined for other batches. A sample of the rows is computed and compared. Entropies that are
- * only reported are computed for the sample, and set to its mean elsewhere.
+ * only reported are computed for the sample, and set to the sample's mean in other rows.
  * @throws EngineError naming an experience whose log-probabilities differ
  */
 export async function recordedPass(
@@ -82,11 +85,11 @@ export function sampledEntropy(
   return spread(Float32Array.from(found), { rows, sample });
 }
 
-/** A row of the engine. */
+/** A row of the engine's token batch. */
 interface Row {
   readonly index: number;
   readonly experience: Experience;
-  /** Index of its first response token in the layout of the engine. */
+  /** Index of the row's first response token in the layout of the engine. */
   readonly start: number;
   readonly end: number;
 }
@@ -117,7 +120,7 @@ function isOwn({ calls }: PackedBatch, engine: TrainEngine): boolean {
   });
 }
 
-/** Places the numbers of the sample at their rows, and their mean elsewhere. [N] */
+/** Writes the numbers of the sample to the sample's rows, and their mean to all other rows. [N] */
 function spread(
   numbers: Float32Array,
   { rows, sample }: { readonly rows: readonly Row[]; readonly sample: readonly Row[] },

@@ -16,7 +16,10 @@ export interface Requirements {
   readonly pairs?: boolean;
 }
 
-/** If the trainer computes the advantages, their inputs are required instead. */
+/**
+ * Fields that an algorithm requires: advantages, or their inputs if the trainer computes the
+ * advantages.
+ */
 export function requirementsOf({
   batchAdvantage,
   needs,

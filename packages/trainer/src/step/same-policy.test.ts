@@ -12,7 +12,7 @@ interface Drawn {
   readonly rows?: number;
   readonly tokens?: number;
   readonly policyVersion?: number;
-  /** Log-probability of the trainer, less that of the sampler, in nats. */
+  /** Log-probability of the trainer minus that of the sampler, in nats. */
   readonly difference: () => number;
 }
 

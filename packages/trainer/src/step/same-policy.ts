@@ -7,10 +7,11 @@ import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 
 /**
- * Limits of the difference. Matching weights in two bfloat16 programs differ by 0.003 to 0.015 nats
- * on average, with an effective sample size above 0.998, and single tokens by at most 0.2; a
- * different model differs by 2.9, in both directions. A sampler that draws from a part of the
- * vocabulary (top_p, top_k, a grammar) never gives a token a lower probability than the trainer.
+ * Limits of the difference between the log-probabilities of sampler and trainer. Matching weights
+ * in two bfloat16 programs differ by 0.003 to 0.015 nats on average, with an effective sample size
+ * above 0.998, and single tokens by at most 0.2; a different model differs by 2.9, in both
+ * directions. A sampler that draws from a part of the vocabulary (top_p, top_k, a grammar) never
+ * gives a token a lower probability than the trainer.
  */
 const limits = { meanNats: 0.1, effectiveShare: 0.9, leastTokens: 64, likelierNats: 0.5 } as const;
 
@@ -18,7 +19,7 @@ const limits = { meanNats: 0.1, effectiveShare: 0.9, leastTokens: 64, likelierNa
  * Reports, over tokens sampled by the newest weights (those after train step `step - 1`),
  * `training/rollout_ess`: the effective sample size (sum w)^2 / (n sum w^2) of w = p_trainer /
  * p_sampler. [0, 1]
- * @throws SyncError if the difference is too large for the same weights
+ * @throws SyncError if the log-probabilities differ too much for equal weights
  */
 export function assertSamePolicy(
   batch: PackedBatch,
@@ -49,7 +50,10 @@ export function assertSamePolicy(
   return { 'training/rollout_ess': share };
 }
 
-/** Divides by the largest weight, so that nothing overflows. */
+/**
+ * Effective sample size divided by n. Weights are relative to the largest one, so that none
+ * overflows.
+ */
 function effectiveShare(logs: readonly number[]): number {
   const largest = logs.reduce((most, value) => Math.max(most, value), -Infinity);
   let sum = 0;

@@ -1,4 +1,7 @@
-/** Targets of a batch: advantages and returns, either stored with the experiences or computed here. */
+/**
+ * Targets of a batch: advantages and returns, stored with the experiences or computed by the
+ * trainer.
+ */
 import {
   runKey,
   type Eid,
@@ -28,9 +31,9 @@ export interface Targets {
   readonly actionMask: Uint8Array;
   /** [N] */
   readonly advantages: Float32Array;
-  /** Targets of the critic; present if the advantages were computed here. [N] */
+  /** Targets of the critic; present if the trainer computed the advantages. [N] */
   readonly returns?: Float32Array;
-  /** Token rewards before the KL penalty; present if the advantages were computed here. [N] */
+  /** Token rewards before the KL penalty; present if the trainer computed the advantages. [N] */
   readonly scores?: Float32Array;
   /** Token rewards after the KL penalty. [N] */
   readonly rewards?: Float32Array;
@@ -80,8 +83,8 @@ export function targetsOf(
 }
 
 /**
- * Advantages that were computed here: one array per experience of the batch, NaN where a token was
- * not trained on. Undefined if they were stored with the experiences.
+ * Advantages that the trainer computed: one array per experience of the batch, NaN where a token
+ * was not trained on. Undefined if the advantages were stored with the experiences.
  */
 export function usedAdvantages(
   batch: PackedBatch,
@@ -104,7 +107,7 @@ export function usedAdvantages(
   return [...own.values()];
 }
 
-/** Masks demonstrations, for which no advantages are computed. */
+/** Input of the advantage function. Demonstrations are masked: they get no advantages. */
 function advantageInput(
   batch: PackedBatch,
   { entropy, necs, refLogprobs, critic }: TargetOutputs,

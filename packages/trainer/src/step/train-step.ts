@@ -19,7 +19,7 @@ import { updateActor, updateCritic } from './updates.js';
 
 export interface TrainStepOptions {
   readonly engine: TrainEngine;
-  /** Present if `algorithm.needs.valueHead`. */
+  /** The critic and its optimizer; present if `algorithm.needs.valueHead`. */
   readonly critic?: CriticStep;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly optimizer: OptimizerOptions;
@@ -31,8 +31,8 @@ export interface TrainStepOptions {
   /** Number of runs per task, to count groups that are only partly in the batch. @default 1 */
   readonly repeatTimes?: number;
   /**
-   * True if another program samples rollouts with the weights of this trainer, which is then
-   * verified on the rollouts of the newest weights.
+   * True if another program samples rollouts with the weights of this trainer. The train step then
+   * verifies, on rollouts of the newest weights, that sampler and trainer have the same weights.
    * @default false
    */
   readonly isLive?: boolean;
@@ -53,9 +53,10 @@ export interface TrainStepResult {
 }
 
 /**
- * Pack, forward, advantages, losses, update policy, update critic, acknowledge. The lease is
- * released if anything before the acknowledgement fails, even if the policy has already been
- * updated. A batch without a trained token is used up without an update.
+ * Makes a train step: packs the batch, runs the forward passes, computes advantages and losses,
+ * updates policy and critic, and acknowledges the lease. The lease is released if anything before
+ * the acknowledgement fails, even if the policy has already been updated. A batch without a trained
+ * token is acknowledged without an update.
  */
 export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
   assertCritic(options);

@@ -6,7 +6,7 @@ import { createExperience, type Experience, type ExperienceInit, noNeeds } from 
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceSource, Lease } from '@trinity-rft/core/store';
 
-/** Two response tokens after one prompt token. */
+/** An experience with two response tokens after one prompt token. */
 export const sample = (run: number, init: Partial<ExperienceInit> = {}): Experience =>
   createExperience({
     eid: { batch: 1, task: 0, run },
@@ -33,7 +33,7 @@ export function leaseOf(experiences: readonly Experience[], lines: string[] = []
   };
 }
 
-/** Batches one after the other, from the one after `used`. */
+/** Source that returns the batches in order, except the first `used` ones. */
 export function sourceOf(batches: readonly (readonly Experience[])[], used = 0): ExperienceSource {
   let next = used;
   return {

@@ -1,5 +1,5 @@
 /**
- * Advantages that are one number per run, computed from the rewards of the runs of its task, for
+ * Advantages that are one number per run, computed from the rewards of all runs of the task, for
  * explore steps and for train batches.
  */
 import {
@@ -44,7 +44,7 @@ export type ScoreGroup = (
 };
 
 export interface GroupOptions {
-  /** Members of a group that are compared. @default "runs" */
+  /** Unit that is compared within a group: runs or model calls. @default "runs" */
   readonly compare?: Compared;
   /**
    * Reads the reward of a run, given its calls by ascending step. In a train batch the reward is

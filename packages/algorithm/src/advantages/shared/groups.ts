@@ -1,4 +1,4 @@
-/** Shared by the group-relative advantages: rewards of groups, and assigning a score to tokens. */
+/** Rewards of groups, and assignment of scores to tokens, for the group-relative advantages. */
 import {
   type Experience,
   type Metrics,
@@ -47,8 +47,8 @@ export function returnOfRun(run: readonly Experience[]): number {
 }
 
 /**
- * `group_advantages/uneven_runs`: number of runs whose calls have different rewards, of which only
- * the last one counts; omitted if there are none.
+ * `group_advantages/uneven_runs`: number of runs whose calls have different rewards (only the
+ * reward of the last call counts); omitted if there are none.
  */
 export function unevenMetrics(runs: readonly (readonly Experience[])[]): Metrics {
   const uneven = runs.filter((run) =>

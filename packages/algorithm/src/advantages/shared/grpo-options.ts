@@ -13,9 +13,9 @@ import { groupStats, rewardOfRun } from './groups.js';
 type Run = readonly Experience[];
 
 /**
- * R'_i = R_i (1 - penalty * q_i / n), where q is the rank, from 0, in ascending order of the mean
- * log-probability over trained tokens (with `ignoreMask`, over all response tokens); ties keep list
- * order. A group of one keeps its reward.
+ * R'_i = R_i (1 - penalty * q_i / n), where q_i is the rank of run i of n, from 0, in ascending
+ * order of the mean log-probability over trained tokens (with `ignoreMask`, over all response
+ * tokens); ties keep list order. A group of one keeps its reward.
  * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
  */
 function penaliseRanks(

@@ -24,10 +24,10 @@ export interface OnExperiencesOptions {
 }
 
 /**
- * Each model call becomes a row: an experience, or each span of one with several calls. Its reward
- * is at its last response token, trained or not, unless it has token rewards. Tasks come from
- * `eid`; tokens between the calls of an experience get 0. If the function changes the mask, the new
- * mask replaces that of the experience.
+ * Each model call becomes a row: a whole experience, or each span of an experience with several
+ * calls. The reward of a call is at its last response token, trained or not, unless the experience
+ * has token rewards. Tasks come from `eid`; tokens between the calls of an experience get 0. If the
+ * function changes the mask, the new mask replaces that of the experience.
  * @throws RewardError for a call without a finite reward
  */
 export function onExperiences(
@@ -51,8 +51,8 @@ export function onExperiences(
 }
 
 /**
- * Copies the results of an experience's rows to their positions in the response; tokens between
- * them get 0.
+ * Copies the results of an experience's rows to their positions in the response; tokens between the
+ * rows get 0.
  */
 function withOutput(
   experience: Experience,

@@ -3,7 +3,7 @@ import { runKey, type Eid, type Experience, spansOf, taskKey } from '@trinity-rf
 import type { AdvantageInput } from '@trinity-rft/core/internal';
 import { rewardOf } from './groups.js';
 
-/** A model call: an experience, or a span of one. */
+/** A model call: a whole experience, or one of its spans. */
 export interface Row {
   readonly experience: Experience;
   /** Range of response tokens, [start, end). */
@@ -30,7 +30,7 @@ export interface PackOptions {
 }
 
 /**
- * Packs rows into token arrays, with the columns that are read.
+ * Packs rows into token arrays, with the columns that `reads` selects.
  * @throws RewardError for a call without a finite reward, if rewards are required
  */
 export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
@@ -62,7 +62,7 @@ export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   return input;
 }
 
-/** Token rewards of the row; a single reward is assigned to its last token. */
+/** Token rewards of the row; a single reward is assigned to the row's last token. */
 function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   if (experience.tokenRewards) return experience.tokenRewards.subarray(start, end);
   const rewards = new Float32Array(end - start);

@@ -1,4 +1,4 @@
-/** Groups experiences by task and by run; both keep the order of first appearance. */
+/** Groups experiences by task and by run, in order of first appearance. */
 import { choiceArg, runKey, type Experience, groupBy, taskKey } from '@trinity-rft/core';
 
 type Experiences = readonly Experience[];

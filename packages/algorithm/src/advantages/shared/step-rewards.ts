@@ -5,7 +5,7 @@ import { inOrderOfSteps } from './runs.js';
 
 export interface Step {
   readonly experience: Experience;
-  /** Discounted sum of this step reward and all later ones. */
+  /** Discounted sum of the rewards of this step and all later steps. */
   readonly toGo: number;
   /** Undiscounted sum over the step's run. */
   readonly total: number;
@@ -24,7 +24,7 @@ export interface StepOptions {
 
 /**
  * Steps by ascending `eid.step`. A step's reward is its `info.step_reward`, or 0 if it has none; if
- * no step of the run has one, the last step has the run's reward, and the others 0.
+ * no step of the run has one, the last step has the run's reward, and the other steps have 0.
  * @throws RewardError for a reward that is missing or not finite
  */
 export function toSteps(

@@ -1,4 +1,4 @@
-/** Shared by the distillation advantages: a divergence from the teacher per sampled token. */
+/** Advantages from a divergence between student and teacher per sampled token, for distillation. */
 import { InvariantError, mean } from '@trinity-rft/core';
 import { sampleStd, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core/internal';
 import { checkAdvantageInput } from '../../parts/check-input.js';
