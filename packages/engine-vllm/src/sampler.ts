@@ -229,7 +229,7 @@ async function generate(
   }
 }
 
-/** @throws ServerFault if it was sampled with weights that this run has not delivered */
+/** @throws ServerFault if the choice was sampled with weights that this run has not delivered */
 function sequenceOf(
   { labels, ...choice }: GeneratedChoice,
   { weights, model }: InUse,

@@ -6,7 +6,10 @@ import { checkGraph } from './plan/plan.js';
 import { createMachine } from './run/machine.js';
 import { DeviceRuntime } from './runtime.js';
 
-/** Estimated operations of about a tenth of a second: longer submits freeze the desktop, and drivers end them. */
+/**
+ * Estimated operations per submit, about a tenth of a second: drivers abort long submits, which also freeze the
+ * desktop.
+ */
 const portions = { gpu: 5e10, software: 2e8 };
 
 /**
@@ -20,8 +23,8 @@ export async function createGraphRuntime(options: DeviceOptions): Promise<GraphR
 }
 
 /**
- * Checks without a device that a graph could run.
- * @throws ConfigError if the package `webgpu` is missing, EngineError that names an operator that is not there
+ * Checks without a device that a graph can run.
+ * @throws ConfigError if the package `webgpu` is missing, EngineError naming an operator that has no kernel
  */
 export async function checkRecord(record: ModelRecord): Promise<void> {
   await loadDawn();

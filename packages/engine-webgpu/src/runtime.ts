@@ -1,4 +1,4 @@
-/** The engine's interface to what runs its graphs, on a WebGPU device. */
+/** Implementation of the engine's graph runtime on a WebGPU device. */
 import type {
   ArraySet,
   CacheLayout,
@@ -175,7 +175,7 @@ export class DeviceRuntime implements GraphRuntime {
     return new BufferArray(array, memory.take(bytesOf(array.shape)), memory);
   }
 
-  /** Integers that commands queued by `work` read. */
+  /** Uploads integers for the commands that `work` queues. */
   #withList(numbers: Int32Array, work: (list: BufferPart) => void): void {
     const list = this.array({ dtype: 'int32', shape: [numbers.length], data: numbers });
     work(list);

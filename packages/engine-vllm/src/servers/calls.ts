@@ -25,13 +25,11 @@ export interface Dialect {
   readonly lengthOption: string;
   /** Number of tokens that the server's limit must exceed the longest sequence by. */
   readonly spareTokens: number;
-  /**
-   * True if its log-probabilities are those after top-k and top-p, which is checked at the start.
-   */
+  /** True if the server reports log-probabilities after top-k and top-p; checked at the start. */
   readonly renormalises: boolean;
   /**
-   * True if sequences in progress can continue with new weights, and report which tokens came from
-   * which.
+   * True if sequences in progress can continue with new weights, and report which weights sampled
+   * each token.
    */
   readonly continues: boolean;
   /** Requirements for accepting weights, as the end of "the servers must ...". */

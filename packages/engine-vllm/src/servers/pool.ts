@@ -59,7 +59,7 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
-  /** Ends the one reported wait that all waiting calls share. */
+  /** Ends the outage that is reported once for all waiting calls; undefined while there is none. */
   let endOutage: (() => void) | undefined;
   let changed = Promise.withResolvers<void>();
 

@@ -76,7 +76,10 @@ function allWeightsOn({ server, modelName, inFlight, started }: DeliveryOptions)
   };
 }
 
-/** Sequences in progress finish with their adapter, which is then unloaded. */
+/**
+ * Delivers weights as adapters. Sequences in progress finish with their adapter, which is then
+ * unloaded.
+ */
 function adaptersOn({ server, modelName, started, onLeftover }: DeliveryOptions): WeightsOnServer {
   const users = new Map<string, number>();
   let current = started;

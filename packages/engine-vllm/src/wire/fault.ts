@@ -1,6 +1,6 @@
 /** Kinds of failed calls, by what can be done about them. */
 export type FaultKind =
-  /** The server is down: another server repeats the call, and this one is restored. */
+  /** The server is down: another server repeats the call, and the server that is down is restored. */
   | 'lost'
   /** The server closed a kept connection before it answered: it may have been restarted. */
   | 'closed'

@@ -203,7 +203,7 @@ const scored = z.object({
 
 /**
  * Log-probabilities of `tokens[promptLength..]` from an answer with `prompt_logprobs`.
- * @throws ServerFault if one is missing or not finite
+ * @throws ServerFault if a log-probability is missing or not finite
  */
 export function readScores(
   answer: unknown,

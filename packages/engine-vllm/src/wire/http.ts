@@ -11,7 +11,7 @@ import { tryJson } from '@trinity-rft/core/support';
 import { ServerFault } from './fault.js';
 
 interface CallOptions {
-  /** Aborting closes the connection, which tells the server to stop. */
+  /** Aborting closes the connection, which makes the server stop sampling. */
   readonly signal: AbortSignal;
   /** @default a GET without a body */
   readonly body?: object;
@@ -23,7 +23,7 @@ interface CallOptions {
   readonly usesWeights?: boolean;
   /**
    * Called with the JSON of each event, if the answer is a stream of server-sent events. The call
-   * then resolves with undefined. An error that it throws ends the call.
+   * then resolves with undefined. An error thrown by the callback ends the call.
    */
   readonly onEvent?: (event: unknown) => void;
 }
@@ -81,7 +81,8 @@ export function serverCalls({ url, apiKey }: ServerAddress): Call {
 }
 
 /**
- * Shorter than the 5 s after which uvicorn, which vLLM and SGLang use, closes an idle connection.
+ * Time after which idle connections are closed, in ms. Shorter than the 5 s of uvicorn, the HTTP
+ * server of vLLM and SGLang.
  */
 const idleMs = 4000;
 

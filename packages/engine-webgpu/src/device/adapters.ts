@@ -5,13 +5,13 @@ import { noGpu } from './errors.js';
 
 /** Facts about a GPU. */
 export interface AdapterFacts {
-  /** Such as `nvidia` or `apple`. */
+  /** Vendor of the GPU, such as `nvidia` or `apple`. */
   readonly vendor: string;
   /** Generation of the hardware, such as `ampere`. Empty if unknown. */
   readonly architecture: string;
   /** Name of the GPU, and its driver with the version. */
   readonly description: string;
-  /** True if the processor computes, more slowly than the engine on the CPU. */
+  /** True for a driver that computes on the CPU, more slowly than the engine's own CPU kernels. */
   readonly isSoftware: boolean;
   readonly limits: AdapterLimits;
 }
@@ -34,14 +34,14 @@ interface FoundAdapter {
   readonly facts: AdapterFacts;
 }
 
-/** Runs a native wait so that the thread is not ended during it, which would abort the process. */
+/** Runs a native wait. The thread is not ended during the wait, because that would abort the process. */
 export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 
-/** Kept for as long as the thread: if the object is collected, the process dies some thousand waits later. */
+/** The thread's GPU object. Never released: if it were collected, the process would crash some thousand waits later. */
 let dawn: GPU | undefined;
 
 /**
- * Dawn, of which a thread has one.
+ * Loads Dawn, once per thread.
  * @throws ConfigError if the package is missing
  */
 export async function loadDawn(): Promise<GPU> {
@@ -55,8 +55,8 @@ export async function loadDawn(): Promise<GPU> {
 }
 
 /**
- * The adapter for long work: of two GPUs the faster one.
- * @throws EngineError if there is none
+ * Finds the adapter for long work: the faster one of two GPUs.
+ * @throws EngineError if there is no adapter
  */
 export async function findAdapter(gpu: GPU, gate: Gate): Promise<FoundAdapter> {
   const adapter = await gate(() => gpu.requestAdapter({ powerPreference: 'high-performance' }));
@@ -65,7 +65,7 @@ export async function findAdapter(gpu: GPU, gate: Gate): Promise<FoundAdapter> {
 }
 
 /**
- * Facts about the GPUs of this machine; the first is the one that the engine takes.
+ * Facts about the GPUs of this machine; the engine uses the first one.
  * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU
  */
 export async function listAdapters(): Promise<readonly AdapterFacts[]> {
@@ -82,7 +82,7 @@ export async function listAdapters(): Promise<readonly AdapterFacts[]> {
   return [...found.values()];
 }
 
-/** Drivers that do not call themselves fallbacks. */
+/** Names of software drivers that do not report themselves as fallback adapters. */
 const softwareNames = /swiftshader|llvmpipe|lavapipe|basic render|warp/i;
 
 function factsOf({ info, limits }: GPUAdapter): AdapterFacts {

@@ -6,7 +6,7 @@ import { defaultBudget, DeviceMemory } from './memory.js';
 import { Waits, type WaitOptions } from './waits.js';
 
 export interface DeviceOptions extends WaitOptions {
-  /** Bytes that may be taken. @default four fifths of what the driver's limits suggest */
+  /** Limit on the bytes of all buffers. @default four fifths of the memory that the driver's limits suggest */
   readonly memoryBytes?: number;
 }
 
@@ -17,12 +17,12 @@ export interface OpenDevice {
   readonly wait: Waits['wait'];
   /** @throws EngineError for the first error of the device */
   readonly check: () => void;
-  /** Ends the device. Waits that are pending reject; resolves when none is left. */
+  /** Destroys the device. Pending waits reject; resolves when no wait is pending. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Opens the GPU of this machine with all that its adapter allows.
+ * Opens the GPU of this machine with the limits and features of its adapter.
  * @throws ConfigError if the package `webgpu` is missing, EngineError if there is no GPU or it cannot be opened
  */
 export async function openDevice(options: DeviceOptions): Promise<OpenDevice> {

@@ -1,4 +1,4 @@
-/** Errors of a GPU. Each names what to do; a run never continues past one. */
+/** Errors of a GPU. Each error names a remedy, and ends the run. */
 import { EngineError } from '@trinity-rft/core';
 
 const onCpu = 'set model.device: cpu';
@@ -46,7 +46,7 @@ export const aboveBudget = (
 
 const lessMemory = `Lower max_model_len, the batch size or model.memory_budget_mb, or ${onCpu}.`;
 
-/** Error of the driver, which WebGPU reports where no code waits for it. */
+/** Error of the driver, which WebGPU reports as an event instead of throwing it. */
 export function reportedError(error: GPUError): EngineError {
   if (error instanceof GPUOutOfMemoryError)
     return new EngineError(
@@ -63,7 +63,7 @@ export const invalid = (message: string, cause?: unknown): EngineError =>
     { code: 'ENGINE_GPU_INVALID', details: { message }, cause },
   );
 
-/** Error for a graph that no plan can be made for. @param what noun phrase */
+/** Error for a graph that cannot be planned. @param what noun phrase */
 export const unsupported = (what: string, details: Readonly<Record<string, string>>): EngineError =>
   new EngineError(`The WebGPU runtime does not support ${what}. To run this model, ${onCpu}.`, {
     code: 'ENGINE_GRAPH',

@@ -1,12 +1,12 @@
 /**
  * The first error of a device. WebGPU does not throw where an error happens: invalid calls return objects that do
- * nothing, and reading them gives zeros. Dawn reports validation and memory errors before the call returns, so code that
- * checks after a creation or a wait misses none.
+ * nothing, and reading them gives zeros. Dawn reports validation and memory errors before the call returns, so code
+ * that checks after a creation or a wait misses no error.
  */
 import type { EngineError } from '@trinity-rft/core';
 import { invalid, lost, reportedError } from './errors.js';
 
-/** Milliseconds from the rejection of a pending wait to the reason of the loss. */
+/** Maximum milliseconds between the rejection of a pending wait and the reason of the device loss. */
 const reasonWaitMs = 1000;
 
 export class Faults {

@@ -1,4 +1,4 @@
-/** Bytes that a device holds, within a budget: drivers grant more than there is, and lose the device later. */
+/** Bytes that a device holds, within a budget: drivers grant more memory than there is, and lose the device later. */
 import { machineMemory } from '@trinity-rft/core/support';
 import type { AdapterLimits } from './adapters.js';
 import { aboveBudget, aboveLimit } from './errors.js';
@@ -29,7 +29,7 @@ export class DeviceMemory {
     return this.#used;
   }
 
-  /** Bytes of the largest array: a kernel binds a buffer as a whole. */
+  /** Bytes of the largest array: a kernel binds a whole buffer. */
   get largest(): number {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
     return Math.min(maxBufferSize, maxStorageBufferBindingSize);
@@ -38,7 +38,7 @@ export class DeviceMemory {
   /**
    * Creates a buffer.
    * @param what noun phrase for errors
-   * @throws EngineError if it exceeds a limit or the budget, or the driver has no memory left
+   * @throws EngineError if the buffer exceeds a limit or the budget, or the driver has no memory left
    */
   create(bytes: number, usage: GPUBufferUsageFlags, what: string): GPUBuffer {
     if (bytes > this.largest) throw aboveLimit(what, bytes, this.largest);

@@ -1,4 +1,4 @@
-/** Waits for a device: through a gate, with a deadline, and with a report of what takes long. */
+/** Waits for a device: through a gate, with a deadline, and with reports of long waits. */
 import type { Gate } from './adapters.js';
 import { late } from './errors.js';
 import type { Faults } from './faults.js';
@@ -6,9 +6,9 @@ import type { Faults } from './faults.js';
 export interface WaitOptions {
   /** Keeps the thread from being ended during a wait. */
   readonly gate: Gate;
-  /** Called every five seconds of a wait with what it waits for. */
+  /** Called every five seconds of a wait, with the purpose of the wait. */
   readonly report: (message: string) => void;
-  /** @default ten minutes: submits are a tenth of a second each */
+  /** Deadline of one wait, in ms. @default 600_000; a submit takes a tenth of a second */
   readonly deadlineMs?: number;
 }
 
@@ -31,7 +31,7 @@ export class Waits {
   }
 
   /**
-   * @param what noun phrase for reports and errors
+   * Runs `work`, which waits for the device. @param what noun phrase for reports and errors
    * @throws EngineError for the first error of the device, or at the deadline
    */
   async wait<T>(work: () => Promise<T>, what = 'queued work'): Promise<T> {
@@ -64,7 +64,10 @@ export class Waits {
     done.then(drop, drop);
   }
 
-  /** Reports what a wait is for, and rejects it at the deadline. Returns what stops both. */
+  /**
+   * Reports the purpose of a long wait, and rejects the wait at the deadline. Returns a function that stops both
+   * timers.
+   */
   #clocks(what: string, reject: (reason: unknown) => void): () => void {
     const { report, deadlineMs = 600_000 } = this.#options;
     let seconds = 0;

@@ -1,11 +1,11 @@
-/** One operator per element, with broadcasting by strides. */
+/** Kernels that apply an operator to each element, with broadcasting by strides. */
 import { collapse, coordinates, type Loop } from './loop.js';
 import { elementCall, kernel, perElement, type Call, type Element } from './kernel.js';
 
 interface Formula {
-  /** The expression of the operands. */
+  /** WGSL expression of the result, given those of the operands. */
   readonly of: (...operands: readonly string[]) => string;
-  /** Element of the result. @default that of the last operand */
+  /** Element type of the result. @default that of the last operand */
   readonly result?: Element;
   readonly helper?: string;
 }
@@ -15,13 +15,13 @@ const truth = (expression: (a: string, b: string) => string): Formula => ({
   result: 'i32',
 });
 
-/** No exponential overflows to infinity, which WGSL may treat as any number. */
+/** Sigmoid whose exponentials never overflow to infinity, which WGSL may treat as any number. */
 const sigmoid = `fn sigmoid(x: f32) -> f32 {
   let e = exp(-abs(x));
   return select(1.0, e, x < 0.0) / (1.0 + e);
 }`;
 
-/** A series near 0, where 1 - e^-2x would lose digits. */
+/** Hyperbolic tangent: a series near 0, where 1 - e^-2x would lose digits. */
 const hyperbolic = `fn tangent(x: f32) -> f32 {
   let s = x * x;
   let near = x * (1.0 + s * (-0.33333333 + s * (0.13333333 + s * (-0.053968254 + s * 0.021869488))));
@@ -29,7 +29,7 @@ const hyperbolic = `fn tangent(x: f32) -> f32 {
   return select(sign(x) * (1.0 - e) / (1.0 + e), near, abs(x) < 0.25);
 }`;
 
-/** Abramowitz and Stegun 7.1.26, whose error is at most 1.5e-7. */
+/** Error function by Abramowitz and Stegun, 7.1.26; the error is at most 1.5e-7. */
 const errorFunction = `fn error_(x: f32) -> f32 {
   let t = 1.0 / (1.0 + 0.3275911 * abs(x));
   let series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
@@ -58,9 +58,7 @@ const formulas: Readonly<Record<string, Formula>> = {
   'Cast to i32': { of: (a) => `i32(${a})`, result: 'i32' },
 };
 
-/**
- * @param loop the shape of the result, and for each operand its strides in it
- */
+/** @param loop shape of the result, and the strides of each operand in that shape */
 export function elementwise(operator: string, elements: readonly Element[], loop: Loop): Call {
   const { of, result = elements.at(-1)!, helper = '' } = formulas[operator]!;
   const { dims, strides, count } = collapse(loop);

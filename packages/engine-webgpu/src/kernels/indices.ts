@@ -1,7 +1,7 @@
-/** Kernels that read by index. Each thread owns one element of the result, so no sum depends on chance. */
+/** Kernels that read by index. Each thread owns one element of the result, so sums have a fixed order. */
 import { elementCall, kernel, perElement, type Call, type Element } from './kernel.js';
 
-/** [outer, size, inner] by indices [count] -> [outer, count, inner] */
+/** Slices at the indices of one axis. [outer, size, inner] by indices [count] -> [outer, count, inner] */
 export function gather(
   element: Element,
   { outer, size, inner, count }: Readonly<Record<'outer' | 'size' | 'inner' | 'count', number>>,
@@ -42,7 +42,7 @@ export function scatterElements(
   return elementCall(made, rows * width, [width, count], 16 + 4 * count);
 }
 
-/** The `count` largest numbers of each row in descending order, the earlier of equal ones first. */
+/** The `count` largest numbers of each row in descending order; of equal numbers, the earlier one first. */
 export function topK(rows: number, width: number, count: number): Call {
   const made = kernel({ name: 'TopK', reads: ['f32'], writes: ['f32', 'i32'] }, () =>
     perElement(`

@@ -10,7 +10,7 @@ export const uniformWords = 64;
 const groupLimit = 65_535;
 
 export interface Kernel {
-  /** Name of the family, for counting and for errors. */
+  /** Name of the kernel family, for counting and for errors. */
   readonly name: string;
   readonly source: string;
   /** Buffers in the order of the bindings 1, 2 ...: those that are read, then those that are written. */
@@ -18,10 +18,10 @@ export interface Kernel {
   readonly writes: number;
 }
 
-/** A kernel with its sizes. It lacks only the buffers. */
+/** A kernel with its sizes, ready to be dispatched on buffers. */
 export interface Call {
   readonly kernel: Kernel;
-  /** At most {@link uniformWords}; floats by {@link floatBits}. */
+  /** At most {@link uniformWords} numbers; floats are converted by {@link floatBits}. */
   readonly uniforms: readonly number[];
   /** Workgroups, counted along the first dimension and folded into the second. */
   readonly groups: readonly [number, number];
@@ -33,7 +33,7 @@ export interface Call {
 export const floatBits = (value: number): number =>
   new Uint32Array(Float32Array.of(value).buffer)[0]!;
 
-/** Folds workgroups into two dimensions, of which each is at most 65,535. */
+/** Splits a number of workgroups into two dimensions of at most 65,535 each. */
 export function foldGroups(count: number): readonly [number, number] {
   if (count <= groupLimit) return [Math.max(1, count), 1];
   const rows = Math.ceil(count / groupLimit);
@@ -44,7 +44,7 @@ const kernels = new Map<string, Kernel>();
 
 interface KernelSpec {
   readonly name: string;
-  /** Tells apart the kernels of a name. @default none */
+  /** Distinguishes kernels of the same name. @default no variant */
   readonly variant?: string;
   readonly reads: readonly Element[];
   readonly writes: readonly Element[];
@@ -77,10 +77,10 @@ fn p(i: u32) -> u32 { return uniforms.words[i / 4u][i % 4u]; }
 fn pf(i: u32) -> f32 { return bitcast<f32>(p(i)); }
 `;
 
-/** Threads of a workgroup where each has one element. */
+/** Threads of a workgroup in kernels with one thread per element. */
 const linearThreads = 64;
 
-/** A kernel with one thread per element `i`; uniform 0 is their number. */
+/** A kernel with one thread per element `i`; uniform 0 is the number of elements. */
 export const perElement = (body: string): string => `
 @compute @workgroup_size(${linearThreads})
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -101,8 +101,8 @@ fn main(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u
 }`;
 
 /**
- * Sets `shared_[0]` to the combination of `value` of all threads, in an order that depends on nothing
- * but their number.
+ * Sets `shared_[0]` to the combination of `value` of all threads, in an order that depends only on the number of
+ * threads.
  */
 export const reduceThreads = (threads: number, value: string, combine: 'sum' | 'max'): string => `
   shared_[t] = ${value};
@@ -114,7 +114,10 @@ export const reduceThreads = (threads: number, value: string, combine: 'sum' | '
     workgroupBarrier();
   }`;
 
-/** @param uniforms after the number of elements @param cost operations per element */
+/**
+ * Call of a {@link perElement} kernel. @param uniforms those after the number of elements @param cost operations per
+ * element
+ */
 export const elementCall = (
   made: Kernel,
   count: number,
@@ -127,7 +130,7 @@ export const elementCall = (
   work: count * cost,
 });
 
-/** @param uniforms after the number of rows */
+/** Call of a {@link perRow} kernel. @param uniforms those after the number of rows */
 export const rowCall = (
   made: Kernel,
   rows: number,

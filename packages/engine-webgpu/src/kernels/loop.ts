@@ -1,13 +1,13 @@
-/** Loops over the elements of a shape, in which each operand moves by strides of its own. */
+/** Loops over the elements of a shape, with separate strides for each operand. */
 import { InvariantError } from '@trinity-rft/core';
 
 export interface Loop {
   readonly dims: readonly number[];
-  /** For each operand, how far it moves per step of each dimension; 0 repeats. */
+  /** Strides of each operand in each dimension; 0 repeats the operand along the dimension. */
   readonly strides: readonly (readonly number[])[];
 }
 
-/** Dimensions left by {@link collapse}, at most. */
+/** Maximum number of dimensions that {@link collapse} may leave. */
 const rankLimit = 8;
 
 /** Row-major strides of a shape. */
@@ -20,7 +20,7 @@ export function stridesOf(shape: readonly number[]): number[] {
 export const sizeOf = (shape: readonly number[]): number =>
   shape.reduce((size, dim) => size * dim, 1);
 
-/** Drops dimensions of size 1, and joins those that every operand passes in one stride. */
+/** Drops dimensions of size 1, and joins neighbouring dimensions that every operand traverses with one stride. */
 export function collapse({ dims, strides }: Loop): Loop & { readonly count: number } {
   const axes = dims.flatMap((dim, i) =>
     dim === 1 ? [] : [{ dim, steps: strides.map((own) => own[i]!) }],
@@ -42,8 +42,8 @@ export function collapse({ dims, strides }: Loop): Loop & { readonly count: numb
 }
 
 /**
- * Statements that turn element `i` into the place `x0`, `x1` ... of each operand. Uniforms from
- * `first` on: the rank, the dimensions, the strides of each operand.
+ * WGSL statements that convert element `i` to the index `x0`, `x1` ... in each operand. Uniforms from `first` on: the
+ * rank, the dimensions, the strides of each operand.
  */
 export function coordinates(first: number, operands: number): string {
   const all = Array.from({ length: operands }, (_, k) => k);

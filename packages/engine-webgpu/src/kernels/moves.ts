@@ -1,17 +1,17 @@
-/** Kernels that move numbers without changing them, or make them from their places. */
+/** Kernels that copy numbers, or derive numbers from their indices. */
 import { collapse, coordinates, stridesOf } from './loop.js';
 import { elementCall, kernel, perElement, type Call, type Element } from './kernel.js';
 
 interface Copy {
   readonly dims: readonly number[];
-  /** Strides of each dimension, and the place of the first element. */
+  /** Strides of each dimension in the source, and the index of the first element. */
   readonly from: readonly number[];
   readonly fromStart?: number;
   readonly to?: readonly number[];
   readonly toStart?: number;
 }
 
-/** Reads and writes by strides: transposes, slices, joins and repeats. */
+/** Copies elements by strides: for transposes, slices, joins and repeats. */
 export function copy(element: Element, { dims, from, to, fromStart = 0, toStart = 0 }: Copy): Call {
   const loop = collapse({ dims, strides: [from, to ?? stridesOf(dims)] });
   const made = kernel({ name: 'copy', reads: [element], writes: [element] }, () =>
@@ -21,7 +21,7 @@ export function copy(element: Element, { dims, from, to, fromStart = 0, toStart 
   return elementCall(made, loop.count, numbers);
 }
 
-/** Zeros around a tensor. @param before zeros before the first index of each dimension */
+/** Pads a tensor with zeros. @param before zeros before the first index of each dimension */
 export function pad(
   element: Element,
   shape: readonly number[],
@@ -71,7 +71,7 @@ export function triangle(
   return elementCall(made, count, [rows, columns, diagonal >>> 0]);
 }
 
-/** 0, 1, 2 ... */
+/** The integers 0, 1, 2 ... below `count`. */
 export function range(count: number): Call {
   const made = kernel({ name: 'Range', reads: [], writes: ['i32'] }, () =>
     perElement('b0[i] = i32(i);'),

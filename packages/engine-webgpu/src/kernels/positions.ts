@@ -3,13 +3,13 @@ import { elementCall, kernel, perElement, type Call } from './kernel.js';
 
 interface Rotary {
   readonly shape: readonly [batch: number, heads: number, time: number, width: number];
-  /** Numbers of a head that are rotated. */
+  /** Number r of elements of a head that are rotated. */
   readonly rotated: number;
-  /** Position of the first token of every row; undefined if each token has its own. */
+  /** Position of the first token of every row; undefined if each token has its own position. */
   readonly first: number | undefined;
 }
 
-/** x [B, H, T, D], positions, cos and sin [P, r / 2] -> [B, H, T, D]; without positions if `first` is known. */
+/** Rotary embedding. x [B, H, T, D], positions (omitted if `first` is known), cos and sin [P, r / 2] -> [B, H, T, D] */
 export function rotary({ shape, rotated, first }: Rotary): Call {
   const [batch, heads, time, width] = shape;
   const own = first === undefined;
@@ -34,11 +34,14 @@ export function rotary({ shape, rotated, first }: Rotary): Call {
 interface Convolution {
   readonly shape: readonly [batch: number, time: number, channels: number];
   readonly taps: number;
-  /** The positions before the first are an operand [B, K - 1, d], else zeros. */
+  /** True if the positions before the first one are an operand [B, K - 1, d]; otherwise they are zeros. */
   readonly hasPast: boolean;
 }
 
-/** `before(b, s, c)`: the number `s` positions after the first of the past. Uniforms 1 to 3: T, d, K. */
+/**
+ * WGSL function `number(b, s, c)`: the number `s` positions after the first position of the past. Uniforms 1 to 3: T,
+ * d, K.
+ */
 const before = (hasPast: boolean, x: string): string => `
 fn number(b: u32, s: u32, c: u32) -> f32 {
   let past = p(3u) - 1u;
@@ -46,7 +49,10 @@ fn number(b: u32, s: u32, c: u32) -> f32 {
   return ${hasPast ? 'b1[(b * past + s) * p(2u) + c]' : '0.0'};
 }`;
 
-/** y[t] = sum over j of w[j] x[t - K + 1 + j]. x [B, S, d], the past if any, w [d, 1, K] -> [B, S, d] */
+/**
+ * Causal convolution: y[t] = sum over j of w[j] x[t - K + 1 + j]. x [B, S, d], the past if any, w [d, 1, K] -> [B, S,
+ * d]
+ */
 export function convolution({ shape, taps, hasPast }: Convolution): Call {
   const [batch, time, channels] = shape;
   const [weight, y] = hasPast ? ['b2', 'b3'] : ['b1', 'b2'];

@@ -1,7 +1,7 @@
 /**
- * Matrix products. Every kernel sums in one order: blocks of 256 along K, each ascending in one
- * accumulator, and the sums of blocks in order. A result has the same bits whatever the number of
- * rows and columns, and whichever kernel computes it.
+ * Matrix products. Every kernel sums in one order: blocks of 256 along K, each ascending in one accumulator, and the
+ * sums of blocks in order. The bits of a result therefore depend neither on the number of rows and columns, nor on the
+ * kernel that computes it.
  */
 import { elementCall, floatBits, foldGroups, kernel, perElement, type Call } from './kernel.js';
 
@@ -15,13 +15,13 @@ interface Product {
   readonly alpha: number;
 }
 
-/** Numbers of K that one accumulator sums. */
+/** Number of products along K that one accumulator sums. */
 export const blockDepth = 256;
 
-/** Numbers of K that a workgroup holds at a time. */
+/** Number of indices of K that a workgroup loads at a time. */
 const stepDepth = 16;
 
-/** Fewer workgroups than these leave a GPU idle; the blocks of K are then computed by groups of their own. */
+/** Fewer workgroups than this leave a GPU partly idle; separate workgroups then compute the blocks of K. */
 const busyGroups = 128;
 
 /** Steps of a product: with two, the first writes `partials` numbers, which the second sums. */
@@ -57,7 +57,7 @@ fn right(start: u32, k: u32, n: u32) -> f32 {
 const variantOf = ({ transposeA, transposeB }: Product): string =>
   `${transposeA ? 'T' : 'N'}${transposeB ? 'T' : 'N'}`;
 
-/** Uniforms 1 to 5 of products: M, N, K, the numbers of a right operand, alpha. */
+/** Uniforms 1 to 5 of products: M, N, K, the size of a right operand, alpha. */
 const sizesOf = ({ rows, columns, depth, alpha }: Product): readonly number[] => [
   rows,
   columns,
@@ -71,7 +71,7 @@ interface Tile {
   readonly columns: number;
 }
 
-/** A thread computes 4 x 4 results of a tile. With several `parts`, each writes its own sums of one block. */
+/** A thread computes 4 x 4 results of a tile. With several `parts`, each part writes the sums of one block of K. */
 function tiledProduct(shape: Product, tile: Tile, parts: number, groups: number): Call {
   const { batch, rows, columns, depth } = shape;
   const name = parts === 1 ? 'product' : 'product of blocks';
@@ -168,7 +168,7 @@ function sumOfBlocks(size: number, blocks: number, alpha: number): Call {
   return elementCall(made, size, [blocks, floatBits(alpha)], blocks);
 }
 
-/** A single column: a thread for each of its numbers, or for each of their blocks if there are many. */
+/** Product with a single column: a thread for each result, or, if K has many blocks, for each block of each result. */
 function thinProduct(shape: Product): ProductPlan {
   const { batch, rows, depth, alpha } = shape;
   const size = batch * rows;

@@ -1,6 +1,6 @@
 /**
- * Reductions of rows. Element i belongs to thread i modulo the number of threads, so elements that
- * are added at the end of a row and contribute 0 change no bit of the result.
+ * Reductions of rows. Element i belongs to thread i modulo the number of threads, so appending elements that contribute
+ * 0 to a row changes no bit of the result.
  */
 import {
   elementCall,
@@ -67,7 +67,7 @@ export function rootMeanSquareNorm(rows: number, width: number, epsilon: number)
   return rowCall(made, rows, width, [width, floatBits(epsilon)]);
 }
 
-/** [outer, width, inner] -> [outer, inner] */
+/** Sum or maximum along an axis. [outer, width, inner] -> [outer, inner] */
 export function reduce(
   kind: 'ReduceSum' | 'ReduceMax',
   outer: number,
@@ -92,7 +92,7 @@ function reduceRows(kind: 'ReduceSum' | 'ReduceMax', rows: number, width: number
   return rowCall(made, rows, width, [width]);
 }
 
-/** A thread per column, so that neighbouring threads read neighbouring numbers; sums in blocks. */
+/** Reduces columns with a thread each, so that neighbouring threads read neighbouring numbers; sums in blocks. */
 function reduceColumns(
   kind: 'ReduceSum' | 'ReduceMax',
   outer: number,
@@ -117,7 +117,9 @@ function reduceColumns(
   return elementCall(made, outer * inner, [width, inner], 8 * width);
 }
 
-/** Sums up to each element. Each thread sums neighbours, and starts from the sum of the threads before it. */
+/**
+ * Cumulative sums of rows. Each thread sums neighbouring elements, and starts from the sum of the threads before it.
+ */
 export function cumulativeSum(rows: number, width: number): Call {
   const made = kernel({ name: 'CumSum', reads: ['f32'], writes: ['f32'] }, () =>
     perRow(

@@ -1,4 +1,4 @@
-/** Kernels outside graphs, which change arrays in place. Arrays may be views, so places start at an offset. */
+/** Kernels outside graphs, which change arrays in place. Arrays may be views, so indices start at an offset. */
 import {
   elementCall,
   floatBits,
@@ -26,7 +26,10 @@ export function tableRows(rows: number, width: number, start: number, scale: num
   return elementCall(made, rows * width, [width, start, floatBits(scale)]);
 }
 
-/** Rows to add to each row of a table: the ids, the place of each id's first row in `rows` and the end, the rows. */
+/**
+ * Groups rows by id for {@link addedRows}. The list: distinct ids; for each id, the start of its rows, then the end;
+ * all rows.
+ */
 export function rowsById(ids: Int32Array): { readonly count: number; readonly list: Int32Array } {
   const rows = Map.groupBy(ids.keys(), (row) => ids[row]!);
   const starts: number[] = [];
@@ -40,8 +43,8 @@ export function rowsById(ids: Int32Array): { readonly count: number; readonly li
 }
 
 /**
- * Adds scaled rows to the rows of a table, for each id in the order of the rows. rows, list of
- * {@link rowsById}; table
+ * Adds scaled rows to the rows of a table, for each id in the order of the rows. Operands: the rows, the list of {@link
+ * rowsById}, the table.
  */
 export function addedRows(
   ids: number,
@@ -72,8 +75,8 @@ const normThreads = 256;
 export const squareGroups = (count: number): number => Math.ceil(count / (normThreads * 256));
 
 /**
- * For each workgroup the sum of the squares of its numbers, and 1 if one of them is not finite. Found by its bits,
- * because WGSL may assume that all numbers are finite. x -> [groups, 2], from group `first` on
+ * For each workgroup the sum of the squares of its numbers, and 1 if one of them is not finite. Such a number is found
+ * by its bits, because WGSL may assume that all numbers are finite. x -> [groups, 2], from group `first` on
  */
 export function squares(count: number, start: number, first: number): Call {
   const groups = squareGroups(count);
@@ -112,7 +115,7 @@ interface Update {
   readonly keep: number;
 }
 
-/** Operands that are only read, in their order, by the array that the new weights overwrite. */
+/** Operands that are only read, in order, keyed by the array that the new weights overwrite. */
 export const readBy = {
   from: ['gradient'],
   gradient: ['from'],
@@ -144,13 +147,13 @@ export function adamW(count: number, target: UpdateTarget, update: Update): Call
   return elementCall(made, count, numbers.map(floatBits), 40);
 }
 
-/** Where the rows of a cache are in an array [rows, ..., heads, positions, width]. */
+/** Location of the rows of a cache in an array [rows, ..., heads, positions, width]. */
 export interface CacheRows {
-  /** Distance of two rows. */
+  /** Numbers between the starts of two consecutive rows. */
   readonly row: number;
-  /** Place of the first head in a row. */
+  /** Index of the first head in a row. */
   readonly start: number;
-  /** Positions of a head. */
+  /** Number of positions of a head. */
   readonly positions: number;
 }
 

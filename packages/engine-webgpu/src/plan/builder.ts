@@ -5,12 +5,12 @@ import { unsupported } from '../device/errors.js';
 import type { Call } from '../kernels/kernel.js';
 import { bytesOf, type Value } from './value.js';
 
-/** Where the numbers of a storage are. */
+/** Location of a storage's numbers. */
 export type Place =
   | { readonly kind: 'input' | 'output'; readonly name: string }
-  /** Shared by all plans of a graph. */
+  /** A constant, shared by all plans of the graph. */
   | { readonly kind: 'constant'; readonly key: string }
-  /** Needed from the dispatch that first writes it to the last that reads it. */
+  /** A temporary storage, needed from the dispatch that first writes it to the last dispatch that reads it. */
   | { readonly kind: 'slot' };
 
 interface Storage {
@@ -36,7 +36,7 @@ export class PlanBuilder {
   readonly #values = new Map<string, Value>();
   readonly #constantStorages = new Map<string, number>();
 
-  /** @throws InvariantError when no node before made the value */
+  /** @throws InvariantError if no earlier node made the value */
   value(name: string): Value {
     const value = this.#values.get(name);
     if (value) return value;
@@ -47,7 +47,7 @@ export class PlanBuilder {
     this.#values.set(name, value);
   }
 
-  /** The operand of a node; undefined if it is left out. */
+  /** The operand of a node; undefined if the node omits it. */
   operand({ inputs }: NodeRecord, index: number): Value | undefined {
     const name = inputs[index];
     return name === undefined || name === '' ? undefined : this.value(name);
@@ -62,7 +62,7 @@ export class PlanBuilder {
     return { dtype, shape, storage: this.#storage(shape, { kind: 'slot' }) };
   }
 
-  /** The same numbers in another shape, or as a type that is stored alike. */
+  /** A view of the same numbers with another shape, or with another type that has the same storage format. */
   alias(value: Value, shape: readonly number[], dtype: DataType = value.dtype): Value {
     return value.host
       ? { ...value, shape, dtype }

@@ -21,7 +21,7 @@ const elementwiseOf: Operator = (builder, node) => {
   return [computed(builder, node, operands)];
 };
 
-/** The result of an elementwise operator, with operands repeated to one shape. */
+/** The result of an elementwise operator, with operands broadcast to one shape. */
 function computed(builder: PlanBuilder, node: NodeRecord, operands: readonly Value[]): Value {
   const rank = Math.max(...operands.map(({ shape }) => shape.length));
   const dims = Array.from({ length: rank }, (_, i) =>
@@ -55,7 +55,7 @@ const gemm: Operator = (builder, node) => {
   return [computed(builder, sum, [multiplied(builder, node, a, b), c])];
 };
 
-/** The right operand has the leading dimensions of the left one, or is one matrix for all of them. */
+/** Matrix product. The right operand has the leading dimensions of the left one, or is a single matrix. */
 function multiplied(builder: PlanBuilder, node: NodeRecord, a: Value, b: Value): Value {
   const transposeA = integerOf(node, 'transA', 0) === 1;
   const transposeB = integerOf(node, 'transB', 0) === 1;
@@ -101,7 +101,7 @@ const norm: Operator = (builder, node) => {
   return made;
 };
 
-/** Neighbouring axes are reduced together, the last ones first. */
+/** Reduction over axes. Neighbouring axes are reduced together, the last axes first. */
 const reduceOf: Operator = (builder, node) => {
   const [a, given] = operandsOf(builder, node, 2) as [Value, Value];
   const axes = numbersOf(node, given)

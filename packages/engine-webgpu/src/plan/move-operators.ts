@@ -8,7 +8,7 @@ import { unsupportedNode, type PlanBuilder } from './builder.js';
 import { hostIntegers, numbersOf, operandsOf, type Operator } from './shape-operators.js';
 import { axisOf, elementOf, type Value } from './value.js';
 
-/** Copies part of a value, by strides, into a new one. */
+/** Copies part of a value, by strides, into a new value. */
 function copied(
   builder: PlanBuilder,
   a: Value,
@@ -40,7 +40,7 @@ const expand: Operator = (builder, node) => {
   return [copied(builder, a!, dims, from)];
 };
 
-/** Bounds may be negative or beyond the end. A slice of everything copies nothing. */
+/** Slice. Bounds may be negative or beyond the end; a slice of the whole value copies nothing. */
 const slice: Operator = (builder, node) => {
   const [a, starts, ends] = operandsOf(builder, node, 3) as [Value, Value, Value];
   const [from, to] = [numbersOf(node, starts), numbersOf(node, ends)];

@@ -1,4 +1,4 @@
-/** From a graph and the shapes of its inputs to the dispatches that compute it. Pure: needs no device. */
+/** Plans a graph: derives the dispatches that compute it from the shapes of its inputs. Needs no device. */
 import { EngineError } from '@trinity-rft/core';
 import type {
   ConstantRecord,
@@ -35,7 +35,7 @@ interface PlannedArray {
 
 export interface Plan {
   readonly dispatches: readonly Dispatch[];
-  /** Where each buffer of the dispatches is. */
+  /** Location of each buffer of the dispatches. */
   readonly places: readonly PlannedPlace[];
   /** Bytes of each slot. */
   readonly slots: readonly number[];
@@ -50,8 +50,8 @@ const operators: Readonly<Record<string, Operator>> = {
 };
 
 /**
- * Refuses graphs that no plan can be made for.
- * @throws EngineError that names the operator, the type or the constant
+ * Checks that a graph can be planned.
+ * @throws EngineError naming the operator, type or constant that is not supported
  */
 export function checkGraph({ nodes, inputs, constants }: ModelRecord): void {
   for (const node of nodes) {
@@ -82,7 +82,7 @@ type Shapes = Readonly<Record<string, readonly number[]>>;
 /**
  * The plan of a graph that {@link checkGraph} accepts.
  * @param shapes of all inputs
- * @throws EngineError when they do not fit the graph, or the operands of a node have no kernel
+ * @throws EngineError if the shapes do not fit the graph, or the operands of a node have no kernel
  */
 export function planGraph(record: ModelRecord, shapes: Shapes): Plan {
   const builder = new PlanBuilder();
@@ -103,7 +103,7 @@ function addNode(builder: PlanBuilder, node: NodeRecord): void {
   }
 }
 
-/** Writes a value to an output of the graph: by the kernel that makes it, else by a copy. */
+/** Writes a value to an output of the graph: directly by the kernel that computes it, or by a copy. */
 function output(builder: PlanBuilder, name: string): PlannedArray {
   const value = builder.value(name);
   const { dtype, shape } = value;
@@ -120,7 +120,7 @@ function copyOf(builder: PlanBuilder, value: Value) {
   return builder.storages[builder.storageOf(y)]!;
 }
 
-/** Drops dispatches whose results no output needs, and gives slots to the storages of the others. */
+/** Drops dispatches whose results no output needs, and gives slots to the storages of the remaining dispatches. */
 function finished({ dispatches, storages, constants }: PlanBuilder): Omit<Plan, 'outputs'> {
   const needed = new Set(
     [...storages.keys()].filter((index) => storages[index]!.place.kind === 'output'),
@@ -149,7 +149,7 @@ function finished({ dispatches, storages, constants }: PlanBuilder): Omit<Plan, 
   return { dispatches: kept, places, slots, constants };
 }
 
-/** @throws EngineError when an input is missing, or its shape is not that of the graph */
+/** @throws EngineError if an input is missing, or its shape differs from that in the graph */
 function checkShapes(inputs: readonly PortRecord[], shapes: Shapes): void {
   const symbols = new Map<string, number>();
   for (const { name, shape } of inputs) {

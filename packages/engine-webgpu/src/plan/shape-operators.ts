@@ -10,7 +10,7 @@ import { elementOf, type Value } from './value.js';
 /** Computes the outputs of a node. */
 export type Operator = (builder: PlanBuilder, node: NodeRecord) => readonly Value[];
 
-/** @throws EngineError when an operand is left out */
+/** @throws EngineError if an operand is omitted */
 export function operandsOf(
   builder: PlanBuilder,
   node: NodeRecord,
@@ -23,7 +23,7 @@ export function operandsOf(
   });
 }
 
-/** Numbers that a plan depends on. @throws EngineError when only the device will know them */
+/** Numbers that a plan depends on. @throws EngineError if only the device knows the numbers */
 export function numbersOf(node: NodeRecord, value: Value): readonly number[] {
   if (value.host) return value.host;
   throw unsupportedNode(node, 'sizes, axes or bounds that are computed on the device');
@@ -40,7 +40,7 @@ const shape: Operator = (builder, node) => {
   return [hostIntegers(a!.shape)];
 };
 
-/** 0 keeps the size at the same index, and -1 is the one that the others leave. */
+/** Reshape. 0 keeps the size at the same index, and -1 stands for the size that the other sizes leave. */
 const reshape: Operator = (builder, node) => {
   const [a, target] = operandsOf(builder, node, 2);
   const sizes = numbersOf(node, target!).map((dim, i) => (dim === 0 ? a!.shape[i]! : dim));

@@ -14,7 +14,7 @@ interface Slots {
   readonly of: readonly number[];
 }
 
-/** Each span takes the smallest free slot that holds it, or enlarges the largest free one. */
+/** Assigns each span the smallest free slot that holds it, or enlarges the largest free slot. */
 export function assignSlots(spans: readonly Span[]): Slots {
   const bytes: number[] = [];
   const of = spans.map(() => -1);

@@ -6,7 +6,7 @@ import { sizeOf } from '../kernels/loop.js';
 export interface Value {
   readonly dtype: DataType;
   readonly shape: readonly number[];
-  /** The numbers, if the host knows them: constants and what follows from shapes. */
+  /** The numbers, if the host knows them: constants, and numbers derived from shapes. */
   readonly host?: readonly number[];
   /** Index of the plan's storage; absent for numbers that no kernel reads. */
   storage?: number;

@@ -35,12 +35,12 @@ export class BufferArray implements DeviceArray, BufferPart {
     this.#memory = memory;
   }
 
-  /** Place of the first number in {@link whole}. */
+  /** Index of the first number in {@link whole}. */
   get start(): number {
     return this.offset / 4;
   }
 
-  /** From the buffer's beginning, because a binding's offset must be aligned. */
+  /** The buffer from its beginning to the end of the array, because a binding's offset must be aligned. */
   get whole(): BufferPart {
     return { buffer: this.buffer, offset: 0, bytes: this.offset + this.bytes };
   }
@@ -57,7 +57,7 @@ export function ownArray(array: DeviceArray): BufferArray {
   throw new InvariantError('An array of another runtime cannot be used on a WebGPU device.');
 }
 
-/** @throws InvariantError when the array has not as many numbers as a shape */
+/** @throws InvariantError if the array and the shape differ in size */
 export function ofSize(array: DeviceArray, shape: readonly number[], what = 'array'): BufferArray {
   const own = ownArray(array);
   if (own.size === sizeOf(shape)) return own;
@@ -66,12 +66,12 @@ export function ofSize(array: DeviceArray, shape: readonly number[], what = 'arr
   );
 }
 
-/** Numbers as they are stored. */
+/** Numbers in the form that buffers store: float32 or int32. */
 export function storedNumbers({ data }: HostArray): Float32Array | Int32Array {
   return data instanceof Float32Array || data instanceof Int32Array ? data : int32Of(data);
 }
 
-/** Integers of 32 bits. @throws InvariantError when a number is none */
+/** Converts numbers to int32. @throws InvariantError if a number is not a 32-bit integer */
 export const int32Of = (numbers: Iterable<number | bigint>): Int32Array =>
   Int32Array.from(numbers, (value) => {
     const number = Number(value);

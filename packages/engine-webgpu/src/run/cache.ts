@@ -1,4 +1,4 @@
-/** Keys, values and states of rows on a device. */
+/** KV cache: keys, values and states of rows on a device. */
 import { InvariantError } from '@trinity-rft/core';
 import type {
   CacheLayout,
@@ -118,7 +118,7 @@ export class DeviceCache implements RowCache {
     return { buffer: this.#buffers[index]!, offset: 0, bytes };
   }
 
-  /** @param source where an entry's new numbers are */
+  /** @param source location of an entry's new numbers */
   #move(
     moves: readonly RowMove[],
     source: (

@@ -6,18 +6,18 @@ import type { Pipeline } from './pipelines.js';
 /** Part of a buffer. */
 export interface BufferPart {
   readonly buffer: GPUBuffer;
-  /** In bytes. */
+  /** Offset within the buffer, in bytes. */
   readonly offset: number;
   readonly bytes: number;
 }
 
-/** The buffers of a dispatch, and the bind group of its last run, which is made again if one of them differs. */
+/** The buffers of a dispatch, and the bind group of its last run, which is created again if a buffer differs. */
 export interface Bindings {
   group: GPUBindGroup | undefined;
   parts: readonly BufferPart[];
 }
 
-/** Dispatches whose uniforms fit into the buffer; beyond them, commands are submitted. */
+/** Maximum number of dispatches whose uniforms fit into the buffer; the commands are then submitted. */
 const dispatchLimit = 1024;
 
 const bytesPerUniform = 4 * uniformWords;
@@ -70,7 +70,7 @@ export class Commands {
     this.#open().clearBuffer(buffer, offset, bytes);
   }
 
-  /** Writes numbers after the commands before. */
+  /** Writes numbers after all commands that are already queued. */
   write({ buffer, offset }: BufferPart, numbers: Float32Array | Int32Array): void {
     this.submit();
     this.#device.queue.writeBuffer(
@@ -82,7 +82,7 @@ export class Commands {
     );
   }
 
-  /** The bytes of several parts one after another. All copies are queued at once. */
+  /** Reads the bytes of several parts, concatenated. All copies are queued at once. */
   async read(parts: readonly BufferPart[]): Promise<ArrayBuffer> {
     const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
     // One per part, because all of them may exceed the largest buffer. They are in the host's memory, outside the budget.

@@ -14,7 +14,9 @@ import { BufferArray, int32Of, ofSize, ownArray, storedNumbers } from './array.j
 import type { Bindings, BufferPart } from './commands.js';
 import type { Machine } from './machine.js';
 
-/** Plans of the shapes that were used last. Decoding needs one for each number of rows. */
+/**
+ * Maximum number of kept plans, one for each recent combination of input shapes. Decoding needs one per number of rows.
+ */
 const planLimit = 128;
 
 /** Bytes between the offsets at which a binding may begin: the default of WebGPU, which the device keeps. */
@@ -23,11 +25,11 @@ const bindingAlignment = 256;
 interface ReadyPlan {
   readonly plan: Plan;
   readonly kernels: ReadonlySet<Kernel>;
-  /** For each dispatch. */
+  /** Buffers and bind group of each dispatch. */
   readonly bindings: readonly Bindings[];
 }
 
-/** Takes a buffer until the commands of a run are queued. */
+/** Provides a buffer until the commands of a run are queued. */
 type Temporary = (bytes: number) => BufferPart;
 
 export class DeviceGraph implements LoadedGraph {
@@ -85,7 +87,7 @@ export class DeviceGraph implements LoadedGraph {
     return ready;
   }
 
-  /** Everything from here to the end is queued at once, so that calls take effect in their order. */
+  /** Queues all commands of a run without awaiting, so that runs take effect in the order of the calls. */
   #queue(
     { plan, bindings }: ReadyPlan,
     inputs: Feeds,
@@ -132,7 +134,7 @@ export class DeviceGraph implements LoadedGraph {
     return found;
   }
 
-  /** A buffer with an input. A view whose offset is not aligned is copied. */
+  /** The buffer of an input. A view whose offset is not aligned is copied. */
   #feed(input: HostArray | DeviceArray, temporary: Temporary): BufferPart {
     const { commands } = this.#machine;
     if ('data' in input) {

@@ -1,4 +1,4 @@
-/** One device with what runs its commands. */
+/** A device with its pipelines, memory and command queue. */
 import type { Call } from '../kernels/kernel.js';
 import type { OpenDevice } from '../device/device.js';
 import { Commands, type BufferPart } from './commands.js';

@@ -1,4 +1,6 @@
-/** Buffers of a device. Freed ones are used again: commands run in order, so a new user comes after the old one. */
+/**
+ * Buffers of a device. Freed buffers are reused: commands run in order, so the new use of a buffer follows the old use.
+ */
 import type { DeviceMemory } from '../device/memory.js';
 
 export class Memory {
@@ -14,7 +16,7 @@ export class Memory {
 
   /**
    * A buffer of at least this size, with any content.
-   * @throws EngineError if it exceeds a limit or the budget, or the driver has no memory left
+   * @throws EngineError if the buffer exceeds a limit or the budget, or the driver has no memory left
    */
   take(bytes: number): GPUBuffer {
     const size = sizeClass(bytes);

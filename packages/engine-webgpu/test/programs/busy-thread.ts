@@ -1,4 +1,4 @@
-/** Queues work and waits for it again and again, through the gate in `workerData`: [calls inside, stop]. */
+/** Repeatedly queues work and waits for it, through the gate in `workerData`: [calls inside, stop]. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { open, queueWork } from '../support/open.js';
 

@@ -1,4 +1,4 @@
-/** Ends a thread during a wait, through a gate: closes it, and terminates the thread when no wait is left. */
+/** Ends a thread during a wait: closes the thread's gate, and terminates the thread when no wait is pending. */
 import { Worker } from 'node:worker_threads';
 
 const state = new Int32Array(new SharedArrayBuffer(8));

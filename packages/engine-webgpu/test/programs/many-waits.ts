@@ -1,4 +1,6 @@
-/** Waits thousands of times with garbage collections between. `WAITS` in the environment says how often. */
+/**
+ * Waits thousands of times with garbage collections between. The environment variable `WAITS` is the number of waits.
+ */
 import { open } from '../support/open.js';
 
 const opened = await open();

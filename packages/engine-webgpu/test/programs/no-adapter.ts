@@ -1,4 +1,4 @@
-/** Opens a GPU where there is none. */
+/** Opens a GPU on a machine that has none. */
 import { open } from '../support/open.js';
 
 await open().catch((error: unknown) => {

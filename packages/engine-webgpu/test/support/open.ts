@@ -1,4 +1,4 @@
-/** A device of this process, and programs with one in a process of their own. */
+/** Opens a device in this process, and runs programs that open a device in a separate process. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { swiftShaderEnvironment } from '@trinity-rft/test-support';
@@ -39,7 +39,7 @@ interface Ended {
   readonly output: string;
 }
 
-/** Runs a file of `test/programs` in a process of its own, which a fault may end. */
+/** Runs a file of `test/programs` in a separate process, which a fault may end. */
 export async function runProgram(
   name: string,
   options: { readonly flags?: readonly string[]; readonly env?: Record<string, string> } = {},

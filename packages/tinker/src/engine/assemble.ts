@@ -104,7 +104,8 @@ function whileOpen<T extends TrainEngine | Sampler>(half: T, signal: AbortSignal
 }
 
 /**
- * Time that closing waits for adapters to be unloaded, in ms. A server that is down must not block it.
+ * Time that closing waits for adapters to be unloaded, in ms. A server that is down must not block
+ * closing.
  */
 const goodbyeMs = 5_000;
 

@@ -95,8 +95,8 @@ function distance(tensors: Tensors, before: Tensors): number {
 }
 
 /**
- * Doubled weights double the gradient (ratio 2) if losses are summed, and leave it unchanged (ratio
- * 1) if they are averaged.
+ * Normalisation of the server's losses: doubled weights double the gradient (ratio 2) if losses are
+ * summed, and leave it unchanged (ratio 1) if losses are averaged.
  */
 export function normalisationOf(ratio: number, tolerance: number): Normalisation {
   if (Math.abs(ratio - 2) < tolerance) return 'sum';
@@ -112,7 +112,10 @@ export const precisionRemedy =
 
 const largeRate = 0.05;
 const steps = 4;
-/** Shares of the entries that a small update must move: below `refused` is an error. */
+/**
+ * Shares of the entries that a small update moves: below `healthy` a warning, below `refused` an
+ * error.
+ */
 const shares = { refused: 0.5, healthy: 0.9 } as const;
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Measures how the server treats losses and saved weights, with an adapter that is then discarded.
- * Implementations of the protocol differ in this, and do not report it.
+ * Implementations of the protocol differ in these respects, and do not report how.
  */
 import { EngineError, TrinityError } from '@trinity-rft/core';
 import type { Connection } from './http/connection.js';
@@ -136,8 +136,8 @@ async function update(
 }
 
 /**
- * Doubled weights double the gradient if losses are summed, and leave it unchanged if they are
- * averaged.
+ * Measures how the server normalises losses: doubled weights double the gradient if losses are
+ * summed, and leave it unchanged if losses are averaged.
  */
 async function probeNormalisation(
   probe: AdapterProbe,

@@ -35,8 +35,8 @@ const actions: Readonly<Record<number, ErrorAction>> = {
 };
 
 /**
- * A 422 on `submit` names a loss or key that the server lacks; a 400 on `future` is what its
- * backend refused.
+ * A 422 on `submit` names a loss or key that the server lacks; a 400 on `future` is a refusal by
+ * the server's backend.
  */
 export function actionFor(status: number, place: ErrorPlace, detail: string): ErrorAction {
   if (isDiskFull(detail)) return 'full';

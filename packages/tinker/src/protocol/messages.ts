@@ -56,8 +56,8 @@ export const requestSchemas = {
     overwrite: z.boolean().nullish(),
   }),
   /**
-   * Addressed by model id or (SDK 0.38) by session and the number of the model that the request
-   * creates.
+   * The model is addressed by its id or (SDK 0.38) by the session and the number of the model that
+   * the request creates.
    */
   load_weights: z.object({
     model_id: id.nullish(),
@@ -167,12 +167,12 @@ export const samplerResult = z.object({
   path: z.string().nullish(),
   sampling_session_id: id.nullish(),
 });
-/** Hosted servers: the work is not done yet, poll again. */
+/** Answer of hosted servers while the work is not done: poll again. */
 export const tryAgainResult = z.object({
   type: z.literal('try_again'),
   queue_state: z.string().nullish(),
 });
-/** Hosted servers: the work failed. */
+/** Answer of hosted servers when the work failed. */
 export const failedResult = z.object({ error: z.string(), category: z.string().nullish() });
 export type FailedResult = z.output<typeof failedResult>;
 
@@ -182,7 +182,7 @@ export const paths = {
   forwardBackward: '/api/v1/forward_backward',
   capabilities: '/api/v1/get_server_capabilities',
   health: '/api/v1/healthz',
-  /** Redirects to the archive of sampler weights: a gzipped tar of a PEFT folder. */
+  /** Path that redirects to the archive of sampler weights: a gzipped tar of a PEFT folder. */
   archive: (modelId: string, name: string): string =>
     `/api/v1/training_runs/${encodeURIComponent(modelId)}/checkpoints/${encodeURIComponent(name)}/archive`,
   checkpoint: (modelId: string, name: string): string =>

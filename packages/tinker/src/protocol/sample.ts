@@ -9,7 +9,7 @@ export interface SampledTokens {
   readonly stopReason: 'stop' | 'length';
   readonly tokens: Int32Array;
   readonly logprobs?: Float32Array;
-  /** One entry per token. */
+  /** The most likely tokens at the position of each sampled token. */
   readonly topLogprobs?: readonly TopTokens[];
 }
 
@@ -120,7 +120,7 @@ function topOf(message: TopMessage | undefined): readonly (TopTokens | undefined
 
 /**
  * Returns one log-probability per prompt token after the first.
- * @throws RangeError if the result has another number of them
+ * @throws RangeError if the result has another number of log-probabilities
  */
 export function alignPromptLogprobs(logprobs: Float32Array, promptLength: number): Float32Array {
   if (logprobs.length === promptLength - 1) return logprobs;

@@ -15,12 +15,12 @@ const downloadMs = 600_000;
 
 const files = ['adapter_config.json', 'adapter_model.safetensors'];
 
-/** Matches by base name, because SkyRL's archives put the files into a folder `/`. */
+/** Matches archive entries by base name, because SkyRL's archives put the files into a folder `/`. */
 const isWanted = (entry: string): boolean => files.includes(path.posix.basename(entry));
 
 /**
  * Downloads a saved adapter into `directory`.
- * @returns its values and its rank
+ * @returns the adapter's values and rank
  * @throws CheckpointError if the archive holds no adapter, or a value is not finite
  */
 export async function fetchAdapter(
@@ -96,8 +96,8 @@ async function download(connection: Connection, first: string): Promise<Uint8Arr
 const loose = z.looseObject({ target_modules: z.unknown() });
 
 /**
- * Fills in `target_modules` from the tensor names. SkyRL leaves it out, and PEFT would then guess
- * it from the model type.
+ * Fills in `target_modules` from the tensor names. SkyRL omits this key, and PEFT would then guess
+ * the modules from the model type.
  */
 async function nameModules(directory: string, tensors: Tensors): Promise<void> {
   const file = path.join(directory, 'adapter_config.json');

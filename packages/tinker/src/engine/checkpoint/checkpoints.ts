@@ -1,6 +1,6 @@
 /**
- * Checkpoints: weights saved on the server, a folder that describes them, and the adapter
- * downloaded.
+ * Checkpoints: weights saved on the server, a folder that describes the weights, and the downloaded
+ * adapter.
  */
 import { CheckpointError, EngineError } from '@trinity-rft/core';
 import type { TrainEngine } from '@trinity-rft/core/engine';
@@ -74,7 +74,7 @@ async function save(
   });
 }
 
-/** Saves only the adapter, for samplers outside the server, and deletes the server's copy. */
+/** Saves and downloads only the adapter, for samplers outside the server; deletes the server's copy. */
 async function deliver(
   { trained: { model }, connection, context: { logger } }: CheckpointOptions,
   { directory, name }: Target,

@@ -16,7 +16,7 @@ import { answerError, unreachable, withoutSecrets } from './errors.js';
 export interface ConnectionOptions {
   /** Address of the server, without a slash at its end. */
   readonly baseUrl: string;
-  /** Sent as `x-api-key`. */
+  /** API key, sent as `x-api-key`. */
   readonly apiKey: string | undefined;
   /**
    * Time for which requests are retried while the server is down or busy, before the run fails, in ms.
@@ -41,8 +41,8 @@ export interface Request {
   /** @default "submit" */
   readonly place?: ErrorPlace;
   /**
-   * `always`: the server recognises a repeated request, or repeating it does no harm. `unsent`:
-   * only if the server has not received it.
+   * Condition for repeating the request. `always`: the server recognises a repeated request, or
+   * repeating it does no harm. `unsent`: only if the server has not received the request.
    * @default "always"
    */
   readonly repeat?: 'always' | 'unsent';

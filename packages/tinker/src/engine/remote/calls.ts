@@ -121,7 +121,7 @@ export function createCalls({ connection, clock, resultMs }: CallsOptions): Call
   };
 }
 
-/** Unwraps an answer. Only a poll may have none. */
+/** Unwraps an answer. Only a poll may have no answer. */
 function present(answer: Answer | undefined, { what }: CallOptions): Answer {
   if (answer !== undefined) return answer;
   throw unreadable(what, 'nothing');

@@ -21,7 +21,10 @@ import type { Session } from './session.js';
 export type AdamParams = Required<NonNullable<JsonRequest<'optim_step'>['adam_params']>>;
 export type Pass = Pick<ForwardBackwardRequest, 'data' | 'lossFn' | 'lossConfig' | 'forwardOnly'>;
 
-/** Requests are sent in the order of the calls; their results are awaited concurrently. */
+/**
+ * A model on the server. Requests are sent in the order of the calls; results are awaited
+ * concurrently.
+ */
 export interface RemoteModel {
   readonly id: string;
   pass(pass: Pass): Promise<ForwardBackwardResult>;

@@ -16,7 +16,7 @@ export interface RemoveOptions {
 
 /**
  * Checks whether the server has saved weights: the status of its refusal, or undefined if it has
- * them. Not retried, because TuFT answers 500 for unknown weights.
+ * the weights. The request is not retried, because TuFT answers 500 for unknown weights.
  */
 export async function statusOf(calls: Calls, address: string): Promise<number | undefined> {
   const options = { what: `find ${address}`, patienceMs: 0 };

@@ -25,8 +25,8 @@ type RowGradients = ReadonlyMap<TokenRow, RowGradient>;
 export interface Gathered {
   readonly rows: RowGradients;
   /**
-   * Gradients that the server already has. If it averages: multiplied by the number of data that
-   * were sent with them.
+   * Gradients that the server already has. If the server averages, they are multiplied by the
+   * number of data that were sent with them.
    */
   readonly sent: RowGradients;
   /** Number of data that the server already has. */
@@ -153,6 +153,7 @@ export function gradientPass(gathered: Gathered, normalisation: Normalisation): 
 const noise = 1e-5;
 
 /**
+ * Rows with the gradients that the server still lacks.
  * @param worth factor of the gradients that were already sent
  * @param all true to include rows that lack nothing
  */
@@ -173,7 +174,7 @@ function lackingRows(
   return lacking.filter(([, { gradient }]) => all || gradient.some((value) => value !== 0));
 }
 
-/** Limits on the rows of one request, because servers limit its size. */
+/** Limits on the rows of one request, because servers limit the size of requests. */
 const mostData = 128;
 const mostTokens = 1 << 19;
 

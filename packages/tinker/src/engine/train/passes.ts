@@ -16,7 +16,10 @@ export async function scoreData(
   return runPass(model, { lossFn: 'cross_entropy', data: withWeights }, true);
 }
 
-/** Sends the requests in the current tick; their results come later. */
+/**
+ * Sends all requests of a pass in the current tick. Resolves with the log-probabilities of each
+ * datum.
+ */
 export async function runPass(
   model: Pick<RemoteModel, 'pass'>,
   { data, ...loss }: GradientPass,

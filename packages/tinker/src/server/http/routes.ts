@@ -26,8 +26,8 @@ export function jsonRoute<T>(
 }
 
 /**
- * Validates the body.
- * @returns it with its raw text
+ * Reads and validates the body of a request.
+ * @returns the body with its raw text
  * @throws ModelError 4xx, Refusal 422 naming the first wrong fields
  */
 export async function readRequest<T>(

@@ -9,7 +9,7 @@ const given = fc.record({
   advantages: fc.double({ min: -2, max: 2, noNaN: true }),
 });
 const settings = { clip_low_threshold: 0.8, clip_high_threshold: 1.2, beta: 0.3 };
-/** Losses that are differentiable as a whole; the other losses treat a part as a constant. */
+/** Losses that are differentiated completely; the other losses treat a factor as a constant. */
 const differentiable = Object.entries(lossFunctions).filter(
   ([name]) => !['cispo', 'gspo'].includes(name),
 );

@@ -54,7 +54,8 @@ export const lossFunctions: Readonly<Record<string, LossFunction>> = {
   },
   /**
    * -min(s A, clip(s) A), with s = exp(mean of p - q over the marked tokens) for all tokens of a
-   * datum, and the gradient of p for each: GSPO-token with its clip bounds, arXiv:2507.18071
+   * datum; each token gets the gradient of its own p: GSPO-token with its clip bounds,
+   * arXiv:2507.18071
    */
   gspo: {
     inputs: [...sampled, 'sequence_ratio_mask'],

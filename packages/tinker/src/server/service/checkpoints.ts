@@ -9,7 +9,7 @@ import { formatTinkerPath, parseTinkerPath, type WeightsKind } from '../../proto
 import { z } from 'zod';
 import { Refusal } from '../refusals/refusal.js';
 
-/** Names of the kinds in the protocol's lists. */
+/** Names of the kinds of weights in the protocol's lists. */
 export const checkpointKinds: Readonly<Record<WeightsKind, string>> = {
   weights: 'training',
   sampler_weights: 'sampler',
@@ -27,7 +27,7 @@ interface CheckpointInfo {
   readonly rank: number;
   readonly alpha: number;
   readonly targetModules: 'all-linear' | readonly string[];
-  /** ISO 8601 */
+  /** Time at which the weights were saved, in ISO 8601. */
   readonly savedAt: string;
 }
 
@@ -36,7 +36,7 @@ export interface Standing {
   /** Lifetime in seconds from now; null: kept for ever. @default unchanged */
   readonly ttlSeconds?: number | null;
   /**
-   * Shown in lists, without effect: the key of this server gives access to all weights.
+   * Flag that lists show. It has no effect: the key of this server gives access to all weights.
    * @default unchanged
    */
   readonly isPublic?: boolean;
@@ -44,7 +44,7 @@ export interface Standing {
 
 export interface Checkpoint extends CheckpointInfo {
   readonly isPublic: boolean;
-  /** ISO 8601; undefined: kept for ever. */
+  /** Time of expiry, in ISO 8601; undefined: the weights are kept for ever. */
   readonly expiresAt: string | undefined;
   /** The address: `tinker://...` */
   readonly uri: string;
@@ -95,7 +95,7 @@ const remove = async (directory: string): Promise<void> => {
 };
 
 /**
- * Expired weights are deleted at the next look-up.
+ * Checkpoints in the folder `root`. Expired weights are deleted at the next look-up.
  * @param now milliseconds since 1970
  */
 export function checkpointsIn(root: string, now: () => number): Checkpoints {
@@ -184,7 +184,7 @@ export const folderOf = (runId: string): string => runId.replaceAll(':', '_');
 
 const nameOf = /^[\w-][\w.-]{0,99}$/;
 
-/** @throws Refusal 422 if the name cannot be a folder's */
+/** @throws Refusal 422 if the name cannot name a folder */
 export function assertName(name: string): string {
   if (nameOf.test(name)) return name;
   throw new Refusal(

@@ -22,8 +22,8 @@ export interface SamplerFacts {
 export interface Samplers {
   create(sampler: Omit<SamplerFacts, 'id'>, seqId: number): SamplerFacts;
   /**
-   * Saves the weights of a run without an address. The {@link keptSnapshots} newest of each run are
-   * kept until its session ends.
+   * Saves the weights of a run without an address. The {@link keptSnapshots} newest snapshots of
+   * each run are kept until the run's session ends.
    */
   snapshot(run: TrainingRun, engine: Engine, seqId: number): Promise<SamplerFacts>;
   /** @throws Refusal 404 */
@@ -35,8 +35,8 @@ export interface Samplers {
 }
 
 /**
- * Two, because a client samples from the newest while its earlier requests finish with the previous
- * one.
+ * Snapshots kept per run. Two, because a client samples from the newest snapshot while its earlier
+ * requests finish with the previous one.
  */
 const keptSnapshots = 2;
 

@@ -39,8 +39,8 @@ export interface Service extends Pick<ServiceOptions, 'model' | 'runtime'> {
   readonly checkpoints: Checkpoints;
   readonly samplers: Samplers;
   /**
-   * Creates a model. Returns the existing one for the same session and number, from which clients
-   * derive its id.
+   * Creates a model, or returns the existing model of the same session and number, from which
+   * clients derive the model's id.
    * @throws Refusal 404 if the session is unknown, 400 if too many models are in training
    */
   createRun(facts: Omit<RunFacts, 'id'>, seqId: number): TrainingRun;

@@ -16,7 +16,7 @@ export interface RunFacts {
   readonly userMetadata: Readonly<Record<string, unknown>>;
 }
 
-/** A request of a client, with what is needed to order requests and to recognise a repeated one. */
+/** A request of a client, with the data that orders requests and identifies repeated ones. */
 interface RunRequest {
   /** Number of the request; a repeated request has the same number. */
   readonly seqId: number | undefined;
@@ -26,7 +26,7 @@ interface RunRequest {
 
 export interface TrainingRun {
   readonly facts: RunFacts;
-  /** ISO 8601 */
+  /** Time of the last request, in ISO 8601. */
   readonly lastRequestAt: string;
   /**
    * Queues `work` behind earlier requests.
