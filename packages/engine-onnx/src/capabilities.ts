@@ -1,7 +1,10 @@
 /** Capabilities of the embedded engine. */
 import type { EngineCapabilities } from '@trinity-rft/core/engine';
 
-/** Known before an engine is opened; an opened engine also reports whether it has a reference. */
+/**
+ * Capabilities that are known before an engine is opened. An opened engine also reports whether it has a
+ * reference.
+ */
 export const onnxCapabilities: EngineCapabilities = {
   entropyGradient: 'exact',
   entropy: true,

@@ -68,8 +68,8 @@ export async function convertModel(options: ConvertModelOptions): Promise<Conver
 }
 
 /**
- * Sets the number format in config.json: otherwise transformers would convert the weights back to
- * the old one.
+ * Sets the number format in config.json: otherwise transformers would convert the weights back to the old
+ * format.
  */
 const withStoredType = (configText: string, dtype: StoredTypeName): string =>
   configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, `$1"${dtype}"`);

@@ -1,4 +1,4 @@
-/** The critic in its real thread: what only a thread can break. */
+/** Tests the critic in its real thread, for faults that only a thread can cause. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ const rows = Array.from({ length: 6 }, (_, i) => ({
   temperature: 1,
 }));
 
-/** Towards the index of each row. */
+/** Trains the values towards the index of each row. Returns the mean squared error of each step. */
 async function fit(critic: ValueEngine, steps: number): Promise<number[]> {
   const errors: number[] = [];
   for (let step = 0; step < steps; step++) {

@@ -1,4 +1,4 @@
-/** The engine in its real thread: what only a thread can break. */
+/** Tests the engine in its real thread, for faults that only a thread can cause. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

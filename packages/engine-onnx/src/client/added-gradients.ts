@@ -16,8 +16,8 @@ export class AddedGradients {
   }
 
   /**
-   * Copy of the part of `gradients` that is not added yet; undefined if all are. May be called once
-   * per pass.
+   * Copy of the part of `gradients` that is not added yet; undefined if all gradients are added. May be called
+   * once per pass.
    */
   missing(pass: ForwardPass, gradients: Float32Array): Float32Array | undefined {
     const added = this.#added.get(pass);

@@ -3,7 +3,10 @@ import { hash } from 'node:crypto';
 
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
-/** Must be notified of every call of an engine, in order. */
+/**
+ * Tracks the sequences that were drawn with the training weights. Must be notified of every call of an engine,
+ * in order.
+ */
 export class DrawnTexts {
   /** True if the last published weights are the training weights. */
   #arePublished = false;
@@ -15,7 +18,7 @@ export class DrawnTexts {
     this.#arePublished = true;
   }
 
-  /** @param own true if `version` is the weights that were published last */
+  /** @param own true if `version` names the weights that were published last */
   adopted(version: number, own: boolean): void {
     if (own ? this.#arePublished : version === this.#version)
       this.#begin(own ? version : undefined);

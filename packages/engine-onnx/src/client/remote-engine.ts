@@ -11,7 +11,7 @@ import { SamplerPool } from './sampler-pool.js';
 
 /**
  * Starts a thread and waits until it is ready; further threads start when samplers are needed.
- * @throws whatever opening the model threw there; the link is closed then
+ * @throws the error with which opening the model failed in the thread; the link is then closed
  */
 export async function connectEngine(
   start: (options: WorkerOptions) => Link<EngineMethods>,
@@ -43,7 +43,10 @@ export async function connectEngine(
   return { engine, facts };
 }
 
-/** The sampler of the trainer's thread, and those that start later without trainer and reference. */
+/**
+ * Pool of the sampler in the trainer's thread and of samplers in threads without trainer and reference, which
+ * start later.
+ */
 function createPool(
   link: Link<EngineMethods>,
   start: (options: WorkerOptions) => Link<EngineMethods>,

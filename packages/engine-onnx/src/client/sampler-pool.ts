@@ -1,5 +1,5 @@
 /**
- * The samplers of an engine: one in the trainer's thread, the others in threads of their own. Every
+ * The samplers of an engine: one in the trainer's thread, and further samplers in separate threads. Every
  * sampler gives the same result for a request.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
@@ -79,7 +79,7 @@ export class SamplerPool {
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  /** Metrics of the trainer's thread, with the tokens of all samplers. */
+  /** Metrics of the trainer's thread, with the token counts of all samplers. */
   async stats(): Promise<Metrics> {
     const [first, ...others] = await Promise.all([
       this.#first.link.call('stats'),
@@ -112,7 +112,7 @@ export class SamplerPool {
     for (const call of this.#adoptFromFirst({ kind: 'initial' }, -1)) call.catch(() => undefined);
   }
 
-  /** Sends weights to the other samplers from the thread of the first, which has or reads them. */
+  /** Sends weights to the other samplers from the thread of the first sampler, which has or reads them. */
   #adoptFromFirst(
     source: WeightSource | { readonly kind: 'initial' },
     version: number,

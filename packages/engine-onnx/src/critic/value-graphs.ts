@@ -19,7 +19,7 @@ import { valueHeadNames } from '../model/parameters.js';
 import { outputGradients, trainingBody, type TrainingBody } from '../model/training-graphs.js';
 import { parameterOf } from '../model/trunk.js';
 
-/** The graph that values positions. @param parts see {@link Agreement} */
+/** The graph that computes the values of positions. @param parts see {@link Agreement} */
 export function valueGraph(config: ModelConfig, parts: Agreement['parts']): ModelRecord {
   const graph = new Graph();
   const body = trainingBody(graph, config, { parts });

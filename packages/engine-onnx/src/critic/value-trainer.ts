@@ -42,8 +42,8 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Adds the gradient of sum(gradients * values) at the current weights. Rows whose gradients are
-   * all 0 are left out.
+   * Adds the gradient of sum(gradients * values) at the current weights. Rows whose gradients are all 0 are
+   * skipped.
    * @throws EngineError naming the row when a gradient is not finite; in this case nothing is added
    */
   async backward(

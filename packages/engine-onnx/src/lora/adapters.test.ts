@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 interface TestAdapters extends Partial<NewAdapters> {
-  /** Adapters that change something. @default false */
+  /** True for adapters that change the model's output. @default false */
   readonly lively?: boolean;
   readonly memoryBudgetBytes?: number;
 }

@@ -37,13 +37,13 @@ export interface AdaptersOptions {
   /** Buffers of weights; the training set holds the base. */
   readonly weights: WeightBuffers;
   /**
-   * True if the frozen reference model uses the base in that set, which is then never written to.
+   * True if the frozen reference model uses the base in the training set, which is then never written to.
    * @default false
    */
   readonly sharesBase?: boolean | undefined;
   /**
-   * Initial matrices in the order of `adapterTargets`. The array is not copied, and becomes the
-   * state.
+   * Initial matrices in the order of `adapterTargets`. The array is not copied, and becomes the state of the
+   * adapters.
    */
   readonly initial: Float32Array;
 }

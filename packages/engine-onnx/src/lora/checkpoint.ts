@@ -1,7 +1,7 @@
 /**
- * Checkpoints of a run that trains adapters: a model folder, and inside it a folder with the adapters,
- * as PEFT reads them, and their moments. The model folder is complete, with the adapters merged in,
- * or has no weights: then the model below is needed to read it, which the adapters name.
+ * Checkpoints of a run that trains adapters: a model folder, and inside it a folder with the adapters, as PEFT
+ * reads them, and their moments. The model folder is complete, with the adapters merged in, or has no weights:
+ * reading it then needs the frozen model, whose path is stored with the adapters.
  */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -29,17 +29,17 @@ import { loadAdapters, saveAdapters, type AdapterState } from './peft-folder.js'
 import { adapterSpecs, adapterTargets, type AdapterPlan, type AdapterTarget } from './plan.js';
 
 export interface AdapterCheckpoint {
-  /** With the adapters merged in; undefined if it was saved without. */
+  /** All weights, with the adapters merged in; undefined if the checkpoint was saved without them. */
   readonly weights?: Float32Array;
-  /** All matrices. */
+  /** Matrices of all adapters. */
   readonly flat: Float32Array;
-  /** Undefined if it was saved without. */
+  /** Optimizer moments; undefined if the checkpoint was saved without them. */
   readonly optimizer?: OptimizerState;
 }
 
 export interface SaveAdapterCheckpointOptions extends AdapterState {
   readonly files: ModelFiles;
-  /** With the adapters merged in; undefined: they are not written. */
+  /** All weights, with the adapters merged in; undefined: no weights are written. */
   readonly weights: Float32Array | undefined;
   /** Folder of the frozen model. */
   readonly modelPath: string;
@@ -49,15 +49,18 @@ export interface SaveAdapterCheckpointOptions extends AdapterState {
 
 /** The frozen model of a run. */
 export interface FrozenModel {
-  /** Undefined: quantised ones, with which no adapter is merged. */
+  /**
+   * Weights of the model; undefined if they are quantised, because adapters are not merged with quantised
+   * weights.
+   */
   readonly weights: FrozenWeights | undefined;
-  /** How they are quantised. @default they are floating point numbers */
+  /** Quantization of the weights. @default floating point numbers */
   readonly quantization?: Quantization;
-  /** SHA-256 of them. */
+  /** SHA-256 of the weights. */
   readonly digest: () => string;
 }
 
-/** Equal state gives equal bytes. */
+/** Writes a checkpoint. Equal state gives equal bytes. */
 export async function saveAdapterCheckpoint(
   directory: string,
   options: SaveAdapterCheckpointOptions,
@@ -81,7 +84,7 @@ export async function saveAdapterCheckpoint(
 }
 
 /**
- * Reads back what {@link saveAdapterCheckpoint} wrote. The frozen model must be the one that it was
+ * Reads back what {@link saveAdapterCheckpoint} wrote. The frozen model must be the one that the checkpoint was
  * saved with.
  * @throws CheckpointError when the folder has other adapters, another base, or no adapters
  */

@@ -11,7 +11,7 @@ interface Range {
 }
 
 export interface FrozenWeights {
-  /** The parameters where the graphs run, if they are there. */
+  /** The parameters as arrays of the graph runtime, if the runtime holds them. */
   readonly arrays?: DeviceArrays;
   /** True if another model may hold the array of {@link all}: it must not be written to. */
   readonly isShared: boolean;

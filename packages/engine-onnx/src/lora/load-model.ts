@@ -1,4 +1,4 @@
-/** Opens models of which a folder holds only adapters: the model below, with these merged in. */
+/** Opens folders that hold only adapters: loads the frozen model and merges the adapters into it. */
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
@@ -17,16 +17,16 @@ import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 import { assertBase, type FrozenModel } from './checkpoint.js';
 import { mergeAdapters } from './open.js';
 
-/** @throws CheckpointError as `loadModelFolder`, or when the model below cannot be read */
+/** @throws CheckpointError as `loadModelFolder`, or when the frozen model cannot be read */
 export async function loadModel(directory: string): Promise<ModelFolder> {
   const files = await readModelFiles(directory);
   return { ...files, weights: await loadMergedWeights(directory, files.config) };
 }
 
 /**
- * The weights of a folder that must hold the same model, differently trained.
- * @param frozen the model that its adapters belong to, if it is at hand; otherwise it is read from
- * where they name it
+ * The weights of a folder that must hold the same model with other weights.
+ * @param frozen the frozen model of the folder's adapters, if it is loaded; otherwise it is read from the path
+ * stored with the adapters
  */
 export async function loadMergedWeightsOf(
   directory: string,
@@ -76,7 +76,7 @@ const adapterConfig = (directory: string): string =>
 export const holdsAdapterOnly = async (directory: string): Promise<boolean> =>
   !(await hasWeights(directory)) && isFile(adapterConfig(directory));
 
-/** Where the frozen model of a folder with only adapters is. */
+/** Path of the frozen model of a folder that holds only adapters. */
 export async function modelBelow(directory: string): Promise<string> {
   const file = adapterConfig(directory);
   const { base_model_name_or_path: below } = JSON.parse(

@@ -9,7 +9,7 @@ import { adapterTargets, planAdapters, type LoraOptions } from './plan.js';
 
 export interface OpenAdaptersOptions {
   readonly config: ModelConfig;
-  /** Its training set becomes the base. */
+  /** Weights of the model; the training set becomes the base. */
   readonly weights: WeightBuffers;
   readonly lora: LoraOptions;
   /** See `AdaptersOptions`. */
@@ -17,9 +17,8 @@ export interface OpenAdaptersOptions {
 }
 
 /**
- * Afterwards the training weights have the adapters merged in; new adapters change nothing.
- * @throws EngineError when the options do not fit the model, CheckpointError when the folder does
- * not
+ * Opens adapters and merges them into the training weights; new adapters change nothing.
+ * @throws EngineError when the options do not fit the model, CheckpointError when the folder does not
  */
 export async function openAdapters({
   config,

@@ -30,7 +30,7 @@ export type LoraOptions = NewAdapters | StoredAdapters;
 export interface AdapterPlan {
   readonly rank: number;
   readonly alpha: number;
-  /** In the order of the model. */
+  /** Names of the modules with adapters, in the order of the model. */
   readonly modules: readonly string[];
 }
 
@@ -53,7 +53,7 @@ const linearName =
 const moduleOf = ({ name }: ParameterSpec): string | undefined =>
   linearName.exec(name)?.groups?.['module'];
 
-/** The names of a model's linear layers, in its order. */
+/** The names of a model's linear layers, in the order of the model. */
 function linearModules(config: ModelConfig): readonly string[] {
   return [...new Set(parameterSpecs(config).flatMap((spec) => moduleOf(spec) ?? []))];
 }

@@ -28,7 +28,7 @@ export function attend(trunk: Trunk, layer: number, h: Value): Value {
   return projectNamed(trunk, merged, `${layerPrefix(layer)}self_attn.o_proj`);
 }
 
-/** The first half of each head in the query projection is the query, the second its gate, [B, S, H, D]. */
+/** Splits each head of the query projection into the query and its gate, [B, S, H, D] each. */
 function gated(
   { gatedAttention, heads, headDim }: ModelConfig,
   made: Value,
@@ -47,7 +47,7 @@ type Part = 'q' | 'k' | 'v';
 const headsOf = ({ heads, kvHeads }: ModelConfig, part: Part): number =>
   part === 'q' ? heads : kvHeads;
 
-/** Queries, keys and values from one matrix each, or from one matrix for all. */
+/** Queries, keys and values from a matrix each, or from a single matrix. */
 function projections(trunk: Trunk, layer: number, h: Value): (part: Part) => Value {
   const { config } = trunk;
   const prefix = `${layerPrefix(layer)}self_attn.`;

@@ -36,7 +36,7 @@ export function block(trunk: Trunk, layer: number, x: Value): Value {
   return branch(trunk, layer, mixed, mlp, (h) => feedForward(trunk, layer, h));
 }
 
-/** Residual branch: x + residualScale * after(f(before(x))). A norm that is not given is left out. */
+/** Residual branch: x + residualScale * after(f(before(x))). A norm that is not given is omitted. */
 function branch(
   trunk: Trunk,
   layer: number,

@@ -21,17 +21,14 @@ export interface Agreement {
    * be computed at once.
    */
   readonly parts: (shape: LinearShape) => readonly number[];
-  /**
-   * Rows that every matrix product needs at least; with fewer, the runtime would divide the parts
-   * again.
-   */
+  /** Minimum number of rows of every matrix product; with fewer rows, the runtime would divide the parts again. */
   readonly leastRows: number;
 }
 
 /**
- * The sampler runs few rows, so the runtime divides their columns among threads; the trainer runs
- * many, which are divided by rows. Where that gives the sums different blocks, the trainer computes
- * the sampler's columns part by part. Without `threads` sums have one order.
+ * Conditions for a model. The sampler runs few rows, so the runtime divides columns among threads; the trainer
+ * runs many rows, so the runtime divides rows. Where this gives sums different blocks, the trainer computes the
+ * sampler's columns part by part. Without `threads`, sums have one order.
  */
 export function samplerAgreement(config: ModelConfig, threads: GraphRuntime['threads']): Agreement {
   if (!threads) return { parts: ([columns]) => [columns], leastRows: 2 };
@@ -52,8 +49,8 @@ export function samplerAgreement(config: ModelConfig, threads: GraphRuntime['thr
 }
 
 /**
- * With fewer rows than columns, threads would divide the columns of the part: would a thread's
- * columns have other blocks?
+ * True if the columns of a part would be summed in other blocks when threads divide them, which happens with
+ * fewer rows than columns.
  */
 function isFragile(columns: number, depth: number, threads: number): boolean {
   const shares = Array.from({ length: threads }, (_, i) =>
@@ -63,9 +60,9 @@ function isFragile(columns: number, depth: number, threads: number): boolean {
 }
 
 /**
- * Sizes of the parts in which a layer's columns are computed so that any number of rows from 2 on, and any of up
- * to so many threads, sums in the same blocks. Few layers have to be divided: those with few columns and a great
- * depth, such as adapters.
+ * Sizes of the parts in which a layer's columns are computed so that sums have the same blocks for any number
+ * of rows from 2 on, and any number of threads up to `threads`. Few layers have to be divided: those with few
+ * columns and a great depth, such as adapters.
  */
 export function steadyParts([columns, depth]: LinearShape, threads: number): readonly number[] {
   const most = Math.min(threads, Math.ceil(columns / threadAlignN));

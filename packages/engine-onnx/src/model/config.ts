@@ -57,7 +57,7 @@ export type RopeScaling =
       readonly originalMaxPositions: number;
     };
 
-/** Rotary embeddings of the layers for which they differ from those of the model. */
+/** Rotary embeddings of layers that do not use those of the model. */
 export interface LocalRope {
   readonly theta: number;
   readonly scaling?: RopeScaling;
@@ -137,7 +137,7 @@ export interface ModelConfig {
   readonly normOffset?: number;
   /** True if queries and keys are normalised with RMSNorm. */
   readonly qkNorm: boolean;
-  /** Makes one norm cover all heads together. @default each head separately */
+  /** `projection`: the norms of queries and keys cover all heads together. @default each head separately */
   readonly qkNormScope?: 'projection';
   /** True if each head's result is multiplied by a gate, which the query projection makes. @default false */
   readonly gatedAttention?: boolean;
@@ -157,7 +157,7 @@ export interface ModelConfig {
   readonly attentionScale?: number;
   /** Limits attention scores to cap tanh(score / cap). @default no cap */
   readonly attentionCap?: number;
-  /** Limits logits in the same way. @default no cap */
+  /** Limits logits to cap tanh(logit / cap). @default no cap */
   readonly logitCap?: number;
   /** Factor by which embeddings are multiplied. @default 1 */
   readonly embeddingScale?: number;
@@ -167,9 +167,9 @@ export interface ModelConfig {
   readonly logitScale?: number;
   readonly localRope?: LocalRope;
   readonly experts?: Experts;
-  /** Set if layers have the gated delta rule. */
+  /** Heads of the layers with the gated delta rule; set if there are any. */
   readonly delta?: DeltaShape;
-  /** Positions that a convolution reads, its own included; set if layers have one. */
+  /** Positions that a convolution reads, including its own; set if layers have a convolution. */
   readonly convTaps?: number;
   /** Traits of each layer. @default all layers are alike */
   readonly layerTraits?: readonly LayerTraits[];

@@ -57,7 +57,7 @@ function inHeads(all: Value, { keyHeads, keyDim, valueHeads, valueDim }: DeltaSh
   };
 }
 
-/** Each head `times` times in sequence. [B, S, H, width] */
+/** Repeats each head `times` times in sequence. [B, S, H, width] */
 function repeated(x: Value, times: number): Value {
   if (times === 1) return x;
   const [batch, time, heads, width] = x.shape as [string, string, number, number];

@@ -28,8 +28,8 @@ export interface Family {
     | 'gatedAttention'
   > & { readonly qkNorm?: true };
   /**
-   * Projections with a bias. `qkv`: always queries, keys and values; `key`: these and the output,
-   * if the key `attention_bias` is true.
+   * Projections with a bias. `qkv`: always queries, keys and values; `key`: queries, keys, values and the
+   * output, if the key `attention_bias` is true.
    */
   readonly attentionBias?: 'qkv' | 'key';
   /** True if `mlp_bias` applies. */
@@ -42,7 +42,7 @@ export interface Family {
     readonly layers: WindowPattern;
     /** True if windows depend on `use_sliding_window`. */
     readonly switched?: true;
-    /** True if layers with a window have rotary embeddings of their own. */
+    /** True if layers with a window have separate rotary embeddings. */
     readonly localRope?: true;
   };
   /** True if `partial_rotary_factor` applies. */
@@ -59,7 +59,7 @@ export interface Family {
   readonly experts?: true;
   /** Mixer of layers without attention. */
   readonly recurrent?: Exclude<Mixer, 'attention'>;
-  /** Names of modules that other families call otherwise, by the name there. */
+  /** Names of modules that differ from those in most families, by the name in most families. */
   readonly names?: Readonly<Record<string, string>>;
 }
 

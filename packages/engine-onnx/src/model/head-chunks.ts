@@ -87,9 +87,9 @@ export interface HeadGradientOptions {
   readonly gradLogprobs: Value;
   /** [R, 1] */
   readonly gradEntropy?: Value;
-  /** Leave out the head's own gradient. @default false */
+  /** True to omit the gradient of the head's weight. @default false */
   readonly frozen?: boolean;
-  /** Also return the log-probability of each target. @default false */
+  /** True to return the log-probability of each target as well. @default false */
   readonly logprobs?: boolean | undefined;
 }
 
@@ -151,7 +151,7 @@ function entropyFactor(logp: Value, p: Value, a: Value, e: Value): Value {
   return add(a, multiply(e, negate(rowDot(p, logp))));
 }
 
-/** Temperatures are needed where {@link headStates} does not contain them. */
+/** Inputs of the parts; temperatures only if the states are not divided by them, see {@link headStates}. */
 const partsOf = (
   { config }: Trunk,
   { states, targets, inverseTemperature }: ScoredStates,

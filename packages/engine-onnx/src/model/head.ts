@@ -13,8 +13,8 @@ export function finalNorm(trunk: Pick<Trunk, 'config' | 'parameters'>, x: Value)
 }
 
 /**
- * Normalised hidden states. Divided by the temperature, which costs less than dividing the logits,
- * unless these are capped first. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
+ * Normalised hidden states, divided by the temperature unless the model caps logits. Dividing states costs less
+ * than dividing logits. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
  */
 export function headStates(
   trunk: Pick<Trunk, 'config' | 'parameters'>,
@@ -33,7 +33,7 @@ export interface Distribution {
   readonly slope?: Value;
 }
 
-/** `states` [R, d] of {@link headStates}, `inverseTemperature` [R, 1] */
+/** Distribution over tokens. `states` [R, d] of {@link headStates}, `inverseTemperature` [R, 1] */
 export function headDistribution(
   trunk: Trunk,
   states: Value,
@@ -42,7 +42,7 @@ export function headDistribution(
   return distributionOf(trunk, project(trunk, states, headWeight(trunk)), inverseTemperature);
 }
 
-/** `product` [R, V] of states and the whole head. */
+/** Distribution from the `product` [R, V] of states and the head's weight. */
 export function distributionOf(
   trunk: Pick<Trunk, 'config'>,
   product: Value,
@@ -58,7 +58,7 @@ export function distributionOf(
   return { logprobs, slope };
 }
 
-/** From the product of states and weight, of any part of the vocabulary: capped, if the model does. */
+/** Logits from the product of states and weight, for any part of the vocabulary; capped if the model has a cap. */
 export function headLogits(
   { config: { logitCap } }: Pick<Trunk, 'config'>,
   product: Value,
@@ -72,7 +72,7 @@ export function headLogits(
   };
 }
 
-/** [V, d] */
+/** Weight of the head. [V, d] */
 export function headWeight(trunk: Trunk): Value {
   return parameterOf(trunk, headName(trunk.config));
 }

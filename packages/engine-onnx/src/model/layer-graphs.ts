@@ -1,11 +1,10 @@
 /**
- * Graphs of one layer, and of parts of the head: gradients computed layer by layer, for which nothing is
- * kept but the states between layers. The caller calls them in turn.
+ * Graphs of one layer, and of parts of the head: gradients computed layer by layer, which keeps only the states
+ * between layers. The caller runs the graphs in turn.
  *
- * B rows, T padded length (at least 2), N = B * T, R picked positions, C tokens of a part of the
- * vocabulary, d hidden size. Parameters, rotary tables and whatever is not listed are as in
- * `training-graphs.ts`; layers with the same traits share their graphs, whose parameters have the
- * names of one of them.
+ * B rows, T padded length (at least 2), N = B * T, R picked positions, C tokens of a part of the vocabulary, d
+ * hidden size. Parameters, rotary tables and whatever is not listed are as in `training-graphs.ts`; layers with
+ * the same traits share their graphs, whose parameters have the names of one of them.
  *
  * | graph           | inputs                                                                    | outputs                                   |
  * | --------------- | ------------------------------------------------------------------------- | ----------------------------------------- |
@@ -17,10 +16,9 @@
  * | logits gradient | also `log_total`, `grad_logprobs`, `grad_targets` [R, 1], and with `entropy`: `grad_entropy`, `own_entropy` [R, 1] | `grad_states` [R, d], `grad_weight` [C, d] |
  *
  * Of the logits l of a part: `largest` = max(l), `sum` = sum(e^(l - largest)), `dot` = sum(e^(l - largest) l),
- * `target` = l of the target.
- * A weight that is quantised is made of the inputs of `blockInput`.
- * `log_total` is the logarithm of sum(e^l) over all parts. `targets` are tokens of the part by their index in it,
- * and `grad_targets` is `grad_logprobs` where the target is among these, else 0.
+ * `target` = l of the target. A quantised weight consists of the inputs of `blockInput`. `log_total` is the
+ * logarithm of sum(e^l) over all parts. `targets` are indices of tokens within the part, and `grad_targets` is
+ * `grad_logprobs` where the target is in the part, else 0.
  */
 import { gradients } from '../onnx/autodiff.js';
 import type { Dim } from '../onnx/graph/dims.js';
@@ -38,14 +36,14 @@ import { finalNormName, headName, layerSpecs, type ParameterSpec } from './param
 import { trainingTrunk } from './training-graphs.js';
 import { parameterOf, type Trunk } from './trunk.js';
 
-/** A matrix that is not trained itself, and the factors that are: {@link LowRank}. */
+/** A frozen matrix, and its trained factors: {@link LowRank}. */
 interface AdaptedMatrix {
   readonly weight: ParameterSpec;
   readonly a: ParameterSpec;
   readonly b: ParameterSpec;
 }
 
-/** What is trained instead of the parameters. */
+/** Adapters, which are trained instead of the parameters. */
 export interface LayerAdapters {
   readonly targets: readonly AdaptedMatrix[];
   readonly scale: number;
@@ -54,9 +52,9 @@ export interface LayerAdapters {
 export type BlockFormats = ReadonlyMap<string, BlockFormat>;
 
 export interface LayerGraphOptions {
-  /** Their factors have the gradients, not the parameters. */
+  /** Adapters whose factors get gradients, instead of the parameters. */
   readonly adapters?: LayerAdapters | undefined;
-  /** Formats of matrices in blocks, by name. The adapters are beside such weights, not in them. @default none */
+  /** Formats of matrices in blocks, by name. Adapters are not merged into such weights. @default none */
   readonly formats?: BlockFormats | undefined;
   /** See `training-graphs.ts`. */
   readonly branching: boolean;
@@ -74,7 +72,7 @@ export function layerGraph(
   return graph.record();
 }
 
-/** The gradients of one layer, which is computed again. */
+/** The gradients of one layer, whose forward pass is computed again. */
 export function layerGradientGraph(
   config: ModelConfig,
   layer: number,
@@ -115,7 +113,7 @@ function layerBody(
   return { graph, x, y: block(trunk, layer, x), trained: factors ?? parameters };
 }
 
-/** Layers whose adapters are not in their weights. */
+/** Products of layers whose adapters are not merged into the weights. */
 const besides = (pairs: readonly (readonly [Value, LowRank])[]): NonNullable<Trunk['products']> =>
   new Map(
     pairs.map(([weight, factors]) => [
@@ -144,7 +142,7 @@ export function statesGraph(config: ModelConfig): ModelRecord {
   return graph.record();
 }
 
-/** The gradients of {@link statesGraph}. @param frozen the norm is not trained */
+/** The gradients of {@link statesGraph}. @param frozen true if the norm is not trained */
 export function statesGradientGraph(config: ModelConfig, frozen: boolean): ModelRecord {
   const { graph, x, norm, states } = statesBody(config, true);
   const seed = { value: states, gradient: graph.input('grad_states', 'float32', states.shape) };
@@ -184,9 +182,9 @@ export function logitsGraph(config: ModelConfig, formats?: BlockFormats): ModelR
 }
 
 export interface LogitsGradientOptions {
-  /** Also of the entropy. */
+  /** True if the gradient includes that of the entropy. */
   readonly entropy: boolean;
-  /** The head is not trained. */
+  /** True if the head is not trained. */
   readonly frozen: boolean;
   /** See {@link LayerGraphOptions}. */
   readonly formats?: BlockFormats | undefined;

@@ -16,13 +16,13 @@ import { families } from './families.js';
 
 /** One tensor inside the flat array. */
 export interface ParameterSpec {
-  /** Same as in Hugging Face checkpoints. */
+  /** Name, as in Hugging Face checkpoints. */
   readonly name: string;
-  /** Matrices are [out, in]. */
+  /** Shape; matrices are [out, in]. */
   readonly shape: readonly number[];
-  /** First element in the flat array. */
+  /** Index of the first element in the flat array. */
   readonly offset: number;
-  /** Elements. */
+  /** Number of elements. */
   readonly size: number;
 }
 
@@ -40,7 +40,7 @@ export function headName(config: ModelConfig): string {
 export const finalNormName = (config: ModelConfig): string =>
   parameterName(config, 'model.norm.weight');
 
-/** The name in checkpoints of the family, of a parameter by its name in most families. */
+/** Name of a parameter in checkpoints of the family, from its name in most families. */
 export function parameterName({ family }: Pick<ModelConfig, 'family'>, name: string): string {
   const [, layer = '', module = '', kind = ''] =
     /^(model\.layers\.\d+\.)?(.+)(\.\w+)$/.exec(name) ?? [];
@@ -114,7 +114,7 @@ export const normNames: Readonly<
 /** Prefix of an expert's parameters. */
 export const expertName = (expert: number): string => `experts.${expert}.`;
 
-/** Routers choose experts: a rounded one would choose others. */
+/** True for routers, which are never rounded: a rounded router would select other experts. */
 export const isRouter = ({ name }: Pick<ParameterSpec, 'name'>): boolean =>
   name.endsWith('.mlp.gate.weight');
 
@@ -192,7 +192,7 @@ function feedForwardShapes(config: ModelConfig, layer: number): readonly NamedSh
   ];
 }
 
-/** One gated unit. */
+/** Parameters of one gated unit. */
 function unitShapes(config: ModelConfig, prefix: string, width: number): readonly NamedShape[] {
   const { hiddenSize, mlpBias } = config;
   const inputs = config.fusedFeedForward
@@ -214,7 +214,7 @@ const qkNormShapes = (queries: number, keys: number): readonly NamedShape[] => [
   ['self_attn.k_norm.weight', [keys]],
 ];
 
-/** Elements of all parameters. */
+/** Number of elements of all parameters. */
 export function parameterCount(config: ModelConfig): number {
   return parameterSpecs(config).reduce((sum, spec) => sum + spec.size, 0);
 }

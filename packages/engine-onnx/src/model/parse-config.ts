@@ -103,7 +103,7 @@ function headSizes(
   return { heads, kvHeads, headDim };
 }
 
-/** Sequences end where tokens would begin to be read in another way. */
+/** Maximum number of positions: sequences end before the length at which rotary angles or queries change. */
 function positionsOf(
   { end }: ParsedRope,
   maxPositions: number,
@@ -113,7 +113,7 @@ function positionsOf(
     : { maxPositions };
 }
 
-/** Granite's, which transformers assumes to be 1. */
+/** Granite's multipliers, which transformers assumes to be 1. */
 const multipliersOf = (hf: ConfigKeys) =>
   ({
     embeddingScale: hf.embedding_multiplier ?? 1,

@@ -1,4 +1,4 @@
-/** Reads which layers of a model have no attention, and the sizes of what they have instead. */
+/** Reads which layers of a model have no attention, and the sizes of the mixers that replace it. */
 import type { LayerTraits, ModelConfig } from './config.js';
 import { invalid, type ConfigKeys } from './config-keys.js';
 import { families } from './families.js';

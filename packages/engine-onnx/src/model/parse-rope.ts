@@ -9,7 +9,7 @@ import { families } from './families.js';
 export interface ParsedRope {
   readonly theta: number;
   readonly scaling: RopeScaling | undefined;
-  /** Length beyond which a token at a position is read in another way. */
+  /** Length beyond which rotary angles or queries change; undefined if there is none. */
   readonly end: number | undefined;
   /** Width of the part of a head that is rotated. */
   readonly rotaryDim: ModelConfig['rotaryDim'];
@@ -49,7 +49,7 @@ function byLayerType(hf: ConfigKeys): { readonly full: RopeKeys; readonly slidin
   return { full: full ?? {}, sliding: sliding ?? {} };
 }
 
-/** Where frequencies change, or queries begin to grow. */
+/** Length beyond which frequencies change, or queries grow. */
 function endOf(
   rope: RopeKeys,
   hf: ConfigKeys,
@@ -61,7 +61,7 @@ function endOf(
     : undefined;
 }
 
-/** Rounded down, as transformers does. */
+/** Width of the rotated part of a head, rounded down as in transformers. */
 function parseRotaryDim(
   rope: RopeKeys,
   hf: ConfigKeys,

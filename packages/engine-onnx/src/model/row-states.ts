@@ -37,7 +37,7 @@ const statesOf: Readonly<Record<Mixer, StatesOf>> = {
   },
 };
 
-/** The last positions that the next one is convolved with. */
+/** State of a convolution: the last positions, which are convolved with the next position. */
 const convolved = ({ convTaps = 1 }: ModelConfig, layer: number, channels: number): RowState => ({
   name: convolutionState(layer),
   shape: [convTaps - 1, channels],

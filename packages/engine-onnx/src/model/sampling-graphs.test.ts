@@ -81,7 +81,7 @@ async function sampledLogprobs(
 }
 
 describe('prefill and decode give the bits of the trainer', () => {
-  /** With two threads, its layer [64, 384] is cut up differently for few rows and for many. */
+  /** Model whose layer [64, 384] is divided differently for few and for many rows, with two threads. */
   const fragile: ModelConfig = {
     ...tinyModels.qwen3,
     hiddenSize: 64,

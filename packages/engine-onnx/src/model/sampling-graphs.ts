@@ -10,7 +10,7 @@
  * | --------------------- | ----------------------- | ------- | ------ | ------------------------------------------------------------------- |
  * | every parameter       | f32                     | in      | in     | arrays of an `ArraySet`                                             |
  * | `rope_cos` `rope_sin` | f32 [P, D/2]            | in      | in     | `RopeFeeds`, P > largest position                                   |
- * | `rope_.._local`       | f32 [P, D/2]            | in      | in     | likewise, if some layers have tables of their own                   |
+ * | `rope_.._local`       | f32 [P, D/2]            | in      | in     | tables of the layers that do not use `rope_cos` and `rope_sin`      |
  * | `ids`                 | i32 [B, S] or [B, 1]    | in      | in     | prompts, right padded with any valid id; newest token of each row   |
  * | `positions`           | i32 [B, 1]              |         | in     | tokens of the row already cached = position of the newest token < M |
  * | `k.<l>` `v.<l>`       | f32 [B, KV, M, D]       |         | in     | cache of layer l; slots from `positions` on hold any finite numbers |
@@ -110,7 +110,7 @@ export function stateInputs(graph: Graph, config: ModelConfig): ReadonlyMap<stri
   );
 }
 
-/** Continues from given states, and returns the new ones. */
+/** Recurrence that continues from given states, and outputs the new states. */
 function keptStates(graph: Graph, past?: ReadonlyMap<string, Value>): Recurrence {
   return (name, inputs, step) => {
     const { y, state } = step(inputs, past?.get(name));

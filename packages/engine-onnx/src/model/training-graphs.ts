@@ -8,7 +8,7 @@
  * | --------------------- | ------------ | ------- | -------- | ------------------------------------------------------------------ |
  * | every parameter       | f32          | in      | in       | `WeightBuffers` feeds                                              |
  * | `rope_cos` `rope_sin` | f32 [P, D/2] | in      | in       | `ropeTables(config, P)`, P >= T                                    |
- * | `rope_.._local`       | f32 [P, D/2] | in      | in       | likewise, if some layers have tables of their own                  |
+ * | `rope_.._local`       | f32 [P, D/2] | in      | in       | tables of the layers that do not use `rope_cos` and `rope_sin`     |
  * | `ids`                 | i32 [B, T]   | in      | in       | tokens without the last, right padded with any valid id            |
  * | `rows`                | i32 [R]      | in      | in       | flat b * T + t of positions that predict a response token          |
  * | `targets`             | i32 [R, 1]   | in      | in       | the token each of them predicts                                    |
@@ -45,11 +45,11 @@ import { embed, parameterInputs, tableInputs, wholeSequences, type Trunk } from 
 export interface TrainingGraphOptions {
   /** Forward: return entropies. Backward: take entropy gradients. */
   readonly entropy: boolean;
-  /** Parts of the head. */
+  /** Number of parts of the head. */
   readonly chunks: number;
   /** Backward: also return log-probabilities. @default false */
   readonly logprobs?: boolean;
-  /** With the inputs `positions` and `branches`. @default false */
+  /** True for graphs with the inputs `positions` and `branches`. @default false */
   readonly branching?: boolean;
 }
 

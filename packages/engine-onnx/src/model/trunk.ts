@@ -1,4 +1,4 @@
-/** Shared by the blocks and the head of one graph: parameters, rotary tables, linear layers, norms. */
+/** Parts that the blocks and the head of a graph share: parameters, rotary tables, linear layers, norms. */
 import { InvariantError } from '@trinity-rft/core';
 import type { Graph, Value } from '../onnx/graph/graph.js';
 import { add } from '../onnx/ops/elementwise.js';
@@ -18,7 +18,10 @@ import { rotatedWidth } from './rope.js';
  */
 export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
 
-/** Mixes positions from the state that those before left, and returns the state that these leave. */
+/**
+ * Mixes positions, starting from the state after the positions before them; returns the state after the last
+ * position.
+ */
 type Step = (
   inputs: readonly Value[],
   past: Value | undefined,
@@ -39,7 +42,7 @@ export interface RopeInputs {
   readonly local?: RotaryTables;
 }
 
-/** Shared by the blocks of one graph. */
+/** Values that the blocks of one graph share. */
 export interface Trunk {
   readonly config: ModelConfig;
   /** Parameters by Hugging Face name. */
@@ -54,9 +57,12 @@ export interface Trunk {
    * @default one part
    */
   readonly parts?: Agreement['parts'];
-  /** Low-rank factors by the weight that they are trained for, which already contains them. @default none */
+  /** Low-rank factors, by the weight into which they are already merged. @default none */
   readonly adapters?: ReadonlyMap<Value, LowRank>;
-  /** x W^T by the weight, where it is not the plain product: of integers, or with adapters beside it. @default none */
+  /**
+   * Functions for x W^T, by the weight, where it is not a plain product: for integer weights, or with adapters
+   * that are not merged. @default none
+   */
   readonly products?: ReadonlyMap<Value, (x: Value) => Value>;
 }
 
@@ -84,8 +90,8 @@ export function parameterInputs(graph: Graph, config: ModelConfig): ReadonlyMap<
 }
 
 /**
- * Adds the inputs `rope_cos` and `rope_sin`, [P, r / 2] with P at least the largest position plus
- * one and r = {@link rotatedWidth}, and with `_local` at their end those of layers with others.
+ * Adds the inputs `rope_cos` and `rope_sin`, [P, r / 2] with P at least the largest position plus one and r =
+ * {@link rotatedWidth}, and, with the suffix `_local`, those of layers with other tables.
  */
 export function tableInputs(graph: Graph, config: ModelConfig): RopeInputs {
   const shape = ['P', rotatedWidth(config) / 2];
@@ -114,7 +120,7 @@ export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Va
   return sizes.length > 1 ? linearInParts(x, weight, bias, sizes) : linear(x, weight, bias);
 }
 
-/** {@link project} by the weight, and the bias if there is one, of a layer's name. */
+/** {@link project} with the weight, and the bias if there is one, of the layer `name`. */
 export function projectNamed(trunk: Trunk, x: Value, name: string): Value {
   const weight = parameterOf(trunk, `${name}.weight`);
   return project(
@@ -125,7 +131,7 @@ export function projectNamed(trunk: Trunk, x: Value, name: string): Value {
   );
 }
 
-/** RMSNorm by the weights of a name. */
+/** RMSNorm with the weights of the norm `name`. */
 export function normalize(
   trunk: Pick<Trunk, 'config' | 'parameters'>,
   x: Value,

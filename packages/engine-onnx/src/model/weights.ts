@@ -42,15 +42,15 @@ export class WeightBuffers {
   #published: WeightLease | 'due' | undefined;
   #reference: ArraySet | undefined;
   #rewriting: Promise<void> | undefined;
-  /** Writes the training weights on first use. */
+  /** Pending rewrite of the training weights, which runs on first use. */
   #due: Rewrite | undefined;
-  /** Queue of the borrowers of the training weights that are due. */
+  /** Leases that wait for the pending rewrite. */
   #waiting: PromiseWithResolvers<WeightLease>[] = [];
 
   /**
    * @param initial becomes the training set; it is not copied.
-   * @param specs what a set is made of. @default all parameters
-   * @throws EngineError when its length does not fit
+   * @param specs tensors of a set. @default all parameters
+   * @throws EngineError when the length of `initial` does not fit
    */
   constructor(
     runtime: GraphRuntime,
@@ -81,7 +81,10 @@ export class WeightBuffers {
     return this.#reference;
   }
 
-  /** Freezes reference weights: others, which are not copied, or the training set, if it is never written to. */
+  /**
+   * Freezes reference weights: separate ones, which are not copied, or the training set, if it is never written
+   * to.
+   */
   setReference(reference: Float32Array | ArraySet): void {
     this.#reference =
       reference instanceof Float32Array ? this.runtime.set(this.#specs, reference) : reference;
@@ -108,7 +111,8 @@ export class WeightBuffers {
   }
 
   /**
-   * The set that is published now, for the sampler, whatever is published later.
+   * Leases the set that is published now, for the sampler, even if another set is published before the lease
+   * begins.
    * @throws EngineError when nothing was published yet
    */
   leasePublished(): PublishedWeights {
@@ -135,19 +139,19 @@ export class WeightBuffers {
   }
 
   /**
-   * A set without a user, for weights read from a checkpoint; it is freed with its lease. Its
-   * contents are arbitrary.
+   * Leases an unused set, for weights read from a checkpoint; the set is freed with its lease. Its contents are
+   * arbitrary.
    */
   leaseEmpty(): WeightLease {
     return this.lease(this.takeSet());
   }
 
-  /** A set without a user, of any contents; {@link rewrite} takes it back. */
+  /** Takes an unused set with arbitrary contents; {@link rewrite} accepts it as `spare`. */
   takeSet(): ArraySet {
     return this.#free.pop() ?? this.runtime.set(this.#specs);
   }
 
-  /** Replaces the training weights by given ones. */
+  /** Replaces the training weights by the numbers in `flat`. */
   update(flat: Float32Array): void {
     const to = this.#leases.has(this.#training) ? this.takeSet() : this.#training;
     this.runtime.copySet(to, flat);
@@ -155,8 +159,9 @@ export class WeightBuffers {
   }
 
   /**
-   * Replaces the training weights: `write` gets the old numbers and the set for the new ones, which is the same while
-   * it is not leased. Leases on the current training set are taken after {@link settled}.
+   * Replaces the training weights: `write` gets the set with the old numbers and the set for the new ones,
+   * which is the same set unless it is leased. Leases on the current training set are taken after {@link
+   * settled}.
    * @param spare a set of {@link takeSet} that the new numbers may overwrite
    */
   rewrite(write: Rewrite, spare?: ArraySet): Promise<void> {
@@ -164,8 +169,8 @@ export class WeightBuffers {
   }
 
   /**
-   * Like {@link rewrite}, when the training weights are needed. `write` may run again after it has failed. Until then
-   * the set before stays with those who lease it; if they have released it by then, no second set is needed.
+   * Like {@link rewrite}, but runs `write` once the training weights are needed, and again after a failure. If
+   * all leases on the old set are released by then, no second set is needed.
    */
   rewriteLater(write: Rewrite): void {
     this.#due = write;
@@ -206,7 +211,7 @@ export class WeightBuffers {
     if (spare && to !== spare) this.#recycle(spare);
   }
 
-  /** Sets in memory: the training set, leased ones and free ones, without the reference. */
+  /** Number of sets in memory: the training set, leased sets and free sets, without the reference. */
   get count(): number {
     return new Set([this.#training, ...this.#leases.keys(), ...this.#free]).size;
   }
@@ -221,7 +226,7 @@ export class WeightBuffers {
     if (set !== this.#training) this.#recycle(set);
   }
 
-  /** Alternating between two sets needs one spare; more would waste memory. */
+  /** Keeps at most one free set: alternating between two sets needs one spare, and more would waste memory. */
   #recycle(set: ArraySet): void {
     if (this.#free.length === 0) this.#free.push(set);
     else set.free();

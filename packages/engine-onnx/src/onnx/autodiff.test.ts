@@ -15,7 +15,7 @@ import { reshape, takeRows, transpose } from './ops/shape.js';
 const size = fc.integer({ min: 1, max: 5 });
 const seeds = fc.integer();
 const runs = { numRuns: 6 };
-/** float32 and a step of 1e-2 leave about this much. */
+/** Error of central differences in float32 with a step of 1e-2. */
 const tolerance = 5e-3;
 
 /** Two shapes that broadcast: dimensions of the second are dropped in front or replaced by 1. */

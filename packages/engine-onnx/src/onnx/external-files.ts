@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExternalBytes } from './graph/record.js';
 
-/** Where the bytes of a constant go: into the model file, or into one beside it. */
+/** Stores the bytes of a constant: returns bytes for the model file, or the location in a file beside it. */
 export type Place = (bytes: Uint8Array) => Promise<Uint8Array | ExternalBytes>;
 
 export interface WeightPlace {

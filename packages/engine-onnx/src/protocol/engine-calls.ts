@@ -30,9 +30,9 @@ export interface WorkerOptions {
   readonly maxBatchSize: number;
   readonly maxModelLen?: number;
   readonly tokenBytes?: TokenBytes;
-  /** Train adapters. @default all weights are trained */
+  /** Adapters to train. @default all weights are trained */
   readonly lora?: LoraOptions;
-  /** With `lora`: how the weights below the adapters are quantised. @default they are not */
+  /** With `lora`: quantization of the frozen weights. @default no quantization */
   readonly quantization?: Quantization;
   /**
    * Module that runs the graphs: it exports `createGraphRuntime` (see `CreateGraphRuntime`).
@@ -40,7 +40,7 @@ export interface WorkerOptions {
    */
   readonly runtime?: string;
   /**
-   * Only sample: the config of the model, whose weights another thread of the engine sends.
+   * Config of the model in a thread that only samples; another thread of the engine sends the weights.
    * @default the model in `modelPath` is loaded
    */
   readonly samplerOf?: ModelConfig;
@@ -52,10 +52,10 @@ export interface EngineFacts {
   readonly parameters: number;
   /** Count of the values that an optimizer step changes. */
   readonly trained: number;
-  /** Parallel samplers that suit the model. */
+  /** Number of parallel samplers that suits the model. */
   readonly samplers: number;
   readonly config: ModelConfig;
-  /** True for the text part of a model that takes more. */
+  /** True for the text part of a model that also takes images or sounds. */
   readonly isTextPart: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface SampleCall {
   readonly options: SamplingOptions;
   /** Index of the first of these choices, when other threads sample the rest of the request. */
   readonly firstChoice: number;
-  /** Report tokens as they are drawn, as {@link DrawnToken}. */
+  /** True to report tokens as they are drawn, as {@link DrawnToken}. */
   readonly reportTokens: boolean;
 }
 
@@ -106,13 +106,13 @@ export interface EngineMethods {
   open(): EngineFacts;
   sample(call: SampleCall): PackedSequences;
   adopt(call: AdoptCall): void;
-  /** A batch of one row. */
+  /** Scores a batch of one row. */
   score(call: { readonly batch: PackedBatch }): Float32Array;
   forward(call: {
     readonly batch: PackedBatch;
     readonly options: ForwardOptions;
   }): Omit<ForwardPass, 'batch'>;
-  /** @param gradients dLoss/dlogprob, whatever the log-probabilities are. [N] */
+  /** @param gradients dLoss/dlogprob, which must not depend on the log-probabilities. [N] */
   forwardBackward(call: {
     readonly batch: PackedBatch;
     readonly gradients: Float32Array;

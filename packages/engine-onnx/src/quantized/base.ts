@@ -22,7 +22,7 @@ export type StoredParameter = StoredBlocks | Float32Array;
 export class QuantizedBase implements BlockWeights {
   readonly config: ModelConfig;
   readonly formats: BlockWeights['formats'];
-  /** Inputs of graphs: `<name>` of numbers, see `blockInput` for matrices in blocks. */
+  /** Inputs of graphs: `<name>` for parameters stored as numbers; see `blockInput` for matrices in blocks. */
   readonly feeds: Feeds;
   readonly #stored: ReadonlyMap<string, StoredParameter>;
 
@@ -120,7 +120,7 @@ function rowsOf(
   };
 }
 
-/** A row as numbers. Rounds as the operators of graphs do: the product, then the sum. */
+/** Converts a row to numbers. Rounds like the operators of graphs: the product, then the sum. */
 export function readRow(stored: StoredBlocks, row: number, into: Float32Array): void {
   const { bits, length, integers, scales, offsets } = stored;
   const blocks = blocksOf(into.length, stored);

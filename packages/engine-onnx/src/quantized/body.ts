@@ -13,9 +13,9 @@ import { loadGraph } from './session.js';
 export interface NextTokens {
   readonly ids: Int32Array;
   readonly positions: Int32Array;
-  /** `k.<l>`, `v.<l>`, and states */
+  /** Inputs `k.<l>`, `v.<l>` and states. */
   readonly cache: Feeds;
-  /** Positions of the cache. */
+  /** Number of positions of the cache. */
   readonly capacity: number;
 }
 
@@ -61,7 +61,7 @@ export class QuantizedBody {
     return this.#run(adapters, tokens, noSequences, picked);
   }
 
-  /** Reads whole sequences. @param picked places in their ids */
+  /** Reads whole sequences. @param picked indices in the ids of the sequences */
   read(adapters: Feeds, sequences: Sequences, picked = nonePicked): Promise<BodyOutputs> {
     const { ids } = this.#noTokens;
     const rows = picked.rows.map((row) => row + ids.length);

@@ -32,7 +32,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** The numbers that the integers mean, those of offsets apart. */
+/** The numbers that the integers represent, with the part of the offsets separate. */
 function weightOf(stored: StoredParameter, [rows, columns = 1]: readonly number[]): Weight {
   if (!isBlocks(stored)) return { columns, numbers: stored };
   const all = (own: typeof stored): Float32Array => {
@@ -69,7 +69,7 @@ const named = (targets: readonly AdapterTarget[], flat: ArrayLike<number>): Name
     }),
   );
 
-/** Sums over all entries of both. */
+/** Dot product over all entries. */
 function dot(one: Named, other: Named): number {
   let total = 0;
   for (const [name, own] of one)
@@ -88,7 +88,7 @@ const moved = (from: Named, by: number, along: Named): Named =>
     }),
   );
 
-/** The norm of the difference by that of the second. */
+/** Norm of the difference, divided by the norm of `expected`. */
 function distance(found: Named, expected: Named): number {
   const difference = moved(found, -1, expected);
   return Math.sqrt(dot(difference, difference) / dot(expected, expected));
@@ -118,7 +118,7 @@ function referenceOf(model: Float64Model, { rows }: TokenBatch, by: ArrayLike<nu
   return { logprobs: Float64Array.from(logprobs), gradients: gradients! };
 }
 
-/** Scores and gradients of the engine with lively adapters, and what the reference needs for its own. */
+/** Scores and gradients of the engine with adapters that change the model, and the inputs of the reference. */
 async function engineOf(name: string, quantization: Quantization) {
   const modelPath = gguf(name);
   const files = await readModelFiles(modelPath);

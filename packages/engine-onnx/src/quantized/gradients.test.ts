@@ -1,4 +1,4 @@
-/** Gradients beside quantised weights, and what the weights are. */
+/** Gradients of adapters on quantised weights, and the values of these weights. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** All weights as numbers, in the layout of a model of numbers. */
+/** All weights as numbers, in the layout of a model that is not quantised. */
 function numbersOf(base: QuantizedBase, config: ModelConfig): Float32Array {
   const flat = new Float32Array(parameterCount(config));
   for (const spec of parameterSpecs(config)) {

@@ -1,27 +1,27 @@
 /**
- * Graphs of a model with quantised weights inside. One body for all that is read: single tokens of sequences
- * whose cache the caller keeps, and whole sequences. So its weights are in memory once, and what is sampled is
- * scored to the same bits: every product gives a row the same bits whatever the other rows are.
+ * Graphs of a model with quantised weights inside. One body reads both single tokens of sequences whose cache
+ * the caller keeps, and whole sequences. Its weights are therefore in memory once, and scores equal sampled
+ * log-probabilities bit for bit: the bits of a row of a product do not depend on the other rows.
  *
- * B single tokens, C sequences of S tokens, at least one of each, N = B + C S rows in this order, R picked rows, M cache capacity, P
- * table length, L layers, KV key heads, D head width, d hidden size, V vocabulary
+ * B single tokens, C sequences of S tokens, at least one of each, N = B + C S rows in this order, R picked
+ * rows, M cache capacity, P table length, L layers, KV key heads, D head width, d hidden size, V vocabulary
  *
  * | name                  | type                | body | head | meaning                                                  |
  * | --------------------- | ------------------- | ---- | ---- | -------------------------------------------------------- |
  * | every adapter matrix  | f32                 | in   |      | arrays of an `ArraySet`                                  |
- * | `rope_cos` `rope_sin` | f32 [P, D/2]        | in   |      | as in `sampling-graphs.ts`, likewise `_local`            |
+ * | `rope_cos` `rope_sin` | f32 [P, D/2]        | in   |      | as in `sampling-graphs.ts`, also those with `_local`     |
  * | `embedded`            | f32 [N, d]          | in   |      | rows of the embedding matrix                             |
- * | `positions`           | i64 [N, 1]          | in   |      | of each token in its sequence                            |
- * | `slots`               | i32 [B, 1]          | in   |      | the same, of the single tokens                           |
+ * | `positions`           | i64 [N, 1]          | in   |      | position of each token in its sequence                   |
+ * | `slots`               | i32 [B, 1]          | in   |      | positions of the single tokens                           |
  * | `sequences`           | i32 [C, S]          | in   |      | only its shape is read                                   |
  * | `k.<l>` `v.<l>`       | f32 [B, KV, M, D]   | in   |      | cache of layer l, as in `sampling-graphs.ts`             |
  * | `conv.<l>`            | f32 [B, K - 1, d]   | in   |      | states of the single tokens' rows, as in `sampling-graphs.ts` |
  * | `rows`                | i32 [R]             | in   |      | picked rows of the N                                     |
  * | `inverse_temperature` | f32 [R, 1]          | in   |      | 1 / temperature                                          |
  * | `new_kv`              | f32 [B, 2 L KV, 1, D] | out |     | as in `sampling-graphs.ts`                               |
- * | `sequence_kv`         | f32 [C, 2 L KV, S, D] | out |     | likewise, of the sequences                               |
- * | `new_conv.<l>`        | f32 [B, K - 1, d]   | out  |      | likewise                                                 |
- * | `sequence_conv.<l>`   | f32 [C, K - 1, d]   | out  |      | likewise, of the sequences                               |
+ * | `sequence_kv`         | f32 [C, 2 L KV, S, D] | out |     | like `new_kv`, of the sequences                          |
+ * | `new_conv.<l>`        | f32 [B, K - 1, d]   | out  |      | as in `sampling-graphs.ts`                               |
+ * | `sequence_conv.<l>`   | f32 [C, K - 1, d]   | out  |      | like `new_conv.<l>`, of the sequences                    |
  * | `states`              | f32 [R, d]          | out  | in   | after the final norm                                     |
  * | `product`             | f32 [R, V]          |      | out  | of states and head                                       |
  */
@@ -125,7 +125,7 @@ interface Cache {
   readonly sequences: Value[];
 }
 
-/** Single tokens read the cache, sequences themselves. Rows are [N, H, 1, D]. */
+/** Attention in which single tokens read the cache, and sequences read themselves. Rows are [N, H, 1, D]. */
 function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attention {
   const slots = graph.input('slots', 'int32', ['B', 1]);
   graph.input('sequences', 'int32', ['C', 'S']);
@@ -150,7 +150,10 @@ function mixedAttention(graph: Graph, config: ModelConfig, cache: Cache): Attent
   };
 }
 
-/** Single tokens continue from their states, sequences begin. Rows are [N, 1, ...]. */
+/**
+ * Recurrence in which single tokens continue from their states, and sequences start from zeros. Rows are [N, 1,
+ * ...].
+ */
 function mixedRecurrence(graph: Graph, config: ModelConfig): Recurrence {
   const past = stateInputs(graph, config);
   const sequences = (x: Value): Value => reshape(others(x), ['C', 'S', ...x.shape.slice(2)]);
@@ -179,7 +182,7 @@ function others(x: Value): Value {
 const slice = (x: Value, from: Value, to: Value, shape: Value['shape']): Value =>
   x.graph.node('Slice', [x, from, to, x.graph.integers([0])], { shape });
 
-/** Constants of the graph; each matrix stands for its product. */
+/** Stores the weights as constants of the graph. Matrices are used through their products. */
 async function storedWeights(
   graph: Graph,
   specs: readonly ParameterSpec[],
@@ -246,7 +249,7 @@ async function storedParameter(
   };
 }
 
-/** Outputs from the product of the head: see `sampling-graphs.ts`. */
+/** Graph from the product of the head to the outputs of decoding: see `sampling-graphs.ts`. */
 export function drawGraph(config: ModelConfig, variant: DecodeVariant): ModelRecord {
   const { graph, logprobs } = productInput(config);
   if (variant === 'logprobs') graph.output('logprobs', logprobs);
@@ -258,7 +261,7 @@ export function drawGraph(config: ModelConfig, variant: DecodeVariant): ModelRec
   return graph.record();
 }
 
-/** Outputs from the product of the head: see `training-graphs.ts`. */
+/** Graph from the product of the head to the outputs of scoring: see `training-graphs.ts`. */
 export function scoreGraph(config: ModelConfig, options: ScoreOptions): ModelRecord {
   const { graph, logprobs } = productInput(config);
   const scores = scoresOf(logprobs, graph.input('targets', 'int32', ['R', 1]), options);

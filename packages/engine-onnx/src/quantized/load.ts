@@ -17,7 +17,8 @@ const rounding = {
 } as const;
 
 /**
- * Memory holds one matrix as numbers at a time, unless the folder holds only an adapter that has to be merged in.
+ * Loads the weights. Memory holds one matrix as numbers at a time, unless the folder holds only an adapter that
+ * has to be merged in.
  * @throws CheckpointError when the weights cannot be read, ConfigError for `file` if they are not quantised
  */
 export async function loadQuantizedBase(
@@ -45,7 +46,7 @@ export async function loadQuantizedBase(
   return new QuantizedBase(config, stored);
 }
 
-/** A matrix rounded to blocks; other parameters, and with `file` all, stay numbers. */
+/** A matrix rounded to blocks; other parameters, and with `file` all parameters, stay numbers. */
 export function inBlocks(
   spec: ParameterSpec,
   numbers: Float32Array,

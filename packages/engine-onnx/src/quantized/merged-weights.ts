@@ -15,15 +15,18 @@ import { isBlocks, readRow } from './base.js';
 import { inBlocks } from './load.js';
 
 export interface MergedWeights extends StoredWeights {
-  /** Present if the adapter was trained beside quantised weights: a quantised model with it merged in is another one. */
+  /**
+   * Present if the adapter was trained beside quantised weights: merging it into the quantised model gives a
+   * different model.
+   */
   readonly beside?: { readonly quantization: Quantization; readonly model: string };
 }
 
 /**
- * Opens weights as {@link openWeights} does. Those of a folder with an adapter alone are W + alpha / rank B A, with W of
- * the model below; a quantised W is the numbers that its integers mean. Memory holds the adapter, from the first
- * tensor on, and one tensor at a time.
- * @throws CheckpointError as {@link openWeights}, or when the model below cannot be read
+ * Opens weights as {@link openWeights} does. The weights of a folder that holds only an adapter are W + alpha /
+ * rank B A, with W of the frozen model; a quantised W is converted to numbers. Memory holds the adapter, from
+ * the first tensor on, and one tensor at a time.
+ * @throws CheckpointError as {@link openWeights}, or when the frozen model cannot be read
  */
 export async function openMergedWeights(path: string): Promise<MergedWeights> {
   if (!(await holdsAdapterOnly(path))) return openWeights(path);

@@ -18,9 +18,9 @@ import { QuantizedBody } from './body.js';
 import { drawGraph, headGraph, scoreGraph } from './graphs.js';
 import { loadGraph } from './session.js';
 
-/** Bytes of the head's product that exist at once while text is scored, about. */
+/** Approximate bytes of the head's product that exist at once while text is scored. */
 const productBytes = 32 * 2 ** 20;
-/** More rows are not faster. */
+/** Maximum rows of a run; more rows are not faster. */
 const maxRows = 512;
 
 export class QuantizedModel {
@@ -135,7 +135,7 @@ export class QuantizedModel {
     return found;
   }
 
-  /** Once, however often the engine is closed. */
+  /** Closes the model; repeated calls have no effect. */
   #close(): Promise<void> {
     return (this.#closing ??= this.#release());
   }
@@ -147,7 +147,7 @@ export class QuantizedModel {
   }
 }
 
-/** Equal parts of about `most` rows, of at least 2: so the last may overlap the one before. */
+/** Parts of equal size, about `most` rows and at least 2; the last part may overlap the part before it. */
 function partsOf(
   rows: number,
   most: number,

@@ -15,7 +15,7 @@ interface Given {
   readonly quantization?: Quantization;
   /** A module that runs the graphs instead of ONNX Runtime. */
   readonly runtime?: string;
-  /** The weights come from another thread. */
+  /** Present if another thread sends the weights. */
   readonly samplerOf?: object;
 }
 
@@ -27,10 +27,10 @@ interface Quantized {
 }
 
 /**
- * Undefined: the weights are floating point numbers. A folder with adapters that were trained beside quantised
- * weights is the model below it, with these adapters.
- * @throws ConfigError if all weights are to be trained, which have to be floating point numbers; EngineError if the
- * weights are quantised and the graphs run on a device
+ * Options for quantised weights; undefined if the weights are floating point numbers. For a folder with
+ * adapters that were trained beside quantised weights, the options name the frozen model and these adapters.
+ * @throws ConfigError if all weights are to be trained, which have to be floating point numbers; EngineError if
+ * the weights are quantised and the graphs run on a device
  */
 export async function quantizedOptions(given: Given): Promise<Quantized | undefined> {
   const found = await quantizedIn(given);

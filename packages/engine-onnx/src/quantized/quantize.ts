@@ -2,8 +2,8 @@
 import { blocksOf } from '../onnx/ops/blocks.js';
 
 /**
- * Integers as bytes, and the scale of each block. With 4 bits two in each byte: of a block the first half in the
- * lower bits, the second half in the higher, which is fastest to take apart.
+ * Integers as bytes, and the scale of each block. With 4 bits, a byte holds two integers: one of the first half
+ * of a block in the lower bits, and one of the second half in the higher bits, which is fastest to unpack.
  */
 export interface Quantized {
   readonly integers: Uint8Array;
@@ -32,10 +32,13 @@ export function toBytes(
   return { integers, scales };
 }
 
-/** Divisors of the number of greatest size that are tried: it becomes about -8. */
+/**
+ * Scales that are tried: the number of largest magnitude in a block, divided by each of these, so that it
+ * becomes about -8.
+ */
 const divisors = [-7.4, -7.7, -8, -8.3, -8.6];
 
-/** w ~ scale (q - 8), with the scale of those tried that leaves the least squares. */
+/** w ~ scale (q - 8), with the scale, of those tried, that has the smallest squared error. */
 export function toHalfBytes(
   numbers: Float32Array,
   [rows, width]: readonly [number, number],
@@ -57,7 +60,7 @@ export function toHalfBytes(
   return { integers, scales };
 }
 
-/** Numbers from `start` to before `end` are block `at`. */
+/** Calls `visit` for each block: its number `at`, and the range [start, end) of its numbers. */
 function eachBlock(
   rows: number,
   width: number,
@@ -74,13 +77,13 @@ function largestIn(numbers: Float32Array, start: number, end: number): number {
   return largest;
 }
 
-/** The nearest of 0 to 15 to a number that is counted from -8; it is at least -9. */
+/** Integer of 0 to 15 for a number in units of the scale: rounds `value` + 8. `value` is at least -9. */
 function level(value: number): number {
   const counted = (value + zero4 + 0.5) | 0;
   return counted < 2 * zero4 ? counted : 2 * zero4 - 1;
 }
 
-/** With integers q the best scale is (w q) / (q q), and leaves w w - (w q)^2 / (q q). */
+/** Best scale of a block: for integers q it is (w q) / (q q), with the squared error w w - (w q)^2 / (q q). */
 function bestScale(
   numbers: Float32Array,
   start: number,
@@ -113,7 +116,7 @@ function bestScale(
   return { scale, inverse: chosen };
 }
 
-/** 4 bits in the order of `MatMulNBits`: two neighbours in each byte, the first in the lower bits. */
+/** Reorders 4-bit integers for `MatMulNBits`: two neighbours in each byte, the first in the lower bits. */
 export function paired(integers: Uint8Array): Uint8Array {
   const found = new Uint8Array(integers.length);
   for (let block = 0; block < integers.length; block += half)

@@ -22,7 +22,7 @@ const root = mkdtempSync(join(tmpdir(), 'quantized-'));
 const modelPath = join(root, 'model');
 const gguf = (name: string): string => join(root, `${name}.gguf`);
 
-/** The head of such a file is in 6 bits, other matrices are in 4. */
+/** Format of a matrix in a mixed file, by its name: 6 or 4 bits. */
 const mixed = (name: string): string => (/token_embd|ffn_down|attn_v/.test(name) ? 'Q6_K' : 'Q4_K');
 
 interface Model {

@@ -12,13 +12,13 @@ import type { GraphRuntime, LoadedGraph } from '../runtime/graph-runtime.js';
 import type { QuantizedBase } from './base.js';
 import type { QuantizedGraphOptions } from './graphs.js';
 
-/** A file of weights holds as much. */
+/** Maximum bytes of a file of weights. */
 const mostInFile = 1.9e9;
 
 /**
- * The runtime reads weights from files beside the graph, without which it would hold them several times. They
- * are removed as soon as they are read.
- * @throws EngineError when the folder of temporary files has no room for them
+ * Loads a graph. The runtime reads the weights from temporary files, because it would hold weights inside the
+ * graph several times. The files are removed as soon as they are read.
+ * @throws EngineError when the folder of temporary files has no room for the weights
  */
 export async function loadGraph(
   runtime: GraphRuntime,
@@ -49,7 +49,7 @@ const noRoom = ({ bytes }: QuantizedBase, cause: unknown): EngineError =>
     { code: 'ENGINE_NO_ROOM', cause },
   );
 
-/** Windows keeps files that are in use: there they go when the thread ends. */
+/** Removes a folder; on Windows, which keeps files that are in use, when the thread ends. */
 async function remove(folder: string): Promise<void> {
   const options = { recursive: true, force: true } as const;
   await rm(folder, options).catch(() => process.once('exit', () => rmSync(folder, options)));

@@ -22,7 +22,7 @@ export interface QuantizedOptions {
   readonly modelPath: string;
   readonly lora: LoraOptions;
   readonly quantization: Quantization;
-  /** Keep the model without adapters as the reference. */
+  /** True to keep the model without adapters as the reference. */
   readonly reference: boolean;
 }
 
@@ -42,8 +42,8 @@ export interface QuantizedState {
 }
 
 /**
- * @throws EngineError, CheckpointError when the adapters do not fit the model; ConfigError when its file is not
- * quantised and should be
+ * @throws EngineError, CheckpointError when the adapters do not fit the model; ConfigError when the model's
+ * file should be quantised and is not
  */
 export async function openQuantized(
   { modelPath, lora, quantization, reference }: QuantizedOptions,

@@ -1,7 +1,8 @@
 /**
- * The seam between the engine and what executes its graphs: arrays that may live on a device, graphs over them, and the
- * few updates that happen outside graphs. Calls take effect in their order, so a runtime may queue them; what it queues
- * is done when {@link GraphRuntime.read} resolves, which also throws the errors of queued work.
+ * Interface between the engine and a runtime that executes its graphs: arrays that may be on a device, graphs
+ * that read and write them, and the few updates outside graphs. Calls take effect in their order, so a runtime
+ * may queue them; queued work is done when {@link GraphRuntime.read} resolves, which also throws the errors of
+ * queued work.
  */
 import type { DataType, ModelRecord } from '../onnx/graph/record.js';
 
@@ -30,7 +31,10 @@ export interface HostArray {
 export interface DeviceArray {
   readonly dtype: DataType;
   readonly shape: readonly number[];
-  /** Frees its memory once queued work has used it; no effect on a view of another array, or a second time. */
+  /**
+   * Frees the array's memory once queued work has used it; no effect on a view of another array, or a second
+   * time.
+   */
   free(): void;
 }
 
@@ -55,7 +59,7 @@ export interface ArraySet {
   free(): void;
 }
 
-/** Training divides long operators into smaller pieces, and sampling may use other threads. */
+/** Purpose of a graph: training divides long operators into smaller pieces, and sampling may use other threads. */
 export type GraphKind = 'train' | 'sample';
 
 /** One AdamW update, for w, its gradient g and its moments m and v:
@@ -73,7 +77,7 @@ export interface UpdatePlan {
   readonly keep: readonly number[];
 }
 
-/** Sets of the same shapes. `to` may be `from`, or the gradient, which may be used up. */
+/** Sets of the same shapes. `to` may be `from`, or the gradient, which may be overwritten. */
 export interface UpdateSets {
   readonly from: ArraySet;
   readonly to: ArraySet;
@@ -87,10 +91,10 @@ export interface CacheLayout {
   /** Names of the inputs with keys and values: `k.0, v.0, k.1 ...`, each [rows, heads, capacity, width]. */
   readonly names: readonly string[];
   readonly heads: number;
-  /** Positions of a row. */
+  /** Number of positions of a row. */
   readonly capacity: number;
   readonly width: number;
-  /** Further inputs, each [rows, ...shape], that are replaced as a whole at every position. */
+  /** Further inputs, each [rows, ...shape], that are completely replaced at every position. */
   readonly states: readonly NamedShape[];
 }
 
@@ -113,13 +117,13 @@ export interface RowMove {
 
 /** Keys, values and states of rows, to which decoding adds position by position. */
 export interface RowCache {
-  /** Makes room for this number of rows, and keeps those that there are. New rows are zeros. */
+  /** Makes room for this number of rows, and keeps existing rows. New rows are zeros. */
   reserve(rows: number): void;
   /** Overwrites a row with zeros. */
   clear(row: number): void;
   /** Stores new positions and states. */
   store(fresh: NewPositions, moves: readonly RowMove[]): void;
-  /** Copies rows from a cache that differs in capacity only, or from this one. */
+  /** Copies rows from a cache that differs only in capacity, or from this cache. */
   copy(from: RowCache, moves: readonly RowMove[]): void;
   /** The inputs for `count` rows from `start` on; valid until the next {@link reserve}. */
   feeds(start: number, count: number): Feeds;
@@ -129,8 +133,9 @@ export interface RowCache {
 /** A graph that is ready to run. */
 export interface LoadedGraph {
   /**
-   * Runs it. Outputs are new arrays, which the caller frees, or those of `outputs`, which are overwritten.
-   * @throws EngineError when it fails; a device may throw later
+   * Runs the graph. Outputs are new arrays, which the caller frees, or those of `outputs`, which are
+   * overwritten.
+   * @throws EngineError when the run fails; on a device, a later call may throw instead
    */
   run(inputs: Feeds, outputs?: DeviceArrays): Promise<DeviceArrays>;
   /** Frees memory that earlier runs needed, if runs keep any; the next run may take longer. */
@@ -141,33 +146,36 @@ export interface LoadedGraph {
 /** Runs graphs for one thread of the engine. */
 export interface GraphRuntime {
   /**
-   * Threads inside one operator, if the operators sum in an order that depends on them and on the number of rows.
+   * Threads inside one operator, if the order of their sums depends on the number of threads and of rows.
    * @default a row's numbers never depend on other rows
    */
   readonly threads?: Readonly<Record<GraphKind, number>>;
   /**
    * Loads a graph.
-   * @param folder where the external bytes of its constants are
-   * @throws EngineError when the runtime rejects it
+   * @param folder that holds the external bytes of the graph's constants
+   * @throws EngineError when the runtime rejects the graph
    */
   load(record: ModelRecord, kind: GraphKind, folder?: string): Promise<LoadedGraph>;
 
-  /** Makes an array. The numbers belong to the runtime from then on, which may use them without a copy. */
+  /** Makes an array. The numbers then belong to the runtime, which may use them without a copy. */
   array(host: HostArray): DeviceArray;
-  /** Makes a set. @param flat its numbers, as {@link array} takes them. @default zeros */
+  /** Makes a set. @param flat numbers of the set, which then belong to the runtime. @default zeros */
   set(shapes: readonly NamedShape[], flat?: Float32Array): ArraySet;
   /** Rows `start` to before `end` of an array, as a view. */
   rows(array: DeviceArray, start: number, end: number): DeviceArray;
-  /** The numbers of an array; a runtime in the host's memory returns its own, which the next update may change. */
+  /**
+   * The numbers of an array; a runtime in the host's memory returns the array itself, which the next update may
+   * change.
+   */
   read(array: DeviceArray): Promise<Numbers>;
   /** {@link read} for a set. */
   readSet(set: ArraySet): Promise<Float32Array>;
 
-  /** to = from, with as many numbers; or zeros. */
+  /** to = from, of the same size; or zeros. */
   copy(to: DeviceArray, from: DeviceArray | HostArray | 'zeros'): void;
   /** to = from, of the same shapes; or zeros. */
   copySet(to: ArraySet, from: ArraySet | Float32Array | 'zeros'): void;
-  /** to += from, with as many numbers. */
+  /** to += from, of the same size. */
   add(to: DeviceArray, from: DeviceArray): void;
   /**
    * Row i is scale * row `ids[i]` of a table [V, d]; each product is rounded to float32.
@@ -183,7 +191,7 @@ export interface GraphRuntime {
   addRows(table: DeviceArray, rows: DeviceArray, ids: Int32Array, scale: number): void;
   /** L2 norm of all numbers of a set; not finite if one of them is not. */
   norm(set: ArraySet): Promise<number>;
-  /** @throws EngineError when it fails; the arrays are then partly updated */
+  /** Applies an AdamW update. @throws EngineError when the update fails; the arrays are then partly updated */
   adamW(sets: UpdateSets, plan: UpdatePlan): Promise<void>;
   /** Makes a cache without rows. */
   cache(layout: CacheLayout): RowCache;
@@ -194,9 +202,9 @@ export interface GraphRuntime {
 
 /** Options for every runtime. */
 export interface RuntimeOptions {
-  /** Native waits go through it, so that the thread is not terminated during one. */
+  /** Wraps native waits, so that the thread is not terminated during a wait. */
   readonly gate: <T>(wait: () => Promise<T>) => Promise<T>;
-  /** Called every five seconds of a wait with what it waits for. */
+  /** Called every five seconds of a wait, with the purpose of the wait. */
   readonly report: (message: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Short forms for arrays that are made for one run, and the bytes of arrays. */
+/** Shorthands for arrays that are made for one run, and the bytes of arrays. */
 import type { DeviceArray, HostArray, Numbers } from './graph-runtime.js';
 
 export const floats = (data: Float32Array, shape: readonly number[]): HostArray => ({

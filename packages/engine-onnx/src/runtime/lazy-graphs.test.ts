@@ -7,7 +7,7 @@ import { lazyGraphs } from './lazy-graphs.js';
 
 const record = (): ModelRecord => ({}) as ModelRecord;
 
-/** A runtime whose first load of a graph fails, and what its graphs did. */
+/** Graphs of a runtime whose first load fails, and the list of calls. */
 function failingOnce() {
   const calls: string[] = [];
   const graph: LoadedGraph = {

@@ -22,9 +22,10 @@ export function useGate(state: GateState): void {
 }
 
 /**
- * Calls the runtime. If the gate is closed, the thread waits to be terminated instead, unless another call is
- * inside, of which this one may be a part. That call returns in this thread: blocked, it would stay inside forever,
- * and the gate would never be found closed.
+ * Calls the runtime. If the gate is closed, the thread waits to be terminated instead, unless another call of
+ * this thread is inside the gate, of which the new call may be a part. The other call also returns in this
+ * thread: if the thread were blocked, that call would stay inside forever, and closing the gate would never
+ * succeed.
  */
 export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
   const gate = own;
@@ -42,8 +43,9 @@ export async function throughGate<T>(call: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Does work with calls in several places, between which the thread must not be terminated either. Once the gate is
- * closed, no work begins, also while other work is inside: pieces that overlap would keep the gate open in turns.
+ * Runs work with several calls, between which the thread must not be terminated either. Once the gate is
+ * closed, no work begins, even while other work is inside: otherwise overlapping work could keep calls inside
+ * the gate forever.
  */
 export function workThroughGate<T>(work: () => Promise<T>): Promise<T> {
   const isClosed = own !== undefined && Atomics.load(own, stop) === 1;

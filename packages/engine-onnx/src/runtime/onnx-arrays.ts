@@ -19,7 +19,7 @@ export class OnnxArray implements DeviceArray {
     return this.tensor.dims;
   }
 
-  /** The garbage collector frees it. */
+  /** No-op: the garbage collector frees the array. */
   free(): void {}
 }
 
@@ -27,7 +27,7 @@ export class OnnxArray implements DeviceArray {
 export class OnnxSet implements ArraySet {
   readonly flat: Float32Array;
   readonly arrays: Readonly<Record<string, OnnxArray>>;
-  /** Numbers of each array. */
+  /** Number of elements of each array. */
   readonly sizes: readonly number[];
 
   constructor(shapes: readonly NamedShape[], flat: Float32Array) {
@@ -43,7 +43,7 @@ export class OnnxSet implements ArraySet {
     this.arrays = arrays;
   }
 
-  /** The garbage collector frees it. */
+  /** No-op: the garbage collector frees the arrays. */
   free(): void {}
 }
 
@@ -58,7 +58,7 @@ export const tensorOf = (array: DeviceArray | HostArray): Tensor =>
 export const floatsOf = (array: DeviceArray | HostArray): Float32Array =>
   ('data' in array ? array.data : own(array).tensor.data) as Float32Array;
 
-/** @throws InvariantError when another runtime made it */
+/** @throws InvariantError when another runtime made the array */
 export function own(array: DeviceArray): OnnxArray {
   if (array instanceof OnnxArray) return array;
   throw new InvariantError('An array of another runtime was given to ONNX Runtime.');
@@ -66,7 +66,7 @@ export function own(array: DeviceArray): OnnxArray {
 
 export const flatOf = (set: ArraySet): Float32Array => ownSet(set).flat;
 
-/** @throws InvariantError when another runtime made it */
+/** @throws InvariantError when another runtime made the set */
 export function ownSet(set: ArraySet): OnnxSet {
   if (set instanceof OnnxSet) return set;
   throw new InvariantError('Arrays of another runtime were given to ONNX Runtime.');

@@ -1,13 +1,13 @@
 /**
- * Keys, values and states of rows in arrays of JavaScript, because ONNX Runtime copies everything that it returns.
- * The inputs of a run are views of them.
+ * Keys, values and states of rows in arrays of JavaScript, because ONNX Runtime copies everything that it
+ * returns. The inputs of a run are views of these arrays.
  */
 import { InvariantError } from '@trinity-rft/core';
 
 import type { CacheLayout, Feeds, NewPositions, RowCache, RowMove } from './graph-runtime.js';
 import { floatArray, floatsOf, sizeOf } from './onnx-arrays.js';
 
-/** One input of all rows. */
+/** One input of a graph, for all rows. */
 interface Stored {
   readonly name: string;
   /** Shape of one row. */
@@ -16,7 +16,7 @@ interface Stored {
   data: Float32Array;
 }
 
-/** Kept views of parts of the rows. */
+/** Maximum number of kept views of parts of the rows. */
 const mostViews = 64;
 
 export class OnnxCache implements RowCache {
@@ -97,7 +97,7 @@ export class OnnxCache implements RowCache {
     return feeds;
   }
 
-  /** The garbage collector frees it. */
+  /** No-op: the garbage collector frees the arrays. */
   free(): void {}
 
   get #all(): readonly Stored[] {
@@ -116,7 +116,7 @@ export class OnnxCache implements RowCache {
   }
 }
 
-/** Below it, a loop is several times faster than `set(subarray)`. */
+/** Number of elements below which a loop is several times faster than `set(subarray)`. */
 const fewNumbers = 256;
 
 function put(to: Float32Array, at: number, from: Float32Array, start: number, count: number): void {

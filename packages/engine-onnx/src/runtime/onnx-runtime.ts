@@ -170,7 +170,7 @@ class OnnxGraph implements LoadedGraph {
     );
   }
 
-  /** A session keeps what its runs needed. */
+  /** Frees the session, because a session keeps the memory that its runs needed. */
   trim(): Promise<void> {
     return this.free();
   }

@@ -14,7 +14,7 @@ export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
   readonly kind: GraphKind;
-  /** Where the external bytes of constants are; the graph is written there. */
+  /** Folder with the external bytes of constants, to which the graph is written as well. */
   readonly folder?: string | undefined;
 }
 
@@ -54,7 +54,7 @@ export async function createSession(
   }
 }
 
-/** The bytes, or the path of a file with them. */
+/** The bytes of the graph, or the path of a file with the bytes. */
 async function sourceOf(
   parts: readonly Uint8Array[],
   folder: string | undefined,

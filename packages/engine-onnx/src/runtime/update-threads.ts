@@ -12,7 +12,7 @@ interface RangeUpdate {
 
 export type UpdateMethods = { update(part: RangeUpdate): void };
 
-/** Maximum number of threads: with more, they wait for the memory. */
+/** Maximum number of threads: more threads only wait for the memory. */
 const mostThreads = 4;
 
 export class UpdateThreads {
@@ -28,7 +28,7 @@ export class UpdateThreads {
   }
 
   /**
-   * Computes `plan`, with all threads if all arrays are shared, otherwise in this one.
+   * Computes `plan`, with all threads if all arrays are shared, otherwise in the calling thread.
    * @throws EngineError when a thread ends; the arrays are then partly updated
    */
   async update(arrays: UpdateArrays, plan: FlatUpdate): Promise<void> {

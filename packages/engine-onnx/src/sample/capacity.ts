@@ -30,9 +30,9 @@ export function capacityFor(positions: number): number {
 export function planCapacities(positions: readonly number[], costs: CapacityCosts): number[] {
   const own = positions.map(capacityFor);
   const classes = [...new Set(own)].toSorted((a, b) => a - b);
-  /** For each class the class that it joined. */
+  /** The class that each class joined. */
   const joined = new Map<number, number>();
-  /** Classes that will join the next class with a run of its own. */
+  /** Classes that will join the next class that has a separate run. */
   let waiting: number[] = [];
   let rows = 0;
   for (const [i, capacity] of classes.entries()) {

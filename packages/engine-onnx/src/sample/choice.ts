@@ -13,15 +13,12 @@ export interface Request {
   readonly plan: SamplePlan;
   /** Number of choices that have been given a row so far. */
   admitted: number;
-  /** Version of the weights for all its choices; set with the first row. */
+  /** Version of the weights for all choices of the request; set with the first row. */
   policyVersion: number;
   /** Keys, values and states of the prompt, kept while choices still wait for a row. */
   prefix?: PromptCache | undefined;
   readonly results: (SampledSequence | undefined)[];
-  /**
-   * True once it is answered, failed or cancelled: results that are still computed for it are
-   * dropped.
-   */
+  /** True once the request is answered, failed or cancelled: results that are still computed are dropped. */
   settled: boolean;
   /** Called for every token that is drawn. */
   readonly onToken?: TokenReport;
@@ -29,14 +26,14 @@ export interface Request {
   readonly reject: (error: TrinityError) => void;
 }
 
-/** `choice` counts through all choices of the caller's request. */
+/** Receives a drawn token. `choice` is an index among all choices of the caller's request. */
 export type TokenReport = (choice: number, token: number) => void;
 
 /** A row in the result of a prefill run. */
 interface PromptCache {
   readonly data: NewPositions;
   readonly index: number;
-  /** Called once, when the request no longer needs it. */
+  /** Called once, when the request no longer needs the row. */
   readonly release: () => void;
 }
 

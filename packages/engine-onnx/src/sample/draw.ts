@@ -25,11 +25,11 @@ export interface DrawOptions {
 export interface Draw {
   readonly token: number;
   /**
-   * Natural log of its probability in the distribution that was drawn from; not finite if a given
+   * Natural log of the token's probability in the distribution that was drawn from; not finite if a given
    * log-probability is not.
    */
   readonly logprob: number;
-  /** The most probable tokens of that distribution, the best first; equal ones by id. */
+  /** The most probable tokens of the distribution that was drawn from, the best first; equal ones by id. */
   readonly top?: readonly TokenLogprob[];
 }
 

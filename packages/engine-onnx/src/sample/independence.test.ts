@@ -1,7 +1,4 @@
-/**
- * Property: what a request gets depends on weights, prompt, options and seed, to the last bit, and
- * on nothing else.
- */
+/** Property: the result of a request, to the last bit, depends only on weights, prompt, options and seed. */
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +14,7 @@ interface Ask {
   readonly options: SamplingOptions;
 }
 
-/** Plain requests, and all that goes the other way. */
+/** Requests whose tokens are drawn in the graph, and requests whose options require drawing in TypeScript. */
 function asks(vocabSize: number): fc.Arbitrary<Ask> {
   const token = fc.nat(vocabSize - 1);
   const filters = fc.oneof(
@@ -73,10 +70,7 @@ const deltas = {
   layerTraits: [{ mixer: 'delta' }, { mixer: 'delta' }, { mixer: 'delta' }, {}],
 } as const;
 
-/**
- * Shapes whose matrix products are cut up differently for different numbers of rows (see
- * row-window.ts).
- */
+/** Shapes whose matrix products are divided differently for different numbers of rows (see row-window.ts). */
 const models: readonly (TestSamplerOptions & { readonly name: string })[] = [
   {
     name: 'the quickstart shape',

@@ -25,7 +25,7 @@ export interface SamplerKernels {
   /** Reads whole prompts of `length` tokens. @param ids [rows, length] */
   prefill(weights: Feeds, ids: Int32Array, length: number): Promise<NewPositions>;
   /**
-   * One more token for every row of `feeds` (see `decodeGraph`).
+   * Computes one more token for every row of `feeds` (see `decodeGraph`).
    * @param capacity positions of the cache in `feeds`
    */
   decode(
@@ -44,7 +44,7 @@ export type DecodeResult = NewPositions &
         readonly kind: 'sampled';
         /** Drawn ids. [B] */
         readonly tokens: Int32Array;
-        /** Their log-probabilities. [B] */
+        /** Log-probabilities of the drawn ids. [B] */
         readonly logprobs: Float32Array;
       }
     | {
@@ -54,7 +54,7 @@ export type DecodeResult = NewPositions &
       }
   );
 
-/** Any number of rows may share a run; more are not faster. */
+/** Window for runtimes in which rows never depend on other rows; more rows are not faster. */
 const anyRows: RowWindow = { min: 1, max: 512 };
 
 export function createSamplerKernels(config: ModelConfig, runtime: GraphRuntime): SamplerKernels {
@@ -111,7 +111,7 @@ export async function decodeResult(
   return { kind, ...fresh, tokens: tokens as Int32Array, logprobs: logprobs as Float32Array };
 }
 
-/** Frees what a run has made, once it is stored. */
+/** Frees the new positions of a run, once they are stored. */
 export function freePositions({ keyValues, states }: NewPositions): void {
   for (const array of [keyValues, ...states]) array.free();
 }

@@ -36,7 +36,7 @@ export class KvCache {
   }
 
   /**
-   * Moves sequences to the pools to which they now belong. Afterwards each has room for one more
+   * Moves sequences to the pools to which they now belong. Afterwards each sequence has room for one more
    * position.
    */
   regroup(choices: readonly Choice[]): void {
@@ -77,8 +77,8 @@ export class KvCache {
   }
 
   /**
-   * Drops empty pools. They are kept for later sequences of their length while all pools together
-   * take at most half the memory.
+   * Drops empty pools, which are kept for later sequences of their length while all pools together take at most
+   * half the memory.
    */
   #dropEmptyPools(): void {
     let bytes = this.#pools.values().reduce((sum, pool) => sum + pool.bytes, 0);

@@ -69,7 +69,7 @@ export class KvPool {
     this.owners[owner.row] = last;
   }
 
-  /** Moves a row here from another pool. */
+  /** Moves a row from another pool to this pool. */
   take(owner: KvOwner): void {
     this.reserve(1);
     this.#copyRow(owner, this.owners.length);
@@ -131,7 +131,7 @@ interface PoolOptions extends Pick<KvPool, 'variant' | 'capacity'> {
   readonly margin: number;
 }
 
-/** Keys and values of each layer that has them, and states. */
+/** Layout of a cache: keys and values of each attention layer, and states. */
 export const cacheLayout = (config: ModelConfig, capacity: number): CacheLayout => ({
   names: layersWith(config, 'attention').flatMap((layer) => [`k.${layer}`, `v.${layer}`]),
   heads: config.kvHeads,

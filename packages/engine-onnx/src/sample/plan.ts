@@ -8,7 +8,7 @@ import type { DecodeVariant } from '../model/sampling-graphs.js';
 export interface SamplePlan {
   readonly prompt: Int32Array;
   readonly choices: number;
-  /** Number of choices of the same request that come before these, in another sampler. */
+  /** Number of earlier choices of the same request, which other samplers draw. */
   readonly firstChoice: number;
   /** 0 samples greedily. */
   readonly temperature: number;

@@ -30,8 +30,9 @@ export async function prefillPrompts(
 }
 
 /**
- * Padded length of a prompt. Short prompts are often equally long, and padding would be expensive
- * for them; long ones gain by sharing runs. States must not see padding, so models that have them read prompts at their own length.
+ * Padded length of a prompt. Short prompts are often equally long, and padding would be expensive for them;
+ * long prompts gain by sharing runs. States must not see padding, so models with states read prompts without
+ * padding.
  */
 function paddedLength(config: ModelConfig, length: number): number {
   return length <= 16 || rowStates(config).length > 0 ? length : Math.ceil(length / 16) * 16;

@@ -52,8 +52,8 @@ export interface SampleTicket {
 }
 
 /**
- * Finds the next weights. It may release the current ones, which no sequence uses at that time; if
- * it fails after that, the sampler cannot continue.
+ * Finds the next weights. The function may release the current weights, which no sequence uses at that time; if
+ * it fails after the release, the sampler cannot continue.
  */
 type WeightSwitch = (releaseCurrent: () => void) => SamplingWeights | Promise<SamplingWeights>;
 
@@ -64,7 +64,7 @@ interface Switch {
   readonly take: WeightSwitch;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-  /** Other users who wait for the weights after this change. */
+  /** Callers of `borrow` that wait for the weights after this change. */
   readonly borrowers: Borrower[];
 }
 
@@ -134,8 +134,8 @@ export class SampleScheduler {
   }
 
   /**
-   * Switches weights once every earlier request is answered; later requests wait for the switch. So
-   * only the order of the calls decides which request gets which weights.
+   * Switches weights once every earlier request is answered; later requests wait for the switch. Only the order
+   * of the calls therefore decides which weights a request gets.
    */
   adopt(take: Switch['take']): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -12,9 +12,7 @@ const row = (length: number): TokenRow => ({
   temperature: 1,
 });
 
-/**
- * A scorer whose scores are the first token of a row plus that of its weights; remembers its runs.
- */
+/** A scorer whose scores are the first token of a row plus the first number of its weights; records its runs. */
 function countingScorer(
   options: { readonly maxRows?: number; readonly read?: ScorerOptions['read'] } = {},
 ) {
@@ -38,7 +36,7 @@ function countingScorer(
   return { scorer, runs, plain };
 }
 
-/** Weights that count who still holds them. */
+/** Weights that count their holders. */
 function weightsOf(offset: number): {
   readonly hold: () => ScoringWeights;
   readonly held: () => number;

@@ -1,4 +1,4 @@
-/** About the model below the adapter of a checkpoint that has no weights of its own. */
+/** Record of the frozen model to which the adapter of a checkpoint without weights belongs. */
 import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
@@ -8,16 +8,16 @@ import { readIfThere } from './files.js';
 /** Folder of the adapters inside a checkpoint; Trinity-RFT's name. */
 export const adapterFolder = 'lora_adapter';
 
-/** Digest of the frozen model, without whose weights an adapter means nothing. */
+/** File with the digest of the frozen model, without which the adapter cannot be used. */
 export const baseFile = 'base_model.json';
 
 export interface BaseRecord {
   readonly sha256?: unknown;
-  /** Absent: the weights are floating point numbers. */
+  /** Quantization of the weights; absent if they are floating point numbers. */
   readonly quantization?: Quantization;
 }
 
-/** Empty where the folder has no such file. */
+/** Reads the record of a folder; empty if the folder has none. */
 export async function readBaseRecord(directory: string): Promise<BaseRecord> {
   const text = await readIfThere(join(directory, adapterFolder, baseFile));
   return JSON.parse(String(text ?? '{}')) as BaseRecord;

@@ -13,11 +13,11 @@ import { adapterFolder } from './base-record.js';
 
 export interface Checkpoint {
   readonly weights: Float32Array;
-  /** Undefined if the folder has no optimizer file. */
+  /** Optimizer state; undefined if the folder has no optimizer file. */
   readonly optimizer?: OptimizerState;
 }
 
-/** Equal state gives equal bytes. The caller decides when the folder counts as complete. */
+/** Writes a checkpoint. Equal state gives equal bytes. The caller decides when the folder counts as complete. */
 export async function saveCheckpoint(
   directory: string,
   files: ModelFiles,
@@ -37,13 +37,13 @@ export async function loadCheckpoint(directory: string, config: ModelConfig): Pr
   return { weights, optimizer };
 }
 
-/** The weights of a folder that must hold the same model, differently trained. */
+/** The weights of a folder that must hold the same model with other weights. */
 export async function loadWeightsOf(directory: string, config: ModelConfig): Promise<Float32Array> {
   await assertSameModel(directory, config);
   return loadWeights(directory, config);
 }
 
-/** @throws CheckpointError when the folder is of a model with other sizes */
+/** @throws CheckpointError when the folder holds a model with other sizes */
 export async function assertSameModel(directory: string, config: ModelConfig): Promise<void> {
   const found = await readModelFiles(directory);
   const differing = architectureKeys.find(

@@ -15,7 +15,10 @@ export async function isFile(path: string): Promise<boolean> {
   return isThere;
 }
 
-/** @throws CheckpointError also if a checkpoint has another digest for the file */
+/**
+ * Reads a file; undefined if it does not exist. @throws CheckpointError if it cannot be read, or differs from
+ * its digest in a checkpoint
+ */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
     return await readStored(path);

@@ -37,9 +37,9 @@ export const companionFiles = [
 /** A model folder without its weights. */
 export interface ModelFiles {
   readonly config: ModelConfig;
-  /** `config.json` as it was read; of a model that takes more than text, that of its text part. */
+  /** `config.json` as it was read; for a model that also takes images or sounds, the config of its text part. */
   readonly configText: string;
-  /** True for the text part of a model that takes more. @default false */
+  /** True for the text part of a model that also takes images or sounds. @default false */
   readonly isTextPart?: true;
   /** The `companionFiles` of the folder, by name. */
   readonly companions: ReadonlyMap<string, Uint8Array>;
@@ -58,7 +58,7 @@ export async function loadModelFolder(directory: string): Promise<ModelFolder> {
   return { ...files, weights: await loadWeights(directory, files.config) };
 }
 
-/** Reads config.json and the companion files; of a GGUF file, what such a folder would hold. */
+/** Reads config.json and the companion files, or derives them from a GGUF file. */
 export async function readModelFiles(directory: string): Promise<ModelFiles> {
   if (isGguf(directory)) return ggufFiles(directory);
   const path = join(directory, 'config.json');
@@ -133,7 +133,7 @@ export async function loadWeights(
 
 /**
  * Calls `read` for each parameter with the file that holds it, one at a time.
- * @param fresh parameters that the folder need not have, for which it is not called then
+ * @param fresh parameters that the folder may lack; `read` is not called for missing ones
  */
 export async function readParameters(
   directory: string,
@@ -214,7 +214,7 @@ function isKnownSurplus(name: string, config: ModelConfig): boolean {
   );
 }
 
-/** @throws CheckpointError when the folder has a tensor that the model has no place for */
+/** @throws CheckpointError when the folder has a tensor that the model does not have */
 function assertNoSurplus(
   directory: string,
   specs: readonly ParameterSpec[],
@@ -243,7 +243,7 @@ function mismatch(directory: string, tensor: string, what: string): CheckpointEr
   );
 }
 
-/** Writes all of a model folder but the weights, and removes those of an earlier save. */
+/** Writes all files of a model folder except the weights, and removes the weights of an earlier save. */
 export async function saveModelFiles(directory: string, files: ModelFiles): Promise<void> {
   await mkdir(directory, { recursive: true });
   await writeWhole(join(directory, 'config.json'), Buffer.from(withStoredType(files.configText)));
@@ -268,7 +268,7 @@ export async function saveModelFolder(
 }
 
 /**
- * The only change to a config.json: otherwise transformers would round the float32 weights to the old
+ * Sets the type in config.json to float32: otherwise transformers would round the float32 weights to the old
  * type.
  */
 function withStoredType(configText: string): string {

@@ -10,7 +10,7 @@ import { initialWeights } from '../model/parameters.js';
 import { parseModelConfig } from '../model/parse-config.js';
 import { companionFiles, saveModelFolder } from './model-folder.js';
 
-/** Families of new models: those in which all layers are alike. */
+/** Families of new models: those whose layers are all alike. */
 export const newModelFamilies = [
   'qwen3',
   'qwen2',

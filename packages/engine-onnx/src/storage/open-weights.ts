@@ -5,7 +5,7 @@ import { textTensors } from './text-part.js';
 import { openSafetensorsFiles, openWeightFiles } from './weight-files.js';
 
 export interface StoredWeights {
-  /** Row-major shapes by the names of Hugging Face. */
+  /** Row-major shapes of the tensors, by Hugging Face name. */
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
   /**
    * Reads a tensor into a new row-major float32 array.

@@ -11,8 +11,8 @@ import { isFile } from './files.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from './safetensors.js';
 
 /**
- * Path of the file. It is not beside the weights, because vLLM reads every safetensors file there
- * as weights.
+ * Path of the file. It is not beside the weights, because vLLM reads every safetensors file in that folder as
+ * weights.
  */
 const optimizerFile = join('optimizer', 'moments.safetensors');
 /** Path of the file in earlier versions. */
@@ -38,7 +38,7 @@ export async function saveOptimizer(
 }
 
 /**
- * `undefined` if the folder has no optimizer file.
+ * Reads the optimizer state; undefined if the folder has no optimizer file.
  * @throws CheckpointError when the file belongs to other parameters
  */
 export async function loadOptimizer(

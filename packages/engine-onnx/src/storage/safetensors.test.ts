@@ -30,7 +30,7 @@ async function writeRaw(
   return path(name);
 }
 
-/** A file of two tensors of two numbers each, whose places are those of `header`. */
+/** A file of two tensors of two numbers each, whose byte ranges are those in `header`. */
 async function writeHeader(name: string, header: string, dataBytes = 16): Promise<string> {
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(header.length));

@@ -27,7 +27,7 @@ export interface SafetensorsFile {
   readonly file: string;
   readonly tensors: ReadonlyMap<string, StoredTensor>;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Decodes a tensor to row-major float32. `into` must have exactly its number of elements. */
+  /** Decodes a tensor to row-major float32. `into` must have exactly the tensor's number of elements. */
   read(name: string, into: Float32Array): Promise<void>;
   close(): Promise<void>;
 }
@@ -208,8 +208,8 @@ async function readTensor(
 }
 
 /**
- * Chunks to reuse, because a new one for each tensor would fill the memory before they are
- * collected.
+ * Chunks to reuse: a new chunk for each tensor would fill the memory before the garbage collector frees earlier
+ * ones.
  */
 const spareChunks: Uint8Array[] = [];
 

@@ -4,9 +4,9 @@ import { tryJson } from '@trinity-rft/core/support';
 const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinja'];
 
 /**
- * Copies a template that is a separate file into `tokenizer_config.json`, which is created if it is
- * missing, replacing a template there: transformers.js and earlier versions of transformers only
- * read it there.
+ * Copies a template that is a separate file into `tokenizer_config.json`, which is created if it is missing,
+ * and whose own template is replaced: transformers.js and earlier versions of transformers only read the
+ * template in that file.
  * @param files contents by name
  */
 export function withTemplate(
@@ -24,7 +24,7 @@ export function withTemplate(
   return new Map(files).set(configFile, Buffer.from(`${JSON.stringify(merged, null, 2)}\n`));
 }
 
-/** Undefined for text that is not a JSON object: the next reader of the folder reports it. */
+/** Undefined for text that is not a JSON object: the next reader of the folder reports the problem. */
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   const value = tryJson(text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)

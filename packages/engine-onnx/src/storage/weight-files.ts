@@ -18,9 +18,9 @@ export interface WeightFile {
   /** File name without its folder, for messages. */
   readonly file: string;
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
-  /** Decodes a tensor to float32, row-major. `into` has exactly its number of elements. */
+  /** Decodes a tensor to float32, row-major. `into` has exactly the tensor's number of elements. */
   read(name: string, into: Float32Array): Promise<void>;
-  /** The blocks of a tensor that is quantised; absent where none can be. */
+  /** The blocks of a quantised tensor; absent for file formats without quantised tensors. */
   readLevels?(name: string): TensorLevels | undefined;
 }
 
@@ -62,7 +62,7 @@ async function waysOn(directory: string): Promise<string> {
         '`trinity export --to gguf --adapter-only` writes it.';
 }
 
-/** True if a folder has weights of its own. */
+/** True if a folder contains weights. */
 export async function hasWeights(directory: string): Promise<boolean> {
   const files = [singleWeightFile, weightIndexFile].map((name) => join(directory, name));
   return isGguf(directory) || (await Promise.all(files.map(isFile))).includes(true);
@@ -99,7 +99,7 @@ async function readIndex(index: string): Promise<Record<string, string>> {
   }
 }
 
-/** @throws CheckpointError when a file is damaged, or two hold one tensor */
+/** @throws CheckpointError when a file is damaged, or two files hold the same tensor */
 export async function openSafetensorsFiles(paths: readonly string[]): Promise<WeightFiles> {
   const files: SafetensorsFile[] = [];
   const close = async (): Promise<void> =>

@@ -13,7 +13,7 @@ export interface OptimizerState {
   step: number;
   /** Running mean of the gradient. [P] */
   readonly first: Float32Array;
-  /** Running mean of its square. [P] */
+  /** Running mean of the squared gradient. [P] */
   readonly second: Float32Array;
 }
 
@@ -28,8 +28,8 @@ export interface AdamWOptions {
 }
 
 /**
- * Factor that reduces a gradient of norm `norm` to at most `limit`; no limit if it is 0. Same as
- * torch's `clip_grad_norm_`.
+ * Factor that reduces a gradient of norm `norm` to at most `limit`; a `limit` of 0 does not clip. Same as torch's
+ * `clip_grad_norm_`.
  */
 export function clipScale(norm: number, limit: number): number {
   return limit > 0 ? Math.min(1, limit / (norm + 1e-6)) : 1;

@@ -22,7 +22,7 @@ export type SummedGradient = Pick<GradientSum, 'set' | 'take'>;
 export class GradientSum {
   readonly #runtime: GraphRuntime;
   readonly #newSet: () => ArraySet;
-  /** Parameters whose gradient the graph returns as a whole. */
+  /** Parameters whose complete gradient the graph returns. */
   readonly #returned: readonly ParameterSpec[];
   readonly #table: LookupTable | undefined;
   #set: ArraySet | undefined;
@@ -58,16 +58,16 @@ export class GradientSum {
   }
 
   /**
-   * Arrays into which the graph writes the gradients of the next micro-batch, by output. While the
-   * sum is empty, they are those of the sum itself, which saves a copy; afterwards there are none,
-   * and the runtime allocates them.
+   * Arrays into which the graph writes the gradients of the next micro-batch, by output. While the sum is empty,
+   * they are the arrays of the sum itself, which saves a copy; afterwards the result is empty, and the runtime
+   * allocates the arrays.
    */
   outputs(): DeviceArrays {
     if (!this.#empty) return {};
     return Object.fromEntries(this.#returned.map(({ name }) => [`grad.${name}`, this.#part(name)]));
   }
 
-  /** Adds one micro-batch that ran with input `ids` and with {@link outputs}, and frees what it adds. */
+  /** Adds one micro-batch that ran with input `ids` and with {@link outputs}, and frees its arrays. */
   add(outputs: DeviceArrays, ids: Int32Array): void {
     if (!this.#empty)
       for (const { name } of this.#returned) this.put(name, outputs[`grad.${name}`]);
@@ -105,7 +105,7 @@ export class GradientSum {
     this.#empty = false;
   }
 
-  /** Starts again from 0. */
+  /** Resets the sum to 0. */
   clear(): void {
     this.#empty = true;
   }

@@ -45,19 +45,19 @@ export interface TrainerOptions {
   readonly memory?: TrainingMemory;
   /** Delays a run until the thread is free for the trainer. @default runs at once */
   readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
-  /** Does work with a device, also between its runs. @default at once */
+  /** Runs work with a device, and keeps the thread alive between the work's graph runs. @default runs at once */
   readonly whole?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** A head of the model and its graphs. */
 export interface TrainingHead<Kind extends string> {
-  /** Parts in which it is computed. */
+  /** Number of parts in which the head is computed. */
   readonly chunks: number;
   /** @param branching see `training-graphs.ts` */
   graph(kind: Kind, agreement: Agreement, branching: boolean): ModelRecord;
   /**
-   * True for models of tokens: gradients can be computed layer by layer, from `grad_logprobs` and `grad_entropy`, and of
-   * rows that share a prompt.
+   * True for models of tokens: gradients can be computed layer by layer, from `grad_logprobs` and `grad_entropy`,
+   * and for rows that share a prompt.
    */
   readonly isLanguageModel: boolean;
   /** Inputs besides weights, rotary tables, `ids`, `rows` and gradients. */
@@ -74,8 +74,8 @@ export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, F
 const forwardShare = 0.25;
 
 /**
- * Calls are made one at a time, as `TrainEngine` requires. Weights are read at every call and replaced
- * by {@link step}.
+ * Trainer of a model with any head. Calls are made one at a time, as `TrainEngine` requires. Weights are read at
+ * every call and replaced by {@link step}.
  */
 export class GraphTrainer<Kind extends string> {
   protected readonly config: ModelConfig;
@@ -165,9 +165,9 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Adds the gradient at the current weights, given dL/doutput of every response token by input
-   * name. Rows whose gradients are all 0 are left out.
-   * @param logprobs where those of the other rows are written, if the graph returns them [N]
+   * Adds the gradient at the current weights, given dL/doutput of every response token by input name. Rows whose
+   * gradients are all 0 are skipped.
+   * @param logprobs array for the log-probabilities of all other rows, if the graph returns them. [N]
    */
   protected async accumulate(
     kind: Kind,
@@ -217,7 +217,10 @@ export class GraphTrainer<Kind extends string> {
     return this.#head.isLanguageModel && apart !== true;
   }
 
-  /** Returns the log-probabilities of the picked positions, if the graph does. */
+  /**
+   * Adds the gradient of a micro-batch by one graph; returns the log-probabilities of the picked positions, if the
+   * graph returns them.
+   */
   async #addAtOnce(
     sum: GradientSum,
     kind: Kind,
@@ -250,8 +253,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * One AdamW update from the accumulated gradient, which is cleared. A gradient that is not finite
-   * changes nothing else.
+   * Makes one AdamW update from the accumulated gradient, and clears the gradient. A gradient that is not finite is
+   * only cleared.
    */
   async step(options: OptimizerOptions): Promise<StepStats> {
     const {
@@ -287,7 +290,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Moments and counter, live: for writing a checkpoint between two calls. `undefined` before the
+   * Current moments and counter, not copied: for writing a checkpoint between two calls. `undefined` before the
    * first step.
    */
   get optimizer(): Optimizer | undefined {
@@ -318,8 +321,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Work done since the last call: padded positions and runs of each kind, and rows left out for
-   * having no gradient.
+   * Work done since the last call: padded positions and runs of each kind, and rows skipped because they have no
+   * gradient.
    */
   takeStats(): Metrics {
     const { forwardTokens, forwardRuns, backwardTokens, backwardRuns, skippedRows } = this.#counts;

@@ -43,7 +43,7 @@ export interface LayerwiseOptions {
   readonly headBytes: number;
   /** @default the parameters are trained */
   readonly adapters?: LayerAdapters;
-  /** The weights, if they are quantised; the feeds hold them too. */
+  /** The weights, if they are quantised; the feeds contain the same weights. */
   readonly base?: BlockWeights;
   readonly turn: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -52,7 +52,7 @@ export interface LayerwiseOptions {
 export interface LayerwiseBatch {
   readonly arrays: MicroBatchArrays;
   readonly time: number;
-  /** Parameters, adapters, rotary tables and those of branches. */
+  /** Inputs: parameters, adapters, rotary tables and the positions of branches. */
   readonly feeds: Feeds;
   /** dL/doutput of the picked positions. [R, 1] */
   readonly gradLogprobs: HostArray;
@@ -86,8 +86,8 @@ export class LayerwiseGradients {
   }
 
   /**
-   * The gradients of all layers are added; returns dL/d(states before the first one).
-   * @param states before each layer; used up, as is the last gradient
+   * Adds the gradients of all layers to `sum`; returns dL/d(states before the first layer).
+   * @param states before each layer; freed, like `last`
    */
   async #layers(
     sum: GradientSum,
@@ -112,7 +112,7 @@ export class LayerwiseGradients {
     return gradient;
   }
 
-  /** Graphs may hold what their runs needed, which is freed before the next phase. */
+  /** Runs a phase, and then frees the memory that the runs of its graphs needed. */
   async #phase<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -138,7 +138,7 @@ export class LayerwiseGradients {
     return runtime.array({ dtype: 'float32', shape, data });
   }
 
-  /** The head's own gradients are added; returns dL/d(states after the last layer), which are freed. */
+  /** Adds the gradients of the head to `sum`, and frees the states; returns dL/d(states after the last layer). */
   async #head(
     sum: GradientSum,
     batch: LayerwiseBatch,
@@ -235,13 +235,13 @@ export class LayerwiseGradients {
     return this.#run(name, () => graph(config, first, options), named);
   }
 
-  /** The name of a parameter of the layer whose graph is used, in this layer. */
+  /** Converts the name of a parameter in a shared graph to its name in `layer`. */
   #named(layer: number, name: string): string {
     const model = layerPrefix(this.#sharing(layer));
     return layerPrefix(layer) + name.slice(model.length);
   }
 
-  /** The first layer with the same graph. */
+  /** The first layer that has the same graph as `layer`. */
   #sharing(layer: number): number {
     const { config, base } = this.#options;
     const key = (index: number): string =>
@@ -263,7 +263,7 @@ export class LayerwiseGradients {
 const formatKey = (format: BlockFormat | undefined): readonly unknown[] =>
   format ? [format.bits, format.length, format.hasOffsets] : [];
 
-/** Tokens `start` to `end`, exclusive. */
+/** A part of the vocabulary: tokens `start` to `end`, exclusive. */
 interface Part {
   readonly start: number;
   readonly end: number;

@@ -58,7 +58,7 @@ const headBudget = 256 * 2 ** 20;
  * probabilities, gradients.
  */
 const headArrays = 3;
-/** The same if logits are capped, which adds the capped logits and their slope. */
+/** Like {@link headArrays}, if logits are capped, which adds the capped logits and their slope. */
 const cappedHeadArrays = 5;
 /** Number of scored positions that should fit into one micro-batch of the head. */
 const headRows = 2048;
@@ -95,7 +95,7 @@ const keptByKind = (config: ModelConfig, time: number) =>
 export const keptPerLayer = (config: ModelConfig, time: number): number =>
   Math.max(...keptByKind(config, time).map(({ values }) => values));
 
-/** The same of all layers together. */
+/** Number of values that all layers together keep per position for the backward pass. */
 const keptOfLayers = (config: ModelConfig, time: number): number =>
   keptByKind(config, time).reduce((sum, { layers, values }) => sum + layers * values, 0);
 
@@ -107,23 +107,32 @@ function attentionKept(config: ModelConfig, time: number): number {
   return projections + queries + scores;
 }
 
-/** Before and after the convolution, its activation and norms; then result, norm, gate and product. */
+/**
+ * Values of a gated delta layer: before and after the convolution, its activation and norms; then result, norm,
+ * gate and product.
+ */
 function deltaKept(config: ModelConfig): number {
   const { valueHeads, valueDim } = deltaShape(config);
   return 5 * deltaChannels(config) + 4 * valueHeads * valueDim;
 }
 
-/** The three parts of the projection, the product before the convolution, its result, and the gated one. */
+/**
+ * Values of a convolution layer: the three parts of the projection, the product before the convolution, its result,
+ * and the gated result.
+ */
 const convolutionKept = ({ hiddenSize }: ModelConfig): number => 6 * hiddenSize;
 
-/** Between the norms of a layer, by its mixer. */
+/** Number of values kept per position between the norms of a layer, by mixer. */
 const kept: Readonly<Record<Mixer, (config: ModelConfig, time: number) => number>> = {
   attention: attentionKept,
   conv: convolutionKept,
   delta: deltaKept,
 };
 
-/** Matrices of all chunks: position by position, position by width, and states between chunks. */
+/**
+ * Temporary values of a gated delta layer per position: matrices of position by position and of position by width,
+ * and states between chunks.
+ */
 function deltaTransient({ delta }: ModelConfig): number {
   if (!delta) return 0;
   const { valueHeads, keyDim, valueDim } = delta;

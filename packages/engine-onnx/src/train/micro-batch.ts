@@ -35,10 +35,10 @@ export const planMicroBatches = (
 ): readonly MicroBatch[] => planStrands(rows.map(singleStrand), cost, budget);
 
 /**
- * Packs the longest strands first, ties in the order of the batch, into as few micro-batches as the
- * budget allows. These are then balanced: with the same number of micro-batches, the largest
- * becomes as small as possible. A strand that exceeds the budget gets its own micro-batch. The
- * result only depends on the rows, never on time or memory in use.
+ * Packs the longest strands first, ties in the order of the batch, into as few micro-batches as the budget allows.
+ * The micro-batches are then balanced: with the same number of micro-batches, the largest becomes as small as
+ * possible. A strand that exceeds the budget gets its own micro-batch. The result only depends on the rows, never
+ * on time or memory in use.
  */
 export function planStrands(
   strands: readonly Strand[],
@@ -99,10 +99,10 @@ export interface MicroBatchArrays {
 }
 
 /**
- * Picked positions of all rows one after another, then at least one padding row with gradient 0, to
- * which positions that are not picked refer. A length below 2 would use the matrix-vector kernel,
- * which rounds differently; so might fewer than `leastRows` positions, or picked ones in a part of
- * the head, which are therefore padded.
+ * Picked positions of all rows one after another, then at least one padding row with gradient 0, to which positions
+ * that are not picked refer. A length below 2 would use the matrix-vector kernel, which rounds differently. Fewer
+ * than `leastRows` positions, or picked positions in a part of the head, might also round differently, so they are
+ * padded.
  */
 export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;

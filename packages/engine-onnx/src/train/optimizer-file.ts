@@ -12,7 +12,7 @@ export interface MomentTensor {
   readonly data: Float32Array;
 }
 
-/** Views of the moments by name. Writing to them sets the state. */
+/** Views of the moments by name. Writing to the views sets the state. */
 export function momentTensors(
   specs: readonly ParameterSpec[],
   state: OptimizerState,
@@ -29,7 +29,7 @@ export function blankOptimizer(specs: readonly ParameterSpec[], step: number): O
   return { step, first: sharedNumbers(size), second: sharedNumbers(size) };
 }
 
-/** The moments as {@link momentTensors} takes them. */
+/** Reads the moments in the form that {@link momentTensors} takes. */
 export const readOptimizer = async (
   runtime: GraphRuntime,
   { step, first, second }: Optimizer,

@@ -1,4 +1,4 @@
-/** How the gradients of a batch are computed: by one graph for the whole model or layer by layer, in which micro-batches. */
+/** Plans the gradients of a batch: by one graph for the whole model or layer by layer, and in which micro-batches. */
 import type { ModelConfig } from '../model/config.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import {
@@ -19,26 +19,26 @@ export interface GradientPlan {
 
 export interface GradientPlanOptions {
   readonly config: ModelConfig;
-  /** What is trained. */
+  /** The trained parameters. */
   readonly specs: readonly ParameterSpec[];
-  /** The specs are those of adapters. */
+  /** True if `specs` are those of adapters. */
   readonly adapters: boolean;
   readonly memory: TrainingMemory;
-  /** Gradients can be computed layer by layer. */
+  /** True if gradients can be computed layer by layer. */
   readonly canSplit: boolean;
-  /** They can be computed in no other way. @default false */
+  /** True if gradients can only be computed layer by layer. @default false */
   readonly mustSplit?: boolean;
 }
 
 /**
  * Positions per micro-batch from which adding up the gradients of the whole model costs little beside computing
- * them. Those of adapters are small.
+ * them. The gradients of adapters are small, so fewer positions suffice.
  */
 const [leastPositions, leastPositionsOfAdapters] = [1024, 256];
 
 /**
- * One graph keeps what layer by layer is computed twice, a quarter of the arithmetic: it is taken wherever
- * memory allows. The plan depends on model, memory and strands only.
+ * Uses one graph for the whole model wherever memory allows, because layer by layer the forward pass is computed
+ * twice, a quarter of the arithmetic. The plan depends on model, memory and strands only.
  */
 export function planGradients(
   strands: readonly Strand[],
@@ -66,7 +66,7 @@ export function planGradients(
 const largest = (plan: readonly MicroBatch[], cost: MemoryCost): number =>
   Math.max(...plan.map((micro) => cost(micro.strands.length, micro.time, micro.picked)));
 
-/** Cost of as many of the longest strands as have so many positions. */
+/** Cost of a micro-batch of the longest strands with at least `least` positions. */
 function costOfPositions(least: number, strands: readonly Strand[], cost: MemoryCost): number {
   const length = Math.max(2, ...strands.map((strand) => strand.length));
   const count = Math.max(...strands.map((strand) => strand.count));

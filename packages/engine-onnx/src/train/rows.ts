@@ -13,7 +13,7 @@ export interface Row {
   readonly tokens: Int32Array;
   readonly promptLength: number;
   readonly inverseTemperature: number;
-  /** Index of its first response token in per-token arrays. */
+  /** Index of the row's first response token in per-token arrays. */
   readonly offset: number;
   /** Number of response tokens. */
   readonly count: number;
@@ -56,7 +56,7 @@ export function checkedRows(
   });
 }
 
-/** Problem of a row, with the expected value; undefined if it has none. */
+/** Problem of a row, with the expected value; undefined if the row is valid. */
 function problemOf(
   { tokens, promptLength, temperature }: TokenRow,
   { maxPositions, vocabSize }: ModelConfig,

@@ -36,8 +36,8 @@ function sharedStrand(rows: readonly Row[]): Strand {
 }
 
 /**
- * Groups rows of the same prompt into strands of the cheapest size. They stay separate unless this
- * saves a third of the work, because wider attention is more expensive than estimated.
+ * Groups rows of the same prompt into strands of the cheapest size. Rows stay separate unless grouping saves a
+ * third of the work, because wider attention is more expensive than estimated.
  */
 export function strandsOf(rows: readonly Row[], config: ModelConfig): readonly Strand[] {
   const { perPosition, perScore } = operationsOf(config);

@@ -14,7 +14,7 @@ import type { Feeds } from '../runtime/graph-runtime.js';
 import { planUpdate, type AdamWOptions, type Optimizer } from './adamw.js';
 import { GradientSum, type SummedGradient } from './gradient.js';
 
-/** Frozen weights in blocks of integers; the feeds hold them too. */
+/** Frozen weights in blocks of integers; the feeds contain the same weights. */
 export interface BlockWeights {
   /** Formats of the matrices in blocks, by name. */
   readonly formats: BlockFormats;
@@ -28,9 +28,9 @@ export interface BlockWeights {
 export interface ScoredRows {
   readonly ids: Int32Array;
   readonly time: number;
-  /** Places in `ids`, at least 2. [R] */
+  /** Indices of the picked tokens in `ids`; at least 2. [R] */
   readonly rows: Int32Array;
-  /** The token that follows each of them. [R] */
+  /** The token that follows each picked token. [R] */
   readonly targets: Int32Array;
   /** [R] */
   readonly inverseTemperature: Float32Array;
@@ -44,20 +44,20 @@ type ScoreRows = <Name extends string>(
 ) => Promise<Readonly<Record<Name, Float32Array>>>;
 
 export interface Trainable {
-  /** In the order of the gradient and the moments. */
+  /** The trained parameters, in the order of the gradient and the moments. */
   readonly specs: readonly ParameterSpec[];
   /** Current inputs of the gradient graph besides the parameters of the model. */
   readonly feeds: Feeds;
-  /** Present if these are trained instead of the parameters. */
+  /** The adapters, if they are trained instead of the parameters. */
   readonly adapters?: LayerAdapters;
-  /** Present where the weights are quantised, and the adapters beside them. */
+  /** Weights and scores; present if adapters are trained beside quantised weights. */
   readonly quantized?: { readonly base: BlockWeights; readonly score: ScoreRows };
   /** The graph that returns the gradients. */
   backwardGraph(options: TrainingGraphOptions): ModelRecord;
-  /** Sums the outputs of that graph. */
+  /** Creates the sum of the outputs of {@link backwardGraph}. */
   newGradient(): GradientSum;
   /**
-   * One optimizer update, which replaces the training weights. The gradient, which may be used up, and the
+   * One optimizer update, which replaces the training weights. The gradient, which may be overwritten, and the
    * moments are laid out as in {@link specs}.
    */
   update(gradient: SummedGradient, state: Optimizer, options: AdamWOptions): Promise<void>;

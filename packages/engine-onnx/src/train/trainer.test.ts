@@ -16,7 +16,7 @@ import { cpu, flatOf } from '../../test/support/runtime.js';
 const config: ModelConfig = tinyModels.qwen3;
 const open: OnnxTrainer[] = [];
 
-/** With two threads, its layer [64, 384] is cut up differently for few rows and for many. */
+/** Model whose layer [64, 384] is divided differently for few and for many rows, with two threads. */
 const fragile: ModelConfig = { ...config, hiddenSize: 64, headDim: 16, intermediateSize: 384 };
 
 function newTrainer(model: ModelConfig = config, memoryBudgetBytes?: number, threads = 1) {
@@ -215,7 +215,7 @@ describe('rows that share a prompt', () => {
       })),
     };
   };
-  /** Wide enough for that to be worth while. */
+  /** A model wide enough that sharing a prompt between rows saves time. */
   const wide = (model: ModelConfig): ModelConfig => ({
     ...model,
     intermediateSize: 2048,

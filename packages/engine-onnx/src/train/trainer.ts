@@ -25,9 +25,9 @@ type GraphKind =
   | 'backward+logprobs'
   | 'backward+entropy';
 
-/** Calls are made one at a time, as `TrainEngine` requires. */
+/** Trainer of a language model. Calls are made one at a time, as `TrainEngine` requires. */
 export class OnnxTrainer extends GraphTrainer<GraphKind> {
-  /** The graphs of gradients compute the log-probabilities of scores. */
+  /** True if the gradient graphs return the same log-probabilities as the scoring graph. */
   readonly #hasOneForward: boolean;
 
   constructor(options: TrainerOptions) {
@@ -61,9 +61,9 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * {@link forward} and {@link backward} in one, where the gradients of the log-probabilities do not depend on
-   * them. Rows without a gradient are only scored; of quantised weights all are scored besides.
-   * @throws EngineError as both do; a gradient may have been added then
+   * {@link forward} and {@link backward} in one, for gradients that do not depend on the log-probabilities. Rows
+   * without a gradient are only scored; with quantised weights, all rows are also scored separately.
+   * @throws EngineError like both methods; a gradient may already have been added
    */
   async forwardBackward(batch: TokenBatch, gradients: Float32Array): Promise<ForwardPass> {
     const offsets = responseOffsets(batch);
@@ -96,9 +96,9 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Adds the gradient of sum(gradients * outputs) at the current weights. Rows whose gradients are
-   * all 0 are left out.
-   * @throws EngineError naming the row when a gradient is not finite; nothing has been added then
+   * Adds the gradient of sum(gradients * outputs) at the current weights. Rows whose gradients are all 0 are
+   * skipped.
+   * @throws EngineError naming the row when a gradient is not finite; in this case nothing is added
    */
   async backward(pass: ForwardPass, gradients: TokenGradients): Promise<void> {
     const { logprobs, entropy } = gradients;

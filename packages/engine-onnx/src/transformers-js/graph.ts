@@ -15,7 +15,7 @@
  * | `past_conv.<l>`               | f32 [B, d, K]      | in  | the last positions that the convolution of layer l read; the first is not used |
  * | `logits`                      | f32 [B, .., V]     | out |                                                     |
  * | `present.<l>.key`             | f32 [B, KV, T, D]  | out | and `.value`: the cache with the new tokens         |
- * | `present_conv.<l>`            | f32 [B, d, K]      | out | likewise                                            |
+ * | `present_conv.<l>`            | f32 [B, d, K]      | out | the last positions, with the new tokens             |
  */
 import { Graph, type Value } from '../onnx/graph/graph.js';
 import { multiply, softCap } from '../onnx/ops/elementwise.js';
@@ -30,7 +30,7 @@ import { finalNorm, headLogits, headWeight } from '../model/head.js';
 import { rowStates } from '../model/row-states.js';
 import { project, type Attention, type Recurrence, type Trunk } from '../model/trunk.js';
 
-/** From this name transformers.js knows the size of an empty cache. */
+/** Name of the batch dimension, from which transformers.js derives the size of an empty cache. */
 const batch = 'batch_size';
 
 /** Weights of a model in one number format, inside a graph. */
@@ -67,7 +67,7 @@ export async function transformersGraph(
   return graph.encodeParts();
 }
 
-/** Padding is before a text; to mixers it is zeros, as before a row that begins. */
+/** Recurrence over cached states. Padding precedes a text; mixers read it as zeros, as before the start of a row. */
 function cachedRecurrence(graph: Graph, config: ModelConfig, mask: Value): Recurrence {
   const shapes = new Map(rowStates(config).map(({ name, shape }) => [name, shape]));
   return (name, inputs, step) => {
@@ -82,7 +82,7 @@ function cachedRecurrence(graph: Graph, config: ModelConfig, mask: Value): Recur
   };
 }
 
-/** 1 for each new token that is no padding, else 0. [B, S, 1] */
+/** 1 for each new token that is not padding, else 0. [B, S, 1] */
 function realTokens(graph: Graph, mask: Value): Value {
   return graph.memo('real tokens', () => {
     const start = graph.node('Neg', [graph.size('S')], { shape: [1] });
@@ -113,7 +113,10 @@ interface Attended {
   readonly mask: Value;
 }
 
-/** Query heads that share a key head are a dimension of their own, so keys are not repeated. -> [B, S, H, D] */
+/**
+ * Attention over a cache. Query heads that share a key head form a separate dimension, so keys are not repeated. ->
+ * [B, S, H, D]
+ */
 function attendCached(
   config: ModelConfig,
   layer: number,
@@ -135,7 +138,7 @@ function attendCached(
   return swapHeads(reshape(matmul(softmax, shared(values)), [batch, heads, 'S', headDim]));
 }
 
-/** bool [B, 1, 1, S, T]: tokens up to the query's own place, within the window, that are no padding. */
+/** bool [B, 1, 1, S, T]: true for tokens up to the query's position, within the window, that are not padding. */
 function visible(graph: Graph, mask: Value, window: number | undefined): Value {
   return graph.memo(`visible ${window ?? ''}`, () => {
     const number = (value: number): Value => graph.constant(BigInt64Array.of(BigInt(value)), []);
@@ -178,7 +181,7 @@ function visible(graph: Graph, mask: Value, window: number | undefined): Value {
   });
 }
 
-/** The last `count` positions, all for 0. `x` [B, S, d] */
+/** The last `count` positions; all positions if `count` is 0. `x` [B, S, d] */
 function lastRows(x: Value, count: Value): Value {
   const { graph } = x;
   const start = graph.node('Neg', [reshape(count, [1])], { shape: [1] });

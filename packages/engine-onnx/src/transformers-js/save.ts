@@ -17,20 +17,20 @@ import { storeWeights, type TransformersDtype } from './stored-weights.js';
 export interface SaveTransformersOptions {
   /** Model folder, checkpoint (adapters are merged in) or GGUF file. */
   readonly from: string;
-  /** Does not exist, or is empty; it appears when it is complete. */
+  /** Folder to create; it must not exist, or be empty, and appears when it is complete. */
   readonly to: string;
-  /** One model file each; at least one. */
+  /** Number formats, at least one; each gets a model file. */
   readonly dtypes: readonly TransformersDtype[];
   /**
-   * Bytes of weights beyond which they lie in files beside the model, each of at most this size, except that a
-   * tensor is never divided. @default 1.9e9
+   * Maximum bytes of weights in the model file. More weights are put into files beside it, each of at most this
+   * size, except that a tensor is never divided. @default 1.9e9
    */
   readonly mostBytesInFile?: number;
-  /** Stops between two tensors; nothing stays behind. */
+  /** Stops the export between two tensors; partial output is removed. */
   readonly signal?: AbortSignal;
 }
 
-/** Names of the files that transformers.js looks for, and bytes of a weight, at most. */
+/** Names of the files that transformers.js loads, and the maximum bytes of a weight. */
 const formats: Readonly<
   Record<TransformersDtype, { readonly file: string; readonly bytes: number }>
 > = {
@@ -39,14 +39,14 @@ const formats: Readonly<
   q8: { file: 'model_quantized.onnx', bytes: 1.125 },
 };
 
-/** A protobuf message holds at most 2 GB. */
+/** Maximum bytes of weights in a file: a protobuf message holds at most 2 GB. */
 const mostInFile = 1.9e9;
 
 /**
- * All weights are in memory meanwhile, as float32, and once more in the number format that is written, unless
- * that is float32 or they go into files beside the model.
- * @throws ConfigError for an unknown number format and when `to` holds files, CheckpointError when the
- * model cannot be read, or a weight is too large for `fp16`; the reason of `signal`
+ * Writes the folder. All weights are in memory meanwhile, as float32, and once more in the number format that is
+ * written, unless that format is float32 or the weights go into files beside the model.
+ * @throws ConfigError for an unknown number format and when `to` holds files, CheckpointError when the model cannot
+ * be read, or a weight is too large for `fp16`; the reason of `signal`
  */
 export async function saveTransformersJs(options: SaveTransformersOptions): Promise<void> {
   const { from, to, dtypes, mostBytesInFile = mostInFile, signal } = options;
@@ -100,7 +100,7 @@ interface WriteModelOptions extends Pick<SaveTransformersOptions, 'signal'> {
   readonly mostBytesInFile: number;
 }
 
-/** Number of files beside the model. */
+/** Writes a model file. Returns the number of files beside the model. */
 async function writeModel(
   folder: string,
   { dtype, model: { config, weights }, mostBytesInFile, signal }: WriteModelOptions,
@@ -119,7 +119,10 @@ async function writeModel(
   return place.count();
 }
 
-/** Files that transformers.js loads, for models that lack them: of the tokenizer, and of the tokens that end a text. */
+/**
+ * Files that transformers.js loads, for models that lack them: settings of the tokenizer, and the tokens that end a
+ * text.
+ */
 const madeFiles = ({
   bosTokenId,
   eosTokenIds,
@@ -134,8 +137,8 @@ const madeFiles = ({
 });
 
 /**
- * With the numbers from which transformers.js makes an empty cache, which some families leave out of theirs.
- * Its own settings are about other files where the model was downloaded with them, so ours replace them.
+ * config.json with the sizes from which transformers.js makes an empty cache, which the configs of some families
+ * lack. Existing settings for transformers.js concern other files, so they are replaced.
  */
 function configOf(
   { config, configText }: Pick<ModelFolder, 'config' | 'configText'>,

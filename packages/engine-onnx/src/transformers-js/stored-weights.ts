@@ -62,7 +62,7 @@ async function put(
 const numbersOf = ({ weights }: Stored, { offset, size }: ParameterSpec): Float32Array =>
   weights.subarray(offset, offset + size);
 
-/** For every position of the model, and one more: some families count from 1. */
+/** Stores rotary tables for every position of the model and one more: some families count from 1. */
 async function storeTables(stored: Stored): Promise<RopeInputs> {
   const { config } = stored;
   const { headDim, rotaryDim, localRope, maxPositions } = config;
@@ -83,7 +83,7 @@ async function storeTables(stored: Stored): Promise<RopeInputs> {
   return { global: await pair(config, ''), local: local && (await pair(local, '_local')) };
 }
 
-/** Vectors stay in float32: they are few, and norms are sensitive. */
+/** Stores weights as `fp32` or `fp16`. Vectors stay in float32: they are few, and norms are sensitive. */
 async function plain(
   dtype: 'fp32' | 'fp16',
   stored: Stored,
@@ -125,7 +125,7 @@ async function inBlocks(stored: Stored, tables: RopeInputs): Promise<StoredWeigh
   return { parameters, tables, products, embed: embed! };
 }
 
-/** `q8` is of 8 bits. */
+/** Block format of `q8`. */
 const format: BlockFormat = { bits: 8, length: blockLength, hasOffsets: false };
 
 async function storeBlocks(

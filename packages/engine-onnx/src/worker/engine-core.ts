@@ -38,9 +38,9 @@ export class EngineCore {
   readonly #samplers: number;
   readonly #trainer: OnnxTrainer;
   readonly #sampling: SamplingCalls;
-  /** Calls of the trainer run one at a time, in their order. */
+  /** Runs calls of the trainer one at a time, in their order. */
   readonly #train = pLimit(1);
-  /** Work on a device, between whose calls the thread must not end either. */
+  /** Runs work on a device, between whose calls the thread must not end either. */
   readonly #whole: typeof workThroughGate;
   /** Processor time of the process at the last statistics. */
   #processorAt = process.cpuUsage();
@@ -86,10 +86,7 @@ export class EngineCore {
     this.handlers = this.#createHandlers();
   }
 
-  /**
-   * @throws CheckpointError when the model folder cannot be used, EngineError when the options do
-   * not fit it
-   */
+  /** @throws CheckpointError when the model folder cannot be used, EngineError when the options do not fit the model */
   static async open(options: WorkerOptions): Promise<EngineCore> {
     const quantized = await quantizedOptions(options);
     if (quantized) {
@@ -117,7 +114,7 @@ export class EngineCore {
     return new EngineCore(options, files, buffers, state, threads);
   }
 
-  /** Answers open calls of the sampler with `error`, waits for the run in progress, and frees all. */
+  /** Answers open calls of the sampler with `error`, waits for the run in progress, and frees all memory. */
   async close(error: TrinityError): Promise<void> {
     await this.#sampling.stop(error);
     await this.#train(() => undefined);
@@ -165,12 +162,18 @@ export class EngineCore {
     };
   }
 
-  /** Scores and gradients, which take longer than a process waits at its end, are whole by micro-batches instead. */
+  /**
+   * Runs a call of the trainer, during which the thread does not end. Scores and gradients take longer than an
+   * exiting process waits, so each of their micro-batches is protected instead.
+   */
   #trainWhole<T>(work: () => Promise<T>): Promise<T> {
     return this.#train(() => this.#whole(work));
   }
 
-  /** In interactive use, answers do not also wait until the next version is merged. */
+  /**
+   * Makes an optimizer step. In interactive use, merges the weights immediately, so that later answers do not wait
+   * for the merge.
+   */
   async #step(options: OptimizerOptions): Promise<StepStats> {
     const stats = await this.#trainer.step(options);
     if (this.#interactive) await this.#weights.settled();

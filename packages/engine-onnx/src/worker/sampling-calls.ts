@@ -37,13 +37,13 @@ export interface SamplingParts {
   readonly weights: WeightBuffers;
   /** @default graphs with the weights as inputs */
   readonly kernels: SamplerKernels | undefined;
-  /** The weights of a checkpoint. */
+  /** Reads the weights of a checkpoint. */
   readonly load: (directory: string) => Promise<Float32Array>;
   /** Computes scores; see `ScorerOptions`. */
   readonly read: ScorerOptions['read'];
   /** Waits until the thread is free for the sampler. */
   readonly turn: NonNullable<SchedulerOptions['turn']>;
-  /** Does work with a device, also between its runs. */
+  /** Runs work with a device, and keeps the thread alive between the work's graph runs. */
   readonly whole: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -118,8 +118,9 @@ export class SamplingCalls {
   }
 
   /**
-   * The published weights are those of this moment, also if later ones are published while earlier requests finish.
-   * Where they are still to be written, the sampler gives its own weights up first, so that there need not be two sets.
+   * Returns a function that gets the weights of a source. Published weights are those published now, even if newer
+   * weights are published while earlier requests finish. If they are not written yet, the sampler first releases
+   * its current weights, so that no second set is needed.
    */
   #weightsOf(
     source: Exclude<SamplerWeightSource, { kind: 'initial' }>,
@@ -158,7 +159,7 @@ export class SamplingCalls {
     return this.#parts.weights.runtime.readSet(set);
   }
 
-  /** Starts with the training weights of the moment when it is first needed, as version -1. */
+  /** The scheduler, created at the first call with the current training weights as version -1. */
   async #sampler(): Promise<SampleScheduler> {
     const { weights, options, threads, turn, whole } = this.#parts;
     if (!this.#scheduler) await whole(() => weights.settled());

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { TimeShare, type Party } from './time-share.js';
 
-/** Parties whose runs take a fixed time on a clock of their own; returns who ran when. */
+/** Parties whose runs take a fixed time on a simulated clock; `log` lists the parties in the order of their runs. */
 function simulation(): {
   log: Party[];
   run: (party: Party, times: number, milliseconds: number) => Promise<void>;

@@ -22,20 +22,23 @@ export interface TrainingState {
   /** Writes the training weights, and the moments if they are given. */
   save(directory: string, contents: SavedContents): Promise<void>;
   /**
-   * Reads the training weights back. Resolves with the moments, if there are some.
-   * @throws CheckpointError when it is of another state
+   * Reads the training weights back. Resolves with the optimizer's moments, if the checkpoint has them.
+   * @throws CheckpointError when the checkpoint belongs to another model or other adapters
    */
   load(directory: string): Promise<OptimizerState | undefined>;
-  /** A set of weights from a checkpoint of either kind, with adapters merged in unless they are beside quantised ones. */
+  /**
+   * Reads the weights of a checkpoint of all weights or of adapters. Adapters are merged in, unless the weights are
+   * quantised.
+   */
   read(directory: string): Promise<Float32Array>;
-  /** Samples with the graphs of the trainer. @default graphs of its own */
+  /** Graphs of the trainer, with which the sampler samples. @default the sampler has separate graphs */
   readonly kernels?: SamplerKernels;
   close(): Promise<void>;
 }
 
 interface SavedContents {
   readonly optimizer: OptimizerState | undefined;
-  /** For adapters: saves the whole model too. */
+  /** True to save the whole model as well, with the adapters merged in. */
   readonly merged: boolean;
 }
 

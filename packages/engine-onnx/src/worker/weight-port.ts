@@ -8,7 +8,7 @@ import type { WeightLease } from '../model/weights.js';
 
 type WeightMessage = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 
-/** Returns the result of `find`. If it throws, every port gets the error. */
+/** Returns the result of `find`. If `find` throws, every port gets the error. */
 export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
   try {
     return find();
@@ -20,7 +20,7 @@ export function orTell<T>(ports: readonly MessagePort[], find: () => T): T {
 
 /**
  * Sends a copy of the weights that `find` returns to every port, or the error.
- * @throws the error
+ * @throws the error of `find`
  */
 export async function sendFound(
   ports: readonly MessagePort[],

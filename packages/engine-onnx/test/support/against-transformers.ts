@@ -1,4 +1,4 @@
-/** Compares the engine with what tools/fixtures/transformers_models.py left in a folder. */
+/** Compares the engine with the results that tools/fixtures/transformers_models.py wrote to a folder. */
 import { parameterSpecs } from '../../src/model/parameters.js';
 import { WeightBuffers } from '../../src/model/weights.js';
 import { loadModelFolder } from '../../src/storage/model-folder.js';
@@ -10,9 +10,9 @@ export interface Differences {
   /** Largest absolute differences. */
   readonly logprobs: number;
   readonly entropy: number;
-  /** Largest difference of an entry by the largest entry of its tensor; of all tensors. */
+  /** Largest difference of an entry, divided by the largest entry of its tensor, over all tensors. */
   readonly gradient: number;
-  /** The tensor that it is of. */
+  /** Tensor with the largest gradient difference. */
   readonly parameter: string;
 }
 

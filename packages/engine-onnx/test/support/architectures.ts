@@ -1,4 +1,4 @@
-/** Tiny models of the families whose blocks differ, each with what is particular to it. */
+/** Tiny models of the families whose blocks differ, each with the features of its family. */
 import { readFileSync } from 'node:fs';
 
 import type { ModelConfig } from '../../src/model/config.js';

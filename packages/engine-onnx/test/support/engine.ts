@@ -17,7 +17,7 @@ import { EngineCore } from '../../src/worker/engine-core.js';
 import { transferables } from '../../src/protocol/packing.js';
 import { connectEngine } from '../../src/client/remote-engine.js';
 
-/** As `createOnnxEngine`, in this thread, which every run of a graph blocks. */
+/** Like `createOnnxEngine`, but in this thread, which every run of a graph blocks. */
 export async function createEngineInThread(options: OnnxEngineOptions): Promise<Engine> {
   const { engine } = await connectEngine(
     (worker) => linkHere(EngineCore.open(worker)),
@@ -27,7 +27,7 @@ export async function createEngineInThread(options: OnnxEngineOptions): Promise<
   return engine;
 }
 
-/** As `createOnnxCritic`, in this thread. */
+/** Like `createOnnxCritic`, but in this thread. */
 export async function createCriticInThread(options: OnnxCriticOptions): Promise<ValueEngine> {
   return (
     await connectCritic(

@@ -1,4 +1,4 @@
-/** What Python left for comparison: batches, tensors, and how far numbers are from them. */
+/** Reads the batches and tensors that Python wrote for comparison, and measures differences. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -22,7 +22,7 @@ interface BatchFile {
   };
 }
 
-/** The rows that a folder's numbers are of, and the options of the optimizer. */
+/** The rows from which the numbers of a folder were computed, and the options of the optimizer. */
 export async function readBatch(
   folder: string,
 ): Promise<{ readonly batch: TokenBatch; readonly optimizer: BatchFile['optimizer'] }> {

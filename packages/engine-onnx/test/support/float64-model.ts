@@ -9,19 +9,22 @@ export interface Weight {
   readonly columns: number;
   /** Factors of the rounded activations. */
   readonly numbers: ArrayLike<number>;
-  /** Factors of activations that are not rounded. @default nothing */
+  /** Factors of activations that are not rounded. @default no offsets */
   readonly offsets?: ArrayLike<number>;
-  /** Numbers of a block. @default activations are not rounded for it */
+  /** Size of a block. @default activations are not rounded for this weight */
   readonly block?: number;
 }
 
 export interface Float64Model {
   readonly config: ModelConfig;
   readonly weights: ReadonlyMap<string, Weight>;
-  /** scale B A beside a matrix, by its name. A [r, in], B [out, r] */
+  /** Factors of scale B A, by the name of the adapted matrix. A [r, in], B [out, r] */
   readonly adapters: ReadonlyMap<string, Factors>;
   readonly scale: number;
-  /** Round what is multiplied with blocks to 8 bits, in the same blocks, as `accuracy_level` 4 does. */
+  /**
+   * True to round the activations that are multiplied with blocks to 8 bits, in the same blocks, like
+   * `accuracy_level` 4.
+   */
   readonly roundsActivations: boolean;
 }
 
@@ -41,16 +44,16 @@ const rowsOf = (value: Float64Array, width: number): Rows => ({
 /** Steps backwards, in the order of the forward pass. */
 type Tape = (() => void)[];
 
-/** Numbers of an adapter, or the gradients of them. */
+/** Numbers of an adapter, or their gradients. */
 export interface Factors {
   readonly a: Float64Array;
   readonly b: Float64Array;
 }
 
 export interface Scored {
-  /** One for each token after the first. [T - 1] */
+  /** One log-probability per token after the first. [T - 1] */
   readonly logprobs: Float64Array;
-  /** Gradients of the sum of `by` times `logprobs`; that activations are rounded is passed over. */
+  /** Gradients of the sum of `by` times `logprobs`; the rounding of activations is ignored. */
   backward(by: ArrayLike<number>): ReadonlyMap<string, Factors>;
 }
 
@@ -290,7 +293,7 @@ function attention({ tape, config }: Run, q: Rows, k: Rows, v: Rows): Rows {
   return y;
 }
 
-/** In place; returns the logarithm of the sum of exponentials. */
+/** Softmax in place; returns the logarithm of the sum of exponentials. */
 function softmax(numbers: Float64Array): number {
   const most = numbers.reduce((a, b) => Math.max(a, b));
   const total = numbers.reduce((all, each) => all + Math.exp(each - most), 0);

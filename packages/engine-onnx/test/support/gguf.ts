@@ -1,4 +1,4 @@
-/** Small GGUF files of random blocks in any format, also those that nothing here writes. */
+/** Small GGUF files of random blocks in any format, including formats that the repository cannot write. */
 import { writeFileSync } from 'node:fs';
 
 import { createRandom, type Random } from '@trinity-rft/core';

@@ -3,7 +3,7 @@ import { getLlama, LlamaLogLevel, type Llama, type Token } from 'node-llama-cpp'
 
 let opened: Promise<Llama | undefined> | undefined;
 
-/** Undefined where the package has no library for the platform. One for all tests of a process. */
+/** Loads llama.cpp, once for all tests of a process; undefined if the package has no library for the platform. */
 export const findLlama = (): Promise<Llama | undefined> =>
   (opened ??= getLlama({
     gpu: false,

@@ -23,7 +23,7 @@ const base = {
   eosTokenIds: [],
 } as const;
 
-/** Grouped heads, tied and untied heads, all biases, both kinds of stretched positions. */
+/** Models that cover grouped heads, tied and untied heads, all biases, and both kinds of position scaling. */
 export const tinyModels = {
   qwen3: { ...base, family: 'qwen3', qkNorm: true },
   'qwen3 untied': { ...base, family: 'qwen3', qkNorm: true, tieEmbeddings: false, kvHeads: 4 },
@@ -69,7 +69,7 @@ export const tinyModels = {
   },
 } satisfies Record<string, ModelConfig>;
 
-/** Weights far from their beginning: large matrices, norms around 1, biases that matter. */
+/** Weights far from initial weights: large matrices, norms around 1, biases that matter. */
 export function livelyWeights(config: ModelConfig, seed = 1, std = 0.3): Float32Array {
   const flat = initialWeights(config, seed, { std });
   const random = createRandom(seed);

@@ -13,7 +13,7 @@ export interface Argument {
   readonly dims?: readonly (number | string)[];
   /** Constant data has no gradient. */
   readonly data?: Int32Array;
-  /** Added to the standard normal numbers. @default 0 */
+  /** Number that is added to the standard normal numbers. @default 0 */
   readonly shift?: number;
 }
 
@@ -113,9 +113,8 @@ export async function difference(
 }
 
 /**
- * Entries of a model's gradient that differ from central differences of `scalar` by more than 1e-2
- * of the largest entry of their tensor (at least 0.1); three random ones of every tensor are looked
- * at.
+ * Entries of a model's gradient that differ from central differences of `scalar` by more than 1e-2 of the largest
+ * entry of their tensor (at least 0.1); three random entries of every tensor are checked.
  */
 export async function modelGradientErrors(
   specs: readonly { readonly name: string; readonly offset: number; readonly size: number }[],

@@ -35,7 +35,7 @@ export interface TestSamplerOptions extends Partial<SchedulerOptions> {
   readonly tokens?: readonly string[];
   /** @default 1 */
   readonly seed?: number;
-  /** Puts something between the sampler and its kernels. */
+  /** Wraps the kernels of the sampler. */
   readonly wrap?: (kernels: SamplerKernels) => SamplerKernels;
 }
 

@@ -34,11 +34,11 @@ export interface NodeOptions {
   readonly attributes?: Readonly<Record<string, Attribute>>;
   /** `com.microsoft` for contributed operators. @default "" */
   readonly domain?: string;
-  /** True if the operator demands all outputs, also those that nothing reads. */
+  /** True if the operator demands all outputs, including those that nothing reads. */
   readonly allOutputs?: true;
 }
 
-/** Inputs of an operator; undefined for one that is left out. */
+/** Inputs of an operator; undefined for an omitted input. */
 type NodeInputs = readonly (Value | undefined)[];
 
 interface Node extends NodeOptions {
@@ -63,7 +63,10 @@ export class Graph {
   readonly #prefix: string;
   #nextId = 0;
 
-  /** @param prefix of the names of values; the body of a loop must not repeat those around it. @default none */
+  /**
+   * @param prefix of the names of values; the body of a loop must not repeat names of the graph around it.
+   * @default none
+   */
   constructor(prefix = '') {
     this.#prefix = prefix;
   }
@@ -274,7 +277,7 @@ export function withPullback(value: Value, inputs: readonly Value[], pullback: P
 
 /**
  * The dimension at an index, which counts from the end if negative.
- * @throws InvariantError when there is none.
+ * @throws InvariantError when there is no dimension at the index.
  */
 export function dimAt(value: Value, index: number): Dim {
   const dim = value.shape.at(index);

@@ -11,7 +11,7 @@ import { columns, concat, reshape } from './shape.js';
 
 export interface BlockFormat {
   readonly bits: 4 | 8;
-  /** Numbers of a block; the last one of a row may reach beyond it. */
+  /** Numbers of a block; the last block of a row may reach beyond the row. */
   readonly length: 16 | 32;
   readonly hasOffsets: boolean;
 }
@@ -62,8 +62,8 @@ export function blockInput(
 
 /**
  * x W^T, without a gradient. `x` [..., in] -> [..., out]. `accuracy_level` 4: sums of 8-bit integers, to which
- * `x` is rounded in blocks; a row has the same bits whatever the others are.
- * @param thin the product of the sums of x in blocks and the offsets
+ * `x` is rounded in blocks; the bits of a row do not depend on other rows.
+ * @param thin computes the product of the sums of x in blocks and the offsets
  */
 export function blockProduct(matrix: BlockMatrix, x: Value, thin = linear): Value {
   const { integers, scales, offsets, bits, length, shape } = matrix;
@@ -80,7 +80,7 @@ export function blockProduct(matrix: BlockMatrix, x: Value, thin = linear): Valu
   return offsets ? add(product, thin(blockSums(x, length), offsets)) : product;
 }
 
-/** Sums of x in blocks, shared by all matrices that read it. [..., in] -> [..., blocks] */
+/** Sums of x in blocks, shared by all matrices that are multiplied with x. [..., in] -> [..., blocks] */
 function blockSums(x: Value, length: number): Value {
   const { graph } = x;
   return graph.memo(`sums of ${length} in ${x.id}`, () => {

@@ -9,7 +9,10 @@ export interface Chunked {
   readonly join: (x: Value) => Value;
 }
 
-/** Chunks of `size` positions of tensors with the sequences of `like` [B, S, H, ...]. Neither has a gradient. */
+/**
+ * Chunks of `size` positions of tensors with the sequences of `like` [B, S, H, ...]. The operations have no
+ * gradient.
+ */
 export function chunked({ graph, shape }: Value, size: number): Chunked {
   const [batch, time, heads] = shape as [string, string, number];
   const order = [1, 0, 3, 2, 4];

@@ -45,8 +45,8 @@ export function sigmoid(a: Value): Value {
 }
 
 /**
- * log(1 + e^a), by the softmax of a and 0: its kernel computes a number alike wherever it stands in a
- * tensor, which that of `Softplus` does not.
+ * log(1 + e^a), from the softmax of a and 0: its kernel gives a number the same bits at every position of a
+ * tensor, unlike the kernel of `Softplus`.
  */
 export function softplus(a: Value): Value {
   const { graph } = a;

@@ -30,7 +30,7 @@ export interface DeltaInputs {
   readonly k: Value;
   /** [B, S, H, V] */
   readonly v: Value;
-  /** Logarithm of the part of the state that stays, at most 0. [B, S, H] */
+  /** Logarithm of the share of the state that is kept, at most 0. [B, S, H] */
   readonly decay: Value;
   /** Part of the difference that is written, from 0 to 1. [B, S, H] */
   readonly beta: Value;
@@ -67,7 +67,7 @@ export function deltaGradients(
 
 type Chunks = ReturnType<typeof forward>;
 
-/** The inputs of all chunks, [n, B, H, C, width], and what the gradients need of the way forward. */
+/** The inputs of all chunks, [n, B, H, C, width], and the values of the forward pass that the gradients need. */
 function forward({ q, k, v, decay, beta }: DeltaInputs, size: number) {
   const { graph } = q;
   const rowShape = [...decay.shape.slice(0, 3), 1, size];

@@ -1,4 +1,7 @@
-/** The gated delta rule: a state per head that forgets, and into which each position writes what it lacks. */
+/**
+ * The gated delta rule: a state per head that decays, and that each position corrects towards its key and
+ * value.
+ */
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { deltaGradients, type DeltaInputs } from './gated-delta-gradient.js';
 import { reshape } from './shape.js';

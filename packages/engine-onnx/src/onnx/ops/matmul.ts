@@ -37,8 +37,8 @@ export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
 }
 
 /**
- * x W^T + bias: weights are stored [out, in], as Hugging Face does. `x` [..., in], `weight` [out,
- * in], `bias` [out]
+ * x W^T + bias: weights are stored [out, in], as in Hugging Face models. `x` [..., in], `weight` [out, in],
+ * `bias` [out]
  */
 export function linear(x: Value, weight: Value, bias?: Value): Value {
   const y = matmul(x, weight, { transposeB: true });
@@ -135,13 +135,13 @@ export function rowDot(a: Value, b: Value): Value {
  */
 const bandWidth = 128;
 
-/** Transposing the result, which one thread does, pays where it saves this share of the effort. */
+/** Share of the effort that transposing the result, which runs on one thread, must save to be worth its cost. */
 const leastSaving = 0.75;
 
 /**
- * dL/db of one matrix used by every row, computed in the orientation whose left operand is
- * transposed less often, if it is much less: the result may have to be transposed then. `a` [rows, K], `g` [rows, N] -> [K, N],
- * or [N, K] with `turned`
+ * dL/db of one matrix used by every row, computed in the orientation whose left operand is transposed less
+ * often, if the difference is large: the result may then have to be transposed. `a` [rows, K], `g` [rows, N] ->
+ * [K, N], or [N, K] with `turned`
  */
 function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
   const effort = (left: Value, right: Value) =>

@@ -1,16 +1,16 @@
 /** Loops over the first dimension of tensors. */
 import { Graph, type Value } from '../graph/graph.js';
 
-/** One turn of a loop: the state that the next turn gets, and what is collected. */
+/** Results of one turn of a loop: the state for the next turn, and the outputs that are collected. */
 interface Turn {
   readonly state: Value;
   readonly results: readonly Value[];
 }
 
 /**
- * Applies `step` to the first, second ... entry of all `items` [n, ...], or from the last to the first with `reverse`,
- * each with the state that the turn before left. Returns each result of all turns, [n, ...]. `step` builds a graph of
- * its own, so it reads nothing but its arguments. Has no gradient.
+ * Applies `step` to the first, second ... entry of all `items` [n, ...], or from the last to the first with
+ * `reverse`, each with the state of the previous turn. Returns each result of all turns, [n, ...]. `step`
+ * builds a separate graph, so it may only read its arguments. Has no gradient.
  */
 export function scan(
   first: Value,

@@ -57,7 +57,7 @@ class LazyAutomaton implements GrammarAutomaton {
   /** Number of symbols: bytes, followed by control tokens up to the largest in the rules. */
   readonly #symbols: number;
   readonly #nullable: ReadonlySet<number>;
-  /** Rules in an order in which each comes before those that it can start with. */
+  /** Rules in an order in which each rule comes before the rules that it can start with. */
   readonly #order: readonly number[];
   /** A unique number for each alternative. */
   readonly #alternatives: ReadonlyMap<readonly GrammarSymbol[], number>;

@@ -20,8 +20,8 @@ export function nullableRules(rules: Rules): ReadonlySet<number> {
 }
 
 /**
- * Rules in an order in which each comes before those that it can start with. Rules that can start
- * with each other are in any order.
+ * Rules in an order in which each rule comes before the rules that it can start with. Rules that can start with
+ * each other are in any order.
  */
 export function rulesInOrder(rules: Rules, nullable: ReadonlySet<number>): readonly number[] {
   const seen = new Set<number>();
