@@ -29,10 +29,7 @@ export interface ConvertModelOptions {
   readonly adapter?: string;
   /** @default "float32" */
   readonly dtype?: StoredTypeName;
-  /**
-   * Maximum size of a file of weights, in bytes; a larger tensor gets a file of its own. @default
-   * one file
-   */
+  /** Maximum size of a file of weights, in bytes; a larger tensor gets a separate file. @default one file */
   readonly shardBytes?: number;
 }
 

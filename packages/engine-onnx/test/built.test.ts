@@ -1,4 +1,4 @@
-/** The package as it is published: one bundle, its worker beside it, plain Node. */
+/** Tests the published package: one bundle and a file for its worker, in plain Node. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

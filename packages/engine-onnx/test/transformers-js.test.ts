@@ -1,4 +1,4 @@
-/** Folders for transformers.js, in transformers.js itself, against the embedded engine. */
+/** Compares transformers.js, which runs exported folders, with the embedded engine. */
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * Advantage functions by their names in YAML's `advantage_fn`. To add one, write a file here and an
- * entry.
+ * Advantage functions by their names in YAML's `advantage_fn`. To add a function, write a file in
+ * this folder, and an entry below.
  */
 import { asymre, asymreVerl } from './asymre.js';
 import { clipb } from './clipb.js';

@@ -1,6 +1,6 @@
 /**
- * KL functions by their names in YAML's `kl_loss_fn` and `kl_penalty_fn`. To add one, write an
- * estimator and an entry.
+ * KL functions by their names in YAML's `kl_loss_fn` and `kl_penalty_fn`. To add a function, write
+ * an estimator, and an entry below.
  */
 import type { PaperRef } from '../parts/part.js';
 import { klEstimators } from './estimators.js';

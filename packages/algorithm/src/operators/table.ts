@@ -1,6 +1,6 @@
 /**
  * Experience operators by their names in YAML's `data_processor.experience_pipeline.operators`. To
- * add one, write a file here and an entry.
+ * add an operator, write a file in this folder, and an entry below.
  */
 import type { OperatorPart } from '../parts/part.js';
 import { dapoDynamicSampling } from './dapo-dynamic-sampling.js';

@@ -74,8 +74,8 @@ export interface TokenLossDefinition<
   /** Aggregation mode that the loss requires; overrides the configuration. */
   readonly aggregation?: (args: ArgValues<S>) => LossAggMode | undefined;
   /**
-   * Form of the loss that engines may compute themselves; where rare tokens differ, the difference
-   * is added afterwards.
+   * Form of the loss that engines may compute themselves. If the form is wrong for rare tokens, the
+   * trainer adds the difference afterwards.
    * @default no such form
    */
   readonly known?: (constants: Constants) => KnownLoss | undefined;

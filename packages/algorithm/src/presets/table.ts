@@ -1,6 +1,6 @@
 /**
- * Algorithms by their names in YAML's `algorithm_type`, as the parts they consist of. To add one,
- * write an entry.
+ * Algorithms by their names in YAML's `algorithm_type`, as the parts they consist of. To add an
+ * algorithm, write an entry in one of the tables.
  */
 import type { PresetTable } from './base.js';
 import { groupRelative } from './group-relative.js';

@@ -60,7 +60,7 @@ export class Adapters implements Trainable {
   readonly adapters: LayerAdapters;
   /** The frozen weights. */
   readonly base: FrozenWeights;
-  /** All matrices; updated in place. */
+  /** Matrices of all adapters; updated in place. */
   readonly set: ArraySet;
   readonly #config: ModelConfig;
   readonly #targets: readonly AdapterTarget[];

@@ -1,6 +1,6 @@
 /**
- * The decoder block of every family, and the stack of blocks. Graphs differ only in what attention and
- * recurrence read.
+ * The decoder block of every family, and the stack of blocks. Graphs differ only in the inputs of attention and
+ * recurrence.
  */
 import type { Value } from '../onnx/graph/graph.js';
 import { add, multiply } from '../onnx/ops/elementwise.js';

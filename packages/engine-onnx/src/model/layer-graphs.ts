@@ -3,8 +3,8 @@
  * between layers. The caller runs the graphs in turn.
  *
  * B rows, T padded length (at least 2), N = B * T, R picked positions, C tokens of a part of the vocabulary, d
- * hidden size. Parameters, rotary tables and whatever is not listed are as in `training-graphs.ts`; layers with
- * the same traits share their graphs, whose parameters have the names of one of them.
+ * hidden size. Parameters, rotary tables and everything else that is not listed are as in `training-graphs.ts`;
+ * layers with the same traits share their graphs, whose parameters have the names of one of them.
  *
  * | graph           | inputs                                                                    | outputs                                   |
  * | --------------- | ------------------------------------------------------------------------- | ----------------------------------------- |
@@ -60,7 +60,7 @@ export interface LayerGraphOptions {
   readonly branching: boolean;
 }
 
-/** One layer. */
+/** The graph of one layer. */
 export function layerGraph(
   config: ModelConfig,
   layer: number,

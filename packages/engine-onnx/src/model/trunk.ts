@@ -12,9 +12,8 @@ import { embeddingName, parameterName, parameterSpecs } from './parameters.js';
 import { rotatedWidth } from './rope.js';
 
 /**
- * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H,
- * D]. Training, prefill and decoding differ only in what the keys belong to: the sequence itself, or
- * a cache.
+ * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H, D]. Training,
+ * prefill and decoding differ only in the source of the keys: the sequence itself, or a cache.
  */
 export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
 
@@ -60,8 +59,8 @@ export interface Trunk {
   /** Low-rank factors, by the weight into which they are already merged. @default none */
   readonly adapters?: ReadonlyMap<Value, LowRank>;
   /**
-   * Functions for x W^T, by the weight, where it is not a plain product: for integer weights, or with adapters
-   * that are not merged. @default none
+   * Functions that compute x W^T, by weight, for integer weights and for weights whose adapters are not merged.
+   * @default none
    */
   readonly products?: ReadonlyMap<Value, (x: Value) => Value>;
 }

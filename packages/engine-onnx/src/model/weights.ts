@@ -11,7 +11,7 @@ import { parameterSpecs, type ParameterSpec } from './parameters.js';
 export interface WeightLease {
   /** All parameters, or the adapters of a model whose parameters never change. */
   readonly set: ArraySet;
-  /** Another lease on the same set. */
+  /** Takes another lease on the set. */
   share(): WeightLease;
   /** Returns the set; a second call has no effect. */
   release(): void;
@@ -24,7 +24,7 @@ export interface PublishedWeights {
   lease(): Promise<WeightLease>;
 }
 
-/** Replaces the numbers of a set: `to` gets all new ones, and may be the same set as `from`. */
+/** Replaces the numbers of a set: `to` gets the complete new numbers, and may be the same set as `from`. */
 type Rewrite = (from: ArraySet, to: ArraySet) => Promise<void>;
 
 /**
@@ -176,7 +176,10 @@ export class WeightBuffers {
     this.#due = write;
   }
 
-  /** Resolves once the training weights are written, and writes those of {@link rewriteLater}. @throws the error of that write */
+  /**
+   * Resolves once the training weights are written, including by a pending {@link rewriteLater}. @throws the error
+   * of the pending write
+   */
   async settled(): Promise<void> {
     while (this.#rewriting ?? this.#due) {
       if (this.#rewriting) await this.#rewriting.catch(() => undefined);

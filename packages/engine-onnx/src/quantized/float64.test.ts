@@ -1,4 +1,4 @@
-/** Scores and gradients beside quantised weights against a reference in float64. */
+/** Compares scores and gradients of adapters on quantised weights with a reference in float64. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ const weightsOf = (base: QuantizedBase): ReadonlyMap<string, Weight> =>
 type Named = ReadonlyMap<string, Factors>;
 const letters = ['a', 'b'] as const;
 
-/** The matrices of adapters by the names of the matrices beside them, from or in their flat array. */
+/** Copies the matrices of adapters from a flat array, by the names of the adapted matrices. */
 const named = (targets: readonly AdapterTarget[], flat: ArrayLike<number>): Named =>
   new Map(
     targets.map(({ weight, a, b }) => {

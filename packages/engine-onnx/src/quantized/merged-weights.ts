@@ -16,7 +16,7 @@ import { inBlocks } from './load.js';
 
 export interface MergedWeights extends StoredWeights {
   /**
-   * Present if the adapter was trained beside quantised weights: merging it into the quantised model gives a
+   * Present if the adapter was trained on top of quantised weights: merging it into the quantised model gives a
    * different model.
    */
   readonly beside?: { readonly quantization: Quantization; readonly model: string };

@@ -27,10 +27,10 @@ interface Quantized {
 }
 
 /**
- * Options for quantised weights; undefined if the weights are floating point numbers. For a folder with
- * adapters that were trained beside quantised weights, the options name the frozen model and these adapters.
- * @throws ConfigError if all weights are to be trained, which have to be floating point numbers; EngineError if
- * the weights are quantised and the graphs run on a device
+ * Options for quantised weights; undefined if the weights are floating point numbers. For a folder with adapters
+ * that were trained on top of quantised weights, the options name the frozen model and these adapters.
+ * @throws ConfigError if all weights are to be trained, which have to be floating point numbers; EngineError if the
+ * weights are quantised and the graphs run on a device
  */
 export async function quantizedOptions(given: Given): Promise<Quantized | undefined> {
   const found = await quantizedIn(given);

@@ -1,4 +1,4 @@
-/** The engine with quantised weights below adapters, behind its protocol. */
+/** Tests the engine with adapters on quantised weights, behind its protocol. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Adapters that are trained beside quantised weights, and their checkpoints. */
+/** Adapters that are trained on top of quantised weights, and their checkpoints. */
 import { InvariantError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 
@@ -26,7 +26,7 @@ export interface QuantizedOptions {
   readonly reference: boolean;
 }
 
-/** Sampling, training and checkpoints beside quantised weights: the parts of `TrainingState`. */
+/** Sampling, training and checkpoints of adapters on quantised weights: the parts of `TrainingState`. */
 export interface QuantizedState {
   /** Sets of the adapters alone. */
   readonly weights: WeightBuffers;

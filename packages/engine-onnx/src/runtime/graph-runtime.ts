@@ -38,7 +38,7 @@ export interface DeviceArray {
   free(): void;
 }
 
-/** Inputs of a graph by name. A graph takes those that it has; others are ignored. */
+/** Inputs of a graph by name. A graph reads the inputs that it has, and ignores other arrays. */
 export type Feeds = Readonly<Record<string, HostArray | DeviceArray>>;
 
 /** Arrays by name. */

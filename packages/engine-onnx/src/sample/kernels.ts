@@ -20,7 +20,7 @@ export interface SamplerKernels {
   readonly config: ModelConfig;
   /** Rows that one run may have. */
   readonly window: RowWindow;
-  /** Bytes that every run reads besides the cache, however few its rows. */
+  /** Bytes that every run reads besides the cache, for any number of rows. */
   readonly weightBytes: number;
   /** Reads whole prompts of `length` tokens. @param ids [rows, length] */
   prefill(weights: Feeds, ids: Int32Array, length: number): Promise<NewPositions>;
@@ -92,7 +92,7 @@ export function newPositions(
   };
 }
 
-/** Reads what was drawn, or the distributions. */
+/** Reads the drawn tokens, or the distributions. */
 export async function decodeResult(
   runtime: GraphRuntime,
   config: ModelConfig,

@@ -5,7 +5,7 @@ import type { Quantization } from '@trinity-rft/core/engine';
 
 import { readIfThere } from './files.js';
 
-/** Folder of the adapters inside a checkpoint; Trinity-RFT's name. */
+/** Folder of the adapters inside a checkpoint, named as in Trinity-RFT. */
 export const adapterFolder = 'lora_adapter';
 
 /** File with the digest of the frozen model, without which the adapter cannot be used. */

@@ -283,7 +283,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * The accumulated gradient in the order of what is trained, for inspection. `undefined` before the first backward.
+   * The accumulated gradient in the order of the trained parameters, for inspection. `undefined` before the first
+   * backward.
    */
   get gradient(): ArraySet | undefined {
     return this.#gradient?.set;

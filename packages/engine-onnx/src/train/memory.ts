@@ -72,10 +72,7 @@ export function headChunks(config: ModelConfig): number {
   return Math.min(maxParts, 2 ** Math.max(0, Math.ceil(Math.log2(wanted))));
 }
 
-/**
- * Number of values between the matrices of a feed-forward block; of all experts together, if it has
- * experts.
- */
+/** Number of values between the matrices of a feed-forward block, summed over its experts if the block has experts. */
 function feedForwardWidth({ intermediateSize, experts, hiddenSize }: ModelConfig): number {
   const routed = experts ? experts.count * (experts.size + hiddenSize) : 0;
   return Math.max(intermediateSize, routed);

@@ -50,7 +50,7 @@ export interface Trainable {
   readonly feeds: Feeds;
   /** The adapters, if they are trained instead of the parameters. */
   readonly adapters?: LayerAdapters;
-  /** Weights and scores; present if adapters are trained beside quantised weights. */
+  /** Weights and scores; present if adapters are trained on top of quantised weights. */
   readonly quantized?: { readonly base: BlockWeights; readonly score: ScoreRows };
   /** The graph that returns the gradients. */
   backwardGraph(options: TrainingGraphOptions): ModelRecord;

@@ -44,7 +44,7 @@ export interface Pool {
 
 /**
  * A server that has a prompt's prefix is preferred unless it has this many more calls than the
- * others.
+ * other servers.
  */
 const preferredLead = 4;
 const mostBroken = 3;

@@ -1,4 +1,4 @@
-/** Kinds of failed calls, by what can be done about them. */
+/** Kinds of failed calls, by the way in which they are handled. */
 export type FaultKind =
   /** The server is down: another server repeats the call, and the server that is down is restored. */
   | 'lost'

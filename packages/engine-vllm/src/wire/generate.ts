@@ -11,7 +11,8 @@ export const generatePath = '/inference/v1/generate';
 const lowestTemperature = 0.01;
 
 /**
- * Parameters of a request. The seed of choice k is `seed + k`, and only the given stop ids stop it.
+ * Parameters of a request. The seed of choice k is `seed + k`, and only the given stop ids end a
+ * choice.
  * @throws ModelError 400 for options that vLLM would ignore or interpret differently
  */
 export function samplingParams(options: SamplingOptions): Readonly<Record<string, unknown>> {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { serverCalls } from './http.js';
 
-/** Answers `answered` requests of a connection, and resets it at the next one. */
+/** Answers `answered` requests of a connection, and resets the connection at the next request. */
 async function resetting(answered: number): Promise<{ url: string; requests: number[] }> {
   /** Number of requests on each connection. */
   const requests: number[] = [];

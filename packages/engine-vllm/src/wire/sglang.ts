@@ -9,7 +9,7 @@ export const sglangPath = '/generate';
 /**
  * Parameters of choice `choice`. SGLang's `ignore_eos` disables `stop_token_ids` as well, so it is
  * set only if there are none.
- * @throws ModelError 400 for options that are not supported here
+ * @throws ModelError 400 for options that this sampler does not support
  */
 export function sglangParams(
   options: SamplingOptions,

@@ -35,7 +35,7 @@ export class Pipelines {
     return made;
   }
 
-  /** Compiles kernels in the background, each once. @throws EngineError when the device rejects one */
+  /** Compiles kernels in the background, each once. @throws EngineError when the device rejects a kernel */
   async compile(kernels: Iterable<Kernel>): Promise<void> {
     const waiting = [...kernels].filter((kernel) => !this.#ready.has(kernel));
     await Promise.all(waiting.map((kernel) => this.#compiled(kernel)));

@@ -1,4 +1,4 @@
-/** Maps an HTTP status to what the client should do. */
+/** Maps an HTTP status to the reaction of the client. */
 import { tryJson } from '@trinity-rft/core/support';
 
 /** Reaction of a client to an answer that is not a success. */
@@ -46,7 +46,7 @@ export function actionFor(status: number, place: ErrorPlace, detail: string): Er
   return actions[status] ?? (status >= 500 ? 'retry' : 'invalid');
 }
 
-/** Matches the messages of the operating system that the server runs on. */
+/** Matches messages of operating systems about a full disk. */
 export const isDiskFull = (detail: string): boolean =>
   /no space left|ENOSPC|disk quota exceeded/i.test(detail);
 

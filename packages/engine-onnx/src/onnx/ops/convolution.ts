@@ -4,9 +4,9 @@ import { add, multiply } from './elementwise.js';
 import { columns, concat, reshape } from './shape.js';
 
 /**
- * Causal convolution of each channel by itself: y[t] = sum over j < K of w[j] x[t - K + 1 + j]. `x` [B, S, d],
- * `weight` [d, 1, K], `past` [B, K - 1, d]: the positions before the first. `state` is the last K - 1 positions, with
- * which the next ones are computed to the same bits as in one call.
+ * Causal convolution of each channel separately: y[t] = sum over j < K of w[j] x[t - K + 1 + j]. `x` [B, S, d],
+ * `weight` [d, 1, K], `past` [B, K - 1, d]: the positions before the first. `state` holds the last K - 1 positions,
+ * from which the next positions are computed to the same bits as in one call.
  *
  * Gradients without a past, with g zero after the last position:  dL/dx[t] = sum over j of w[j] g[t + K - 1 - j];
  * dL/dw[j] = sum over t of x[t] g[t + K - 1 - j].

@@ -196,8 +196,8 @@ function decayGradient(size: number, { ratios, starts, ends, whole }: FactorGrad
 }
 
 /**
- * (I + a)^-1 of a strictly lower matrix: inverts blocks of 1, 2, 4 ... rows, where the block below the diagonal of a
- * pair is -T2 A21 T1. As exact as substitution; powers of `a` would overflow where keys are alike. [.., C, C]
+ * (I + a)^-1 of a strictly lower matrix: inverts blocks of 1, 2, 4 ... rows, where the block below the diagonal of
+ * a pair is -T2 A21 T1. As exact as substitution; powers of `a` would overflow if keys are similar. [.., C, C]
  */
 function inverted(a: Value, size: number): Value {
   const { graph } = a;

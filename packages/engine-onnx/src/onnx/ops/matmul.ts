@@ -81,7 +81,7 @@ export function lowRankLinear(
   });
 }
 
-/** scale b a x, the part of a layer that its factors add. `layer` computes x W^T */
+/** scale b a x: the part of a layer's result that the low-rank factors add. `layer` computes x W^T */
 export function lowRankProduct(x: Value, { a, b, scale }: LowRank, layer = linear): Value {
   return layer(multiply(layer(x, a), x.graph.scalar(scale)), b);
 }

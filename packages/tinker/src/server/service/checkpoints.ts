@@ -82,7 +82,10 @@ const infoSchema = z.object({
   savedAt: z.string(),
 });
 
-/** File beside the checkpoint's folder, whose own files never change. */
+/**
+ * File with the properties that can be changed, beside the checkpoint's folder, whose files never
+ * change.
+ */
 const standingFile = (directory: string): string => `${directory}.standing.json`;
 const standingSchema = z.object({
   isPublic: z.boolean().default(false),
