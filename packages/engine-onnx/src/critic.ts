@@ -14,8 +14,8 @@ import { startWorker } from './worker/start-worker.js';
 
 export interface OnnxCriticOptions {
   /**
-   * A Hugging Face model folder (qwen3, qwen2 or llama). A language model gets a head of zeros, so
-   * that every value starts at 0; a model with a head of one label (`score.weight`) keeps it.
+   * A Hugging Face model folder (qwen3, qwen2 or llama). A language model gets a head of zeros, so that every value
+   * starts at 0; a model with a head of one label (`score.weight`) keeps its head.
    */
   readonly modelPath: string;
   /**

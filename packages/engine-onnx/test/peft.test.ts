@@ -1,7 +1,4 @@
-/**
- * Adapters against PEFT, transformers and torch; the fixture comes from
- * tools/fixtures/peft_adapter.py.
- */
+/** Compares adapters with PEFT, transformers and torch; the fixture comes from tools/fixtures/peft_adapter.py. */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

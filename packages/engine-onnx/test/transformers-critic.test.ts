@@ -1,5 +1,5 @@
 /**
- * The critic against Hugging Face transformers and torch; the fixture comes from
+ * Compares the critic with Hugging Face transformers and torch; the fixture comes from
  * tools/fixtures/transformers_critic.py.
  */
 import { readFile } from 'node:fs/promises';

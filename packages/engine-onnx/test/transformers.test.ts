@@ -1,5 +1,5 @@
 /**
- * The engine against Hugging Face transformers and torch; the fixtures come from
+ * Compares the engine with Hugging Face transformers and torch; the fixtures come from
  * tools/fixtures/transformers_models.py.
  */
 import { expect, test } from 'vitest';

@@ -65,7 +65,7 @@ describe('recorded answers', () => {
 });
 
 /**
- * Replaces values by their types and lists by their first entry, and omits keys that depend on the
+ * Replaces values by their types and lists by their last entry, and omits keys that depend on the
  * text.
  */
 function shapeOf(value: unknown): unknown {

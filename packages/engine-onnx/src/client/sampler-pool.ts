@@ -41,8 +41,8 @@ export class SamplerPool {
   }
 
   /**
-   * Divides the choices of a request among the samplers, the least busy first. If one part fails,
-   * `abort` stops the others.
+   * Divides the choices of a request among the samplers, the least busy first. If one part fails, `abort` stops the
+   * other parts.
    */
   async sample(
     prompt: Int32Array,
@@ -66,7 +66,7 @@ export class SamplerPool {
     }
   }
 
-  /** Scores in the trainer's thread, with the weights that all samplers have. */
+  /** Scores a row in the trainer's thread, with the weights that all samplers have. */
   score(row: TokenRow, signal: AbortSignal): Promise<Float32Array> {
     const call = { batch: packBatch({ rows: [row] }) };
     return this.#first.link.call('score', call, { signal, transfer: transferables(call) });

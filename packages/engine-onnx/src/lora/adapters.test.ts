@@ -94,7 +94,7 @@ describe('gradients of adapters equal central differences', () => {
   });
 });
 
-/** The gradient of every whole matrix, at the same weights. */
+/** The gradient of every whole matrix, at the weights `flat`. */
 async function wholeGradient(model: ModelConfig, flat: Float32Array): Promise<Float32Array> {
   const trainer = new OnnxTrainer({
     config: model,

@@ -16,7 +16,7 @@ import { cpu } from '../../test/support/runtime.js';
 const capacity = 64;
 const column = (data: Float32Array) => floats(data, [data.length, 1]);
 
-/** A cache filled with rubbish where nothing was stored yet, and states of zeros. */
+/** A cache with arbitrary numbers where nothing was stored yet, and states of zeros. */
 function newCache(runtime: GraphRuntime, config: ModelConfig, rows: number): RowCache {
   const layout = cacheLayout(config, capacity);
   const cache = runtime.cache(layout);

@@ -43,11 +43,11 @@ import { embeddingName, headName } from './parameters.js';
 import { embed, parameterInputs, tableInputs, wholeSequences, type Trunk } from './trunk.js';
 
 export interface TrainingGraphOptions {
-  /** Forward: return entropies. Backward: take entropy gradients. */
+  /** True if the forward graph returns entropies, or the backward graph takes gradients of entropies. */
   readonly entropy: boolean;
   /** Number of parts of the head. */
   readonly chunks: number;
-  /** Backward: also return log-probabilities. @default false */
+  /** True if the backward graph also returns log-probabilities. @default false */
   readonly logprobs?: boolean;
   /** True for graphs with the inputs `positions` and `branches`. @default false */
   readonly branching?: boolean;

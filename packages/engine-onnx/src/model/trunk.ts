@@ -46,7 +46,7 @@ export interface Trunk {
   readonly config: ModelConfig;
   /** Parameters by Hugging Face name. */
   readonly parameters: ReadonlyMap<string, Value>;
-  /** int64, as {@link rotary} needs them. */
+  /** Positions in int64, as {@link rotary} needs them. */
   readonly positions: Value;
   readonly tables: RopeInputs;
   readonly attention: Attention;

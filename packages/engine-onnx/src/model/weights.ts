@@ -28,10 +28,9 @@ export interface PublishedWeights {
 type Rewrite = (from: ArraySet, to: ArraySet) => Promise<void>;
 
 /**
- * The weights of one model. The trainer's set is `training`; other users lease a set. A step writes in
- * place while the training set is not leased, otherwise into a free set, which then becomes the
- * training set. So publishing and adopting never copy, and there is at most one set more than
- * distinct leased ones.
+ * The weights of one model. The trainer's set is `training`; other users lease a set. A step writes in place while
+ * the training set is not leased, otherwise into a free set, which then becomes the training set. Publishing and
+ * adopting therefore never copy, and there is at most one set more than distinct leased sets.
  */
 export class WeightBuffers {
   readonly runtime: GraphRuntime;

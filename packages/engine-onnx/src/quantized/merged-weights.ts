@@ -1,4 +1,7 @@
-/** Reads the weights of a model with its adapter merged in, one tensor at a time, also if they are in two folders. */
+/**
+ * Reads the weights of a model with its adapter merged in, one tensor at a time, even if model and adapter are in
+ * two folders.
+ */
 import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';

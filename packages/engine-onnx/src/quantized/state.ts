@@ -28,7 +28,7 @@ export interface QuantizedOptions {
 
 /** Sampling, training and checkpoints of adapters on quantised weights: the parts of `TrainingState`. */
 export interface QuantizedState {
-  /** Sets of the adapters alone. */
+  /** Weight sets that hold only the adapters. */
   readonly weights: WeightBuffers;
   readonly trainable: Trainable;
   readonly kernels: SamplerKernels;

@@ -3,7 +3,7 @@ import type { ModelRecord } from '../onnx/graph/record.js';
 import type { GraphKind, GraphRuntime, LoadedGraph } from './graph-runtime.js';
 
 export interface LazyGraphs {
-  /** @param record of the graph with this name; read when it is loaded */
+  /** The graph `name`, loaded at its first call. @param record makes the record of the graph */
   get(name: string, record: () => ModelRecord): Promise<LoadedGraph>;
   /** Frees memory that earlier runs needed. */
   trim(): Promise<void>;

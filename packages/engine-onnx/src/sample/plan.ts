@@ -10,7 +10,7 @@ export interface SamplePlan {
   readonly choices: number;
   /** Number of earlier choices of the same request, which other samplers draw. */
   readonly firstChoice: number;
-  /** 0 samples greedily. */
+  /** Sampling temperature; 0 samples greedily. */
   readonly temperature: number;
   readonly topP: number;
   /** Number of tokens that may be drawn; Infinity for all. */

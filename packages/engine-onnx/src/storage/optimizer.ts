@@ -20,8 +20,8 @@ const earlierFile = 'optimizer.safetensors';
 const optimizerFormat = 'trinity-rft-adamw-1';
 
 /**
- * Writes the moments of the parameters in `specs`. Without a state, the file of an earlier save is
- * removed, because it does not belong to these weights.
+ * Writes the moments of the parameters in `specs`. Without a state, the file of an earlier save is removed, because
+ * its moments do not belong to the new weights.
  */
 export async function saveOptimizer(
   directory: string,

@@ -89,7 +89,7 @@ export class GradientSum {
     found.free();
   }
 
-  /** Adds the gradient of the rows that were looked up in the table, times `scale`, and frees it. */
+  /** Adds the gradient of the rows that were looked up in the table, times `scale`, and frees the gradient. */
   putLookups(found: DeviceArray | undefined, ids: Int32Array, scale = 1): void {
     if (!found) throw new InvariantError('A graph returned no gradient of the embedding.');
     if (this.#table) {

@@ -68,7 +68,7 @@ export interface TrainingHead<Kind extends string> {
 export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
 
 /**
- * Share of the budget for scoring, which needs far less than gradients: it keeps the arena of the
+ * Share of the memory budget for scoring, which needs far less than gradients: a small share keeps the arena of the
  * forward graph small compared to that of the backward graph.
  */
 const forwardShare = 0.25;

@@ -68,7 +68,7 @@ export class LayerwiseGradients {
     this.#graphs = lazyGraphs(options.runtime, 'train');
   }
 
-  /** Adds the gradient of a micro-batch; returns the log-probabilities of its targets. [R] */
+  /** Adds the gradient of a micro-batch to `sum`; returns the log-probabilities of its targets. [R] */
   async addTo(sum: GradientSum, batch: LayerwiseBatch): Promise<Float32Array> {
     const { config } = this.#options;
     const states = [this.#embedded(batch)];
@@ -297,7 +297,7 @@ function targetsIn(part: Part, { targets }: MicroBatchArrays, gradLogprobs: Host
 type Totals = readonly [Float32Array, Float32Array, Float32Array, Float32Array];
 const totalNames = ['largest', 'sum', 'dot', 'target'];
 
-/** Sums over the vocabulary, of logits that come in parts. */
+/** Sums over the vocabulary, from the logits of one part after another. */
 class LogitTotals {
   readonly #largest: Float64Array;
   /** Sum of e^(l - largest). */

@@ -63,7 +63,7 @@ export interface Trainable {
   update(gradient: SummedGradient, state: Optimizer, options: AdamWOptions): Promise<void>;
 }
 
-/** Every parameter is trained. */
+/** Trains every parameter. */
 export function allParameters(config: ModelConfig, weights: WeightBuffers): Trainable {
   const specs = parameterSpecs(config);
   const spec = specs.find(({ name }) => name === embeddingName);

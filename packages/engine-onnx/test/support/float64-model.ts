@@ -41,7 +41,7 @@ const rowsOf = (value: Float64Array, width: number): Rows => ({
   width,
 });
 
-/** Steps backwards, in the order of the forward pass. */
+/** Backward functions of the operations, in the order of the forward pass. */
 type Tape = (() => void)[];
 
 /** Numbers of an adapter, or their gradients. */

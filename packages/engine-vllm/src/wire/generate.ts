@@ -180,7 +180,7 @@ const best = (
     .toSorted((a, b) => b.logprob - a.logprob)
     .slice(0, count);
 
-/** Replaces minus infinity, which JSON lacks. */
+/** Replaces minus infinity, which JSON cannot represent. */
 const lowestLogprob = -9999;
 
 function labelsOf(

@@ -1,6 +1,6 @@
 /**
- * Sends requests to a server. It does not use `fetch`, which times out after five minutes without an
- * answer.
+ * Sends requests to a server. The module does not use `fetch`, which times out after five minutes
+ * without an answer.
  */
 import { request as requestHttp, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { request as requestHttps, Agent as HttpsAgent } from 'node:https';

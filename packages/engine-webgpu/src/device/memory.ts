@@ -5,7 +5,7 @@ import { aboveBudget, aboveLimit } from './errors.js';
 import type { Faults } from './faults.js';
 
 /**
- * Bytes that the engine may take. WebGPU does not say how much memory a GPU has; drivers allow about a quarter of it in
+ * Bytes that the engine may take. WebGPU does not report the memory of a GPU; drivers allow about a quarter of it in
  * one buffer, and a fifth stays free for the desktop and other programs. Integrated GPUs use the machine's memory.
  */
 export function defaultBudget({ maxBufferSize }: AdapterLimits): number {

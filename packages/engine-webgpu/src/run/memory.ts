@@ -29,7 +29,7 @@ export class Memory {
     return this.#device.create(wanted, usage, 'array');
   }
 
-  /** Returns a buffer, after the last command with it was queued. */
+  /** Takes a buffer back, once the last command with the buffer is queued. */
   give(buffer: GPUBuffer): void {
     const size = sizeClass(buffer.size);
     const free = this.#free.get(size) ?? [];

@@ -14,7 +14,7 @@ const busyKernel = (rounds: number): string => `
     for (var i = 0u; i < ${rounds}u; i++) { x[id.x] = x[id.x] * 0.5 + 1.0; }
   }`;
 
-/** Queues work of some time. */
+/** Queues work that takes time in proportion to `rounds`. */
 export function queueWork({ device, memory }: OpenDevice, rounds: number): GPUBuffer {
   const { STORAGE, COPY_SRC } = GPUBufferUsage;
   const buffer = memory.create(256, STORAGE | COPY_SRC, 'numbers');

@@ -30,7 +30,7 @@ export interface TinkerEngineOptions {
    * (its weights are not needed).
    */
   readonly modelPath: string;
-  /** The model's name on the server. @default the only one that the server has */
+  /** The model's name on the server. @default the only model of the server */
   readonly baseModel?: string;
   /** Address of the server. @default hosted Tinker */
   readonly baseUrl?: string;

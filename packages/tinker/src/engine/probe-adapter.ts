@@ -12,7 +12,7 @@ export interface AdapterProbe {
   readonly model: RemoteModel;
   readonly connection: Connection;
   /**
-   * Runs cross-entropy with this weight on all targets, then an update.
+   * Runs cross-entropy with `weight` on all targets, then an update.
    * @returns the update's metrics
    */
   readonly step: (weight: number, adam: AdamParams) => Promise<Readonly<Record<string, number>>>;

@@ -14,7 +14,10 @@ import {
 export interface Datum {
   /** [T] */
   readonly tokens: Int32Array;
-  /** Keyed by name, such as `target_tokens` (ids) and `weights`, `logprobs`, `advantages`. [T] each */
+  /**
+   * Loss inputs, keyed by name, such as `target_tokens` (ids) and `weights`, `logprobs`,
+   * `advantages`. [T] each
+   */
   readonly inputs: Readonly<Record<string, TensorValues>>;
 }
 

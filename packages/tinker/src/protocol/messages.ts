@@ -44,7 +44,7 @@ export const requestSchemas = {
         beta2: z.number().min(0).lt(1).default(0.95),
         eps: z.number().positive().default(1e-12),
         weight_decay: z.number().min(0).default(0),
-        /** 0: no clipping. */
+        /** Gradient norm above which gradients are clipped; 0: no clipping. */
         grad_clip_norm: z.number().min(0).default(0),
       })
       .prefault({}),
@@ -109,7 +109,7 @@ export type JsonRequest<V extends JsonVerb> = z.input<(typeof requestSchemas)[V]
 /** Answer of a verb whose work continues. Its result comes with the future `request_id`. */
 export const pendingAnswer = z.object({
   request_id: id,
-  /** SDK 0.38 requires one id per sample; SkyRL 0.4 sends none. */
+  /** Ids of the samples: SDK 0.38 requires one id per sample; SkyRL 0.4 sends none. */
   sample_sequence_ids: z.array(z.string()).nullish(),
 });
 /** Answer of `create_session`. */
@@ -129,7 +129,10 @@ export const capabilitiesAnswer = z.object({
     z.object({
       model_name: z.string().nullish(),
       max_context_length: z.number().int().positive().nullish(),
-      /** TuFT lists `training` and `sampling`; absent if the server does both. */
+      /**
+       * Capabilities of the model: TuFT lists `training` and `sampling`; absent if the server does
+       * both.
+       */
       capabilities: z.array(z.string()).nullish(),
     }),
   ),

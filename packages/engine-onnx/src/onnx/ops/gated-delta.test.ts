@@ -1,4 +1,4 @@
-/** The gated delta rule against transformers and torch; the fixtures come from tools/fixtures/gated_delta.py. */
+/** Compares the gated delta rule with transformers and torch; the fixtures come from tools/fixtures/gated_delta.py. */
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
 

@@ -2,7 +2,7 @@
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { negate } from './elementwise.js';
 
-/** Cosine and sine of position times frequency, [positions, r / 2] with r numbers of a head rotated. */
+/** Cosine and sine of position times frequency, [positions, r / 2] with r the number of rotated elements of a head. */
 export interface RotaryTables {
   readonly cos: Value;
   readonly sin: Value;

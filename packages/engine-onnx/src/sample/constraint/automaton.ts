@@ -10,7 +10,7 @@ export interface GrammarAutomaton {
   readonly start: number;
   /** The state after `byte` or a control token; -1 if the grammar does not allow it. */
   next(state: number, byte: number): number;
-  /** True if the text may end here. */
+  /** True if the text may end in `state`. */
   accepts(state: number): boolean;
 }
 

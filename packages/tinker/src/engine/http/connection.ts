@@ -48,7 +48,7 @@ export interface Request {
   readonly repeat?: 'always' | 'unsent';
   /** Time for which the request is retried, in ms. @default that of the connection */
   readonly patienceMs?: number;
-  /** Timeout of one attempt. @default 60 s */
+  /** Timeout of one attempt, in ms. @default 60 s */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }

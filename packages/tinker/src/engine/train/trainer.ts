@@ -156,7 +156,7 @@ export function adamOf({
   };
 }
 
-/** The gradient norm is NaN if the server does not report it. */
+/** Statistics of a step. The gradient norm is NaN if the server does not report it. */
 function statsOf(step: number, metrics: Metrics, rows: number): StepStats {
   const gradNorm = gradNormOf(metrics) ?? (rows === 0 ? 0 : Number.NaN);
   return { step, gradNorm, skipped: false };

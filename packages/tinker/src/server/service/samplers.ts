@@ -13,7 +13,10 @@ import type { TrainingRun } from './training-run.js';
 export interface SamplerFacts {
   readonly id: string;
   readonly sessionId: string;
-  /** `tinker://...`; undefined for the base model and for weights without an address. */
+  /**
+   * Address of the weights, `tinker://...`; undefined for the base model and for weights without an
+   * address.
+   */
   readonly uri: string | undefined;
   /** Folder of the weights; undefined for the base model. */
   readonly weights: string | undefined;

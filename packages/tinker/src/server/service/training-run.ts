@@ -47,7 +47,7 @@ export interface TrainingRunOptions {
   readonly now: () => number;
 }
 
-/** The engine opens at the first submitted request. */
+/** Creates the queue of a model. The engine opens at the first submitted request. */
 export function createTrainingRun({ facts, open, futures, now }: TrainingRunOptions): TrainingRun {
   const known = new Map<number, { readonly digest: string; readonly requestId: string }>();
   let engine: Promise<Engine> | undefined;

@@ -1,6 +1,6 @@
 /**
- * HTTP server that answers each verb as the test says, to simulate faults that real servers rarely
- * have.
+ * HTTP server that answers each verb as the test specifies, to simulate faults that real servers
+ * rarely have.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON, or protobuf bytes. */
+  /** Body of the reply: JSON or protobuf bytes. */
   readonly body?: unknown;
 }
 
