@@ -13,7 +13,7 @@ interface Range {
 export interface FrozenWeights {
   /** The parameters as arrays of the graph runtime, if the runtime holds them. */
   readonly arrays?: DeviceArrays;
-  /** True if another model may hold the array of {@link all}: it must not be written to. */
+  /** True if another model may hold the array of {@link all}, which must then not be written to. */
   readonly isShared: boolean;
   part(range: Range): Float32Array;
   all(): Float32Array;

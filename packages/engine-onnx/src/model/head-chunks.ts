@@ -62,7 +62,10 @@ export interface ScoreOptions {
   readonly necs?: boolean;
 }
 
-/** Numbers of each row of log-probabilities. `logprobs` [R, V], `targets` int32 [R, 1] */
+/**
+ * Log-probability of the target, and the requested entropy and `necs`, of each row. `logprobs` [R, V], `targets`
+ * int32 [R, 1]
+ */
 export function scoresOf(
   logprobs: Value,
   targets: Value,

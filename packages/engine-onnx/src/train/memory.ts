@@ -38,7 +38,7 @@ export interface TrainingMemory {
   readonly wholeModel?: number;
 }
 
-/** Limits according to `budget`, or without one according to the machine. */
+/** Limits according to `budget`, or, without a budget, according to the machine's memory. */
 export function trainingMemory(budget: number | undefined): TrainingMemory {
   if (budget !== undefined) return { budget };
   return { budget: defaultMemoryBudget, wholeModel: machineMemory() * machineShare };

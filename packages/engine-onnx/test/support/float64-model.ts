@@ -187,7 +187,7 @@ function linear(run: Run, x: Rows, name: string): Rows {
   return y;
 }
 
-/** Each block of a row is a multiple of its largest number / 127. */
+/** Rounds each number of a block to a multiple of the block's largest number / 127. */
 function rounded({ value, width }: Rows, block: number): Float64Array {
   const found = new Float64Array(value.length);
   for (let row = 0; row < value.length; row += width)

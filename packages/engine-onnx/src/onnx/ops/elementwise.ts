@@ -136,7 +136,7 @@ export function geluTanh(x: Value): Value {
 const polynomial = (a: Value, constant: number, factor: number): Value =>
   binary('Add', binary('Mul', a, a.graph.scalar(factor)), a.graph.scalar(constant));
 
-/** Sums a gradient over the axes along which a value of this shape was repeated. */
+/** Sums a gradient over the axes along which a value of shape `shape` was repeated. */
 export function unbroadcast(gradient: Value, shape: Shape): Value {
   if (sameShape(gradient.shape, shape)) return gradient;
   const { graph } = gradient;

@@ -103,7 +103,10 @@ function assertPossible(
   );
 }
 
-/** Checks the length first, because the alternatives of a prompt take one sample per position. */
+/**
+ * Refusal of a prompt that is too long. Checked before sampling, because the alternatives of a
+ * prompt take one sample per position.
+ */
 const tooLong = ({ length }: Int32Array, { maxModelLen }: Engine['sampler']): Refusal =>
   new Refusal(
     400,
