@@ -88,8 +88,8 @@ export const grpo = defineAdvantagePart({
 });
 
 /**
- * Compares the runs of each group. It does not use `byGroup`, because it drops and duplicates groups,
- * and reads log-probabilities for the rank penalty.
+ * Compares the runs of each group. `byGroup` does not fit, because `grpo` drops and duplicates
+ * groups, and reads log-probabilities for the rank penalty.
  */
 function compare(
   experiences: readonly Experience[],

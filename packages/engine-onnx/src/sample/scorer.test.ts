@@ -12,7 +12,7 @@ const row = (length: number): TokenRow => ({
   temperature: 1,
 });
 
-/** A scorer whose scores are the first token of a row plus the first number of its weights; records its runs. */
+/** A scorer whose scores are the first token of a row plus the offset of its weights; records its runs. */
 function countingScorer(
   options: { readonly maxRows?: number; readonly read?: ScorerOptions['read'] } = {},
 ) {

@@ -11,7 +11,7 @@ export interface AdapterFacts {
   readonly architecture: string;
   /** Name of the GPU, and its driver with the version. */
   readonly description: string;
-  /** True for a driver that computes on the CPU, more slowly than the engine's own CPU kernels. */
+  /** True for a software adapter, which computes on the CPU, more slowly than the engine without a GPU. */
   readonly isSoftware: boolean;
   readonly limits: AdapterLimits;
 }

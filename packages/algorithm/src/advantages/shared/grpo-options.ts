@@ -67,7 +67,7 @@ export function duplicateGroups(
 
 /**
  * Checks that duplication has groups to replace.
- * @throws ConfigError if groups are duplicated without a threshold that drops some
+ * @throws ConfigError if groups are duplicated without a threshold that drops groups
  */
 export function checkDuplicates(options: {
   readonly duplicateExperiences: boolean;

@@ -1,6 +1,6 @@
 /**
- * The gated delta rule: a state per head that decays, and that each position corrects towards its key and
- * value.
+ * The gated delta rule: a state per head that decays, and in which each position moves the value stored at its key
+ * towards its own value.
  */
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { deltaGradients, type DeltaInputs } from './gated-delta-gradient.js';
