@@ -26,7 +26,7 @@ export interface EncodedConversation {
 
 /**
  * Encodes a conversation. Each message to train on is the text that the template adds after its
- * prompt, up to the stop token. It is encoded separately, as if it had been sampled.
+ * prompt, up to the stop token. That text is encoded separately, as if it had been sampled.
  * @throws TaskError when there is no assistant message, or the template changes earlier text when
  * messages are added
  */
@@ -71,7 +71,7 @@ export function encodeConversation(
 
 type Weight = ChatMessage['weight'];
 
-/** `trainOn` with its index converted to the normalized messages. */
+/** Converts the index in `trainOn` to an index into the normalized messages. */
 function placeIn({ messages, trainOn }: ConversationInput): ConversationInput['trainOn'] {
   if (typeof trainOn !== 'object' || trainOn.from === 0) return trainOn;
   return { from: normalizeMessages(messages.slice(0, trainOn.from)).length };

@@ -8,7 +8,7 @@ import { createChatTemplate, type ChatTemplate } from '../src/template/template.
 export interface Conversation {
   readonly name: string;
   readonly messages: readonly unknown[];
-  /** JSON texts. */
+  /** Tools as JSON texts. */
   readonly tools: readonly string[] | null;
   readonly kwargs: { readonly enable_thinking?: boolean };
   readonly add: boolean;

@@ -42,9 +42,9 @@ export interface WritingStyle {
   readonly reasoning: 'none' | 'may' | 'open';
   /** Markers around reasoning. @default `<think>` and `</think>` */
   readonly thinkMarkers?: readonly [open: string, close: string];
-  /** Syntax of calls; undefined if they cannot be parsed or cannot be forced. */
+  /** Syntax of calls; undefined if calls cannot be parsed or cannot be forced. */
   readonly call: CallSyntax | undefined;
-  /** Ids by text of the tokens that plain text never contains. */
+  /** Token ids by text, for the tokens that plain text never contains. */
   readonly controlTokens: ReadonlyMap<string, number>;
 }
 
@@ -133,7 +133,7 @@ function jsonRule(
   return type === 'json_object' ? anyObject(grammar) : anyValue(grammar);
 }
 
-/** One call of any of these functions. */
+/** Rule for one call of any of the tools. */
 function callRule(
   { grammar, schema }: Builder,
   tools: readonly ToolDefinition[],

@@ -26,15 +26,16 @@ import { createTurnReader, type TurnReader } from './turn-reader.js';
 
 export interface ChatFormatOptions {
   readonly tokenizer: Tokenizer;
-  /** Source of the Jinja template. @default the tokenizer's own */
+  /** Source of the Jinja template. @default the tokenizer's template */
   readonly chatTemplate?: string;
   /**
-   * Name in {@link toolCallParsers}, or `auto` for that of the chat template. @default no parser: tool
-   * calls stay in the text
+   * Name in {@link toolCallParsers}, or `auto` for the parser that fits the chat template.
+   * @default no parser: tool calls stay in the text
    */
   readonly toolCallParser?: string;
   /**
-   * Name in {@link reasoningParsers}, or `auto` for that of the chat template, if it has reasoning.
+   * Name in {@link reasoningParsers}, or `auto` for the parser that fits the chat template, if the
+   * template has reasoning.
    * @default no parser: reasoning stays in the text
    */
   readonly reasoningParser?: string;
@@ -49,7 +50,7 @@ export interface ChatFormatOptions {
 
 /** A sampled turn, split into its parts. */
 export interface ParsedTurn {
-  /** Excludes reasoning, tool calls, special tokens and the stop string. */
+  /** Text without reasoning, tool calls, special tokens and the stop string. */
   readonly text: string;
   readonly reasoning?: string;
   readonly toolCalls: readonly ParsedToolCall[];
@@ -59,7 +60,7 @@ export interface ParsedTurn {
 export interface ReadTurnOptions {
   /**
    * True, or the definitions of the tools, to look for tool calls. The definitions give the types
-   * of arguments for syntaxes that do not, such as `qwen3_coder`.
+   * of arguments for syntaxes without types, such as `qwen3_coder`.
    */
   readonly tools: boolean | readonly ToolDefinition[];
   /** Prompt of the turn, in which reasoning may have begun. */
@@ -75,7 +76,10 @@ export interface BeginTurnOptions extends Pick<ReadTurnOptions, 'tools'> {
   readonly isPlain?: boolean;
 }
 
-/** Has no state except for caches; share one per model. */
+/**
+ * Converts conversations of one model to tokens and back. Has no state except for caches; share one
+ * format per model.
+ */
 export interface ChatFormat {
   readonly tokenizer: Tokenizer;
   /** The tokenizer's end tokens, and the token with which the template ends an assistant turn. */
@@ -112,8 +116,8 @@ export interface ChatFormat {
 }
 
 /**
- * Caches texts, because the runs of a group use the same prompts repeatedly. Texts longer than
- * 20,000 characters are not cached: a few of them would fill the memory.
+ * Options for caching texts, because the runs of a group use the same prompts repeatedly. Texts
+ * longer than 20,000 characters are not cached: a few of them would fill the memory.
  */
 const cacheOptions = {
   max: 2048,
@@ -278,7 +282,7 @@ function lookUp<T>(
   return table[name];
 }
 
-/** The parsers for one turn; calls are only parsed if there are tools. */
+/** Chooses the parsers for one turn; calls are only parsed if there are tools. */
 function forTurn(parsers: Parsers, end: PromptEnd, tools: ReadTurnOptions['tools']): Parsers {
   const { reasoning, toolCalls } = parsers;
   const definitions = typeof tools === 'boolean' ? undefined : tools;

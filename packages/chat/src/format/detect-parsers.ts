@@ -9,8 +9,8 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 type ToolCallParserName = keyof typeof toolCallParsers;
 
 /**
- * Parsers by a sentence of the templates that describe calls in a form that differs from what models
- * write.
+ * Sentences of chat templates with the parser to use: these templates describe calls in a form that
+ * differs from what models write.
  */
 const described: readonly (readonly [string, ToolCallParserName])[] = [
   ['functools[', 'phi4_mini_json'],
@@ -18,8 +18,8 @@ const described: readonly (readonly [string, ToolCallParserName])[] = [
 ];
 
 /**
- * Parsers whose syntaxes no other parser reads: if one of them reads a printed call, it is the right
- * one.
+ * Parsers whose syntaxes no other parser reads: a parser in this list is chosen if it reads a call
+ * that the template prints.
  */
 const distinct = ['functiongemma', 'gemma4', 'lfm2', 'hermes', 'qwen3_coder', 'mistral'] as const;
 
@@ -57,7 +57,7 @@ const probeTool: ToolDefinition = {
   },
 };
 
-/** A conversation with a call; empty if the template rejects it. */
+/** Rendering of a conversation with a call; empty if the template rejects the conversation. */
 function printedCall(template: ChatTemplate): string {
   const messages: readonly NormalMessage[] = [
     { role: 'user', content: 'x' },

@@ -7,7 +7,7 @@ export interface PromptInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
-  /** Further variables for the template, which take precedence over all others. */
+  /** Further variables for the template, which take precedence over all other variables. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 

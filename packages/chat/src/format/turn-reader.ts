@@ -8,7 +8,7 @@ import type { ParsedToolCall, ToolCallParser } from '../tool-call-parser/types.j
 export interface PartialTurn {
   readonly text: string;
   readonly reasoning?: string;
-  /** Complete tool calls. */
+  /** Tool calls whose text is complete. */
   readonly toolCalls: readonly ParsedToolCall[];
 }
 
@@ -46,7 +46,7 @@ export function createTurnReader(options: TurnReaderOptions): TurnReader {
   };
 }
 
-/** Text before the first stop string, also without an ending that may become a stop string. */
+/** Text before the first stop string, without an ending that may become a stop string. */
 function upToStop(text: string, stops: readonly string[]): string {
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return found.length > 0 ? text.slice(0, Math.min(...found)) : withoutBeginningOf(text, stops);
@@ -79,8 +79,8 @@ function splitReasoning(whole: string, { reasoning: parser }: TurnReaderOptions)
 }
 
 /**
- * Text before the first call. White space before a call belongs to the syntax, and text after the
- * first call may belong to it too.
+ * Text before the first call. White space before a call belongs to the syntax, and so may text
+ * after the first call.
  */
 function beforeCalls(text: string, { markers, unmarked }: ToolCallParser): string {
   const marked = markers.map((mark) => text.indexOf(mark));

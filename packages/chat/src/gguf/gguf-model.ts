@@ -1,6 +1,7 @@
 /**
- * A GGUF file as the Hugging Face folder of the same model: the texts of its files, and its tensors
- * under Hugging Face's names. Nothing is written; tensors are decoded when they are read.
+ * Presents a GGUF file as the Hugging Face folder of the same model: the texts of its files, and
+ * its tensors under Hugging Face's names. Nothing is written; tensors are decoded when they are
+ * read.
  */
 import { openSync, readSync, closeSync, statSync } from 'node:fs';
 
@@ -19,8 +20,8 @@ export interface GgufModel {
   /** Names of the files that {@link GgufModel.text} knows. */
   readonly files: readonly string[];
   /**
-   * The text of `config.json`, `tokenizer.json` ... of such a folder; undefined if the folder would
-   * have no such file.
+   * The text of `config.json`, `tokenizer.json` or another file of the Hugging Face folder;
+   * undefined if the folder would have no such file.
    * @throws CheckpointError when the content of the file is not supported
    */
   text(name: string): string | undefined;
@@ -59,7 +60,7 @@ export function openGgufModel(path: string): GgufModel {
 }
 
 /**
- * `config.json` of a file that is not kept open.
+ * Reads the `config.json` of a GGUF file, which is closed afterwards.
  * @throws CheckpointError also when the file holds no tokenizer, or one that is not supported
  */
 export function readGgufConfig(path: string): string {

@@ -168,7 +168,7 @@ const filters: Readonly<Record<string, Filter>> = {
 export const filterNames: readonly string[] = Object.keys(filters);
 
 /**
- * Filter of this name.
+ * Returns the filter called `name`.
  * @throws Error for an unknown name
  */
 export function filterNamed(name: string): Filter {

@@ -4,7 +4,10 @@ import { newScope, type Execute, type Scope } from './scope.js';
 import type { Statement } from './syntax.js';
 import { Attributes, equal, iterate, truthy, type Value } from './values.js';
 
-/** Compiles a loop. Each pass has its own scope, so variables that it sets are gone afterwards. */
+/**
+ * Compiles a loop. Each pass has its own scope, so variables that a pass sets do not exist after
+ * it.
+ */
 export function forLoop(
   { iterable }: Extract<Statement, { readonly type: 'For' }>,
   body: Execute,

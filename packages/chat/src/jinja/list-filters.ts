@@ -70,11 +70,12 @@ const extreme =
     );
   };
 
-/** Items of a value; unlike other filters, those that use this treat None as an empty list. */
+/** Items of a value; None counts as an empty list here, unlike in other filters. */
 const orNone = (value: Value): readonly Value[] => iterate(value ?? undefined);
 
 /**
- * Makes `select`, `reject` (by the items) and `selectattr`, `rejectattr` (by an attribute of each).
+ * Makes `select`, `reject` (by the items) and `selectattr`, `rejectattr` (by an attribute of each
+ * item).
  */
 const chosen =
   (keep: boolean, byAttribute: boolean): Filter =>

@@ -18,7 +18,7 @@ import {
 
 type Operator = (left: Value, right: Value) => Value;
 
-/** All except `and` and `or`, which evaluate their right side only when needed. */
+/** Binary operators except `and` and `or`, which evaluate their right side only when needed. */
 export const operators: Readonly<Record<string, Operator>> = {
   '==': (a, b) => equal(a, b),
   '!=': (a, b) => !equal(a, b),
@@ -88,7 +88,10 @@ function power(a: Value, b: Value): Value {
   return typeof result === 'number' && !Number.isInteger(result) ? new Float(result) : result;
 }
 
-/** The result is an int if both operands are ints, otherwise a float, as in Python. */
+/**
+ * Applies an arithmetic operator. The result is an int if both operands are ints, otherwise a
+ * float, as in Python.
+ */
 function arithmetic(
   name: string,
   a: Value,

@@ -13,8 +13,8 @@ interface Budget {
 }
 
 /**
- * Maximum number of steps, which take about a second; a conversation of 10,000 messages needs a
- * hundredth of it.
+ * Maximum number of steps, which take about a second; a conversation of 10,000 messages needs about
+ * one hundredth of them.
  */
 export const mostSteps = 20_000_000;
 

@@ -30,7 +30,7 @@ const entries = (dict: Dict, print: (entry: [Value, Value]) => string): string =
 
 const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Uses single quotes, unless only double quotes avoid escapes. */
+/** Python's `repr` of a text: in single quotes, unless only double quotes avoid escapes. */
 function reprText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const body = text.replaceAll(/[\\'\p{C}\p{Z}]/gu, (character) => {

@@ -67,7 +67,7 @@ const aliases: Readonly<Record<string, string>> = {
 };
 
 /**
- * Test of this name.
+ * Returns the test called `name`.
  * @throws Error for an unknown name
  */
 export function testNamed(name: string): Test {

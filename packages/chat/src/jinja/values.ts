@@ -90,7 +90,7 @@ const equalEntries = (a: Dict, b: Dict): boolean =>
   [...a].every(([key, value]) => b.has(key) && equal(value, b.get(key)));
 
 /**
- * Negative, zero or positive, in the order of Python.
+ * Compares two values in Python's order: negative, zero or positive.
  * @throws for values without an order
  */
 export function compare(a: Value, b: Value): number {

@@ -35,8 +35,8 @@ export interface Fork {
   /** Index of the first assistant message that does not match. */
   readonly message: number;
   /**
-   * JSON of the recorded message and of the sent one, from shortly before their first difference on
-   * and cut after 160 characters.
+   * JSON of the recorded message and of the sent message, from shortly before their first
+   * difference, cut after 160 characters.
    */
   readonly recorded?: string;
   readonly sent: string;

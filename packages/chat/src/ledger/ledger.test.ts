@@ -9,7 +9,7 @@ import { normalizeMessages, type NormalMessage } from '../messages/messages.js';
 import { chatTemplates } from '../template/chat-templates.js';
 import { createLedger, type Ledger, type LedgerPrompt } from './ledger.js';
 
-/** Drops reasoning before the last user message, as Qwen3's template does. */
+/** Template that drops reasoning before the last user message, as Qwen3's template does. */
 const forgetful = `{%- set ns = namespace(last=0) %}
 {%- for m in messages %}{%- if m.role == 'user' %}{%- set ns.last = loop.index0 %}{%- endif %}{%- endfor %}
 {%- for m in messages %}

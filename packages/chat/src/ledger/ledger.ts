@@ -55,9 +55,10 @@ export interface Ledger {
 export interface LedgerOptions {
   /**
    * Behaviour if an agent leaves reasoning out of its history. `as-sent` renders the conversation
-   * again without it, so that training sees the prompts that any other server would see. `restore`
-   * inserts the recorded reasoning, so that conversations continue; use it if the server in
-   * production does the same. @default "as-sent"
+   * again without the reasoning, so that training sees the prompts that any other server would see.
+   * `restore` inserts the recorded reasoning, so that conversations continue; use it if the server
+   * in production restores reasoning too.
+   * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
 }

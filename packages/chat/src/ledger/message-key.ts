@@ -24,7 +24,9 @@ export function messageKey(message: NormalMessage): string {
 /** Number of characters above which copying a key takes noticeable time. */
 const longContent = 16_384;
 
-/** Keys that lead from a place to the place after the message; a long text is a separate step. */
+/**
+ * Keys of the steps from a `Place` to the place after the message; a long text is a separate step.
+ */
 export function messageSteps(message: NormalMessage): readonly string[] {
   const { role, content } = message;
   if (role === 'assistant' || content.length <= longContent) return [messageKey(message)];
@@ -64,7 +66,7 @@ export function replacedArguments(recorded: NormalMessage, sent: NormalMessage):
 }
 
 /**
- * Text that is the same for equal values. Arguments that are not JSON become `{}`, as in some
+ * Text that is the same for equal JSON values. Arguments that are not JSON become `{}`, as in some
  * frameworks.
  */
 function canonical(text: string): string {

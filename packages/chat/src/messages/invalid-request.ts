@@ -2,9 +2,9 @@
 import { ModelError } from '@trinity-rft/core';
 
 export interface InvalidRequestOptions {
-  /** @default 400 */
+  /** HTTP status. @default 400 */
   readonly status?: number;
-  /** @default "invalid_request" */
+  /** Error code. @default "invalid_request" */
   readonly code?: string;
   readonly cause?: unknown;
 }

@@ -1,6 +1,6 @@
 /**
  * Parses reasoning in a block at the beginning of a response, such as `<think>...</think>`. Parsers
- * differ in their markers, and in how they read a response without the opening one.
+ * differ in their markers, and in how they read a response without the opening marker.
  */
 import { trimLineBreaks } from '../jinja/text-methods.js';
 import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
@@ -11,9 +11,9 @@ interface BlockOptions extends Partial<Omit<ReasoningParser, 'parse'>> {
 }
 
 /**
- * Reasoning ends at the closing marker only if a block is open: otherwise the marker is text, for
- * example in a JSON string. In an open block, everything up to its end is reasoning, even if the
- * token limit cut it off.
+ * Creates a parser for reasoning in a block. Reasoning ends at the closing marker only if a block
+ * is open: otherwise the marker is text, for example in a JSON string. In an open block, everything
+ * up to the block's end is reasoning, even if the token limit cut the block off.
  */
 function thinkBlock(options: BlockOptions): ReasoningParser {
   const { markers = ['<think>', '</think>'], isOpen = false, heading = '' } = options;
@@ -54,7 +54,7 @@ const withoutHeading = (block: string, heading: string): string =>
 export const deepseekR1 = thinkBlock({ isOpen: true });
 
 /**
- * Parser that takes text without a tag as an answer, because Qwen3 may omit reasoning. Qwen 3.5 may
+ * Parser that reads text without a tag as an answer, because Qwen3 may omit reasoning. Qwen 3.5 may
  * call a tool without closing the block; a tag without a call after it is a part of the reasoning.
  */
 export const qwen3 = thinkBlock({

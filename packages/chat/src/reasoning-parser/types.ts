@@ -23,8 +23,14 @@ export interface ReasoningParser {
   readonly isOpen: boolean;
   /** Line of the template after the opening marker. @default no heading */
   readonly heading?: string;
-  /** Text with which a call begins that ends the reasoning. @default calls do not end it */
+  /**
+   * Text at the beginning of a call, which ends the reasoning.
+   * @default calls do not end the reasoning
+   */
   readonly callMark?: string;
-  /** @param end state at the end of the prompt of that text */
+  /**
+   * Splits a response into reasoning and text.
+   * @param end state at the end of the prompt that the response follows
+   */
   readonly parse: (text: string, end?: PromptEnd) => ReasoningParse;
 }

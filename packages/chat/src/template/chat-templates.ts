@@ -1,4 +1,7 @@
-/** Chat templates for models without one. Neither changes earlier text when messages are added. */
+/**
+ * Chat templates for models without one. Neither template changes earlier text when messages are
+ * added.
+ */
 
 /**
  * ChatML with tools, tool calls and reasoning as in Qwen3, but keeping the reasoning of earlier

@@ -18,7 +18,7 @@ export interface RenderInput {
   readonly addGenerationPrompt: boolean;
   /** Value of `enable_thinking`; if absent, the template decides. */
   readonly enableThinking?: boolean;
-  /** Further variables, which take precedence over all others. */
+  /** Further variables, which take precedence over all other variables. */
   readonly templateArgs?: Readonly<Record<string, unknown>>;
 }
 

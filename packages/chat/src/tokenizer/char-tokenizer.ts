@@ -18,7 +18,7 @@ export interface CharTokenizerOptions {
   /** Token that ends a turn. */
   readonly eosToken: string;
   readonly bosToken?: string;
-  /** @default eosToken */
+  /** Token for padding. @default eosToken */
   readonly padToken?: string;
   /** Token for every other character. @default "<unk>" */
   readonly unkToken?: string;

@@ -3,9 +3,9 @@
 type Step = Readonly<Record<string, unknown>>;
 
 /**
- * Replaces `Digits` by a `Split`: it should isolate all numeric characters (² and ½ too), but
- * `@huggingface/tokenizers` only isolates 0 to 9. @see
- * https://doc.rust-lang.org/std/primitive.char.html#method.is_numeric
+ * Replaces `Digits` by a `Split` that isolates all numeric characters (² and ½ too), because
+ * `@huggingface/tokenizers` only isolates 0 to 9.
+ * @see https://doc.rust-lang.org/std/primitive.char.html#method.is_numeric
  */
 export function withAllDigits(preTokenizer: unknown): unknown {
   if (typeof preTokenizer !== 'object' || preTokenizer === null) return preTokenizer;

@@ -4,7 +4,9 @@ import { createContext, Script, type Context } from 'node:vm';
 let context: Context | undefined;
 let script: Script | undefined;
 
-/** Runs the work. Undefined if it was interrupted after `ms`. Takes about 0.1 ms more. */
+/**
+ * Runs `work`; returns undefined if it was interrupted after `ms` milliseconds. Adds about 0.1 ms.
+ */
 export function within<T>(ms: number, work: () => T): { readonly value: T } | undefined {
   context ??= createContext({});
   script ??= new Script('work()');

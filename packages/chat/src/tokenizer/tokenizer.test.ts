@@ -19,7 +19,10 @@ interface Case {
 const expected = async (name: string): Promise<readonly Case[]> =>
   JSON.parse(await readFile(`${fixture(name)}/expected.json`, 'utf8')) as Case[];
 
-/** SentencePiece decoders remove one leading space; ids that continue other text must keep it. */
+/**
+ * Text as SentencePiece decoders return it: without one leading space, which ids that continue
+ * other text must keep.
+ */
 const stripped = (text: string): string => text.replace(/^ /, '');
 
 describe.each(['byte-level', 'byte-fallback', 'added-spaces'])('a %s tokenizer', (name) => {

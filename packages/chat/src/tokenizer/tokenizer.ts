@@ -90,8 +90,8 @@ function prefixIds(
 }
 
 /**
- * Length from which encoding has a time limit. Shorter texts take no time, unless a pattern
- * contains nested repetitions.
+ * Number of characters from which encoding has a time limit. Shorter texts take no time, unless a
+ * pattern contains nested repetitions.
  */
 const longText = 5_000;
 

@@ -8,7 +8,7 @@ export interface DecodeOptions {
 
 /** A tokenizer. Immutable; share one per model. */
 export interface Tokenizer {
-  /** Contents of its files, for writing them to a checkpoint. */
+  /** Contents of the tokenizer's files, for writing them to a checkpoint. */
   readonly files: TokenizerFiles;
   /** Largest id + 1; the embeddings of a model may have more rows. */
   readonly vocabularySize: number;

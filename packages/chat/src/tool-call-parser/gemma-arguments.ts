@@ -1,6 +1,6 @@
 /**
  * Reads the arguments of Gemma's calls, `{key:value,...}`: keys without quotes, strings between
- * marks of their own, and nested objects and lists.
+ * special marks, and nested objects and lists.
  */
 import type { Value } from '../jinja/values.js';
 import { convert, literal } from './typed-text.js';
@@ -8,7 +8,7 @@ import { convert, literal } from './typed-text.js';
 export interface GemmaArguments {
   /** `cut` if the text ends within the arguments. */
   readonly kind: 'ended' | 'cut' | 'invalid';
-  /** End of the arguments, or of what was read of them. */
+  /** Index after the arguments, or after the part of them that was read. */
   readonly at: number;
   readonly args: ReadonlyMap<Value, Value>;
 }

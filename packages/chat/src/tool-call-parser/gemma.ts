@@ -20,8 +20,8 @@ interface Marks {
 }
 
 /**
- * The closing mark may be missing at the end of the text. White space around text belongs to the
- * syntax.
+ * Creates a parser. The closing mark may be missing at the end of the text. White space around text
+ * belongs to the syntax.
  */
 const gemmaParser = (marks: Marks): ToolCallParser => ({
   markers: [marks.open, marks.close, marks.quote],

@@ -11,9 +11,10 @@ const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * A call is an object with a `name` and `arguments` or `parameters` (default `{}`); the closing tag
- * may be missing at the end of the text, where models often stop. One line break before a call and
- * white space between calls belong to the syntax. Everything else stays in the text.
+ * Parser in which a call is an object with a `name` and `arguments` or `parameters` (default `{}`);
+ * the closing tag may be missing at the end of the text, where models often stop. One line break
+ * before a call and white space between calls belong to the syntax. Everything else stays in the
+ * text.
  */
 export const hermes: ToolCallParser = {
   markers: [open, close],

@@ -12,7 +12,7 @@ export interface JsonCall extends JsonScan {
 /**
  * Reads the value that begins at `at`. Arguments are under `arguments` or, as Llama writes it,
  * `parameters`.
- * @param bare arguments of a call without that key; undefined if it is then no call
+ * @param bare arguments of an object without either key; if undefined, such an object is not a call
  */
 export function readJsonCall(text: string, at: number, bare?: '{}'): JsonCall {
   if (text[at] !== '{') return { kind: at < text.length ? 'invalid' : 'cut', at, open: [] };
@@ -46,8 +46,8 @@ export function readJsonCalls(text: string, start: number): Attempt {
 }
 
 /**
- * The arguments as the model wrote them, if they are an object. JSON that a model has quoted once
- * more is unwrapped, and an empty text stands for no arguments; undefined for other JSON.
+ * The arguments as the model wrote them, if they are an object. JSON inside a JSON string is
+ * unwrapped, and an empty text stands for no arguments; undefined for other JSON.
  */
 export function readArguments(json: string): string | undefined {
   if (json.startsWith('{')) return json;

@@ -5,11 +5,11 @@
 import { skipSpace } from './json-span.js';
 
 export interface JsonScan {
-  /** `cut` means valid so far, but the text ends first. */
+  /** `cut` means that the text ends inside the value, and is valid up to its end. */
   readonly kind: 'ended' | 'cut' | 'invalid';
-  /** Index after the value, or at which it stops being JSON. */
+  /** Index after the value, or of the first character that cannot belong to it. */
   readonly at: number;
-  /** Indices at which the objects and lists begin that are still open there. */
+  /** Start indices of the objects and lists that are still open at index `at`. */
   readonly open: readonly number[];
 }
 

@@ -14,8 +14,8 @@ const open = '<|tool_call_start|>';
 const close = '<|tool_call_end|>';
 
 /**
- * The closing marker may be missing at the end of the text. White space around text belongs to the
- * syntax.
+ * Parser for LFM2. The closing marker may be missing at the end of the text. White space around
+ * text belongs to the syntax.
  */
 export const lfm2: ToolCallParser = {
   markers: [open, close],

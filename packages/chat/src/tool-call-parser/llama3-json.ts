@@ -9,8 +9,8 @@ import type { ToolCallParser } from './types.js';
 const tag = '<|python_tag|>';
 
 /**
- * Objects without name or arguments are text. Objects that begin with a name, or follow the tag,
- * count as malformed.
+ * Parser that reads objects without name or arguments as text. Objects that begin with a name, or
+ * follow the tag, count as malformed.
  */
 export const llama3Json: ToolCallParser = {
   markers: [tag],

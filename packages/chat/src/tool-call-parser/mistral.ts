@@ -10,7 +10,7 @@ import type { ToolCallParser } from './types.js';
 
 const tag = '[TOOL_CALLS]';
 
-/** Text before the calls stays; text after a list of calls is dropped, as in vLLM. */
+/** Parser that keeps text before the calls and drops text after a list of calls, as vLLM does. */
 export const mistral: ToolCallParser = {
   markers: [tag, '[ARGS]', '[CALL_ID]'],
   callIds: 'nine letters or digits',

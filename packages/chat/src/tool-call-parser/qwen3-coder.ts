@@ -20,8 +20,8 @@ const parameterOpen = '<parameter=';
 const parameterClose = '</parameter>';
 
 /**
- * `<tool_call>` may be missing, and so may the tags at the end of the text, where models often
- * stop.
+ * Parser in which `<tool_call>` may be missing, and also the tags at the end of the text, where
+ * models often stop.
  */
 export const qwen3Coder: ToolCallParser = {
   markers: [open, close, functionOpen],

@@ -95,7 +95,10 @@ const asTags: Write = (calls) =>
     })
     .join('\n');
 
-/** Arguments with a complete closing sequence are excluded: they look like the end of the call. */
+/**
+ * Matches a complete closing sequence. Arguments that contain one look like the end of the call,
+ * and are excluded.
+ */
 const endsCall =
   /<\/parameter>\s*(?:<parameter=[^<>\n]*>|<\/function>\s*<\/tool_call>)|<\/function>\s*<\/tool_call>\s*<tool_call>\s*<function=/;
 
@@ -122,7 +125,10 @@ const identifiers = callsWith(identifier);
 const separateNames = identifiers.filter(
   (calls) => new Set(calls.map(({ name }) => name)).size === calls.length,
 );
-/** Gemma's strings cannot hold their own quotes. */
+/**
+ * Calls whose arguments do not contain the mark, because Gemma's strings cannot hold their own
+ * quotes.
+ */
 const withoutMark = (mark = ''): typeof identifiers =>
   separateNames.filter(
     (calls) => !JSON.stringify(calls).includes(JSON.stringify(mark).slice(1, -1)),

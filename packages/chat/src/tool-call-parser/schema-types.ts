@@ -75,7 +75,7 @@ function inAll(lists: readonly (readonly string[])[]): readonly string[] {
   return common.length > 0 ? common : first;
 }
 
-/** Schemas that a value must satisfy in addition to this one. */
+/** Schemas that a value must satisfy in addition to the given one. */
 function required({ $ref: reference, allOf }: Schema, root: Schema): readonly unknown[] {
   const parts: readonly unknown[] = Array.isArray(allOf) ? allOf : [];
   return typeof reference === 'string' ? [pointed(root, reference), ...parts] : parts;

@@ -45,7 +45,10 @@ export interface ToolCallParser {
    * Text that ends every call. @default a call is only known to be complete at the end of the text
    */
   readonly close?: string;
-  /** Tokens that end a turn with calls, beside those of the tokenizer. @default no other tokens */
+  /**
+   * Tokens that end a turn with calls, in addition to the tokenizer's end tokens.
+   * @default no other tokens
+   */
   readonly stops?: readonly string[];
   /**
    * Parses calls. A marker only counts if the syntax can continue after it, so never inside an

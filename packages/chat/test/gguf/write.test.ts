@@ -1,4 +1,4 @@
-/** Writes files and reads them back. */
+/** Writes GGUF files and reads them back. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -11,14 +11,16 @@ export interface GrammarBuilder {
   define(rule: number, alternatives: readonly Sequence[]): void;
   /** Rule that `make` adds for `key`. Calls `make` only once per key. */
   once(key: unknown, make: () => number): number;
-  /** A text in which control tokens are symbols of their own: other tokens cannot spell them. */
+  /**
+   * Sequence for a text in which each control token is one symbol, which other tokens cannot spell.
+   */
   marked(text: string): Sequence;
   readonly rules: readonly (readonly Sequence[])[];
 }
 
 /**
  * Creates a builder in which rule 0, the whole text, is already declared.
- * @param spend called for each rule: it throws when there are too many
+ * @param spend called for each rule; throws when there are too many rules
  * @param controlTokens texts of the tokens that {@link GrammarBuilder.marked} recognises
  */
 export function createGrammar(
@@ -60,11 +62,11 @@ export function createGrammar(
   };
 }
 
-/** Exactly this text. */
+/** Sequence that matches exactly `text`. */
 export const literal = (text: string): Sequence =>
   Array.from(new TextEncoder().encode(text), (byte) => [byte, byte]);
 
-/** One ASCII character from these ranges, each given as its first and last character. */
+/** Symbol for one ASCII character from the ranges, each given as its first and last character. */
 export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
   ranges.flatMap((range) => [range.charCodeAt(0), range.charCodeAt(range.length - 1)]);
 
@@ -74,7 +76,8 @@ export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
 const maxChain = 40;
 
 /**
- * `item`, repeated from `min` to `max` times; `max` may be infinite. Large counts need few rules.
+ * Rule for `item`, repeated from `min` to `max` times; `max` may be infinite. Large counts need few
+ * rules.
  */
 export function counted(grammar: GrammarBuilder, item: Sequence, min: number, max: number): number {
   const exactRules = new Map<number, number>();
@@ -105,7 +108,7 @@ export function counted(grammar: GrammarBuilder, item: Sequence, min: number, ma
   return min === 0 ? rest : grammar.rule([[exactly(min), rest]]);
 }
 
-/** `item`, repeated any number of times. */
+/** Rule for `item`, repeated any number of times. */
 export function repeated(grammar: GrammarBuilder, item: Sequence): number {
   const rule = grammar.declare();
   grammar.define(rule, [[], [...item, rule]]);
@@ -113,8 +116,8 @@ export function repeated(grammar: GrammarBuilder, item: Sequence): number {
 }
 
 /**
- * Any text up to and including the first `mark`, as a control token or spelled out. The rules are those
- * of the Knuth-Morris-Pratt automaton, one per number of matched bytes.
+ * Rule for any text up to and including the first `mark`, as a control token or spelled out. The
+ * rules are those of the Knuth-Morris-Pratt automaton, one per number of matched bytes.
  */
 export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const bytes = new TextEncoder().encode(mark);

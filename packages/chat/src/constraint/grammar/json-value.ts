@@ -15,7 +15,10 @@ import {
 const maxDigits = 16;
 const maxIndentation = 32;
 
-/** White space between two tokens of JSON: nothing, one space, or a line break with indentation. */
+/**
+ * Rule for white space between two tokens of JSON: nothing, one space, or a line break with
+ * indentation.
+ */
 export const space = (grammar: GrammarBuilder): number =>
   grammar.once('space', () =>
     grammar.rule([
@@ -63,7 +66,7 @@ export const number = (grammar: GrammarBuilder): number =>
     ]);
   });
 
-/** Any JSON value, nested to any depth. */
+/** Rule for any JSON value, nested to any depth. */
 export const anyValue = (grammar: GrammarBuilder): number =>
   grammar.once('value', () => {
     const value = grammar.declare();
@@ -78,7 +81,7 @@ export const anyValue = (grammar: GrammarBuilder): number =>
     return value;
   });
 
-/** Any object. */
+/** Rule for any JSON object. */
 export const anyObject = (grammar: GrammarBuilder): number =>
   grammar.once('object', () =>
     grammar.rule([

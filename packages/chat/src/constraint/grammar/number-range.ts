@@ -91,7 +91,7 @@ interface Written {
   readonly whole: number;
   /** Number of digits after the point; -1 before the point. */
   readonly fraction: number;
-  /** True if only the point may follow, as after a leading zero. */
+  /** True if the number has a leading zero, after which only the point may follow. */
   readonly isZero: boolean;
   /** Comparison of the written digits with those of each bound: -1, 0 or 1. */
   readonly low: number;

@@ -15,8 +15,8 @@ type Alternatives = readonly unknown[];
 const not = (schema: unknown): JsonSchema => ({ not: schema });
 
 /**
- * Functions by keyword that make the schemas of the values that violate the keyword. These schemas may
- * have several types.
+ * For each keyword, a function that makes the schemas of the values that violate the keyword. These
+ * schemas may have several types.
  */
 const opposites: Readonly<Record<string, (value: never) => Alternatives | undefined>> = {
   not: (schema: unknown) => [schema],

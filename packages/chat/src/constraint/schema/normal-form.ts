@@ -1,6 +1,6 @@
 /**
  * Converts schemas to alternatives of conjunctions. References, combinations and conditions are
- * resolved together with the keywords beside them, so that everything is enforced.
+ * resolved together with the keywords beside them, so that no keyword is ignored.
  */
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { checkKeywords } from './keywords.js';
@@ -19,7 +19,7 @@ const never: Alternatives = [];
 export interface NormalFormOptions {
   /** The schema in which references are looked up. */
   readonly root: JsonSchema;
-  /** Called with the number of steps to be done: it throws when there are too many. */
+  /** Counts steps; throws when there are too many. */
   readonly spend: (steps: number) => void;
   /** True if no value satisfies both schemas. */
   readonly areDisjoint: (a: SchemaNode, b: SchemaNode) => boolean;
@@ -37,7 +37,10 @@ export class NormalForm {
     this.#options = options;
   }
 
-  /** Alternatives of which a value satisfies at least one exactly if it satisfies all schemas. */
+  /**
+   * Alternatives that are equivalent to all schemas together: a value satisfies at least one
+   * alternative if and only if it satisfies every schema.
+   */
   ofAll(nodes: readonly (SchemaNode | boolean)[]): Alternatives {
     return nodes.reduce<Alternatives>(
       (all, node) => this.#both(all, typeof node === 'boolean' ? ofBoolean(node) : this.#of(node)),
@@ -159,8 +162,7 @@ export class NormalForm {
   }
 
   /**
-   * Conjunctions of each alternative of `a` with each of `b`, except those whose types exclude each
-   * other.
+   * Combines each alternative of `a` with each of `b`, except pairs whose types exclude each other.
    */
   #both(a: Alternatives, b: Alternatives): Alternatives {
     if (a === always) return b;
@@ -204,7 +206,8 @@ function dependencies(schema: JsonSchema): readonly (readonly [string, unknown])
 }
 
 /**
- * Resolves `#`, `#/path` and `#anchor`. Undefined for other references, and if nothing is found.
+ * Resolves `#`, `#/path` and `#anchor`; returns undefined for other references, and if nothing is
+ * found.
  */
 function lookUp(root: JsonSchema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;

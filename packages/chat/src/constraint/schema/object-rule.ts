@@ -21,7 +21,7 @@ interface Property {
   readonly values: Values;
 }
 
-/** Properties that are not listed, with names from a language. */
+/** Properties that the schemas do not list; their names are the texts of a language. */
 interface OtherProperties {
   readonly names: Language;
   readonly values: Values;
@@ -72,7 +72,7 @@ interface Members {
 }
 
 /**
- * The members and the closing bracket. Names from a language may repeat, in which case they count
+ * Rule for the members and the closing bracket. Names from a language may repeat; equal names count
  * once.
  */
 function membersRule({ grammar }: Compiler, { members, rests, least, most }: Members): number {
@@ -114,7 +114,7 @@ interface Part {
   readonly node: SchemaNode;
   readonly own: JsonSchema;
   readonly patterns: readonly { readonly names: Language; readonly value: SchemaNode | boolean }[];
-  /** Schema of names that are neither in `properties` nor in `patternProperties`. */
+  /** Schema of properties whose names are not in `properties` and match no pattern. */
   readonly additional: SchemaNode | boolean | undefined;
 }
 

@@ -18,12 +18,12 @@ export interface Language {
   readonly id: number;
   readonly kind: 'empty' | 'chars' | 'concat' | 'or' | 'and' | 'not' | 'repeat';
   readonly parts: readonly Language[];
-  /** Characters of `chars`. */
+  /** Characters, if `kind` is `chars`. */
   readonly set: CharSet;
-  /** Bounds of `repeat`. */
+  /** Bounds of the repetition, if `kind` is `repeat`. */
   readonly min: number;
   readonly max: number;
-  /** True if it contains the empty text. */
+  /** True if the language contains the empty text. */
   readonly isNullable: boolean;
 }
 
@@ -119,8 +119,8 @@ export class Languages {
   }
 
   /**
-   * The possible first characters, with the language of what may follow. No character is in two
-   * transitions.
+   * The possible first characters, each with the language of the remaining text. No character is in
+   * two transitions.
    */
   transitions(language: Language): readonly Transition[] {
     const known = this.#transitions.get(language.id);
@@ -137,7 +137,7 @@ export class Languages {
     return found;
   }
 
-  /** Number of languages that may remain after a beginning of a text, up to `limit`. */
+  /** Number of states of the automaton that reads the language, counted up to `limit`. */
   size(language: Language, limit: number): number {
     const seen = new Set([language]);
     for (const each of seen) {

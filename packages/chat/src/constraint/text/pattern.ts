@@ -8,8 +8,8 @@ import type { Language, Languages } from './language.js';
 export class PatternError extends Error {}
 
 /**
- * The texts in which the expression matches at any place.
- * @throws PatternError
+ * Language of the texts in which the expression matches at any place.
+ * @throws PatternError for a syntax error, or a construct that is not supported
  */
 export function patternLanguage(languages: Languages, source: string): Language {
   const { alternatives } = parsePattern(source);
@@ -21,7 +21,8 @@ export function patternLanguage(languages: Languages, source: string): Language 
 }
 
 /**
- * Parses with the flag `u`, as validators do, or without it if the expression is only valid then.
+ * Parses an expression with the flag `u`, as validators do, or without it if the expression is only
+ * valid then.
  */
 function parsePattern(source: string): AST.Pattern {
   const parser = new RegExpParser();

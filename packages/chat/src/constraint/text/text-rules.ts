@@ -116,7 +116,7 @@ function digitRules(
   });
 }
 
-/** For each first digit, the ranges of the rest. */
+/** For each first digit, the ranges of the remaining digits. */
 function split(ranges: readonly number[], unit: number): ReadonlyMap<number, number[]> {
   const parts = new Map<number, number[]>();
   for (const [from, to] of rangesOf(ranges)) {

@@ -11,7 +11,7 @@ import { readHeader, type Metadata, type TensorEntry } from './header.js';
 
 export interface GgufTensor {
   readonly name: string;
-  /** Row-major. */
+  /** Row-major shape. */
   readonly shape: readonly number[];
   /** The format as ggml names it: `Q4_K`. */
   readonly type: string;
@@ -24,7 +24,7 @@ export interface GgufFile {
   readonly metadata: Metadata;
   readonly tensors: ReadonlyMap<string, GgufTensor>;
   /**
-   * Decodes a tensor, row-major. `into` has exactly its number of elements.
+   * Decodes a tensor, row-major. `into` has exactly as many elements as the tensor.
    * @throws CheckpointError when there is no such tensor, or the file was cut short
    */
   read(name: string, into: Float32Array): void;

@@ -1,4 +1,4 @@
-/** Architectures of GGUF files that are read. */
+/** Architectures of GGUF files that can be read. */
 import { unsupported } from '../file/failure.js';
 import type { GgufFile } from '../file/gguf-file.js';
 

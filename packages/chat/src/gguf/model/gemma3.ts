@@ -8,7 +8,7 @@ import type { Described } from './keys.js';
 const layersOf27B = 62;
 const defaultPeriod = 6;
 
-/** Keys of config.json that other architectures do not have. */
+/** Keys of config.json that only Gemma 3 has. */
 export function gemma3Keys({
   keys,
   heads,

@@ -32,7 +32,7 @@ const partKeys = ({ keys, headDim, rotated }: Described): HfKeys => ({
   sliding_window: keys.number(keys.own('attention.sliding_window')) || null,
 });
 
-/** Layers without key heads have a convolution. */
+/** Keys of LFM2. Layers without key heads have a convolution. */
 function lfm2Keys({ path, keys }: Described): HfKeys {
   const name = keys.own('attention.head_count_kv');
   const kvHeads = keys.numbers(name);

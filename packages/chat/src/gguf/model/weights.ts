@@ -10,7 +10,9 @@ import { ropeTensors } from './rope.js';
 /** A tensor by its Hugging Face name. */
 export interface WeightTensor {
   readonly shape: readonly number[];
-  /** Decodes to float32, row-major. `into` has exactly its number of elements. */
+  /**
+   * Decodes the tensor to float32, row-major. `into` has exactly as many elements as the tensor.
+   */
   read(into: Float32Array): void;
   /** Integers of the tensor and their scales; undefined if it is stored as floating point numbers. */
   readLevels(): TensorLevels | undefined;
@@ -34,7 +36,10 @@ function hfNames(file: GgufFile): (name: string) => string {
   };
 }
 
-/** The taps of a convolution have no dimension for the single input of a channel. */
+/**
+ * Shape in Hugging Face's form: the taps of a convolution have no dimension for the single input of
+ * a channel.
+ */
 const hfShape = (name: string, shape: readonly number[]): readonly number[] =>
   name.endsWith('.shortconv.conv.weight') ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;
 
@@ -77,7 +82,7 @@ export function hfWeights(file: GgufFile): ReadonlyMap<string, WeightTensor> {
 /** Architectures whose rows of queries and keys llama.cpp reorders. */
 const reordered: ReadonlySet<string> = new Set(['llama', 'granite', 'mistral3']);
 
-/** Heads of a matrix whose rows llama.cpp reorders. */
+/** Returns a function that gives the number of heads of a matrix whose rows llama.cpp reorders. */
 function rotatedHeads(file: GgufFile): (name: string) => number | undefined {
   if (!reordered.has(architectureOf(file))) return () => undefined;
   const keys = keysOf(file);

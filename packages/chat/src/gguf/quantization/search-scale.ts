@@ -5,7 +5,7 @@
  */
 
 const f = Math.fround;
-/** Adding this number rounds a float32 to a whole number, halves to even. */
+/** Number whose addition rounds a float32 to a whole number, halves to even. */
 const roundingTerm = 12_582_912;
 /** Numbers whose absolute value is below this count as 0. */
 const tiny = f(1e-15);
@@ -123,7 +123,7 @@ function fit(
 
 /** Number of values that share one scale of Q6_K. */
 const short = 16;
-/** Stored integers are in [-32, 31]. */
+/** Half the number of stored integers, which are in [-32, 31]. */
 const half = 32;
 
 /** Scale of 16 numbers. */

@@ -122,7 +122,7 @@ function biases({ family, json }: SavedConfig): void {
   if (json['conv_bias'] === true) throw notFollowed('conv_bias', true, 'false');
 }
 
-/** Families whose windows are off unless `use_sliding_window` is true. */
+/** Families whose attention windows are off unless `use_sliding_window` is true. */
 const switched = new Set(['qwen2', 'qwen3', 'qwen3_moe', 'smollm3']);
 const unwindowed = new Set(['llama', 'olmo2', 'granite', 'granitemoehybrid']);
 

@@ -1,6 +1,6 @@
 /**
- * Rules for writing the models of each family: llama.cpp's architecture, and its assumptions about
- * it.
+ * Rules for writing the models of each family: the architecture's name in llama.cpp, and
+ * llama.cpp's assumptions about the model.
  */
 import { graniteDivided, graniteShared, type layerParts } from '../model/names.js';
 

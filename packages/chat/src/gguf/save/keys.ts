@@ -14,7 +14,7 @@ type Key = readonly [string, TypedValue];
 export interface BaseModel {
   readonly name: string;
   readonly organization?: string;
-  /** URL of its page. */
+  /** URL of the model's page. */
   readonly url?: string;
 }
 

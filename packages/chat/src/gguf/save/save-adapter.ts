@@ -17,7 +17,7 @@ export interface SaveGgufAdapterOptions extends ModelCard {
   readonly weights: WeightSource;
   /** Path of the file, which is replaced if it exists. */
   readonly target: string;
-  /** @default "F32" */
+  /** Format of the matrices. @default "F32" */
   readonly type?: 'F32' | 'F16' | 'BF16';
 }
 
@@ -27,10 +27,10 @@ const weightFile = 'adapter_model.safetensors';
 const prefix = 'base_model.model.';
 
 /**
- * Writes the matrices and the scale of a LoRA adapter.
+ * Writes the matrices and the scale of a LoRA adapter. An error leaves nothing on disk.
  *
- * @throws CheckpointError that names file, key and value of a setting that a GGUF adapter cannot hold:
- * ranks that differ by layer, DoRA, biases, whole modules, embeddings; nothing is left on disk then
+ * @throws CheckpointError that names file, key and value of a setting that a GGUF adapter cannot
+ * hold: ranks that differ by layer, DoRA, biases, whole modules, embeddings
  * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_lora_to_gguf.py
  */
 export async function saveGgufAdapter(options: SaveGgufAdapterOptions): Promise<SavedGguf> {
@@ -104,8 +104,8 @@ function alphaOf(adapter: Json): number {
 }
 
 /**
- * Tensors of one adapted matrix. If GGUF splits the layer into several, each gets A and its own rows of
- * B.
+ * Tensors of one adapted matrix. If GGUF splits the layer into several tensors, each tensor gets A
+ * and its own rows of B.
  */
 function matrices(
   config: SavedConfig,

@@ -45,11 +45,12 @@ export interface SavedGguf {
 }
 
 /**
- * Writes config, tokenizer, chat template and weights. Memory holds one tensor at a time.
+ * Writes config, tokenizer, chat template and weights. Memory holds one tensor at a time. An error
+ * leaves nothing on disk.
  *
  * @throws CheckpointError that names file, key and value of the first thing that llama.cpp does not
- *   support or would compute otherwise: a window, an activation, a rotary scaling, a way of splitting
- *   texts ...; nothing is left on disk then
+ * support or would compute otherwise: a window, an activation, a rotary scaling, a way of splitting
+ * texts ...
  * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py
  */
 export async function saveGgufModel(options: SaveGgufModelOptions): Promise<SavedGguf> {

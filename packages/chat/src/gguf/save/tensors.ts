@@ -105,7 +105,7 @@ export function arranged(
   return heads === undefined ? own : neighbours(own, heads, shape[0] ?? 1);
 }
 
-/** Names in the file, without the layer and the kind: none, one, or one per share. */
+/** Names of a weight in the file, without the layer and the kind: none, one, or one per share. */
 export function partsOf({ family, layers }: SavedConfig, name: ParsedName): readonly string[] {
   const { architecture, parts = layerParts[architecture], divided = {} } = family;
   if (name.layer === undefined) return own(wholeParts(family.architecture), name.part);

@@ -6,8 +6,7 @@ import type { SavedConfig } from './config.js';
 const phi3Tokens = ['</s>', '<unk>', '<s>', '<|endoftext|>'] as const;
 
 /**
- * Checks the tokens of Phi-3: llama.cpp recognises it by architecture or name, and then needs these
- * tokens.
+ * Checks the tokens that llama.cpp requires of Phi-3, which it recognises by architecture or name.
  */
 export function assertTokens(
   { family }: SavedConfig,

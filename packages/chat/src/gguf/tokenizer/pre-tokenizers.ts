@@ -64,7 +64,7 @@ const qwen35: PreTokenizer = {
   ),
 };
 
-/** GPT-4's pattern, as Llama 3 has it, with merges also of words that are tokens: OLMo 2, DBRX, Phi-4. */
+/** GPT-4's pattern as in Llama 3, but words that are tokens are merged too: OLMo 2, DBRX, Phi-4. */
 const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false };
 
 const olmo: PreTokenizer = { ...gpt2, normalizer: { type: 'NFC' } };
@@ -95,7 +95,7 @@ const gpt4o: PreTokenizer = {
   asciiCapitals: true,
 };
 
-/** Rules by name. If several names stand for the same rules, the first one is written. */
+/** Rules by name. If several names have the same rules, files are written with the first name. */
 export const preTokenizers: ReadonlyMap<string, PreTokenizer> = new Map([
   ['gpt-2', gpt2],
   ['phi-2', gpt2],

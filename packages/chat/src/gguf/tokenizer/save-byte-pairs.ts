@@ -91,7 +91,7 @@ function findPreTokenizer({ tokenizer }: TokenizerSource): FoundName {
   };
 }
 
-/** `none` or `NFC`; other normalizations have no counterpart in llama.cpp. */
+/** Kind of normalization: `none` or `NFC`; other kinds have no counterpart in llama.cpp. */
 function normalization(normalizer: unknown): 'none' | 'NFC' {
   const steps = flat(normalizer, 'normalizers');
   if (steps.length === 0) return 'none';

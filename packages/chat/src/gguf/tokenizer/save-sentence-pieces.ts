@@ -149,8 +149,8 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
 }
 
 /**
- * Notes by `prepend_scheme` of a Metaspace on how it differs from putting a space before every
- * text.
+ * Notes, by the `prepend_scheme` of a Metaspace pre-tokenizer, on texts whose ids differ in
+ * llama.cpp.
  */
 const metaspaceNotes = {
   always:

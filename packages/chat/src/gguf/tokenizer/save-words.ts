@@ -40,7 +40,10 @@ export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   };
 }
 
-/** A character of one byte in the spelling of byte-level tokens; other tokens keep their text. */
+/**
+ * Token for the file: a character of one byte gets its byte-level spelling; other tokens keep their
+ * text.
+ */
 function listed(token: string): ListedToken {
   const bytes = Buffer.from(token);
   return bytes.length === 1

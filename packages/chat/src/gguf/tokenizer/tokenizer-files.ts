@@ -5,7 +5,7 @@ import { keysOf, type Keys } from '../model/keys.js';
 import { bytePairTokenizer } from './byte-pairs.js';
 import { sentencePieceTokenizer } from './sentence-pieces.js';
 
-/** Functions by the name in `tokenizer.ggml.model`. */
+/** Functions that make `tokenizer.json`, by the name in `tokenizer.ggml.model`. */
 const tokenizers: Readonly<Record<string, (file: GgufFile) => Readonly<Record<string, unknown>>>> =
   { gpt2: bytePairTokenizer, llama: sentencePieceTokenizer };
 

@@ -27,7 +27,7 @@ interface AddedToken {
   readonly lstrip: false;
   readonly rstrip: false;
   readonly normalized: false;
-  /** True if it marks structure and has no visible text. */
+  /** True if the token marks structure and has no visible text. */
   readonly special: boolean;
 }
 
