@@ -30,8 +30,8 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   readonly modelEntry?: () => Readonly<Record<string, string | number>>;
   /**
    * Selects which temperature, top-p, top-k and seed apply to calls through the endpoint.
-   * `override`: the run's, for models that are trained or evaluated; `respect`: the client's, for
-   * judges and other auxiliary models. Penalties of clients are always ignored.
+   * `override`: those of the run, for models that are trained or evaluated; `respect`: those of the
+   * client, for judges and other auxiliary models. Penalties of clients are always ignored.
    * @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';
@@ -39,17 +39,17 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   readonly recordHistory?: boolean;
   /**
    * HTTP address at which the handler is mounted, as `EndpointServer.mount` returns it;
-   * `endpoint().fetch` is then the server's, which checks keys.
+   * `endpoint().fetch` is then the `fetch` of the mount, which checks keys.
    * @default an address that only `endpoint().fetch` can reach
    */
   readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> &
     Partial<Pick<EndpointMount, 'fetch' | 'keyedBaseURL'>>;
   /**
    * Called for every call of the endpoint, and awaited before the client receives any part of the
-   * answer. If it fails, the call fails.
+   * answer. If the callback fails, the call fails.
    */
   readonly onAnswer?: (answer: RecordedAnswer) => void | Promise<void>;
-  /** Aborts every call of this rollout. */
+  /** Signal that aborts every call of this rollout. */
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /**

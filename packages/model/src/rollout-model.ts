@@ -21,9 +21,9 @@ import { createHistory, toExperience } from './rollout/history.js';
 import { scoreTokens } from './rollout/score.js';
 
 /**
- * Create one per run: it has its own history and ledger. Creating it is cheap; the OpenAI client is
- * created on first use. `chat` samples with its own options; `clientSampling` decides if the
- * sampling settings of requests to the endpoint apply.
+ * Creates the model of one run, with its own history and ledger. Creating it is cheap; the OpenAI
+ * client is created on first use. `chat` samples with its own options; `clientSampling` decides if
+ * the sampling settings of requests to the endpoint apply.
  */
 export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
   const { sampler, modelPath } = options;
@@ -111,7 +111,10 @@ const answerOf =
     texts: choices.map(({ response }) => response.responseText),
   });
 
-/** Returns a single signal as it is: workflows often pass the signal that the model already has. */
+/**
+ * Combines signals; a single signal is returned unchanged: workflows often pass the signal that the
+ * model already has.
+ */
 const anySignal = (
   a: AbortSignal | undefined,
   b: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-/** Shared by tests of the Responses API. */
+/** Helpers for tests of the Responses API. */
 import { tools } from './helpers.js';
 
 export const call = (args: string): string =>

@@ -9,14 +9,14 @@ export interface BodyMethods {
 
 interface BodyThread {
   /**
-   * Transfers the bytes: the caller cannot use them afterwards.
-   * @throws ModelError as `parseBody`, EngineError
+   * Parses a body. Transfers its bytes: the caller cannot use them afterwards.
+   * @throws ModelError as `parseBody` does, EngineError if the thread died
    */
   parse(body: BodyText): Promise<ParsedBody>;
   close(): Promise<void>;
 }
 
-/** The thread is started for the first body, and restarted if it died. */
+/** Creates the link to a thread that starts with the first body, and again if it died. */
 export function createBodyThread(): BodyThread {
   const thread = lazyThread<BodyMethods, undefined>({
     entry: () => new URL('./body-worker.js', import.meta.url),

@@ -13,7 +13,7 @@ export interface EncoderThread {
   close(): Promise<void>;
 }
 
-/** The thread is started for the first text, and restarted if it died. */
+/** Creates the link to a thread that starts with the first text, and again if it died. */
 export function createEncoderThread(files: TokenizerFiles): EncoderThread {
   const thread = lazyThread<EncoderMethods, TokenizerFiles>({
     entry: () => new URL('./worker.js', import.meta.url),

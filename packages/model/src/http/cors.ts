@@ -8,8 +8,8 @@ export type Cors = (incoming: IncomingMessage, outgoing: ServerResponse) => bool
 const maxAge = '600';
 
 /**
- * @param origins such as `https://app.example`; `*` for all. If it is empty, pages of other origins
- * fail
+ * @param origins such as `https://app.example`; `*` for all. If empty, browsers block pages of
+ * other origins
  */
 export function createCors(origins: readonly string[]): Cors {
   const all = origins.includes('*');

@@ -25,8 +25,8 @@ export interface AppOptions {
 }
 
 /**
- * `GET /health` and `GET /ready` need no key; `GET /metrics` with the admin key reports on the
- * server; all other requests go to a rollout.
+ * Creates the request listener of a server. `GET /health` and `GET /ready` need no key; `GET
+ * /metrics` with the admin key reports on the server; all other requests go to a rollout.
  */
 export function createApp(
   table: RolloutTable,

@@ -13,7 +13,7 @@ import { lastSegment, type Route, type RouteContext } from '../protocols/shared/
 import { withoutKey } from './keys.js';
 
 export interface EndpointHandlerOptions extends Omit<ResponsesContext, 'deduplication'> {
-  /** Aborts every call. */
+  /** Signal that aborts every call. */
   readonly signal?: AbortSignal;
 }
 
@@ -39,8 +39,8 @@ const routes: readonly {
 ).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
 /**
- * Does not reject: every error becomes a response. If a request's signal aborts, its generation
- * ends and is not recorded.
+ * Creates the handler of one rollout. It does not reject: every error becomes a response. If a
+ * request's signal aborts, its generation ends and is not recorded.
  */
 export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHandler {
   const { deliveries, counters } = options;
@@ -71,8 +71,8 @@ function findRoute(request: Request): Route<ResponsesContext> {
 }
 
 /**
- * The first segment of a path is empty, because paths begin with a slash; it cannot be part of the
- * match.
+ * True if a path ends with the pattern. The first segment of a path is empty, because paths begin
+ * with a slash, and cannot be part of the match.
  */
 function endsWith(segments: readonly string[], pattern: readonly string[]): boolean {
   const from = segments.length - pattern.length;

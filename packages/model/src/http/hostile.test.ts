@@ -9,8 +9,8 @@ import { openEndpointServer, type EndpointMount, type EndpointServer } from './s
 const limits = { maxConnections: 40, maxHeaderBytes: 8192 };
 let server: EndpointServer;
 /**
- * A server with short timeouts, only for requests that never end: on a slow machine it would reject
- * others too.
+ * Server with short timeouts, only for requests that never end: on a slow machine it would reject
+ * other requests too.
  */
 let hasty: EndpointServer;
 let hastyMount: EndpointMount;

@@ -14,14 +14,14 @@ export function newRolloutId(): string {
   return randomBytes(9).toString('base64url');
 }
 
-/** Keys are found by their digest, so that timing reveals nothing about a key. */
+/** Digest of a key. Servers find keys by digest, so that timing reveals nothing about a key. */
 export function digestOf(key: string): string {
   return hash('sha256', key, 'base64url');
 }
 
 /**
  * Keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that differ.
- * `x-rollout-key` and the path take precedence, for programs that put keys of their own in those
+ * `x-rollout-key` and the path take precedence, because programs may send other keys in those two
  * headers.
  */
 export function keysOf({ headers, url }: Request): readonly string[] {
@@ -40,7 +40,7 @@ const keySegment = /\/(rk_[\w.-]+)(?=\/v1(?:[/?#]|$))/;
 
 const keyInPath = (url: string): string | undefined => keySegment.exec(url)?.[1];
 
-/** Address that contains the key, so that it need not be sent. */
+/** Address that contains the key, so that a client need not send it in a header. */
 export const withKey = (baseURL: string, apiKey: string): string =>
   baseURL.replace(/(?=\/v1$)/, `/${apiKey}`);
 

@@ -1,7 +1,10 @@
 /** Limits and timeouts of the HTTP server. */
 import { defaultHttpLimits, type HttpLimits } from '@trinity-rft/http-server';
 
-/** Does not include limits of request bodies, which are part of the endpoint policy. */
+/**
+ * Limits and timeouts of an endpoint server, without the limits of request bodies, which are part
+ * of the endpoint policy.
+ */
 export interface EndpointLimits extends HttpLimits {
   /** Milliseconds for which the server remembers that a rollout has ended. @default 600_000 */
   readonly closedForMs: number;

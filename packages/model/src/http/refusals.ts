@@ -1,4 +1,7 @@
-/** Error texts for callers without access; servers of runs and of products have different ones. */
+/**
+ * Error texts for callers without access; servers of runs and servers of products have different
+ * texts.
+ */
 import { ModelError } from '@trinity-rft/core';
 
 export interface Refusals {

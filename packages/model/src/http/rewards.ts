@@ -29,7 +29,7 @@ export interface RewardRoute {
 
 export interface RewardRouteOptions {
   readonly score: ScoreRun;
-  /** Key that may score every run by its id. @default no key may */
+  /** Key that may score every run by its id. @default no such key */
   readonly rewardKey?: string | undefined;
   readonly runtime: { readonly clock: Clock };
 }

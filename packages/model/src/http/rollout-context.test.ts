@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).toReversed()) await step();
 });
 
-/** Answers every call with its name, and records the requests. */
+/** Rollout that answers every call with its name, and records the requests. */
 interface Named extends RolloutEndpoint {
   readonly asked: string[];
 }

@@ -8,8 +8,8 @@ import type { EndpointAddress } from '@trinity-rft/workflow/internal';
 import { contextPath } from './rollout-table.js';
 
 /**
- * For agents whose clients are created once, when their module loads. Such a client uses `baseURL`,
- * `apiKey` and `fetch` of this object (`env()` and `install()` for clients that read the
+ * Endpoint for agents whose clients are created once, when their module loads. Such a client uses
+ * `baseURL`, `apiKey` and `fetch` of this object (`env()` and `install()` for clients that read the
  * environment and the global fetch); each run is wrapped in `run`.
  *
  * A call fails if its rollout is unknown: outside of `run`, after the run has ended, and over a
@@ -19,12 +19,12 @@ import { contextPath } from './rollout-table.js';
  * is always exact. A run whose calls were all lost fails at its end.
  */
 export interface RolloutContext {
-  /** Ends in `/v1`. Not reachable over a socket. */
+  /** Base URL, which ends in `/v1`. Not reachable over a socket. */
   readonly baseURL: string;
-  /** For clients that require a key; it grants no access. */
+  /** API key for clients that require one; it grants no access. */
   readonly apiKey: string;
   /**
-   * Finds the rollout when it is called.
+   * Passes a request to the rollout in whose context it is called.
    * @throws ModelError 401 `rollout_unknown`, 409 `rollout_closed`
    */
   readonly fetch: typeof globalThis.fetch;
@@ -37,7 +37,8 @@ export interface RolloutContext {
   install(): () => void;
   /**
    * Sends calls that `work` makes, directly or indirectly, to this model.
-   * @throws WorkflowError `ROLLOUT_CONTEXT_LOST` if it made no call while other runs were active
+   * @throws WorkflowError `ROLLOUT_CONTEXT_LOST` if `work` made no call while other runs were
+   * active
    */
   run<T>(model: RolloutEndpoint, work: () => T | Promise<T>): Promise<T>;
   /** Makes a queue run each task in the context in which it was added. @returns the same queue */
@@ -67,7 +68,7 @@ interface Shared {
   started: number;
 }
 
-/** One object per process, even if two copies of this package are installed. */
+/** State that exists once per process, even if two copies of this package are installed. */
 function shared(): Shared {
   const place = globalThis as { [key: symbol]: Shared | undefined };
   return (place[Symbol.for('trinity-rft.rollout-context')] ??= {
@@ -80,7 +81,7 @@ function shared(): Shared {
 const baseURL = `http://rollout.invalid${contextPath}`;
 const apiKey = 'rollout-context';
 
-/** Every call returns the same context. */
+/** Returns the context, which is the same object in every call. */
 export function rolloutContext(): RolloutContext {
   return {
     baseURL,

@@ -28,7 +28,7 @@ export interface RolloutTable {
 
 export interface RolloutTableOptions {
   readonly clock: Pick<Clock, 'now'>;
-  /** How long, and for how many rollouts at most, the table remembers ended rollouts. */
+  /** Milliseconds for which the table remembers ended rollouts, at most `maxClosed` of them. */
   readonly closedForMs: number;
   readonly maxClosed: number;
   readonly refusals: Refusals;
@@ -94,7 +94,7 @@ function createClosedRollouts({
   closedForMs,
   maxClosed,
 }: RolloutTableOptions): ClosedRollouts {
-  /** Keyed by the digests of the rollouts' keys, oldest first. */
+  /** Ended rollouts by the digests of their keys, oldest first. */
   const closed = new Map<string, { readonly rollout: string; readonly at: number }>();
   const isExpired = (at: number): boolean => clock.now() - at >= closedForMs;
   return {

@@ -13,7 +13,7 @@ import { contextPath, createRolloutTable } from './rollout-table.js';
 import { createTraffic, type Traffic } from './traffic.js';
 
 export interface EndpointServerOptions {
-  /** @default "127.0.0.1" */
+  /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string;
   /** Port; 0 = any free port. @default 0 */
   readonly port?: number;
@@ -53,7 +53,7 @@ export interface MountOptions {
   readonly runs?: ScoredRuns | undefined;
   /** True if the handler answers `GET /metrics` with the rollout's key. @default false: 401 */
   readonly ownMetrics?: boolean;
-  /** Unmounts the rollout when it aborts. */
+  /** Signal that unmounts the rollout when it aborts. */
   readonly signal?: AbortSignal;
 }
 
@@ -61,7 +61,10 @@ export interface MountOptions {
 export interface EndpointMount {
   /** `http://HOST:PORT/r/<rollout>/v1` */
   readonly baseURL: string;
-  /** Becomes invalid when the rollout is unmounted: requests get 409 for a while, then 401. */
+  /**
+   * Key of the rollout. After the rollout is unmounted, requests with it get 409 for a while, then
+   * 401.
+   */
   readonly apiKey: string;
   /** `http://HOST:PORT/r/<rollout>/<key>/v1`; as secret as the key. */
   readonly keyedBaseURL: string;
@@ -93,9 +96,9 @@ export interface EndpointServer {
 }
 
 /**
- * Serves until it is closed. `GET /health` needs no key, `GET /metrics` with `adminKey` reports on
- * the server, and all other requests need the key of a rollout, under any path. Keys are random and
- * never logged.
+ * Opens a server, which runs until `close`. `GET /health` needs no key, `GET /metrics` with
+ * `adminKey` reports on the server, and all other requests need the key of a rollout, under any
+ * path. Keys are random and never logged.
  * @throws ConfigError if the port is not available
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {

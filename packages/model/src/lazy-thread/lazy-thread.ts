@@ -15,7 +15,7 @@ export interface LazyThreadOptions<Data> {
   readonly data: Data;
   /** Error code for calls that were pending when the thread died. */
   readonly code: string;
-  /** Message of that error. */
+  /** Error message for calls that were pending when the thread died. */
   readonly message: (cause: string) => string;
 }
 

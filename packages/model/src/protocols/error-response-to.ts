@@ -1,4 +1,4 @@
-/** Errors in the format that the clients of a path expect, wherever they occurred. */
+/** Chooses the format of an error by the path of the request: Anthropic's or OpenAI's. */
 import { errorResponse as messagesErrorResponse } from './messages/error-body.js';
 import { errorResponse } from './shared/answer/error-response.js';
 

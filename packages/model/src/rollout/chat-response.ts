@@ -13,7 +13,7 @@ export interface SampledTurn {
   readonly format: Pick<ChatFormat, 'stopTokenIds' | 'toolCallId'>;
   readonly callIndex: number;
   readonly choice: number;
-  /** True if log-probabilities are not known; those of the response are then 0. @default false */
+  /** True if log-probabilities are not known; the response then has zeros. @default false */
   readonly isExternal?: boolean;
 }
 
@@ -73,7 +73,10 @@ export function toMessage({ responseText, reasoningText, toolCalls }: ChatRespon
   };
 }
 
-/** A truncated turn has the reason `length`, even if it contains complete tool calls. */
+/**
+ * Reason that a turn ended. A truncated turn has the reason `length`, even if it contains complete
+ * tool calls.
+ */
 function finishReason(
   { stopReason }: SampledSequence,
   toolCalls: readonly ToolCall[],
@@ -82,12 +85,15 @@ function finishReason(
   return toolCalls.length > 0 ? 'tool_calls' : 'stop';
 }
 
-/** Rounding in a float32 softmax can put the log-probability of a certain token this far above 0. */
+/**
+ * Largest value above 0 that rounding in a float32 softmax can give the log-probability of a
+ * certain token.
+ */
 const roundingNoise = 1e-4;
 
 /**
- * Sets values above 0 to 0 if they are within the rounding noise. The engine checks that ids are
- * within the vocabulary.
+ * Log-probabilities with values above 0 set to 0 if they are within the rounding noise. The engine
+ * checks that ids are within the vocabulary.
  */
 function checkedLogprobs(
   { tokens, logprobs, stopReason, stopString }: SampledSequence,

@@ -32,7 +32,7 @@ type CounterName =
   | 'replayed'
   | 'undelivered';
 
-/** Reported in this order, even if they are 0. */
+/** Counters that are reported in this order, even if they are 0. */
 const alwaysReported = [
   'calls',
   'spliced',

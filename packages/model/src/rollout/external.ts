@@ -1,4 +1,4 @@
-/** Answers of a model behind an API: texts, which are tokenized here. */
+/** Answers of a model behind an API, which sends texts; this module tokenizes them. */
 import { encodeConversation, type ChatFormat, type ParsedTurn } from '@trinity-rft/chat';
 import {
   ModelError,
@@ -29,7 +29,7 @@ interface Question {
 }
 
 /**
- * Log-probabilities are unknown, and therefore NaN.
+ * Asks the external model. Log-probabilities are unknown, and therefore NaN.
  * @throws ModelError, CancelledError
  */
 export async function askExternal(

@@ -45,14 +45,17 @@ export interface GenerateOptions {
   readonly format: ChatFormat;
   readonly defaults?: SamplingDefaults;
   readonly limits?: RolloutLimits;
-  /** Seed of the rollout's call with that index, from 0. Equal seeds and prompts give equal answers. */
+  /**
+   * Seed of the rollout's call with the index `callIndex`, from 0. Equal seeds and prompts give
+   * equal answers.
+   */
   readonly seedFor: (callIndex: number) => number;
   /**
    * `restore`: adds reasoning that an agent omits from its history; see `LedgerOptions`.
    * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
-  /** @default the chat template decides */
+  /** True if the model may think before it answers. @default the chat template decides */
   readonly enableThinking?: boolean;
   /**
    * True if the response format and the tool calls that a request requires are enforced, provided
@@ -89,11 +92,11 @@ export interface GenerateRequest extends PromptRequest {
   /** True if tool calls are parsed from the answer, provided that there are tools. */
   readonly parseTools: boolean;
   readonly sampling: CallSampling;
-  /** Enforced only with `constrainedDecoding`. */
+  /** Constraint on the response; enforced only with `constrainedDecoding`. */
   readonly constraint?: Omit<ResponseConstraint, 'tools'>;
   /** Called while turns are sampled, if the sampler reports tokens. */
   readonly onTurn?: (choice: number, turn: TurnSoFar) => void;
-  /** Also aborted at the end of the rollout. */
+  /** Signal that aborts the call; also aborted at the end of the rollout. */
   readonly signal?: AbortSignal;
 }
 
@@ -243,7 +246,10 @@ function markDelivered(
   if (continues !== undefined) history.markDelivered(continues);
 }
 
-/** Token ids are used unchanged; a text gets the tokenizer's prefix unless it begins with it. */
+/**
+ * Makes a prompt without a template. Token ids are used unchanged; a text gets the tokenizer's
+ * prefix unless it begins with that prefix.
+ */
 function plainPrompt(plain: string | Int32Array, format: ChatFormat): LedgerPrompt {
   const { prefixIds } = format.tokenizer;
   const encoded = typeof plain === 'string' ? format.encode(plain) : plain;
@@ -315,7 +321,7 @@ function listenerFor(
   };
 }
 
-/** The whole text, up to the stop string. */
+/** The whole text of an answer, up to the stop string. */
 function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer): ParsedTurn {
   const whole = tokenizer.decode(tokens, { skip: tokenizer.specialTokenIds });
   const end = stopString === undefined ? -1 : whole.lastIndexOf(stopString);

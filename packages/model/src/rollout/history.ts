@@ -11,7 +11,7 @@ export interface RecordedChoice {
   /** Start and end of the call, in milliseconds since the epoch. */
   readonly time: { readonly start: number; readonly end: number };
   readonly promptText?: string;
-  /** Why and where its conversation deviated from the recorded tokens. */
+  /** Reason and place of a deviation of the conversation from the recorded tokens. */
   readonly fork?: Fork;
 }
 
@@ -30,8 +30,8 @@ const maxForks = 8;
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
   /**
-   * Reports that no client received the answer of this call: it becomes an experience only if one
-   * does later.
+   * Reports that no client received the answer of this call: the call becomes an experience only if
+   * a client receives the answer later.
    */
   markUndelivered(callIndex: number): void;
   /** Reports that a client has the answer after all: it was delivered, or a conversation contains it. */
@@ -46,9 +46,9 @@ export interface History {
 }
 
 /**
- * In extracted experiences, `eid.step` counts the calls that became experiences, without gaps. It
- * continues after a clear, so that ids stay unique within the run. It differs from `callIndex`,
- * which also counts failed and undelivered calls.
+ * Creates a history. In extracted experiences, `eid.step` counts the calls that became experiences,
+ * without gaps. It continues after a clear, so that ids stay unique within the run. It differs from
+ * `callIndex`, which also counts failed and undelivered calls.
  */
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
@@ -91,7 +91,10 @@ const historyOff = (): WorkflowError =>
     { code: 'HISTORY_OFF' },
   );
 
-/** A copy, so that changes of it do not affect the recorded data. `step` becomes `eid.step`. */
+/**
+ * Experience of a recorded choice, as a copy, so that changes to it do not affect the recorded
+ * data. `step` becomes `eid.step`.
+ */
 export function toExperience(
   { choice, response, time, promptText, fork }: RecordedChoice,
   step: number,

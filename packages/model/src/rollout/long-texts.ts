@@ -20,12 +20,12 @@ export interface LongTextOptions {
 export interface LongTexts {
   /**
    * Chat format that throws if the ids of a long text are needed but not available yet; {@link
-   * attempt} catches that.
+   * attempt} catches the error.
    */
   readonly format: ChatFormat;
   /**
    * Returns the result of `work`, which is repeated once the ids of long texts are available; a
-   * promise only if there are any. `work` must have no side effects.
+   * promise only if there are long texts. `work` must have no side effects.
    */
   attempt<T>(work: () => T): T | Promise<T>;
 }

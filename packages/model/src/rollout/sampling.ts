@@ -3,17 +3,17 @@ import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { ModelError, type ChatOptions } from '@trinity-rft/core';
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 
-/** The run's settings, for calls that do not set their own. */
+/** Sampling settings of the run, for calls that do not set their own. */
 export interface SamplingDefaults {
-  /** 0 = greedy. @default 1 */
+  /** Sampling temperature; 0 = greedy. @default 1 */
   readonly temperature?: number;
-  /** @default 1 */
+  /** Probability mass of the most likely tokens that can be sampled. @default 1 */
   readonly topP?: number;
-  /** -1 = no limit. @default -1 */
+  /** Number of most likely tokens that can be sampled; -1 = no limit. @default -1 */
   readonly topK?: number;
-  /** @default as many as the limits allow */
+  /** Maximum number of tokens in the response. @default as many as the limits allow */
   readonly maxTokens?: number;
-  /** @default 0 */
+  /** Minimum number of tokens in the response. @default 0 */
   readonly minTokens?: number;
 }
 
@@ -29,7 +29,7 @@ export type CallSampling = Pick<
   ChatOptions,
   'n' | 'temperature' | 'topP' | 'topK' | 'maxTokens' | 'minTokens' | 'stop' | 'topLogprobs'
 > & {
-  /** Replaces the rollout's own seed: equal seeds and prompts give equal answers. */
+  /** Seed that replaces the rollout's own: equal seeds and prompts give equal answers. */
   readonly seed?: number;
 };
 

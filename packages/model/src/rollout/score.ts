@@ -9,7 +9,7 @@ export interface ScoringModel {
   /** Name of the model, for errors. */
   readonly modelPath: string;
   readonly defaults?: SamplingDefaults;
-  /** Aborts every call. */
+  /** Signal that aborts every call. */
   readonly signal?: AbortSignal;
 }
 
@@ -19,7 +19,7 @@ export interface ScoredTokens {
 }
 
 /**
- * One value per token after the prompt. [R]
+ * Log-probability of each token after the prompt. [R]
  * @throws ModelError if there is nothing to score, or if the engine cannot score
  */
 export async function scoreTokens(

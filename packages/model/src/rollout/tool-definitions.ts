@@ -14,7 +14,7 @@ type Definition = Readonly<Record<string, unknown>>;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-/** Fields that are kept. */
+/** Fields of a tool definition that are kept. */
 const fields: Readonly<
   Record<string, { readonly ok: (value: unknown) => boolean; readonly expected: string }>
 > = {

@@ -59,7 +59,10 @@ export function characterFormat(): ChatFormat {
   return createChatFormat({ tokenizer, toolCallParser: 'hermes', reasoningParser: 'qwen3' });
 }
 
-/** Each endpoint can only be called through its own `fetch`: no socket is opened. */
+/**
+ * Rollouts in this process: each endpoint can only be called through its own `fetch`, and no socket
+ * is opened.
+ */
 export function inProcessRollouts(): TestRollouts {
   const runtime = createRuntime({ seed: 1 });
   return rolloutsOver(characterFormat(), {
@@ -72,7 +75,7 @@ export function inProcessRollouts(): TestRollouts {
 }
 
 /**
- * Mounts each endpoint on one server on the loopback interface, with its own key.
+ * Rollouts that share one server on the loopback interface, each with its own key.
  * @throws ModelError 503 if no port is available
  */
 export async function servedRollouts(): Promise<TestRollouts> {

@@ -36,9 +36,9 @@ import {
 } from '../shared/request/tool-choice.js';
 import { checkToolResults } from '../shared/request/tool-results.js';
 
-/** Fields that are used; all others are ignored. */
+/** Fields of a chat completion request that are used; all others are ignored. */
 export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequest {
-  /** Includes the endpoint's instructions to the model. */
+  /** Messages, including the endpoint's instructions to the model. */
   readonly messages: readonly unknown[];
   readonly tools: readonly unknown[];
   /** False for `tool_choice: "none"`. */
@@ -150,7 +150,9 @@ function checkEnding(body: JsonObject, messages: readonly unknown[]): void {
 const lower = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
-/** Returns valid names only; invalid tools are rejected where tools are read. */
+/**
+ * Names of tools; tools without a valid name are skipped here and rejected where tools are read.
+ */
 function toolNames(tools: readonly unknown[]): readonly string[] {
   return tools
     .map((tool) => (isObject(tool) && isObject(tool['function']) ? tool['function']['name'] : null))

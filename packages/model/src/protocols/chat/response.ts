@@ -17,18 +17,21 @@ export interface ResponseContext {
   readonly created: number;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  /** The fields that are needed later. Not the whole request, because answers are kept for a while. */
+  /**
+   * Fields of the request that answers need. The rest is left out, because answers are kept for a
+   * while.
+   */
   readonly request: Pick<
     ChatCompletionRequest,
     'logprobs' | 'topLogprobs' | 'includeUsage' | 'returnTokenIds'
   >;
 }
 
-/** Sets both names, because some frameworks read only one of them. */
+/** Reasoning under both of its names, because some frameworks read only one of them. */
 const reasoningFields = ({ reasoningText }: Pick<TurnSoFar, 'reasoningText'>): object =>
   reasoningText === undefined ? {} : { reasoning: reasoningText, reasoning_content: reasoningText };
 
-/** Null for an answer that only has tool calls, as clients expect. */
+/** Text of an answer; null for an answer that only has tool calls, as clients expect. */
 const content = ({ responseText, toolCalls }: TurnSoFar): string | null =>
   responseText === '' && toolCalls.length > 0 ? null : responseText;
 
@@ -131,7 +134,9 @@ export function chunkWriter(context: ResponseContext): ChunkWriter {
 const hasContent = ({ responseText, reasoningText = '', toolCalls }: TurnSoFar): boolean =>
   responseText !== '' || reasoningText !== '' || toolCalls.length > 0;
 
-/** The first delta names the role; undefined if there is nothing new. */
+/**
+ * New text of a turn as a delta; the first delta names the role. Undefined if there is nothing new.
+ */
 function deltaOf({ opened, ...before }: Sent, turn: TurnSoFar): ChunkChoice['delta'] | undefined {
   if (!opened) return { role: 'assistant', content: content(turn), ...reasoningFields(turn) };
   const text = gained(before.text, turn.responseText);

@@ -17,7 +17,10 @@ export interface ResponseContext {
   readonly created: number;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  /** The fields that are needed later. Not the whole request, because answers are kept for a while. */
+  /**
+   * Fields of the request that answers need. The rest is left out, because answers are kept for a
+   * while.
+   */
   readonly request: Pick<TextCompletionRequest, 'logprobs' | 'includeUsage' | 'returnTokenIds'>;
 }
 
@@ -109,8 +112,8 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
 }
 
 /**
- * Offsets count characters; those of a stop token, and of tokens after a stop string, are beyond
- * the text. The alternatives of a token include the token itself.
+ * Converts log-probabilities. Offsets count characters; those of a stop token, and of tokens after
+ * a stop string, are beyond the text. The alternatives of a token include the token itself.
  */
 function toLogprobs(
   {

@@ -42,7 +42,7 @@ function blocksOf(content: unknown, path: string): readonly Block[] {
   });
 }
 
-/** Tool results become separate messages before the text. */
+/** Converts a user message. Tool results become separate messages before the text. */
 function userMessages(blocks: readonly Block[]): readonly JsonObject[] {
   const results: JsonObject[] = [];
   const texts: string[] = [];

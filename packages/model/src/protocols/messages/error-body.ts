@@ -14,10 +14,10 @@ export function errorBody(error: unknown): ErrorBody {
   return { type: 'error', error: { type: types[type] ?? type, message } };
 }
 
-/** Error types whose names differ between the two APIs. */
+/** Error types whose names differ between OpenAI's API and Anthropic's. */
 const types: Readonly<Record<string, string>> = { server_error: 'api_error' };
 
-/** Has the same status and headers as errors of the other protocols. */
+/** Response for an error, with the same status and headers as in the other protocols. */
 export function errorResponse(error: unknown): Response {
   const { status, headers } = openAIResponse(error);
   const body = errorBody(error);

@@ -15,8 +15,8 @@ interface Open {
 }
 
 /**
- * Thinking and text grow by deltas, one block after the other; tool calls are sent complete, at the
- * end.
+ * Creates a writer of stream events. Thinking and text grow by deltas, one block after the other;
+ * tool calls are sent complete, at the end.
  */
 export function eventWriter(head: MessageHead): EventWriter<{ readonly body: MessageBody }> {
   let begun = false;

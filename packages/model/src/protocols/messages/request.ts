@@ -31,11 +31,13 @@ import {
 } from '../shared/request/tool-choice.js';
 import { toChatMessages } from './conversation.js';
 
-/** Fields that are used. */
+/** Fields of a request that are used. */
 export interface MessagesRequest extends RequestedSampling, ConstraintRequest {
-  /** In the format of chat completions, including the endpoint's instructions to the model. */
+  /**
+   * Messages in the format of chat completions, including the endpoint's instructions to the model.
+   */
   readonly messages: readonly unknown[];
-  /** In the format of chat completions. */
+  /** Tools in the format of chat completions. */
   readonly tools: readonly unknown[];
   readonly parseTools: boolean;
   /** Variables of the chat template. */
@@ -128,7 +130,10 @@ function readChoice(
   };
 }
 
-/** Token budgets for thinking are not enforced: `max_tokens` limits thinking and answer together. */
+/**
+ * Variables of the chat template. Token budgets for thinking are not enforced: `max_tokens` limits
+ * thinking and answer together.
+ */
 function templateArgs(body: JsonObject, output: JsonObject): JsonObject | undefined {
   const { type } = object(body, 'thinking');
   if (isPresent(type) && !['enabled', 'adaptive', 'disabled'].includes(type as string))

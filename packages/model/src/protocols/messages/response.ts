@@ -81,7 +81,10 @@ const thinkingBlock = (thinking: string): Block => ({
   signature: sealReasoning(thinking),
 });
 
-/** The arguments are always an object, because parsers of tool calls accept nothing else. */
+/**
+ * Block of a tool call. The arguments are always an object, because parsers of tool calls accept
+ * nothing else.
+ */
 const toolBlock = ({ id, function: { name, arguments: args } }: ToolCall): Block => ({
   type: 'tool_use',
   id,

@@ -35,7 +35,9 @@ interface Created {
 const json = jsonEncoding<Created, ResponseHead>(({ body }) => body);
 const sse = sseAfter(-1);
 
-/** Streams only the events that have higher sequence numbers. */
+/**
+ * Encoding as a stream of only those events with a higher sequence number than `sequenceNumber`.
+ */
 export function sseAfter(sequenceNumber: number): AnswerEncoding<Created, ResponseHead> {
   return sseEncoding<Created, ResponseHead>({
     headOf,
@@ -89,7 +91,7 @@ function findPrevious(
   );
 }
 
-/** Stores the response before the client receives it. */
+/** Samples a response, and stores it before the client receives it. */
 async function create(
   { parsed, previous, before, input }: ResolvedRequest,
   context: ResponsesContext,

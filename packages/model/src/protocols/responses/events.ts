@@ -26,7 +26,7 @@ export interface ResponseHead {
   readonly sealReasoning: boolean;
 }
 
-/** The state that a finished response had when it began. */
+/** State that a finished response had before its first token. */
 export function headOf({ body }: { readonly body: ResponseBody }): ResponseHead {
   const { completed_at: _, usage: __, ...rest } = body;
   const beginning = { status: 'in_progress', incomplete_details: null, output: [] } as const;
@@ -44,7 +44,10 @@ interface Place {
   readonly item_id: string;
 }
 
-/** Reasoning and text grow by deltas; tool calls are sent complete, at the end of the response. */
+/**
+ * Creates a writer of stream events. Reasoning and text grow by deltas; tool calls are sent
+ * complete, at the end of the response.
+ */
 export function eventWriter({
   response,
   sealReasoning,
@@ -108,7 +111,10 @@ export function eventWriter({
   };
 }
 
-/** Casts the type, because the openai package requires `output_text`, which its clients add themselves. */
+/**
+ * Casts the type: the openai package requires `output_text`, which the package's client adds
+ * itself.
+ */
 const asWire = (response: ResponseBody): OpenAI.Responses.Response =>
   ({ completed_at: null, usage: null, ...response }) as unknown as OpenAI.Responses.Response;
 

@@ -9,7 +9,8 @@ import type { Item } from './items.js';
 import type { ResponsesRequest } from './request.js';
 
 /**
- * Puts the instructions of this request first; those of earlier requests do not carry over.
+ * Samples the answer to a conversation. The instructions of this request come first; instructions
+ * of earlier requests do not carry over.
  * @throws ModelError, CancelledError, EngineError
  */
 export async function generate(

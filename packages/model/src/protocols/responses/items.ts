@@ -7,10 +7,10 @@ import { openReasoning } from '../shared/sealed-reasoning.js';
 
 /** An item whose references are resolved. */
 export interface Item {
-  /** JSON as it was sent or received. */
+  /** JSON of the item as it was sent or received. */
   readonly wire: JsonObject;
   readonly message: NormalMessage;
-  /** Index of the recorded call that produced it. */
+  /** Index of the recorded call that produced the item. */
   readonly callIndex?: number;
 }
 
@@ -36,7 +36,10 @@ export function readOutputItems(output: readonly object[], callIndex: number): r
   }));
 }
 
-/** @throws ModelError 400 */
+/**
+ * Reads one item, or the item that a reference names.
+ * @throws ModelError 400
+ */
 function readItem(value: unknown, path: string, find: FindItem): Item {
   if (!isObject(value)) throw invalidRequest(path, `is ${quote(value)}`, 'an item');
   const type = value['type'] ?? impliedType(value);
@@ -143,7 +146,7 @@ function string(item: JsonObject, key: string, path: string): string {
   );
 }
 
-/** Follows the rules for chat completions; only the paths in errors differ. */
+/** Normalizes a message by the rules for chat completions; only the paths in errors differ. */
 function normalize(message: JsonObject, path: string, contentField = 'content'): NormalMessage {
   try {
     return normalizeMessages([message])[0]!;

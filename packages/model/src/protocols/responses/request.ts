@@ -34,13 +34,13 @@ import {
   type ToolChoice,
 } from '../shared/request/tool-choice.js';
 
-/** Fields that are used; all others are ignored. */
+/** Fields of a Responses request that are used; all others are ignored. */
 export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
-  /** Raw items, which are read later. */
+  /** Input items as the client sent them, which are read later. */
   readonly input: string | readonly unknown[];
   readonly instructions?: string;
   readonly previousResponseId?: string;
-  /** In the format of chat completions. */
+  /** Tools in the format of chat completions. */
   readonly tools: readonly unknown[];
   readonly toolChoice: ToolChoice;
   /** True if parallel tool calls are not allowed. */
@@ -151,7 +151,10 @@ function readInputField(body: JsonObject, continues: boolean): string | readonly
   );
 }
 
-/** Converts a tool from the flat format of this API to the nested one, in the client's key order. */
+/**
+ * Converts a tool from the flat format of the Responses API to the nested format of chat
+ * completions, in the client's key order.
+ */
 function readTool(tool: unknown, i: number): FunctionTool {
   if (!isObject(tool)) throw invalidRequest(`tools[${i}]`, `is ${quote(tool)}`, 'a tool');
   const { type, ...definition } = tool;
@@ -167,7 +170,10 @@ function readTool(tool: unknown, i: number): FunctionTool {
   return { type, function: definition as FunctionTool['function'] };
 }
 
-/** With `allowed_tools` the model still sees all tools, because prompts must not differ between turns. */
+/**
+ * Reads `tool_choice`. With `allowed_tools` the model still sees all tools, because prompts must
+ * not differ between turns.
+ */
 function readChoice(value: unknown, tools: readonly FunctionTool[]): ToolChoice {
   const allowed = isObject(value) && value['type'] === 'allowed_tools';
   return readToolChoice(

@@ -4,7 +4,7 @@ import type { Item } from './items.js';
 import type { ResponseBody } from './response.js';
 
 export interface StoredResponse {
-  /** Index of the recorded call that produced it. */
+  /** Index of the recorded call that produced the response. */
   readonly callIndex: number;
   readonly body: ResponseBody;
   /** The response that this one continues. */
@@ -14,12 +14,12 @@ export interface StoredResponse {
   readonly output: readonly Item[];
 }
 
-/** Lives as long as its rollout. */
+/** Stored responses of one rollout, kept until the rollout ends. */
 export interface ResponseStore {
   add(response: StoredResponse): void;
   get(id: string): StoredResponse | undefined;
   item(id: string): Item | undefined;
-  /** Returns false for an unknown id. Later responses still know which response they continued. */
+  /** Deletes a response; false for an unknown id. Later responses keep their link to it. */
   delete(id: string): boolean;
 }
 

@@ -9,7 +9,7 @@ import { isPresent } from '../shared/request/fields.js';
 import type { ResponsesRequest } from './request.js';
 import { sealReasoning } from '../shared/sealed-reasoning.js';
 
-/** Excludes `output_text`, which client libraries add. */
+/** Response without `output_text`, which client libraries add. */
 export type ResponseBody = Omit<OpenAI.Responses.Response, 'output_text' | 'output'> & {
   readonly output: readonly OutputItem[];
   readonly store: boolean;
@@ -21,7 +21,7 @@ export type OutputItem =
 
 /** Facts that are known before the first token. */
 export interface ResponseStart {
-  /** Begins with `resp`; ids of items are derived from it. */
+  /** Id, which begins with `resp`; ids of items are derived from it. */
   readonly id: string;
   /** Seconds since the epoch. */
   readonly created: number;
@@ -76,7 +76,7 @@ export function toResponse(
   };
 }
 
-/** Fields that are returned as they were sent, with the values for absent ones. */
+/** Fields that are returned as they were sent, with the values of absent fields. */
 const echoed = {
   instructions: null,
   max_output_tokens: null,
@@ -152,7 +152,9 @@ export const messageItem = (
   content: [{ type: 'output_text', text, annotations: [], logprobs }],
 });
 
-/** Sets the text as summary too, because some clients read only one of them. */
+/**
+ * Item with the reasoning as content and as summary, because some clients read only one of them.
+ */
 export function reasoningItem(
   id: string,
   text: string,
@@ -168,7 +170,7 @@ export function reasoningItem(
   };
 }
 
-/** `reasoning_tokens` counts the reasoning text, without its tags. */
+/** Token usage. `reasoning_tokens` counts the reasoning text, without its tags. */
 function usage(
   input: number,
   { sequence, response }: Choice,

@@ -5,7 +5,7 @@ import { lastSegment, type Route } from '../shared/route.js';
 import { createResponse, sseAfter } from './create-response.js';
 import type { ResponsesContext } from './response-store.js';
 
-/** Method, end of the path, and route. */
+/** Routes with their methods and the ends of their paths. */
 export const responseRoutes: readonly (readonly [
   method: string,
   path: string,
@@ -16,7 +16,7 @@ export const responseRoutes: readonly (readonly [
   ['DELETE', '/v1/responses/*', remove],
 ];
 
-/** Streams can be requested again, starting after any event. */
+/** Returns a stored response. A stream can be requested again, starting after any event. */
 function retrieve(
   request: Request,
   { responses, deliveries }: ResponsesContext,

@@ -16,14 +16,15 @@ export interface EndpointPolicy extends BodyLimits, HeartbeatOptions {
    */
   readonly strictFields?: boolean;
   /**
-   * When the text of a stream is sent: as it is sampled, or at once when it is finished and
-   * recorded. The latter costs less, and is sufficient for agents without users who read along.
+   * `sampled` sends the text of a stream as it is sampled. `finished` sends it at once when the
+   * answer is finished and recorded, which costs less, and is sufficient for agents without users
+   * who read along.
    * @default "finished"
    */
   readonly streamText?: 'sampled' | 'finished';
   /**
-   * Returns the number of seconds until calls are served again; while it does, requests get 429
-   * with `Retry-After`.
+   * Returns the number of seconds until calls are served again, undefined if they are served now.
+   * While calls are paused, requests get 429 with `Retry-After`.
    * @default calls wait for their turn
    */
   readonly pausedFor?: () => number | undefined;

@@ -34,7 +34,7 @@ interface Client {
   text: string;
 }
 
-/** Takes one piece, or all there are now. */
+/** Takes one piece, or all pieces that are available. */
 async function take(one: Client, all: boolean): Promise<void> {
   const response = await soon(one.response);
   if (!response || one.controller.signal.aborted) return;

@@ -14,11 +14,11 @@ export interface RecordedCall {
 }
 
 interface IncomingRequest {
-  /** Equal for equal requests: consists of the route and the digest of the body. */
+  /** Key that is equal for equal requests: consists of the route and the digest of the body. */
   readonly key: string;
-  /** True if the client marks it as a retry (`x-stainless-retry-count` above 0). */
+  /** True if the client marks the request as a retry (`x-stainless-retry-count` above 0). */
   readonly isRetry: boolean;
-  /** Aborts when the client disconnects. */
+  /** Signal that aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -61,12 +61,12 @@ interface Entry {
   readonly key: string;
   readonly result: Promise<RecordedCall>;
   readonly live: LiveAnswer<unknown>;
-  /** Aborts the generation; undefined once it has finished. */
+  /** Controller that aborts the generation; undefined once the generation has finished. */
   generation: AbortController | undefined;
   finished: RecordedCall | undefined;
   /** Clients that wait for the answer or are receiving it. */
   clients: number;
-  /** True if a client has received it. */
+  /** True if a client has received the answer. */
   delivered: boolean;
 }
 
@@ -164,7 +164,7 @@ function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
     entries.delete(old.key);
 }
 
-/** Returns false if a newer entry has the same key. */
+/** Removes an entry; returns false if a newer entry has the same key. */
 const remove = (entries: Map<string, Entry>, entry: Entry): boolean =>
   entries.get(entry.key) === entry && entries.delete(entry.key);
 
@@ -208,7 +208,10 @@ function answerDelivered({ deliveries }: State, entry: Entry): void {
   if (entry.finished) deliveries.markDelivered(entry.finished.callIndex);
 }
 
-/** Aborts the generation if no other client waits for it. */
+/**
+ * Handles an answer that its client did not receive. Unless another client waits for the answer,
+ * aborts the generation, or marks the finished call as undelivered.
+ */
 function answerLost({ entries, deliveries, counters }: State, entry: Entry, reason: unknown): void {
   if (entry.clients > 0 || entry.delivered) return;
   if (!entry.finished) {

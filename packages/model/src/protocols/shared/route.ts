@@ -27,7 +27,7 @@ export interface RouteContext extends EndpointPolicy {
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /** Messages that have already been logged. */
   readonly notices: Set<string>;
-  /** Awaited before the client receives any part of the answer. */
+  /** Callback for each answer, awaited before the client receives any part of it. */
   readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
 }
 

@@ -1,13 +1,15 @@
 /** Reasoning as `encrypted_content`, for clients that store their conversations themselves. */
 
-/** Marks content of this endpoint. The content is not encrypted, because it is not secret. */
+/** Prefix of content from this endpoint. The content is not encrypted, because it is not secret. */
 const prefix = 'trinity.';
 
 export function sealReasoning(reasoning: string): string {
   return `${prefix}${Buffer.from(reasoning, 'utf8').toString('base64')}`;
 }
 
-/** Returns an empty text for content of other servers. */
+/**
+ * Reads reasoning that this endpoint sealed; returns an empty text for content of other servers.
+ */
 export function openReasoning(sealed: string | undefined): string {
   return sealed?.startsWith(prefix)
     ? Buffer.from(sealed.slice(prefix.length), 'base64').toString('utf8')

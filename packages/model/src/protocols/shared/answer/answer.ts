@@ -8,14 +8,17 @@ import { allPieces, bodyStream, type DeliveryListener } from './body-stream.js';
  */
 export interface WholeAnswer extends DeliveryListener {
   readonly status: 200;
-  /** Includes `content-length`. */
+  /** Headers, including `content-length`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
 export type Answer = Response | WholeAnswer;
 
-/** Does not reject. @param body body of the request, if it has already been read */
+/**
+ * Answers a request. Does not reject.
+ * @param body body of the request, if it has already been read
+ */
 export type AnswerHandler = (request: Request, body?: RequestBody) => Promise<Answer>;
 
 export const isWhole = (answer: Answer): answer is WholeAnswer => typeof answer.text === 'string';

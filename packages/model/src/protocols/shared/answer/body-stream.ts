@@ -1,17 +1,17 @@
 /** Response bodies that report whether the client received them. */
 
-/** Exactly one of its methods is called, once. */
+/** Listener for the delivery of an answer: one of its methods is called, once. */
 export interface DeliveryListener {
   /** Called when the client received the whole answer. */
   delivered(): void;
-  /** Called when the client disconnected before that. */
+  /** Called when the client disconnected before it received the whole answer. */
   lost(): void;
 }
 
 /** Consecutive pieces of an answer. */
 interface Pieces {
   readonly pieces: readonly string[];
-  /** True if no more pieces follow; there is then at least one piece. */
+  /** True if no more pieces follow; `pieces` then has at least one element. */
   readonly last: boolean;
 }
 

@@ -21,7 +21,7 @@ interface Slow {
   readonly sampler: ReturnType<typeof scriptedSampler>;
 }
 
-/** Every answer takes 40 s; heartbeats begin after 10 s and come every 5 s. */
+/** A model whose answers take 40 s; heartbeats begin after 10 s and come every 5 s. */
 function slow(
   script: readonly (string | Error)[],
   options: Partial<RolloutModelOptions> = {},

@@ -9,7 +9,7 @@ import type { LiveAnswer } from './live-answer.js';
 export interface PendingAnswer<T, Head = never> extends DeliveryListener {
   /** The part of the answer that is already certain. */
   readonly live: LiveAnswer<Head>;
-  /** Rejects with a CancelledError as soon as the client has disconnected. */
+  /** The finished answer; rejects with a CancelledError as soon as the client has disconnected. */
   readonly result: Promise<T>;
 }
 
@@ -25,8 +25,8 @@ export interface Heartbeat {
 
 export interface HeartbeatOptions {
   /**
-   * Sent while an answer takes long; the defaults are below the 300 s after which Node's fetch
-   * times out.
+   * Heartbeats while an answer takes long; the defaults are below the 300 s after which Node's
+   * fetch times out.
    */
   readonly heartbeat?: Partial<Heartbeat>;
 }

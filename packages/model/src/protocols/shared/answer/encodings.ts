@@ -11,7 +11,10 @@ export interface AnswerEncoding<T, Head = never> {
   readonly contentType: string;
   /** Text that clients ignore, sent to keep the connection open. */
   readonly heartbeat: string;
-  /** At least one piece; a client that has read the last one has the whole answer. */
+  /**
+   * Splits an answer into one or more pieces; a client that has read the last piece has the whole
+   * answer.
+   */
   readonly pieces: (answer: T) => readonly string[];
   /** Writes an answer while it is generated, for one client. Absent for JSON documents. */
   readonly live?: (head: Head) => LiveWriter<T>;
@@ -24,11 +27,13 @@ export type Turns = readonly (TurnSoFar | undefined)[];
 export interface LiveWriter<T> {
   /** Writes the text that the turns have gained; may be empty. */
   update(turns: Turns): string;
-  /** Writes the rest, like `AnswerEncoding.pieces`. */
+  /** Writes the rest of the answer, split like `AnswerEncoding.pieces`. */
   end(answer: T): readonly string[];
 }
 
-/** The heartbeat is white space, which JSON allows before a document. */
+/**
+ * Encoding as one JSON document. The heartbeat is white space, which JSON allows before a document.
+ */
 export function jsonEncoding<T, Head = never>(
   document: (answer: T) => object,
 ): AnswerEncoding<T, Head> {
@@ -50,8 +55,8 @@ export interface EventWriter<T> {
   /** Returns events for the text that the turns have gained since the last call. */
   update(turns: Turns): readonly ServerEvent[];
   /**
-   * Returns the events for the rest of the finished answer; for all of it if {@link update} was not
-   * called.
+   * Returns the events for the rest of the finished answer, or for the whole answer if {@link
+   * update} was not called.
    */
   end(answer: T): readonly ServerEvent[];
 }
@@ -59,7 +64,10 @@ export interface EventWriter<T> {
 export interface EventStream<T, Head> {
   readonly headOf: (answer: T) => Head;
   readonly writer: (head: Head) => EventWriter<T>;
-  /** @default an `error` event with OpenAI's error body, then `[DONE]` */
+  /**
+   * Makes the events for an error.
+   * @default an `error` event with OpenAI's error body, then `[DONE]`
+   */
   readonly failure?: (error: unknown) => readonly ServerEvent[];
 }
 
@@ -85,7 +93,7 @@ export function sseEncoding<T, Head>({
   };
 }
 
-/** Separates the last event: a client that reads it has received the others. */
+/** Separates the last event from the rest: a client that reads it has received the whole stream. */
 function splitLast(events: readonly string[]): readonly string[] {
   return events.length > 1 ? [events.slice(0, -1).join(''), ...events.slice(-1)] : events;
 }

@@ -24,7 +24,7 @@ export function errorBody(error: unknown): ErrorBody {
 }
 
 /**
- * The body with its status and headers: `Allow` for 405, `Retry-After` for 429, and
+ * Response for an error: body, status and headers. Sets `Allow` for 405, `Retry-After` for 429, and
  * `x-should-retry: false` if a retry cannot succeed (some clients retry after a conflict).
  */
 export function errorResponse(error: unknown): Response {
@@ -48,13 +48,16 @@ interface ErrorClass {
   readonly code: string;
 }
 
-/** OpenAI's error types. */
+/** OpenAI's error types, by HTTP status. */
 const typeOfStatus: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   429: 'rate_limit_error',
 };
 
-/** Uses 5xx only for faults of the server, because clients retry those. 499 appears only in logs. */
+/**
+ * Status and type of an error. Only faults of the server get 5xx, because clients retry after 5xx.
+ * 499 appears only in logs.
+ */
 function classify(error: unknown): ErrorClass {
   if (error instanceof ModelError) {
     const { status, code } = error;

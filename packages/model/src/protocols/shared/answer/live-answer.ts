@@ -1,11 +1,14 @@
 /** An answer while it is being generated, for clients that stream it. */
 import type { TurnSoFar } from '../../../rollout/generate.js';
 
-/** @typeParam Head facts that are known before the first token: id, time, settings of the request */
+/**
+ * State of an answer that is being generated.
+ * @typeParam Head facts that are known before the first token: id, time, settings of the request
+ */
 export interface LiveAnswer<Head> {
-  /** Undefined until the generation has begun. */
+  /** Facts known before the first token; undefined until the generation has begun. */
   readonly head: Head | undefined;
-  /** Turn of each choice, as far as it is certain; later turns only add to earlier ones. */
+  /** Turn of each choice, as far as it is certain; later values only add to it. */
   readonly turns: readonly (TurnSoFar | undefined)[];
   /** Number of times the turns have changed. */
   readonly changes: number;

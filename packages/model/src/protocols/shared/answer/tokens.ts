@@ -27,7 +27,10 @@ interface LogprobsContent {
   refusal: null;
 }
 
-/** Log-probabilities of every sampled token. @param top number of alternatives to show for each */
+/**
+ * Log-probabilities of every sampled token.
+ * @param top number of alternatives to show for each token
+ */
 export function toLogprobs(
   sequence: SampledSequence,
   response: ChatResponse,

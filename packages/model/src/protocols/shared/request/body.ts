@@ -7,7 +7,7 @@ import { keepToolSources, toolSources, type ToolSource } from './tool-sources.js
 
 export interface RequestBody {
   readonly value: unknown;
-  /** Equal for equal bytes. */
+  /** Digest, which is equal for equal bytes. */
   readonly digest: string;
 }
 
@@ -40,7 +40,7 @@ export interface ReadBodyOptions extends BodyLimits {
   readonly parseLongBody?: (body: BodyText) => Promise<ParsedBody>;
 }
 
-/** Bytes that take two or three milliseconds to parse. */
+/** Size in bytes of a body that takes two or three milliseconds to parse. */
 const longBody = 262_144;
 
 /** @param expected content of the body, for error messages. @throws ModelError 400, 408, 413 or 415 */
@@ -59,7 +59,10 @@ export async function readBody(
   return { value, digest };
 }
 
-/** @throws ModelError 400 or 415 */
+/**
+ * Parses a body as JSON.
+ * @throws ModelError 400 or 415
+ */
 export function parseBody(body: BodyText): ParsedBody {
   const { bytes, contentType, expected } = body;
   try {

@@ -49,7 +49,7 @@ export function string(body: JsonObject, field: string): string | undefined {
   return value;
 }
 
-/** Returns false if the field is absent. */
+/** Reads a boolean; false if the field is absent. */
 export function flag(body: JsonObject, field: string): boolean {
   const value = body[field];
   if (!isPresent(value)) return false;
@@ -58,7 +58,7 @@ export function flag(body: JsonObject, field: string): boolean {
   return value;
 }
 
-/** Returns `{}` if the field is absent. */
+/** Reads an object; `{}` if the field is absent. */
 export function object(body: JsonObject, field: string): JsonObject {
   const value = body[field];
   if (!isPresent(value)) return {};
@@ -66,7 +66,7 @@ export function object(body: JsonObject, field: string): JsonObject {
   return value;
 }
 
-/** Limits, because every stop string is searched for after every token. */
+/** Limits on stop strings, because each one is searched for after every token. */
 const [maxStops, maxStopLength] = [128, 1000];
 
 /** Reads one string or a list of strings. */

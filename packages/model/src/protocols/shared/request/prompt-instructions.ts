@@ -2,9 +2,9 @@
 import { isObject } from './fields.js';
 
 /**
- * Appends the instructions to the leading system (or developer) message, or inserts such a message.
- * Equal requests give equal text, so a conversation that requests the same format in each turn can
- * continue on its recorded tokens. Other messages are unchanged.
+ * Appends the instructions to the leading system (or developer) message, or inserts a system
+ * message. Equal requests give equal text, so a conversation that requests the same format in each
+ * turn can continue on its recorded tokens. Other messages are unchanged.
  */
 export function withInstructions(
   messages: readonly unknown[],

@@ -8,13 +8,13 @@ export interface ResponseFormat {
   readonly type: 'json_object' | 'json_schema';
   readonly name?: string;
   readonly description?: string;
-  /** In the client's key order. */
+  /** JSON Schema, in the client's key order. */
   readonly schema?: JsonObject;
 }
 
 /**
  * Reads the format of chat completions (`{ type, json_schema: { name, schema } }`) and of responses
- * (`{ type, name, schema }`). Undefined if there is none, or if it is `text`.
+ * (`{ type, name, schema }`). Undefined for an absent format and for `text`.
  * @param param path of the field, for errors
  * @throws ModelError 400
  */
@@ -58,13 +58,13 @@ export function formatInstruction(format: ResponseFormat, tools: boolean): strin
   return `${opening} one JSON value that follows the JSON Schema${title}${purpose} below ${only}\n${JSON.stringify(schema)}`;
 }
 
-/** Excludes the tools, which are part of the request anyway. */
+/** Constraint without the tools, which are part of the request anyway. */
 type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
 
 /** Constraints that a request puts on the response, and the fields that set them. */
 export interface ConstraintRequest {
   readonly constraintFields: readonly string[];
-  /** Absent if any response is allowed. */
+  /** Constraint on the response; absent if any response is allowed. */
   readonly constraint?: RequestedConstraint;
 }
 

@@ -10,11 +10,14 @@ export interface RequestedSampling {
   readonly samplingFields: readonly string[];
 }
 
-/** Limits that OpenAI's servers have. */
+/** Limits of OpenAI's servers on choices, and on alternatives per token. */
 export const maxChoices = 128;
 export const maxTopLogprobs = 20;
 
-/** @throws ModelError 400 */
+/**
+ * Reads the sampling settings.
+ * @throws ModelError 400 naming the field that is invalid
+ */
 export function readSampling(body: JsonObject): RequestedSampling {
   return {
     sampling: {

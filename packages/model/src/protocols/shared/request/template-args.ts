@@ -8,7 +8,7 @@ const reserved = ['messages', 'tools', 'add_generation_prompt'];
 /**
  * Sets `reasoning_effort`, which templates may print; the effort `none` also turns thinking off if
  * the template supports that. Undefined if the request sets no variables.
- * @param effort its value, and the path of its field
+ * @param effort value of the effort, and the path of its field
  * @throws ModelError 400
  */
 export function readTemplateArgs(

@@ -47,9 +47,9 @@ export function readToolChoice(
 }
 
 /**
- * Instruction to the model; undefined if it may choose freely. If an agent forces a call in one
- * turn but not in the next, its system message changes, so that the next turn cannot continue from
- * recorded tokens (`fork/history_edited`).
+ * Instruction to the model; undefined if the model may choose freely. If an agent forces a call in
+ * one turn but not in the next, its system message changes, so that the next turn cannot continue
+ * from recorded tokens (`fork/history_edited`).
  * @param oneCall true if the client allows no parallel calls
  */
 export function toolChoiceInstruction(choice: ToolChoice, oneCall: boolean): string | undefined {

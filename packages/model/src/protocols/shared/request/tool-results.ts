@@ -1,14 +1,14 @@
 /**
- * Checks that tool messages answer tool calls. OpenAI's servers reject others, so agents that work
- * with those servers do not send them.
+ * Checks that tool messages answer tool calls. OpenAI's servers also reject tool messages without a
+ * call, so agents that work with those servers do not send them.
  */
 import { invalidRequest, quote } from '@trinity-rft/chat/internal';
 import { isObject, isPresent } from './fields.js';
 
 /**
- * An id may be reused in later messages (examples in prompts do that), but not within one message,
- * where a result could belong to either call. Results without an id are accepted, because older
- * agents send them.
+ * Checks the ids of tool messages. An id may be reused in later messages (examples in prompts do
+ * that), but not within one message, where a result could belong to either call. Results without an
+ * id are accepted, because older agents send them.
  * @throws ModelError 400 naming the message
  */
 export function checkToolResults(messages: readonly unknown[]): void {

@@ -36,7 +36,7 @@ function schemasOf(text: string, at: number, tool: ToolSource['at']): readonly T
   });
 }
 
-/** Remembers the texts for prompts that are rendered from this body. */
+/** Stores the texts of tool schemas for prompts that are rendered from this body. */
 export function keepToolSources(body: unknown, found: readonly ToolSource[]): void {
   for (const { at, source } of found) {
     const schema = at.reduce<unknown>(
