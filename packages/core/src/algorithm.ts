@@ -1,4 +1,4 @@
-/** The algorithm seam: pure, synchronous functions that know nothing of the engine. */
+/** The algorithm seam: pure, synchronous functions that do not depend on the engine. */
 import type { RowFeedback } from './buffer.js';
 import type { ExpectedLoss } from './engine.js';
 import type { Experience } from './experience.js';
@@ -11,13 +11,16 @@ export type AdvantageFn = (experiences: readonly Experience[]) => {
 };
 
 /**
- * Drops or rewrites experiences of one explore step before advantages are computed. It always sees
- * whole groups.
+ * Drops or rewrites experiences of one explore step before advantages are computed. The operator
+ * always sees whole groups.
  */
 export interface ExperienceOperator {
-  /** Its name in the operator table, and the prefix of its metrics. */
+  /** Name in the operator table, and prefix of the operator's metrics. */
   readonly name: string;
-  /** Its metric `filtered_count` is the number of experiences that were dropped. */
+  /**
+   * Applies the operator. The metric `filtered_count` is the number of experiences that were
+   * dropped.
+   */
   apply(experiences: readonly Experience[]): {
     readonly experiences: readonly Experience[];
     readonly metrics: Metrics;
@@ -39,7 +42,7 @@ export interface LossInput {
   readonly currentLogprobs: Float32Array;
   /** Log-probability of each token when it was sampled. [N] */
   readonly oldLogprobs: Float32Array;
-  /** [N] */
+  /** Advantage of each token. [N] */
   readonly advantages: Float32Array;
   /** Log-probabilities under the frozen reference, if the algorithm uses one. [N] */
   readonly refLogprobs?: Float32Array;
@@ -59,7 +62,7 @@ export interface LossInput {
 
 /** One train batch before its advantages, in the layout of {@link LossInput}. */
 export interface AdvantageInput {
-  /** [B + 1] */
+  /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
   readonly offsets: Int32Array;
   /** 1 = the token is trained on. [N] */
   readonly actionMask: Uint8Array;
@@ -100,7 +103,7 @@ export interface AdvantageInput {
 }
 
 export interface AdvantageOutput {
-  /** [N] */
+  /** Advantage of each token. [N] */
   readonly advantages: Float32Array;
   /** Targets of the critic. [N] */
   readonly returns: Float32Array;
@@ -123,7 +126,7 @@ export interface KlPenalty {
     input: AdvantageInput,
     coefficient: number,
   ): {
-    /** [N] */
+    /** Reward of each token after the penalty. [N] */
     readonly rewards: Float32Array;
     /** Coefficient for the next step: an adaptive penalty changes it. */
     readonly nextCoefficient: number;
@@ -133,15 +136,15 @@ export interface KlPenalty {
 
 /** Input of the critic's loss. */
 export interface ValueLossInput {
-  /** [B + 1] */
+  /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
   readonly offsets: Int32Array;
-  /** [N] */
+  /** 1 = the token is trained on. [N] */
   readonly actionMask: Uint8Array;
   /** Values of the critic that is being trained. [N] */
   readonly values: Float32Array;
   /** Values that the critic gave when the advantages were computed. [N] */
   readonly oldValues: Float32Array;
-  /** [N] */
+  /** Target of each value, as `AdvantageOutput.returns` gives it. [N] */
   readonly returns: Float32Array;
 }
 
@@ -181,15 +184,15 @@ export interface Algorithm {
    * penalties, which only the trainer has.
    */
   readonly batchAdvantage?: BatchAdvantageFn;
-  /** Applied before `batchAdvantage`. */
+  /** KL penalty, applied before `batchAdvantage`. */
   readonly klPenalty?: KlPenalty;
   /** Loss of the critic; present if `needs.valueHead`. */
   readonly valueLoss?: ValueLossFn;
   /** The sum of policy loss, KL loss and entropy loss. */
   readonly loss: PolicyLossFn;
   /**
-   * Describes `loss` in a form that is known before the log-probabilities are, for engines that can
-   * compute it in their forward pass.
+   * Describes `loss` before the log-probabilities are known, for engines that can compute it in
+   * their forward pass.
    * @default not available
    */
   readonly expectedLoss?: (input: Omit<LossInput, 'currentLogprobs'>) => ExpectedLoss;
@@ -200,15 +203,18 @@ export interface Algorithm {
 export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
   /**
-   * How the entropy of the policy is used. `metric`: reported only, so part of the batch is enough;
-   * `value`: read for every token; `gradient`: differentiated by the loss.
+   * Use of the policy's entropy. `metric`: reported only, so part of the batch is enough; `value`:
+   * read for every token; `gradient`: differentiated by the loss.
    */
   readonly entropy: 'none' | 'metric' | 'value' | 'gradient';
   /** True if `AdvantageInput.necs` is read. */
   readonly necs: boolean;
   /** True if there is a critic, which `ValueLossFn` trains and `AdvantageInput.values` come from. */
   readonly valueHead: boolean;
-  /** True if it learns from rollouts, which have advantages and sampling log-probabilities. */
+  /**
+   * True if the algorithm learns from rollouts, which have advantages and sampling
+   * log-probabilities.
+   */
   readonly rollouts: boolean;
   /** True if the gradient depends on advantages. */
   readonly advantages: boolean;

@@ -7,8 +7,8 @@ import { isSecretName, redacted } from './secrets.js';
 import { didYouMean } from './suggest.js';
 
 /**
- * A schema as Standard Schema (version 1) defines it; schemas of zod, valibot and arktype are such.
- * It must be synchronous.
+ * A synchronous schema in the form of Standard Schema (version 1), such as those of zod, valibot
+ * and arktype.
  */
 export interface ArgsSchema<Args = unknown> {
   readonly '~standard': {
@@ -38,9 +38,9 @@ export interface ArgProblem {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Names the owner of the arguments in messages. */
+/** Words that name the owner of the arguments in messages. */
 export interface ArgsOwner {
-  /** The key that holds them: `workflow_args`. */
+  /** Configuration key of the arguments: `workflow_args`. */
   readonly key: string;
   /** Word for the owner, such as `workflow` in "the workflow has no argument". */
   readonly word: string;
@@ -80,7 +80,10 @@ function validate<A>(schema: ArgsSchema<A>, args: Args, { key, code }: ArgsOwner
   );
 }
 
-/** One problem per issue, or one per key if the issue lists unknown keys. */
+/**
+ * Converts an issue of the schema to one problem, or to one per key if the issue lists unknown
+ * keys.
+ */
 function problemsOf(
   issue: Issue,
   schema: ArgsSchema,
@@ -112,8 +115,8 @@ function unknownText(key: string, known: readonly string[], word: string): strin
 }
 
 /**
- * Our own schemas' messages begin with "expected" and continue the sentence; those of other
- * libraries are sentences.
+ * Text of a problem. Messages of our own schemas begin with "expected" and continue the sentence;
+ * messages of other libraries are sentences.
  */
 function valueText(value: unknown, path: readonly (string | number)[], message: string): string {
   const secret = path.some((part) => isSecretName(String(part)));

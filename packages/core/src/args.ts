@@ -4,12 +4,12 @@ import { didYouMean } from './suggest.js';
 
 /** Definition of one argument. */
 export interface Arg<T> {
-  /** Used when the argument is missing, undefined or null. */
+  /** Value if the argument is missing, undefined or null. */
   readonly fallback: T;
   /** Noun phrase for messages: `a number >= 0`. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
-  /** Its effect, in one sentence, for the generated documentation. */
+  /** Effect of the argument, in one sentence, for the generated documentation. */
   readonly help: string;
   /** Range that `accepts` checks, as data for the JSON Schema and the generated documentation. */
   readonly form?: ArgForm;
@@ -36,7 +36,7 @@ export interface NumberRange {
   readonly above?: number;
 }
 
-/** A finite number; without a fallback it may be undefined. */
+/** An argument that is a finite number; without a fallback it may be undefined. */
 export function numberArg(fallback: number, range?: NumberRange, help?: string): Arg<number>;
 export function numberArg(
   fallback: undefined,
@@ -77,7 +77,7 @@ export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({
   form: { type: 'boolean' },
 });
 
-/** An optional text. */
+/** An argument that is a text, or undefined. */
 export const stringArg = (help = ''): Arg<string | undefined> => ({
   fallback: undefined,
   help,
@@ -86,7 +86,10 @@ export const stringArg = (help = ''): Arg<string | undefined> => ({
   form: { type: 'text' },
 });
 
-/** A list, empty by default. `expected` names its items in messages: `{ name, weight }`. */
+/**
+ * An argument that is a list, empty by default. `expected` names its items in messages: `{ name,
+ * weight }`.
+ */
 export const listArg = <T>(
   expected: string,
   accepts: (item: unknown) => item is T,
@@ -99,7 +102,7 @@ export const listArg = <T>(
   form: { type: 'list' },
 });
 
-/** One of several words; without a fallback it may be undefined. */
+/** An argument that is one of several words; without a fallback it may be undefined. */
 export function choiceArg<const T extends string>(
   words: readonly T[],
   fallback: T,

@@ -30,11 +30,14 @@ export interface TaskSource {
   /** The next `count` rows; fewer, or none, at the end of the last epoch. */
   next(count: number): Promise<readonly TaskRow[]>;
   /**
-   * Reports the rewards of the runs of its rows to the source. @default the order does not depend
-   * on it
+   * Reports the rewards of the source's rows to the source.
+   * @default the order does not depend on rewards
    */
   feedback?(feedback: readonly RowFeedback[]): void;
-  /** State from which the rest of the order follows: the position, and what feedback has changed. */
+  /**
+   * State from which the rest of the order follows: the position, and the changes caused by
+   * feedback.
+   */
   state(): JsonState;
   restore(state: JsonState): void;
   close(): Promise<void>;
@@ -44,16 +47,19 @@ export interface TaskSource {
 export type BatchUnit = 'experiences' | 'runs' | 'tasks';
 
 export interface TakeFilter {
-  /** @default "experiences" */
+  /** Unit in which the batch is counted. @default "experiences" */
   readonly unit?: BatchUnit;
   /**
-   * Maximum number of explore steps that one batch may draw from. A batch that has all that is left
-   * of them is complete, so it does not wait for later steps when runs failed or were filtered out.
-   * With 1, an explore step is cut into batches of about equal size.
+   * Maximum number of explore steps that one batch may draw from. A batch with all remaining
+   * experiences of these steps is complete: it does not wait for later steps when runs failed or
+   * were filtered out. With 1, an explore step is cut into batches of about equal size.
    * @default no limit
    */
   readonly maxExploreSteps?: number;
-  /** Experiences of older policy versions are discarded and counted, not returned. @default no limit */
+  /**
+   * Lowest policy version; experiences of older versions are discarded and counted, not returned.
+   * @default no limit
+   */
   readonly minPolicyVersion?: number;
 }
 
@@ -63,7 +69,7 @@ export interface Lease {
   /** Metrics of this batch (`sample/...`). */
   readonly metrics: Metrics;
   /**
-   * Uids of experiences that were too old (`TakeFilter`); they are used up with this lease.
+   * Uids of experiences that were too old (`TakeFilter`); acknowledging the lease uses them up too.
    * @default empty
    */
   readonly stale?: readonly string[];
@@ -72,24 +78,24 @@ export interface Lease {
   /**
    * Marks the experiences as consumed by optimizer step `trainStep`.
    * @param advantages advantages that the step computed itself: one array per experience, one entry
-   * per response token, NaN where it was not trained on. Files keep them for people to read.
+   * per response token, NaN for tokens that were not trained on. Stores keep them for display only.
    */
   acknowledge(trainStep: number, advantages?: readonly Float32Array[]): Promise<void>;
-  /** Returns the experiences to their old place in the queue. */
+  /** Returns the experiences to their previous place in the queue. */
   release(): Promise<void>;
 }
 
 /** Supplies a trainer with batches. */
 export interface ExperienceSource {
   /**
-   * Waits until a batch of `count` experiences, runs or tasks is available and leases the oldest. After
-   * {@link ExperienceStore.finish} it returns the remainder, then `undefined`.
+   * Waits until a batch of `count` experiences, runs or tasks is available and leases the oldest
+   * batch. After {@link ExperienceStore.finish} it returns the remainder, then `undefined`.
    * @throws CancelledError when the signal aborts, BufferError when the store failed
    */
   take(count: number, filter?: TakeFilter, signal?: AbortSignal): Promise<Lease | undefined>;
   /**
    * Undoes all acknowledgements of steps after `trainStep`, and releases every open lease. A
-   * resumed trainer calls it first.
+   * resumed trainer calls this method first.
    */
   rollback(trainStep: number): Promise<void>;
   close(): Promise<void>;
@@ -97,7 +103,10 @@ export interface ExperienceSource {
 
 /** An {@link ExperienceSource} that an explorer fills. */
 export interface ExperienceStore extends ExperienceSource {
-  /** Runs that become experiences of a later step. @default rewards may not be pending */
+  /**
+   * Runs that wait for rewards and become experiences of a later step.
+   * @default rewards may not be pending
+   */
   readonly lateRewards?: LateRewards;
   /**
    * Adds one explore step and the explorer's state after it, atomically.
@@ -129,7 +138,7 @@ export interface ExperienceStore extends ExperienceSource {
   /** Reports that the producer failed: a waiting trainer's call rejects with this error. */
   fail(error: Error): void;
   /**
-   * Numbers of stored, waiting, leased and trained experiences. Those discarded as too old
+   * Numbers of stored, waiting, leased and trained experiences. Experiences discarded as too old
    * (`TakeFilter`) count only as stored.
    */
   counts(): Promise<{
@@ -142,7 +151,7 @@ export interface ExperienceStore extends ExperienceSource {
 
 /** Read access to stored experiences: rows have rising ids, with gaps where some were deleted. */
 export interface ExperienceRows {
-  /** 0 if the store is empty. */
+  /** Id of the newest row; 0 if the store is empty. */
   newestId(): number;
   /** The first `limit` rows after `id`, in order. */
   rowsAfter(

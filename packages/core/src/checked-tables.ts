@@ -4,7 +4,7 @@
  * because SQLite ends recovery at the first damaged frame of a write-ahead log and drops the
  * commits after it without an error.
  *
- * Temporary triggers update checksums and numbers, so that no statement can forget to.
+ * Temporary triggers update checksums and numbers, so that no statement can leave them out.
  */
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
@@ -31,7 +31,7 @@ export interface CheckedTables {
    */
   readonly adopt: (table: string) => number;
   /**
-   * Reads every row: about a second per gigabyte.
+   * Verifies every row, at about a second per gigabyte.
    * @param open tables to which other programs add rows. @default no tables
    * @throws BufferError naming what is damaged or missing
    */
@@ -102,7 +102,10 @@ export function checkedTables(
   };
 }
 
-/** Takes about half a second per gigabyte. @throws BufferError when pages or indices are damaged */
+/**
+ * Checks the pages and indices of a database, at about half a second per gigabyte.
+ * @throws BufferError when pages or indices are damaged
+ */
 export function assertIntact(database: DatabaseSync, damaged: (what: string) => BufferError): void {
   const { integrity_check: found } = database.prepare('PRAGMA integrity_check(1)').get() ?? {};
   if (found !== 'ok') throw damaged(`SQLite finds: ${String(found)}`);
@@ -163,7 +166,10 @@ const columnsOf = (database: DatabaseSync, table: string, of: string): string =>
     .map((name) => (of === '' ? name : `${of}.${name}`))
     .join(', ');
 
-/** Includes the type and length of each value, so that different rows never give the same text. */
+/**
+ * Checksum of a row. Includes the type and length of each value, so that the bytes of different rows
+ * differ.
+ */
 function rowChecksum(...values: readonly SQLInputValue[]): number {
   let checksum = 0;
   for (const value of values) {
@@ -211,7 +217,7 @@ function assertRows(
 
 const commitsLength = 32;
 
-/** Writes the number and its checksum in one write of fixed length. */
+/** Writes the number of commits and its checksum in one write of fixed length. */
 function writeCommits(path: string, commits: number): void {
   const file = openSync(commitsFile(path), constants.O_WRONLY | constants.O_CREAT, 0o600);
   try {
@@ -221,7 +227,9 @@ function writeCommits(path: string, commits: number): void {
   }
 }
 
-/** Returns 0 if the file does not exist: databases of earlier versions have none. */
+/**
+ * Reads the number of commits; 0 if the file does not exist, as for databases of earlier versions.
+ */
 function readCommits(path: string, damaged: (what: string) => BufferError): number {
   const file = commitsFile(path);
   if (!existsSync(file)) return 0;

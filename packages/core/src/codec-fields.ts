@@ -1,6 +1,6 @@
 /**
- * Reads some fields of a stored experience without decoding the rest, for reading large numbers of
- * them.
+ * Reads some fields of a stored experience without decoding the rest, which is faster for many
+ * experiences.
  */
 import { Decoder } from '@msgpack/msgpack';
 import { BufferError } from './errors.js';
@@ -53,8 +53,8 @@ const keyAt = (view: Buffer, place: number, end: number): string =>
   view.toString('latin1', place + 1, end);
 
 /**
- * Indexed by type byte - 0xc0. Positive: total bytes of a value of fixed size; negative: bytes of
- * its length field.
+ * Sizes of values, indexed by type byte - 0xc0. Positive: total bytes of a value of fixed size;
+ * negative: bytes of its length field.
  */
 const sizes: readonly number[] = [
   1, 1, 1, 1, -1, -2, -4, -1, -2, -4, 5, 9, 2, 3, 5, 9, 2, 3, 5, 9, 3, 4, 6, 10, 18, -1, -2, -4,

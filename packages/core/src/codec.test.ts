@@ -155,7 +155,7 @@ describe('the codec of experiences', () => {
   });
 });
 
-/** Typed arrays keep -0; plain numbers do not. */
+/** The experience with 0 instead of -0 in plain numbers; typed arrays keep -0. */
 function withoutZeroSign(original: Experience): Experience {
   const plain = (value: unknown): unknown => (value === 0 ? 0 : value);
   const metrics = Object.fromEntries(

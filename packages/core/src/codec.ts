@@ -4,7 +4,7 @@ import { uid } from './eid.js';
 import { BufferError, describeError } from './errors.js';
 import { assertAligned, type Experience } from './experience.js';
 
-/** Increased whenever an older reader could not read the new format. */
+/** Version of the format, increased whenever older readers could not read the new one. */
 export const codecVersion = 1;
 
 const dtypes = { f32: Float32Array, i32: Int32Array, u8: Uint8Array } as const;
@@ -32,13 +32,13 @@ const required = [
   'info',
 ] as const;
 
-/** Shared between calls, because its buffer keeps the size that experiences need. */
+/** Encoder that all calls share, because its buffer keeps the size that experiences need. */
 const encoder = new Encoder({ ignoreUndefined: true });
 
 /**
  * Encodes one experience. The only loss: a reward or metric of -0 becomes 0.
- * @throws InvariantError when it is misaligned, BufferError when `info` holds values that are not
- * plain JSON
+ * @throws InvariantError when the experience is misaligned, BufferError when `info` holds values
+ * that are not plain JSON
  */
 export function encodeExperience(experience: Experience): Uint8Array {
   assertAligned(experience);

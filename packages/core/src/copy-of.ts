@@ -1,8 +1,8 @@
 /** Copies of data for user code, which may modify them. */
 
 /**
- * Copies lists, plain objects and typed arrays deeply, as rows of task sets and arguments hold
- * them. Other objects, such as functions and clients, are shared.
+ * Copies lists, plain objects and typed arrays deeply. Other objects, such as functions and
+ * clients, are shared.
  */
 export function copyOf<T>(value: T): T {
   return copyAny(value) as T;

@@ -1,6 +1,6 @@
 /**
- * The engine seam: it handles token ids and weights only. Its verbs are those of the Tinker API, so
- * that the same run scales out.
+ * The engine seam: an engine handles token ids and weights only. Its operations are those of the
+ * Tinker API, so that a run can move to remote engines unchanged.
  */
 import type { Metrics } from './metrics.js';
 import type { DeliveryProbe } from './run-store.js';
@@ -11,8 +11,8 @@ export interface TokenRow {
   readonly tokens: Int32Array;
   readonly promptLength: number;
   /**
-   * Logits are divided by it before the softmax. Equal to that of sampling, so that importance
-   * ratios start at 1.
+   * Temperature that divides the logits before the softmax. Equal to the sampling temperature, so
+   * that importance ratios start at 1.
    */
   readonly temperature: number;
 }
@@ -28,15 +28,15 @@ export interface TokenBatch {
  */
 export interface ForwardPass {
   readonly batch: TokenBatch;
-  /** [B + 1] */
+  /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
   readonly offsets: Int32Array;
   /** Natural-log probability of each response token. [N] */
   readonly logprobs: Float32Array;
   /** Entropy (nats) of the distribution that each response token was drawn from, if requested. [N] */
   readonly entropy?: Float32Array;
   /**
-   * Expectation of p (H + log p) under that distribution, H sum(p^2) + sum(p^2 log p), if
-   * requested. [N]
+   * Expectation of p (H + log p) under the distribution that each response token was drawn from, H
+   * sum(p^2) + sum(p^2 log p), if requested. [N]
    */
   readonly necs?: Float32Array;
 }
@@ -53,7 +53,7 @@ export interface ExpectedLoss {
   readonly name: 'linear' | 'importance_sampling' | 'ppo' | 'cispo';
   /** A, multiplied by the token's weight in the batch; 0 = not trained on. [N] */
   readonly advantages: Float32Array;
-  /** [N] */
+  /** Log-probability of each token when it was sampled. [N] */
   readonly oldLogprobs: Float32Array;
   /** Lower and upper bound of the ratio; for `ppo` and `cispo` only. */
   readonly low?: number;
@@ -63,9 +63,12 @@ export interface ExpectedLoss {
 export interface ForwardOptions {
   /** `reference`: the weights that the engine was opened with, frozen. @default "current" */
   readonly weights?: 'current' | 'reference';
-  /** True if entropies are computed. @default false */
+  /** True if {@link ForwardPass.entropy} is computed. @default false */
   readonly entropy?: boolean;
-  /** True if necs are computed; requires `EngineCapabilities.necs`. @default false */
+  /**
+   * True if {@link ForwardPass.necs} are computed; requires `EngineCapabilities.necs`.
+   * @default false
+   */
   readonly necs?: boolean;
 }
 
@@ -74,17 +77,19 @@ export interface ForwardOptions {
  * whose gradients are all 0.
  */
 export interface TokenGradients {
-  /** [N] */
+  /** dLoss/dlogprob of each token. [N] */
   readonly logprobs: Float32Array;
-  /** [N] Used only if `EngineCapabilities.entropyGradient` is `exact`. */
+  /**
+   * dLoss/dentropy of each token. [N] Used only if `EngineCapabilities.entropyGradient` is `exact`.
+   */
   readonly entropy?: Float32Array;
 }
 
 export interface OptimizerOptions {
   readonly learningRate: number;
-  /** @default [0.9, 0.999] */
+  /** Decay rates of AdamW's two moments. @default [0.9, 0.999] */
   readonly betas?: readonly [number, number];
-  /** @default 1e-8 */
+  /** Term in AdamW's denominator that avoids division by 0. @default 1e-8 */
   readonly epsilon?: number;
   /** Decoupled weight decay, applied to matrices only. @default 0.01 */
   readonly weightDecay?: number;
@@ -93,7 +98,7 @@ export interface OptimizerOptions {
 }
 
 export interface StepStats {
-  /** Optimizer updates made so far, this one included. */
+  /** Number of optimizer updates so far, including this one. */
   readonly step: number;
   /** Global L2 norm before clipping. */
   readonly gradNorm: number;
@@ -105,19 +110,19 @@ export interface StepStats {
 export interface TrainEngine {
   forward(batch: TokenBatch, options?: ForwardOptions): Promise<ForwardPass>;
   /**
-   * Like {@link forward}, for a loss that is known beforehand: engines that can compute it
+   * Like {@link forward}, for a loss that is known beforehand: engines that can compute the loss
    * accumulate its gradient in the same pass. {@link backward} still receives the full gradient and
-   * adds the difference. Absent if the engine gains nothing by it.
+   * adds the difference. Absent if one pass would not be faster.
    */
   forwardBackward?(batch: TokenBatch, expected: ExpectedLoss): Promise<ForwardPass>;
   /**
    * True if {@link forward} would compute exactly the log-probabilities that this engine's sampler
-   * reported for the response at the end of `tokens`: drawn as `policyVersion`, with no option but
-   * the temperature, by weights that have not changed since.
+   * reported for the response at the end of `tokens`: drawn as `policyVersion`, with no option
+   * other than the temperature, and with weights that have not changed since.
    * @default always false
    */
   hasExactLogprobs?(tokens: Int32Array, policyVersion: number): boolean;
-  /** Adds to the accumulated gradient. */
+  /** Adds the gradient of a batch to the accumulated gradient. */
   backward(pass: ForwardPass, gradients: TokenGradients): Promise<void>;
   /** One AdamW update from the accumulated gradient, which is cleared. */
   step(options: OptimizerOptions): Promise<StepStats>;
@@ -135,12 +140,12 @@ export interface TrainEngine {
 }
 
 interface SaveOptions {
-  /** True if the moments are saved too, so that training can continue from there. */
+  /** True if the moments are saved too, so that training can continue from the saved state. */
   readonly optimizer: boolean;
   /**
    * For adapters: true if the whole model is saved too, with the adapters merged in. Otherwise the
-   * folder can only be read together with its base model, and if it has no moments either, only by
-   * samplers.
+   * folder can only be read together with its base model; without moments, only samplers can read
+   * it.
    * @default true
    */
   readonly merged?: boolean;
@@ -149,17 +154,17 @@ interface SaveOptions {
 export interface SamplingOptions {
   /** Number of choices; the prompt is read (prefilled) once for all. @default 1 */
   readonly n?: number;
-  /** 0 = greedy. @default 1 */
+  /** Sampling temperature; 0 = greedy. @default 1 */
   readonly temperature?: number;
-  /** @default 1 */
+  /** Probability mass of the most likely tokens that can be drawn. @default 1 */
   readonly topP?: number;
-  /** -1 = all. @default -1 */
+  /** Number of most likely tokens that can be drawn; -1 = all. @default -1 */
   readonly topK?: number;
   readonly maxTokens: number;
   /** Number of tokens before which no stop id can be sampled. @default 0 */
   readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
-  /** Texts that end the answer; the text includes the one that ended it. */
+  /** Texts that end the answer; the answer includes the text that ended it. */
   readonly stop?: readonly string[];
   /** Random seed of 32 bits; choice k draws from the stream (seed, k), whatever else is in the batch. */
   readonly seed: number;
@@ -205,10 +210,10 @@ export interface SampledSequence {
   /** Stop string that ended the text, if one did. */
   readonly stopString?: string;
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
-  /** Version of the weights that drew it; the oldest one if `versions` has several. */
+  /** Version of the weights that drew the tokens; the oldest one if `versions` has several. */
   readonly policyVersion: number;
   /**
-   * Versions of the weights that drew the tokens, in order, if they changed meanwhile.
+   * Versions of the weights that drew the tokens, in order, if weights changed during the answer.
    * @default one version
    */
   readonly versions?: readonly VersionSpan[];
@@ -231,16 +236,16 @@ export interface Sampler {
     prompt: Int32Array,
     options: SamplingOptions,
     signal?: AbortSignal,
-    /** Not called by engines that cannot report tokens while they sample. */
+    /** Listener for tokens. Not called by engines that cannot report tokens while they sample. */
     onTokens?: TokenListener,
   ): Promise<readonly SampledSequence[]>;
   /** Version of the weights in use; -1 before the first {@link adopt}. */
   readonly policyVersion: number;
   /**
    * Switches to published weights, or to those of a checkpoint folder, as `version`. Later
-   * sequences use them. Sequences in flight finish on the weights they began with, unless the
-   * sampler was opened to continue them with the new ones; `SampledSequence.versions` then reports
-   * which.
+   * sequences use the new weights. Sequences in flight finish on the weights they began with,
+   * unless the sampler was opened to continue them with the new weights; `SampledSequence.versions`
+   * then reports the versions.
    */
   adopt(source: WeightSource, version: number): Promise<void>;
   /** Maximum number of tokens in prompt and response together. */
@@ -257,7 +262,10 @@ export type WeightSource =
   | {
       readonly kind: 'checkpoint';
       readonly directory: string;
-      /** For a {@link RemoteSampler}, which refuses weights that score the probe differently. */
+      /**
+       * Reference scores for a {@link RemoteSampler}, which refuses weights that score the probe
+       * differently.
+       */
       readonly probe?: DeliveryProbe;
     };
 
@@ -280,19 +288,21 @@ export interface EngineCapabilities {
   readonly valueHead: boolean;
   readonly fullParameter: boolean;
   readonly lora: boolean;
-  /** {@link EngineOptions.quantization}. @default false */
+  /** True if {@link EngineOptions.quantization} is supported. @default false */
   readonly quantization?: boolean;
-  /** Section of the configuration instead of the usual model settings, such as `model.tinker`. */
+  /**
+   * Section of the configuration that replaces the usual model settings, such as `model.tinker`.
+   */
   readonly modelSection?: string;
   readonly referenceModel: boolean;
-  /** Has `Sampler.score`. @default true */
+  /** True if samplers have `Sampler.score`. @default true */
   readonly scoresText?: boolean;
 }
 
 /** Result of {@link ValueEngine.forward} for a batch. */
 export interface ValuePass {
   readonly batch: TokenBatch;
-  /** [B + 1] */
+  /** Index of the first token of each row in the flat arrays; the last entry is N. [B + 1] */
   readonly offsets: Int32Array;
   /** Value of the state in which each response token was drawn: read at the position before it. [N] */
   readonly values: Float32Array;
@@ -305,7 +315,7 @@ export interface ValuePass {
 export interface ValueEngine {
   forward(batch: TokenBatch): Promise<ValuePass>;
   /**
-   * Adds to the accumulated gradient.
+   * Adds the gradient of a batch to the accumulated gradient.
    * @param gradients dLoss/dvalues. [N]
    */
   backward(pass: ValuePass, gradients: Float32Array): Promise<void>;
@@ -337,7 +347,7 @@ export interface EngineFacts {
 
 /** Address of an inference server, and the API key that it requires. */
 export interface ServerAddress {
-  /** Excludes `/v1`. */
+  /** URL without `/v1`. */
   readonly url: string;
   readonly apiKey?: string;
 }
@@ -363,7 +373,10 @@ export interface SamplerOptions {
    * servers
    */
   readonly maxModelLen?: number;
-  /** Servers whose tokenizer differs from this sample are refused. @default tokenizers are not compared */
+  /**
+   * Sample that servers must reproduce: servers whose tokenizer differs are refused.
+   * @default tokenizers are not compared
+   */
   readonly vocabulary?: VocabularySample;
   /** Treatment of sequences in flight when weights are adopted. @default "finish" */
   readonly inFlight?: 'finish' | 'continue';
@@ -373,13 +386,13 @@ export interface SamplerOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Ends the wait for servers that are still starting. @default no signal */
+  /** Signal that ends the wait for servers that are still starting. @default no signal */
   readonly signal?: AbortSignal;
 }
 
 /**
- * A sampler that runs in other programs. It reads weights from folders, which those programs must
- * be able to read and which must stay there while they are in use.
+ * A sampler that runs in other programs. It adopts weights from folders, which those programs must
+ * be able to read, and which must not be moved or deleted while the weights are in use.
  */
 export interface RemoteSampler extends Sampler {
   close(): Promise<void>;
@@ -437,8 +450,9 @@ export interface EngineOptions extends CriticEngineOptions {
   /** Adapters to train instead of the weights. @default all weights are trained */
   readonly lora?: AdapterOptions;
   /**
-   * With {@link lora}: the weights below the adapters are quantised, in sampling, scores and gradients alike.
-   * @default they are floating point numbers
+   * With {@link lora}: the weights below the adapters are quantised, in sampling, scores and
+   * gradients alike.
+   * @default the weights are floating point numbers
    */
   readonly quantization?: Quantization;
   /** Processor of the embedded engine. @default 'cpu' */
@@ -455,8 +469,8 @@ export interface EngineOptions extends CriticEngineOptions {
   /** @default a silent logger */
   readonly logger?: Logger;
   /**
-   * Aborted when the run is to stop: opening rejects, and waiting for a server that does not answer
-   * ends. Work in progress continues.
+   * Signal that aborts when the run stops: opening rejects, and waiting for a server that does not
+   * answer ends. Work in progress continues.
    * @default no signal
    */
   readonly signal?: AbortSignal;
@@ -476,24 +490,26 @@ export const serverRestartedKey = 'restarted';
 
 /**
  * An engine that a configuration can choose by name. When an opened engine can no longer be used,
- * its calls reject with an `EngineError` of code `ENGINE_WORKER_DIED` (it failed) or
- * `ENGINE_CLOSED` (it was closed). These two end the run, even if only a sampling call reports
- * them; a sampling call that fails with another code affects only the rollout that made it.
+ * its calls reject with an `EngineError` of code `ENGINE_WORKER_DIED` (the engine failed) or
+ * `ENGINE_CLOSED` (the engine was closed). These two codes end the run, even if only a sampling
+ * call reports them; a sampling call that fails with another code affects only the rollout that
+ * made it.
  */
 export interface EngineFactory extends EngineFacts {
   /**
    * Checks, from a folder's config.json and the headers of its weights, that {@link open} would
-   * accept it. Absent if the engine only knows after opening the folder.
+   * accept the folder. Absent if the engine only knows after opening the folder.
    * @throws CheckpointError, EngineError as `open` does
    */
   checkModel?(check: ModelCheck): Promise<void>;
   /**
+   * Opens the model folder `options.modelPath`.
    * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
    * the model
    */
   open(options: EngineOptions): Promise<Engine>;
   /**
-   * Present if {@link EngineCapabilities.valueHead} is true.
+   * Opens a critic. Present if {@link EngineCapabilities.valueHead} is true.
    * @throws CheckpointError when the folder cannot be used
    */
   openCritic?(options: CriticEngineOptions): Promise<ValueEngine>;

@@ -48,7 +48,7 @@ const classes = {
 
 const longestStack = 20_000;
 
-/** Anything that was thrown, reduced to plain data that can be posted to another thread. */
+/** Reduces a thrown value to plain data that can be posted to another thread. */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   const error = readableThrown(thrown);
   if (!(error instanceof Error)) return { name: 'Error', message: boundedText(String(error)) };
@@ -70,7 +70,10 @@ const ownFields = (error: TrinityError): Partial<ErrorRecord> => ({
   reason: error instanceof CancelledError ? error.reason : undefined,
 });
 
-/** Drops values that JSON cannot hold: details are for logs, and must not make sending the error fail. */
+/**
+ * Drops values that JSON cannot hold: details are for logs, and must not make sending the error
+ * fail.
+ */
 function plainDetails(details: ErrorDetails): ErrorDetails {
   return JSON.parse(JSON.stringify(details)) as ErrorDetails;
 }

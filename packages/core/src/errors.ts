@@ -58,9 +58,10 @@ export class WorkflowError extends TrinityError {}
 /** The user's reward function threw or returned no finite number. */
 export class RewardError extends TrinityError {}
 /**
- * An environment, or the server or process behind it, broke. Because that says nothing about the
- * policy, the run is retried, then dropped and counted, but not trained on. If an action broke it,
- * `details` has the number of the `step`, and `action`, a number that equal actions share.
+ * An environment, or the server or process behind it, broke. Such a failure does not depend on the
+ * policy, so the run is retried, then dropped and counted, but not trained on. If an action broke
+ * the environment, `details` has the number of the `step`, and `action`, a number that equal
+ * actions share.
  */
 export class EnvironmentError extends TrinityError {
   override readonly retryable: boolean = true;
@@ -132,7 +133,7 @@ export function readableThrown(thrown: unknown): unknown {
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' || typeof value === 'function') && value !== null;
 
-/** Bounds the walk, because chains of causes may be circular. */
+/** Maximum number of causes to follow, because chains of causes may be circular. */
 const maxCauses = 8;
 
 /**
@@ -161,8 +162,8 @@ export function describeError(thrown: unknown): string {
 }
 
 /**
- * Reads fields instead of testing the class: errors come from other realms, from other copies of a
- * package, and from code that throws strings.
+ * Message of a thrown value. Reads fields instead of testing the class: errors come from other
+ * realms, from other copies of a package, and from code that throws strings.
  */
 function messageOf(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return String(thrown);
@@ -200,7 +201,7 @@ function inspect(value: object): string {
 }
 
 /**
- * Runs `work` and turns whatever it throws into the error of its area; a {@link TrinityError}
+ * Runs `work`, and converts what it throws to the error class of its area; a {@link TrinityError}
  * passes through.
  */
 export async function boundary<T>(

@@ -1,13 +1,16 @@
 /** JSON parsing that keeps every digit of whole numbers. */
 
-/** Whole numbers have no fraction and no exponent: `1e20` is a float in every language. */
+/**
+ * Matches whole numbers, which have no fraction and no exponent: `1e20` is a float in every
+ * language.
+ */
 const wholeNumber = /^-?\d+$/;
 
 /**
  * Parses like `JSON.parse`, but passes whole numbers outside of +-(2^53 - 1) to `big`: rounding
  * could make two ids equal.
- * @param big converts the digits of such a number. @default returns them as a text, as readers of
- * Parquet and SQL do
+ * @param big converts the digits of such a number. @default returns the digits as a text, as
+ * readers of Parquet and SQL do
  */
 export function parseJsonExactly(
   text: string,

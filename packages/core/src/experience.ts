@@ -38,22 +38,22 @@ export interface Experience {
    * mask is 0. [R]
    */
   readonly logprobs: Float32Array;
-  /** Version of the weights that sampled it; the oldest one if `spans` has several. */
+  /** Version of the weights that sampled the response; the oldest one if `spans` has several. */
   readonly policyVersion: number;
   /** Sampling temperature that `logprobs` refer to. */
   readonly temperature: number;
   readonly reward?: number;
   /** Reward per token. Algorithms that read it ignore `reward`. [R] */
   readonly tokenRewards?: Float32Array;
-  /** [R] */
+  /** Advantage of each response token. [R] */
   readonly advantages?: Float32Array;
-  /** [R] */
+  /** Target of the critic at each response token. [R] */
   readonly returns?: Float32Array;
   /** Log-probabilities of a teacher, for distillation. [R] */
   readonly teacherLogprobs?: Float32Array;
   /**
-   * The model calls, if it holds several: in order and not overlapping; every trained token lies in
-   * one of them. See `mergeCalls`.
+   * The model calls, if the experience holds several: in order and not overlapping; every trained
+   * token lies in one of them. See `mergeCalls`.
    */
   readonly spans?: readonly CallSpan[];
   readonly truncateStatus?: TruncateStatus;
@@ -232,7 +232,7 @@ function fail(experience: Experience, field: string, what: string): never {
 }
 
 /**
- * True for a demonstration, which is not a sample of the policy and so need not meet the
+ * True for a demonstration, which the policy did not sample and which therefore need not meet the
  * requirements for samples. `info.is_expert` is set where demonstrations are mixed with rollouts.
  */
 export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;

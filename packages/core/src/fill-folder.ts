@@ -18,8 +18,8 @@ export async function assertEmptyFolder(directory: string): Promise<void> {
 }
 
 /**
- * Calls `fill` with a temporary folder next to `directory`. It is renamed to `directory` when
- * `fill` resolves, and removed when `fill` fails.
+ * Calls `fill` with a temporary folder next to `directory`. The folder is renamed to `directory`
+ * when `fill` resolves, and removed when `fill` fails.
  * @throws ConfigError as {@link assertEmptyFolder}
  */
 export async function fillFolder<T>(

@@ -4,7 +4,9 @@ import type { Experience } from './experience.js';
 export interface PendingRun {
   /** Run key: `batch/task/run`. */
   readonly run: string;
-  /** Undefined if the run waits for its reward, or has timed out waiting for it. */
+  /**
+   * Reward of the run; undefined if the run waits for its reward, or has timed out waiting for it.
+   */
   readonly reward: number | undefined;
   /** Time at which the wait ends, in milliseconds since the epoch. */
   readonly deadline: number;
@@ -22,13 +24,13 @@ export interface PendingGroup {
 }
 
 /**
- * How a reward was received: `unknown` if no run with that key waits for one, `scored` if the run
- * has another one, `late` if it no longer waits, `unusable` if the value is not a reward. A store
- * that several processes share answers `late` instead of `scored`.
+ * Result of storing a reward: `unknown` if no run with that key waits for a reward, `scored` if the
+ * run has another reward, `late` if the run no longer waits, `unusable` if the value is not a
+ * reward. A store that several processes share answers `late` instead of `scored`.
  */
 export type RewardReceipt = 'stored' | 'unknown' | 'scored' | 'late' | 'unusable';
 
-/** Runs that wait for rewards, which other processes may give as well. */
+/** Runs that wait for rewards; other processes may also store rewards. */
 export interface LateRewards {
   /** Stores the reward of a run; storing the same reward again changes nothing. */
   readonly score: (run: string, reward: number) => RewardReceipt;
@@ -39,9 +41,9 @@ export interface LateRewards {
   /** Groups whose runs all have a reward or have passed their deadlines, in order. */
   due(now: number): readonly PendingGroup[];
   /**
-   * Called after the explorer's state was stored, and when it is read again. Groups up to explore
-   * step `step` are open for rewards if `waiting` lists their task, and are closed otherwise.
-   * Groups of later steps are forgotten, because those steps are repeated.
+   * Called after the explorer's state was stored, and again when the state is read. Groups up to
+   * explore step `step` are open for rewards if `waiting` lists their task, and are closed
+   * otherwise. Groups of later steps are forgotten, because those steps are repeated.
    */
   commit(step: number, waiting: readonly string[]): void;
   close(): Promise<void>;

@@ -5,9 +5,9 @@ import { ConfigError, describeError } from './errors.js';
  * Loads an optional package.
  * @param use what the package is needed for, as the beginning of a sentence: `--check of a GGUF
  * file`
- * @param load imports it
- * @throws ConfigError with the install command if it is not installed, with the reason if it does
- * not load
+ * @param load imports the package
+ * @throws ConfigError with the install command if the package is not installed, with the reason if
+ * it does not load
  */
 export async function loadPeer<T>(name: string, use: string, load: () => Promise<T>): Promise<T> {
   try {

@@ -25,7 +25,7 @@ export interface CheckpointManifest {
   /** True for the last checkpoint of a finished stage. */
   readonly final: boolean;
   readonly files: readonly CheckpointFile[];
-  /** Digest of the fields above. Undefined in manifests of older versions, which stored none. */
+  /** Digest of the other fields. Undefined in manifests of older versions. */
   readonly sha256?: string;
 }
 
@@ -46,8 +46,8 @@ export async function writeManifest(
 }
 
 /**
- * Returns undefined if the folder has no manifest, or if it is not named as a checkpoint and its
- * manifest belongs to another program.
+ * Reads a manifest; undefined if the folder has none, or if the folder is not named as a checkpoint
+ * and its manifest belongs to another program.
  * @throws CheckpointError for a manifest that was changed, or is not in its folder
  */
 export async function readManifest(directory: string): Promise<CheckpointManifest | undefined> {
@@ -92,8 +92,8 @@ export async function readStored(file: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Compares a file of a model folder with the manifest that names it, if there is one. About 0.7 s for
- * a gigabyte.
+ * Compares a file of a model folder with the manifest that names the file, if there is one. Takes
+ * about 0.7 s for a gigabyte.
  * @throws CheckpointError if the file is missing or differs from its digest
  */
 export async function verifyStored(file: string, digest: Digest = digestIfThere): Promise<void> {
@@ -108,7 +108,7 @@ export async function verifyStored(file: string, digest: Digest = digestIfThere)
   }
 }
 
-/** Returns undefined if the file does not exist. */
+/** Computes the digest of a file; undefined if the file does not exist. */
 type Digest = (file: string) => Promise<string | undefined>;
 
 async function compare(directory: string, entry: CheckpointFile, digest: Digest): Promise<void> {

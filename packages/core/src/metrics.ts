@@ -32,14 +32,14 @@ export function populationStd(values: ArrayLike<number>): number {
   return Math.sqrt(sum / values.length);
 }
 
-/** Per key, the mean over the records that have it. */
+/** Mean of each key over the records that have it. */
 export function meanMetrics(records: readonly Metrics[]): Metrics {
   return Object.fromEntries([...collect(records)].map(([key, values]) => [key, mean(values)]));
 }
 
 /**
- * For each key, `<prefix>/<key>/{mean,max,min}` over the records that have it (and, on request,
- * `std`, the sample standard deviation). An empty prefix is left out.
+ * Computes `<prefix>/<key>/{mean,max,min}` of each key over the records that have it (and, on
+ * request, `std`, the sample standard deviation). An empty prefix is left out.
  */
 export function gatherMetrics(
   records: readonly Metrics[],

@@ -5,14 +5,14 @@ export interface ModelId {
   readonly repository: string;
   /** A GGUF file of the repository. */
   readonly file: string | undefined;
-  /** @default "main" */
+  /** Branch, tag or commit. @default "main" */
   readonly revision: string;
 }
 
 const idPattern =
   /^(?<repository>[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*)(?:\/(?<file>\w[\w./-]*\.gguf))?(?:@(?<revision>\w[\w.-]*))?$/i;
 
-/** Returns undefined if `id` does not have the form of a model id. */
+/** Parses a model id; undefined if `id` does not have that form. */
 export function parseModelId(id: string): ModelId | undefined {
   const { repository, file, revision = 'main' } = idPattern.exec(id)?.groups ?? {};
   if (repository === undefined || id.split('/').includes('..')) return undefined;

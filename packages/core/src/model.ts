@@ -21,7 +21,10 @@ export interface ChatMessage {
   readonly tool_calls?: readonly ToolCall[];
   readonly tool_call_id?: string;
   readonly reasoning_content?: string;
-  /** For assistant messages of supervised rows, as in OpenAI's fine-tuning: 1 = trained on, 0 = not. */
+  /**
+   * Weight of an assistant message of supervised rows, as in OpenAI's fine-tuning: 1 = trained on,
+   * 0 = not.
+   */
   readonly weight?: 0 | 1;
 }
 
@@ -64,13 +67,13 @@ export interface ChatResponse {
   /** Prompt + response ids, exactly as sampled. */
   readonly tokens: Int32Array;
   readonly promptLength: number;
-  /** [R] */
+  /** Natural-log probability of each response token. [R] */
   readonly logprobs: Float32Array;
   readonly finishReason: FinishReason;
-  /** Version of the weights that drew it; the oldest one if `versions` has several. */
+  /** Version of the weights that drew the response; the oldest one if `versions` has several. */
   readonly policyVersion: number;
   /**
-   * Versions of the weights that drew the response tokens, if they changed meanwhile.
+   * Versions of the weights that drew the response tokens, if weights changed during the response.
    * @default one version
    */
   readonly versions?: readonly VersionSpan[];
@@ -87,16 +90,15 @@ export interface Vocabulary {
 
 export interface ScoreOptions {
   /**
-   * Logits are divided by it before the softmax; above 0.
-   * @default the sampling temperature of the model, or 1 if that is greedy
+   * Temperature that divides the logits before the softmax; above 0.
+   * @default the sampling temperature of the model, or 1 if the model samples greedily
    */
   readonly temperature?: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * View of the model being trained, or of an auxiliary model, for workflows. One per run; not shared
- * between runs.
+ * View of the model being trained, or of an auxiliary model, for workflows. Each run has its own.
  */
 export interface RolloutModel<Client = unknown> {
   /** The value for `model=` in OpenAI requests. */
@@ -116,8 +118,8 @@ export interface RolloutModel<Client = unknown> {
     options?: ScoreOptions,
   ): Promise<Float32Array>;
   /**
-   * The same object for all models that share a tokenizer; undefined if only the service knows the
-   * tokenizer.
+   * Token strings of the tokenizer: one object for all models that share a tokenizer; undefined if
+   * only the service knows the tokenizer.
    */
   readonly vocabulary: Vocabulary | undefined;
   /** A client of the `openai` package whose calls are served and recorded by this model. */

@@ -3,7 +3,10 @@ import { ConfigError } from './errors.js';
 
 const namePattern = /^[\w.:/@-]+$/;
 
-/** @param what begins the message: "Workflow". @throws ConfigError when YAML could not hold the name */
+/**
+ * @param what beginning of the message: "Workflow".
+ * @throws ConfigError when YAML could not hold the name
+ */
 export function checkName(what: string, name: string): string {
   if (namePattern.test(name)) return name;
   throw new ConfigError(

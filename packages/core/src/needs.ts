@@ -1,9 +1,9 @@
 /** Requirements of user code: columns, environment variables and packages. */
 
 /**
- * Declared with a workflow, reward function, environment or monitor. `trinity config check`,
- * `trinity debug` and the start of a run verify them, so that a run does not fail at its first
- * task.
+ * Requirements that a workflow, reward function, environment or monitor declares. `trinity config
+ * check`, `trinity debug` and the start of a run verify them, so that a run does not fail at its
+ * first task.
  */
 export interface Needs {
   /**
@@ -20,7 +20,7 @@ export interface Needs {
 }
 
 export interface PythonNeeds {
-  /** The interpreter. @default "python3" */
+  /** Command of the Python interpreter. @default "python3" */
   readonly program?: string;
   readonly modules: readonly string[];
   /** Additional folder from which modules are imported. @default no folder */

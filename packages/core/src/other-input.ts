@@ -24,7 +24,7 @@ const sharedKeys = [
 
 /**
  * `config.json` of the text model inside a model that takes more than text; undefined if the config
- * has none, or none of a type of its own.
+ * has no `text_config`, or one without `model_type`.
  */
 export function textPart(config: unknown): Config | undefined {
   const whole = (config ?? {}) as Config;

@@ -4,8 +4,8 @@
 import type { ChildProcess } from 'node:child_process';
 
 /**
- * Also true for a process of another user, and for one that has ended but was not waited for (a
- * zombie).
+ * True if a process with that id exists, even if it belongs to another user, or has ended but was
+ * not waited for (a zombie).
  */
 export function isProcessAlive(pid: number): boolean {
   try {

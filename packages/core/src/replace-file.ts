@@ -5,7 +5,10 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 
 type Content = Parameters<typeof writeFile>[1];
 
-/** The process may be killed at any moment, and several processes may replace the same file. */
+/**
+ * Replaces a file. The process may be killed at any moment, and several processes may replace the
+ * same file.
+ */
 export const replaceFile = (file: string, content: Content): Promise<void> =>
   fill(file, ownDraft(file), (draft) => writeFile(draft, content));
 
@@ -24,9 +27,9 @@ export function replaceFileSync(file: string, text: string, options: { flush?: t
 }
 
 /**
- * Calls `write` with a temporary path next to `file`. It is renamed to `file` when `write`
- * resolves, and removed when `write` fails. The path is always the same, so that killed processes
- * leave at most one large draft.
+ * Calls `write` with a temporary path next to `file`. The file written there is renamed to `file`
+ * when `write` resolves, and removed when `write` fails. The path is always the same, so that
+ * killed processes leave at most one large draft.
  */
 export const fillFile = <T>(file: string, write: (draft: string) => Promise<T>): Promise<T> =>
   fill(file, `${file}.tmp`, write);

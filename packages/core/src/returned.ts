@@ -8,11 +8,14 @@ import type { Metrics } from './metrics.js';
 import { isUsableReward, usableReward } from './reward.js';
 import { redactText } from './secrets.js';
 
-/** Limits of what one function may return: larger results would block the event loop or fill the disk. */
+/**
+ * Maximum number of metrics that one function may return. Larger results than these limits would
+ * block the event loop or fill the disk.
+ */
 const mostMetrics = 500;
 const longestMetricName = 200;
 const longestShown = 200;
-/** Longer reasons are cut to this length. */
+/** Maximum number of characters in a reason; longer reasons are cut. */
 const longestReason = 20_000;
 /** Maximum number of characters and values in all of `info`. */
 const largestInfo = 1_000_000;
@@ -26,7 +29,10 @@ export interface Returned {
   readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;
   /** A usable reward; `true` is 1 and `false` is 0. */
   readonly reward: (value: unknown, at?: string) => number;
-  /** The reward (a sum), its named parts and their reasons; for a bare number the latter two are empty. */
+  /**
+   * The reward (a sum), its named parts and their reasons; a bare number has no parts and no
+   * reasons.
+   */
   readonly rewardParts: (value: unknown) => {
     readonly reward: number;
     readonly parts: Metrics;
@@ -47,8 +53,8 @@ export interface Returned {
 }
 
 /**
- * @param who begins messages: `Reward function "mine"`
- * @param place ends them: ` on task 1/2`. @default ''
+ * @param who beginning of messages: `Reward function "mine"`
+ * @param place end of messages: ` on task 1/2`. @default ''
  */
 export function returnedBy(
   who: string,

@@ -31,12 +31,12 @@ export type RewardResult = ReasonedReward | RewardParts | number;
 export type RewardFn = (input: RewardInput) => RewardResult | Promise<RewardResult>;
 
 /**
- * Largest absolute value. Single precision has seven digits: larger rewards would lose the
- * differences that are learned from, and their sums and squares would become infinite.
+ * Largest absolute value of a reward. Single precision has seven digits: larger rewards would lose
+ * the differences that are learned from, and their sums and squares would become infinite.
  */
 const largestReward = 1e9;
 
-/** Noun phrase for messages: what {@link isUsableReward} expects. */
+/** Noun phrase for messages: the values that {@link isUsableReward} accepts. */
 export const usableReward = 'a finite number from -1e9 to 1e9';
 
 /** True for a finite number within the allowed range. */

@@ -37,11 +37,11 @@ export interface Wait {
 export interface MemberState {
   /** Empty while the member works. */
   readonly waits: readonly Wait[];
-  /** Version of the weights that it uses (explorer) or made last (trainer). */
+  /** Version of the weights that the member uses (explorer) or made last (trainer). */
   readonly version: number;
   /**
-   * Explorer only: it would switch to weights newer than this version at once.
-   * @default it asks for no weights
+   * Explorer only: the explorer would at once switch to weights that are newer than this version.
+   * @default the explorer asks for no weights
    */
   readonly asksForNewerThan?: number;
   /** Further facts, for people: rates, progress. */
@@ -49,9 +49,9 @@ export interface MemberState {
 }
 
 /**
- * A member's place in the run, held as long as the member sends heartbeats. Once it has been silent
- * for the store's lease time, its tasks may be leased to other members, and a trainer may be
- * replaced.
+ * A member's place in the run, held as long as the member sends heartbeats. Once the member has
+ * been silent for the store's lease time, its tasks may be leased to other members, and a trainer
+ * may be replaced.
  */
 export interface Membership extends MemberInfo {
   /** Increases with every join under this name; writes with an older epoch are refused. */
@@ -100,7 +100,7 @@ export interface LeasedTask extends PlannedTask {
 
 /** Outcome of a task. */
 export interface TaskResult {
-  /** In run order; empty if every run failed, and for evaluations. */
+  /** Experiences in run order; empty if every run failed, and for evaluations. */
   readonly experiences: readonly Experience[];
   /** Input of the metrics of the explore step, as plain JSON. */
   readonly outcome: JsonState;
@@ -115,12 +115,12 @@ export interface CompleteBatch {
   readonly batch: string;
   readonly step: number;
   readonly isEval: boolean;
-  /** True if its experiences were used up and deleted. */
+  /** True if the batch's experiences were used up and deleted. */
   readonly isPruned: boolean;
 }
 
 export interface BatchContents {
-  /** In task order; a task that was cut off without a result has an empty outcome. */
+  /** Results in task order; a task that was cut off without a result has an empty outcome. */
   readonly results: readonly (TaskResult & { readonly explorer: string })[];
   /** Experiences that a train step has used up or discarded already, by uid. */
   readonly used: ReadonlySet<string>;
@@ -147,11 +147,11 @@ export interface TrainRecord {
 
 /** Weights that the trainer has made available to explorers. */
 export interface PublishedWeights {
-  /** Train step that made them; 0 = the initial model of the run. */
+  /** Train step that made the weights; 0 = the initial model of the run. */
   readonly version: number;
   /** Last explore step whose experiences had all been trained on or dropped when these weights were made. */
   readonly exploredUpTo: number;
-  /** Synchronization point that they belong to, in explore steps; see the synchronizer. */
+  /** Synchronization point of the weights, in explore steps; see the synchronizer. */
   readonly boundary: number | undefined;
   /** A folder that trainer and explorers can reach, or the store itself. */
   readonly location:
@@ -175,16 +175,16 @@ export interface Delivery {
   readonly version: number;
   /** Mean difference to the probe, in nats. Undefined if the probe was not scored. */
   readonly difference: number | undefined;
-  /** Reason why the weights were refused. Undefined if they are in use. */
+  /** Reason why the weights were refused. Undefined if the explorer uses them. */
   readonly problem: string | undefined;
 }
 
 /** A member as other members see it. */
 export interface MemberView extends Membership, MemberState {
   readonly isAlive: boolean;
-  /** True if it ended by itself or was replaced. */
+  /** True if the member ended by itself or was replaced. */
   readonly hasLeft: boolean;
-  /** Milliseconds since its last heartbeat. */
+  /** Milliseconds since the member's last heartbeat. */
   readonly silentForMs: number;
   readonly delivery: Delivery | undefined;
 }
@@ -193,7 +193,7 @@ export interface MemberView extends Membership, MemberState {
 export interface RunView {
   readonly members: readonly MemberView[];
   readonly tasks: { readonly open: number; readonly leased: number; readonly done: number };
-  /** Done within the last minute. */
+  /** Numbers of tasks and train steps that were done within the last minute. */
   readonly lastMinute: { readonly tasks: number; readonly trainSteps: number };
   /** Tasks in progress, with the explorer that holds each. */
   readonly leases: readonly (LeasedTask & { readonly explorer: string })[];
@@ -205,7 +205,7 @@ export interface RunView {
     /** Policy version that sampled the oldest waiting experience. Undefined if none waits. */
     readonly oldestVersion: number | undefined;
     readonly trained: number;
-    /** Keyed by reason. */
+    /** Numbers of discarded experiences, keyed by reason. */
     readonly discarded: Readonly<Record<string, number>>;
   };
   /** Number of runs whose reward has not arrived yet. */
@@ -224,32 +224,36 @@ export interface RunEnd {
 }
 
 /**
- * Calls that are refused reject with a `BufferError`, of code `MEMBER_FENCED` if `epoch` is not the
- * newest.
+ * Store that the processes of a run share. Calls that are refused reject with a `BufferError`, of
+ * code `MEMBER_FENCED` if `epoch` is not the newest.
  */
 export interface RunStore {
   /**
+   * Makes this process a member of the run.
    * @throws BufferError `MEMBER_ALIVE` naming a live member of that name, or the live trainer;
    * `MEMBER_DIFFERS` naming a setting and a live member whose value differs
    */
   join(info: MemberInfo): Promise<Membership>;
-  /** Call it several times per lease time, even while the member is busy. */
+  /**
+   * Reports that the member is alive. Call it several times per lease time, even while the member
+   * is busy.
+   */
   heartbeat(member: Membership, state: MemberState): Promise<void>;
   /** Releases the member's leases at once. */
   leave(member: Membership): Promise<void>;
 
   /**
    * Plans the explore step after the last planned one, or adds evaluation batches to that step.
-   * Batches that are already planned stay unchanged; returns false if all were, or if another
-   * member was faster. An evaluation before the first step belongs to step 0; evaluations at the
-   * end belong to a step that explores nothing.
+   * Batches that are already planned stay unchanged; returns false if all batches were planned, or
+   * if another member was faster. An evaluation before the first step belongs to step 0;
+   * evaluations at the end belong to a step that explores nothing.
    */
   plan(member: Membership, plan: ExplorePlan): Promise<boolean>;
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;
   /**
-   * Leases up to `count` tasks of explore steps up to `maxStep`, oldest first: open ones, and those
-   * of members that have been silent for the lease time. A member makes one call at a time, and
-   * only through the store with which it joined.
+   * Leases up to `count` tasks of explore steps up to `maxStep`, oldest first: open tasks, and
+   * tasks of members that have been silent for the lease time. A member makes one call at a time,
+   * and only through the store with which it joined.
    */
   leaseTasks(
     member: Membership,
@@ -265,16 +269,19 @@ export interface RunStore {
   countDoneTasks(batch: string): Promise<number>;
   /**
    * Stops a batch from waiting for its unfinished tasks: those that are not leased, or whose
-   * explorer is silent, are closed without a result. May be repeated.
+   * explorer is silent, are closed without a result. Repeating it changes nothing.
    */
   cutOffBatch(member: Membership, batch: string): Promise<void>;
-  /** The member's leased tasks in batches that were cut off: it should store the results it has. */
+  /**
+   * The member's leased tasks in batches that were cut off: the member should store the results it
+   * has.
+   */
   cutOffTasks(member: Membership): Promise<readonly LeasedTask[]>;
 
-  /** In the order in which they became complete. */
+  /** Batches after place `order`, in the order in which they became complete. */
   batchesCompletedAfter(order: number): Promise<readonly CompleteBatch[]>;
   readBatch(batch: string): Promise<BatchContents>;
-  /** Those of these experiences that are stored and not used up, by uid. */
+  /** Returns the uids, out of `uids`, of experiences that are stored and not used up. */
   filterUnused(uids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Stores the reward of a run that awaits one. Callers need not be members. */
   reward(runKey: string, value: number): Promise<RewardReceipt>;
@@ -297,7 +304,7 @@ export interface RunStore {
   /** Deletes the experiences of complete batches that were fully used up by steps up to `trainStep`. */
   prune(member: Membership, trainStep: number): Promise<void>;
 
-  /** Accepts a version again if the digest is the same. */
+  /** Publishes weights. Accepts a version again if the digest is the same. */
   publishWeights(member: Membership, weights: PublishedWeights): Promise<void>;
   /** The newest weights; with `boundary`, those of that synchronization point. */
   publishedWeights(boundary?: number): Promise<PublishedWeights | undefined>;
@@ -310,8 +317,8 @@ export interface RunStore {
   finishRun(member: Membership, end: RunEnd): Promise<void>;
   view(): Promise<RunView>;
   /**
-   * Resolves after `timeoutMs` at the latest. Changes since the previous call count. A hint: callers
-   * must re-check the state after it resolves.
+   * Resolves after a change, or after `timeoutMs` at the latest. Changes since the previous call
+   * count. A hint: callers must re-check the state after it resolves.
    */
   waitForChange(timeoutMs: number, signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -82,7 +82,7 @@ export const silentLogger: Logger = {
 };
 
 export interface RuntimeOptions {
-  /** @default 42 */
+  /** Root seed. @default 42 */
   readonly seed?: number;
   /** @default the system clock */
   readonly clock?: Clock;

@@ -100,8 +100,8 @@ const isProse = (name: string, link: string, value: string): boolean =>
   link.startsWith(': ') && (proseNames.test(name) || value.length < 6 || !/[\d_+/=]/.test(value));
 
 /**
- * Base64 that is long enough for a name and a value. Longer than `longestEncoded`, it is an image,
- * weights or the like.
+ * Matches base64 that is long enough for a name and a value. Text longer than `longestEncoded` is
+ * an image, weights or similar data.
  */
 const encodedText = /[A-Za-z0-9+/_-]{24,}={0,2}/g;
 const longestEncoded = 20_000;
@@ -132,8 +132,8 @@ let known: readonly string[] = [];
 
 /**
  * Makes {@link redactText} redact this value wherever it appears, plain or encoded: for keys that a
- * configuration or the environment holds. Applies to the whole process, since errors of agents may
- * carry them anywhere.
+ * configuration or the environment holds. Applies to the whole process, because any error of an
+ * agent may contain a key.
  */
 export function knowSecret(value: string): void {
   if (value.length < shortestSecret || known.includes(value)) return;
@@ -141,7 +141,10 @@ export function knowSecret(value: string): void {
   known = [...new Set([...known, ...forms])].sort((a, b) => b.length - a.length);
 }
 
-/** The value in URLs, JSON and base64, where it may begin at any offset in a group of three bytes. */
+/**
+ * The encoded forms of a value in URLs, JSON and base64, where it may begin at any offset in a
+ * group of three bytes.
+ */
 function encodedForms(value: string): readonly string[] {
   const json = JSON.stringify(value).slice(1, -1);
   const bytes = Buffer.from(value);

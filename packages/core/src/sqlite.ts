@@ -1,7 +1,10 @@
 /** Helpers for `node:sqlite`. */
 import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite';
 
-/** Loads `node:sqlite` only now, because Node 22 prints a warning when it is loaded. */
+/**
+ * Opens a database. Loads `node:sqlite` only here, because Node 22 prints a warning when it is
+ * loaded.
+ */
 export function openSqlite(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
   const sqlite = process.getBuiltinModule('node:sqlite');
   return new sqlite.DatabaseSync(path, options);

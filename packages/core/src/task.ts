@@ -1,17 +1,17 @@
 /** One problem to solve, with everything a workflow needs to attempt it. */
 
-/** How to read `rawTask` (YAML `format`). */
+/** Column names for reading `rawTask` (YAML `format`). */
 export interface FormatArgs {
-  /** @default "prompt" */
+  /** Column of the prompt. @default "prompt" */
   readonly promptKey: string;
-  /** @default "response" */
+  /** Column of the reference answer. @default "response" */
   readonly responseKey: string;
   readonly systemPromptKey?: string;
   readonly systemPrompt?: string;
   readonly replyPrefix?: string;
-  /** @default "message" */
+  /** Column of the conversation. @default "message" */
   readonly messagesKey: string;
-  /** @default "tools" */
+  /** Column of the tool definitions. @default "tools" */
   readonly toolsKey: string;
   readonly workflowKey?: string;
   readonly rewardFnKey?: string;

@@ -19,8 +19,8 @@ export function spansOf(experience: Experience): readonly CallSpan[] {
 
 export interface MergedCalls {
   /**
-   * In the order of their first calls. Each has the id, reward and texts of its last call, and the
-   * oldest policy version of all its calls.
+   * Merged experiences, in the order of their first calls. Each has the id, reward and texts of its
+   * last call, and the oldest policy version of all its calls.
    */
   readonly experiences: readonly Experience[];
   /**
@@ -37,9 +37,9 @@ export interface MergedCalls {
  * Appends a call to an earlier call of its run if its prompt starts with exactly that call's
  * tokens, prompt and response. Tokens between the responses become context (mask 0, log-probability
  * 0). Every sampled token stays in exactly one sequence, so the training signal does not change: if
- * several calls continue the same one, it is trained on with the first of them and is part of the
- * prompt of the rest. Merge after the advantages are computed: they are per token and are kept.
- * Calls with different temperatures are not merged.
+ * several calls continue the same call, that call is trained on with the first of them and is part
+ * of the prompts of the others. Merge after the advantages are computed: advantages are per token and
+ * are kept. Calls with different temperatures are not merged.
  */
 export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   const counts: Record<string, number> = { merged: 0 };

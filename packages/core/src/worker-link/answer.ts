@@ -31,9 +31,9 @@ interface OpenCall extends CallContext {
 
 /**
  * Answers the calls that arrive at `port`, in their order. `open` is called once, immediately;
- * calls wait until it has resolved. If it fails, every call rejects with the reason.
+ * calls wait until it has resolved. If `open` fails, every call rejects with the reason.
  *
- * Results that are ready when all calls of a message have been handled are sent together; those
+ * Results that are ready when all calls of a message have been handled are sent together; results
  * that become ready later are sent at the end of their turn of the event loop.
  */
 export function answerCalls<M extends MethodTable<keyof M>>(

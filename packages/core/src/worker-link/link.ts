@@ -29,8 +29,8 @@ export interface LinkOptions {
 
 export interface CallOptions {
   /**
-   * When it aborts, the call rejects with its reason and the other side is asked to stop. Use
-   * `AbortSignal.timeout` for a deadline.
+   * Signal of the call: when it aborts, the call rejects with the signal's reason and the other
+   * side is asked to stop. Use `AbortSignal.timeout` for a deadline.
    */
   readonly signal?: AbortSignal;
   /**
@@ -42,7 +42,7 @@ export interface CallOptions {
   readonly onProgress?: (value: never) => void;
 }
 
-/** The argument may be left out where the method takes none. */
+/** Arguments of a call: optional if the method takes none. */
 export type CallArguments<F extends (input: never) => unknown> =
   Parameters<F> extends []
     ? [input?: undefined, options?: CallOptions]
@@ -54,7 +54,10 @@ interface Pending {
   readonly onProgress: CallOptions['onProgress'];
 }
 
-/** Replies settled per turn of the event loop, so that a burst of them does not block it. */
+/**
+ * Number of replies settled per turn of the event loop, so that a burst of replies does not block
+ * it.
+ */
 const repliesPerTurn = 32;
 
 /**
@@ -78,7 +81,10 @@ export class Link<M extends MethodTable<keyof M>> {
     this.#hold(false);
   }
 
-  /** Calls are handled in the order in which they are made. Rejects when the link is closed. */
+  /**
+   * Calls a method of the other side. Calls are handled in the order in which they are made.
+   * Rejects when the link is closed.
+   */
   call<K extends keyof M & string>(
     method: K,
     ...[input, options = {}]: CallArguments<M[K]>
@@ -114,8 +120,8 @@ export class Link<M extends MethodTable<keyof M>> {
   }
 
   /**
-   * Rejects pending calls with `pending` and later ones with `later`. Resolves when the other side
-   * has ended.
+   * Closes the link: rejects pending calls with `pending` and later ones with `later`. Resolves
+   * when the other side has ended.
    */
   async close(pending: Error, later = pending): Promise<void> {
     this.#closed = later;

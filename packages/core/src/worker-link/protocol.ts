@@ -25,10 +25,13 @@ interface CancelMessage {
 /** Messages sent together and handled in this order. */
 export type CallerMessages = readonly (CallMessage | CancelMessage)[];
 
-/** Errors travel as records: a structured clone would lose their classes and codes. */
+/**
+ * Reply to a call. Errors are sent as records: a structured clone would lose their classes and
+ * codes.
+ */
 export type Reply = { readonly id: number } & (
   | { readonly result: unknown }
   | { readonly error: unknown }
-  /** Sent before the result, any number of times. */
+  /** Progress value, sent before the result, any number of times. */
   | { readonly progress: unknown }
 );

@@ -4,13 +4,16 @@ import { Link, type LinkOptions } from './link.js';
 import type { MethodTable } from './protocol.js';
 
 export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'terminate'> {
-  /** Shown by debuggers and in crash reports. */
+  /** Name that debuggers and crash reports show. */
   readonly name: string;
   /** Value that the thread receives as `data` of its {@link ThreadTask}. */
   readonly data: Data;
   /** Memory limits: a thread that exceeds them ends, but the process does not. */
   readonly resourceLimits?: ResourceLimits;
-  /** Awaited before `close` ends an open thread. @default it is ended at once */
+  /**
+   * Function that is awaited before `close` ends an open thread.
+   * @default the thread is ended at once
+   */
   readonly beforeEnd?: () => Promise<void>;
   /** Called once when the thread has ended, for any reason. */
   readonly onEnd?: () => void;
