@@ -36,10 +36,10 @@ export interface BatchFiller {
 }
 
 /**
- * DAPO (arXiv:2503.14476, section 3.2): groups that the operators drop are replaced by groups of
- * further tasks. A batch is counted in runs, so that a failed run is replaced too. Runs beyond the
- * batch are stored, and the next step needs fewer by that number: nothing is discarded, and every
- * step completes one batch.
+ * Creates a filler for dynamic sampling as in DAPO (arXiv:2503.14476, section 3.2): groups that the
+ * operators drop are replaced by groups of further tasks. A batch is counted in runs, so that a
+ * failed run is replaced too. Runs beyond the batch are stored, and the next step needs that many
+ * runs fewer: nothing is discarded, and every step completes one batch.
  */
 export function createBatchFiller(
   settings: DynamicSampling | undefined,

@@ -34,7 +34,7 @@ export async function evaluate(
   return { ...metrics, 'time/eval': (runtime.clock.now() - start) / 1000 };
 }
 
-/** Warns if environments failed: such runs lower the score, but say nothing about the policy. */
+/** Warns if environments failed: such runs lower the score, but do not depend on the policy. */
 function warnOfBroken(
   set: string,
   outcomes: readonly TaskOutcome[],

@@ -13,8 +13,8 @@ export interface ExplorerWeights {
   /** Version in use; -1 if there are no weights yet. */
   readonly version: number;
   /**
-   * Switches to the newest weights that the trainer has published, unless they must wait for runs
-   * in flight (`busy`). Returns false if no weights have been published yet.
+   * Switches to the newest weights that the trainer has published, unless the switch must wait for
+   * runs in flight (`busy`). Returns false if no weights have been published yet.
    */
   follow(busy: boolean): Promise<boolean>;
 }
@@ -40,14 +40,14 @@ export interface ExploreTasksOptions {
   readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;
   /** Maximum number of milliseconds between two checks of the store. */
   readonly lookEveryMs: number;
-  /** Stops exploring: tasks in progress are returned to the store. */
+  /** Signal that stops exploring: tasks in progress are returned to the store. */
   readonly signal: AbortSignal;
 }
 
 interface Exploring extends ExploreTasksOptions {
   /** Tasks in progress, each with a function that cuts it off. */
   readonly inFlight: Map<LeasedTask, () => void>;
-  /** Rejects if the weights being taken turn out not to be the trainer's. */
+  /** Switch to newer weights; rejects if they differ from the trainer's weights. */
   following: Promise<boolean>;
   failure: Error | undefined;
   /** Wakes the loop when a task has ended. */
@@ -56,7 +56,7 @@ interface Exploring extends ExploreTasksOptions {
 }
 
 /**
- * Resolves when the trainer has ended the run.
+ * Explores tasks until the trainer has ended the run.
  * @throws CancelledError when stopped, and errors of `follow` or a task; tasks in progress are then
  * returned to the store
  */

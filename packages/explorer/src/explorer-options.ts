@@ -21,20 +21,28 @@ export interface ExplorerSettings extends RunSettings {
   readonly concurrency: number;
   /**
    * Maximum number of explore steps whose runs are in flight at once.
-   * @default all up to the next boundary; 2 if there are no boundaries (`ExploreSync.streaming`)
+   * @default all steps up to the next boundary; 2 if there are no boundaries
+   * (`ExploreSync.streaming`)
    */
   readonly maxInflightBatches?: number;
-  /** @default every task of a step is waited for */
+  /**
+   * Settings for ending explore steps before their slowest tasks.
+   * @default explore steps wait for every task
+   */
   readonly overRollout?: OverRollout;
-  /** @default the deadline of an attempt is `maxTimeoutMs` */
+  /**
+   * Settings for deadlines computed from earlier attempts.
+   * @default the deadline of an attempt is `maxTimeoutMs`
+   */
   readonly dynamicTimeout?: DynamicTimeout;
   /**
-   * Form in which experiences are stored; advantages are computed per model call in both.
+   * Form in which experiences are stored; for both forms, advantages are computed per model call.
    * @default "step"
    */
   readonly experienceShape?: ExperienceShape;
   /**
-   * Maximum number of milliseconds to wait for a pending reward, unless the workflow sets its own.
+   * Maximum number of milliseconds to wait for a pending reward, unless the workflow sets another
+   * maximum.
    * @default one day
    */
   readonly maxRewardDelayMs?: number;
@@ -69,7 +77,7 @@ export interface ExplorerOptions extends TaskRunnerOptions {
 
   /**
    * Makes the runs of tasks in other processes.
-   * @default they are made in this process, with the options of a task runner
+   * @default runs are made in this process, with the options of a task runner
    */
   readonly runTasks?: (
     tasks: readonly Task[],
@@ -87,7 +95,7 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly store: ExperienceStore;
   /**
    * Receives the experiences of each explore step just before they are stored. If a step could not
-   * be stored, the step is repeated when the run resumes, and is received again.
+   * be stored, the step is repeated when the run resumes, and its experiences are received again.
    * @default no callback
    */
   readonly onExplored?: (step: number, experiences: readonly Experience[]) => void;
@@ -121,7 +129,7 @@ export interface ExploreProgress {
 export interface TaskFeed {
   /**
    * Returns the next tasks, for explore step `step`; fewer, and finally none, at the end.
-   * @param draw @default a batch
+   * @param draw number of tasks, and id of the first one. @default a batch
    */
   next(step: number, draw?: TaskDraw): Promise<readonly Task[]>;
   /**
@@ -184,8 +192,8 @@ export interface ExplorerState {
   /** With dynamic sampling: number of runs or tasks stored beyond the last full batch. @default 0 */
   readonly carried?: number;
   /**
-   * Results that `feed` has not received yet. It receives them at a boundary, so that the tasks of
-   * a step do not depend on how many steps are in flight.
+   * Results that `feed` has not received yet. The feed receives results at a boundary, so that the
+   * tasks of a step do not depend on how many steps are in flight.
    * @default empty
    */
   readonly feedback?: readonly RowFeedback[];

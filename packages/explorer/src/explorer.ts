@@ -63,7 +63,7 @@ interface ExplorerParts extends Omit<ExplorerOptions, 'runTasks'>, TaskRunner {
   readonly failureGuard: FailureGuard;
   readonly feedbackLine: FeedbackLine;
   readonly warnings: StepWarnings;
-  /** Metrics of the last boundary, written with those of the next explore step. */
+  /** Metrics of the last boundary, written with the metrics of the next explore step. */
   syncMetrics: Metrics;
 }
 
@@ -163,7 +163,7 @@ interface ExploreStep {
   readonly outcomes: Promise<readonly UsableOutcome[]>;
   /** State from which a run resumes after this step. */
   readonly state: ExplorerState;
-  /** The last explore step whose results were known when this one was planned. */
+  /** The last explore step whose results were known when this step was planned. */
   readonly plannedAfter: number;
 }
 
@@ -208,7 +208,7 @@ async function exploreSteps(parts: ExplorerParts, lastStep: number): Promise<num
 const isBoundary = (parts: ExplorerParts, step: number): boolean =>
   parts.sync.isBoundary(step) || isEvalStep(parts, step);
 
-/** Returns undefined if there are no more tasks. */
+/** Starts an explore step; undefined if there are no more tasks. */
 async function startStep(parts: ExplorerParts, step: number): Promise<ExploreStep | undefined> {
   if (parts.sync.streaming || isBoundary(parts, step - 1)) parts.feedbackLine.pass();
   if (step > (parts.maxSteps ?? Infinity)) return undefined;
@@ -223,10 +223,10 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
 }
 
 /**
- * Called for one step at a time, in order. Records the step before it is stored: if storing fails,
- * the step is repeated after the crash and logged again. A step after which an evaluation is due is
- * the last one in flight (see {@link exploreSteps}), so the evaluation uses the weights of that
- * step.
+ * Finishes an explore step; called for one step at a time, in order. Records the step before it is
+ * stored: if storing fails, the step is repeated after the crash and logged again. A step after
+ * which an evaluation is due is the last one in flight (see {@link exploreSteps}), so the
+ * evaluation uses the weights of that step.
  */
 async function finishStep(
   parts: ExplorerParts,

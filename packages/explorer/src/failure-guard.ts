@@ -4,12 +4,14 @@ import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from './explorer-options.js';
 import { isOk, type TaskOutcome } from './runs/outcome.js';
 
-/** Consecutive explore steps without a successful run after which the stage is stopped. */
+/**
+ * Number of consecutive explore steps without a successful run after which the stage is stopped.
+ */
 const maxFailedSteps = 3;
 
 /**
- * Before it stops the stage, it rewinds the explorer's state in the store to the last step that had
- * a successful run, so that the tasks of the failed steps are not lost.
+ * Stops a stage in which every run fails. First rewinds the explorer's state in the store to the
+ * last step that had a successful run, so that the tasks of the failed steps are not lost.
  */
 export interface FailureGuard {
   /** Sets the state to rewind to as long as no step has had a successful run. */

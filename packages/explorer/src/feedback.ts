@@ -13,9 +13,9 @@ export interface FeedbackLine {
   pass(): void;
   /**
    * Adds the results of a finished step.
-   * @param plannedAfter value of `passedUpTo` when it was planned
-   * @returns results that a feed in the state of that plan lacks; undefined if the feed takes no
-   * results
+   * @param plannedAfter value of `passedUpTo` when the step was planned
+   * @returns results that the feed had not received when the step was planned; undefined if the
+   * feed takes no results
    */
   add(
     step: number,

@@ -11,7 +11,7 @@ export interface LateGroups {
   setAside(step: number, outcomes: readonly TaskOutcome[]): void;
   /** Tasks that still wait for rewards, to be saved in the explorer's state; undefined if there are none. */
   waiting(): readonly string[] | undefined;
-  /** Called after the state was stored. */
+  /** Called after the explorer's state was stored. */
   commit(step: number): void;
   restore(step: number, waiting: readonly string[]): void;
   /** Metrics of the last `take`, under `rollout/late_rewards/`. */
@@ -84,8 +84,8 @@ export function createLateGroups({
 }
 
 /**
- * Gives the group an id of its own in the step: its advantage is computed within the group only,
- * and it is trained on with the batch of that step.
+ * Gives the group a separate id in the step: its advantage is computed within the group only, and
+ * it is trained on with the batch of that step.
  */
 function experiencesOf(
   { task, runs }: PendingGroup,

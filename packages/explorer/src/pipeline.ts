@@ -9,21 +9,21 @@ import type { UsableOutcome } from './runs/wait-for-enough.js';
 export interface PipelineOptions {
   /** Operators that are applied before advantages are computed, in order. @default no operators */
   readonly operators?: readonly ExperienceOperator[];
-  /** @default no advantages: the experiences are stored unchanged */
+  /** Computes advantages. @default no advantages: the experiences are stored unchanged */
   readonly advantage?: AdvantageFn;
   /**
-   * Form in which experiences are stored; advantages are computed per model call in both.
+   * Form in which experiences are stored; for both forms, advantages are computed per model call.
    * @default "step"
    */
   readonly experienceShape?: ExperienceShape;
 }
 
 export interface PipelineResult {
-  /** May be empty. */
+  /** Experiences to store; may be empty. */
   readonly experiences: readonly Experience[];
   /**
-   * Metrics under `experience_pipeline/`: those of operators under the operators' names, those of
-   * the advantage function and the shape unprefixed, `filtered_count` (dropped by all operators
+   * Metrics under `experience_pipeline/`: metrics of operators under the operators' names, metrics
+   * of the advantage function and the shape unprefixed, `filtered_count` (dropped by all operators
    * together) and `experience_count` (stored).
    */
   readonly metrics: Metrics;

@@ -1,6 +1,6 @@
 /**
- * Explore steps without synchronization points: each starts as soon as it may, regardless of steps
- * in flight.
+ * Explore steps without synchronization points: each step starts as soon as the synchronizer allows
+ * it, regardless of steps in flight.
  */
 import type { Clock, Metrics } from '@trinity-rft/core';
 import type { ExploreSync } from './explorer-options.js';

@@ -24,8 +24,8 @@ export interface TaskPlace {
 }
 
 /**
- * A row may name its own workflow and reward function, under `format.workflow_key` and
- * `format.reward_fn_key`.
+ * Converts a row to a task. A row may name its own workflow and reward function, under
+ * `format.workflow_key` and `format.reward_fn_key`.
  */
 export function toTask(
   { row, rawTask }: TaskRow,

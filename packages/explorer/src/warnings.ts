@@ -1,4 +1,4 @@
-/** Warnings about explore steps that run without errors, but from which nothing is learned. */
+/** Warnings about explore steps without errors whose experiences do not change the policy. */
 import type { Logger } from '@trinity-rft/core';
 
 export interface StepWarnings {
@@ -24,7 +24,7 @@ export function createStepWarnings(logger: Logger): StepWarnings {
   };
 }
 
-/** Consecutive empty steps before the first warning. */
+/** Number of consecutive empty steps before the first warning. */
 const emptyStepsAllowed = 3;
 
 /** Warns again each time the number of consecutive empty steps has doubled. */
@@ -46,7 +46,7 @@ function warnOfEmptySteps(logger: Logger): StepWarnings['experiencesStored'] {
   };
 }
 
-/** Warns once. */
+/** Warns once, when the runs of every group in a step began with the same completion. */
 function warnOfIdenticalGroups(logger: Logger): StepWarnings['groupsCompared'] {
   let warned = false;
   return (identicalShare) => {
@@ -58,7 +58,7 @@ function warnOfIdenticalGroups(logger: Logger): StepWarnings['groupsCompared'] {
   };
 }
 
-/** Warns once. */
+/** Warns once, when the calls of runs have different rewards. */
 function warnOfUnevenRuns(logger: Logger): StepWarnings['rewardsDiffer'] {
   let warned = false;
   return (unevenRuns = 0) => {

@@ -15,7 +15,7 @@ function outcome(...runs: readonly (readonly (readonly number[])[] | undefined)[
   } as Partial<TaskOutcome> as TaskOutcome;
 }
 
-/** Prompts differ, as if the agent named the run in them. */
+/** An experience whose prompt differs by run, as if the agent named the run in it. */
 const experience = (
   response: readonly number[],
   run: number,

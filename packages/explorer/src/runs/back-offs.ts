@@ -5,7 +5,10 @@ import type { Clock } from '@trinity-rft/core';
 export type OnPause = (what: string) => () => void;
 
 export interface BackOffs {
-  /** A run of this environment waits for `ms`. @returns function to call when it continues */
+  /**
+   * Registers that a run of this environment waits for `ms`.
+   * @returns function to call when the run continues
+   */
   begin(environment: string, ms: number): () => void;
 }
 

@@ -36,7 +36,10 @@ export function createBreakages(): Breakages {
   };
 }
 
-/** Returns undefined if the environment broke before any action, or does not report the action. */
+/**
+ * Identifies the action that broke an environment; undefined if the environment broke before any
+ * action, or does not report the action.
+ */
 function actionOf({ code, details: { step, action } }: EnvironmentError): string | undefined {
   return typeof action === 'number' ? JSON.stringify([code, step, action]) : undefined;
 }

@@ -10,9 +10,9 @@ import {
 
 /**
  * `environment_failed`: the environment broke, regardless of the policy. `environment_crashed`: the
- * same action broke it in the last attempts, at least three. `service_failed`: a tool or service
- * that the agent called failed, not the agent. `cancelled`: the explore step did not wait for the
- * run.
+ * same action broke the environment in the last attempts, at least three. `service_failed`: a tool
+ * or service that the agent called failed, not the agent. `cancelled`: the explore step did not
+ * wait for the run.
  */
 export type FailureKind =
   | 'failed'
@@ -28,10 +28,10 @@ export interface Failure {
   readonly error: TrinityError;
 }
 
-/** How an attempt spent its time before it failed. */
+/** Duration of a failed attempt, and its longest wait. */
 export interface SpentTime {
   readonly elapsedMs: number;
-  /** See `PauseMeter`. */
+  /** Longest wait for something other than the model, see `PauseMeter`. */
   readonly longestPauseMs: number;
 }
 
@@ -116,7 +116,7 @@ export function isWorthRetrying(error: Error): boolean {
   );
 }
 
-/** Bounds the walk, because chains of causes may be circular. */
+/** Maximum number of causes to follow, because chains of causes may be circular. */
 const maxCauses = 16;
 
 /** The error and its causes, outermost first. */

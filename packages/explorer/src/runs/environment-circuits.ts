@@ -1,6 +1,6 @@
 /**
- * Circuit breaker for environments: one that fails repeatedly is not used until it answers again;
- * its runs wait.
+ * Circuit breaker for environments: an environment that fails repeatedly is not used until it
+ * answers again; meanwhile its runs wait.
  */
 import {
   describeError,
@@ -14,7 +14,10 @@ import { createBackOffs, type OnPause } from './back-offs.js';
 
 /** Settings with the names of the configuration's section `explorer.environment_failures`. */
 export interface EnvironmentFailures {
-  /** Retries of a run whose environment fails, as long as it does not fail for other runs. */
+  /**
+   * Maximum number of retries of a run whose environment fails, while the environment does not fail
+   * for other runs.
+   */
   readonly maxRetryTimes: number;
   /**
    * Consecutive failures after which the runs wait; failures of a single task count only if no run
@@ -35,7 +38,7 @@ export interface CircuitOptions {
   readonly settings: { readonly environmentFailures?: EnvironmentFailures };
   readonly clock: Clock;
   readonly logger: Logger;
-  /** @default pauses are only logged */
+  /** Callback for pauses. @default pauses are only logged */
   readonly onPause?: OnPause;
 }
 
@@ -65,7 +68,8 @@ export interface EnvironmentCircuit {
   /**
    * Resolves when an attempt may begin: at once, or, while the environment is down, when this
    * attempt is chosen to test it.
-   * @throws EnvironmentError `ENVIRONMENT_DOWN` if it has failed for too long; the signal's reason
+   * @throws EnvironmentError `ENVIRONMENT_DOWN` if the environment has failed for too long; the
+   * signal's reason
    */
   enter(task: Task, signal: AbortSignal): Promise<Admission>;
   /** True while attempts wait. */
@@ -79,7 +83,10 @@ export interface EnvironmentCircuits {
   of(environment: string): EnvironmentCircuit;
   /** Clock for time limits of tasks: it is stopped while runs wait for an environment. */
   readonly clock: StoppableClock;
-  /** A run waits for `ms` before it is retried. @returns function to call when it continues */
+  /**
+   * Registers that a run waits for `ms` before it is retried.
+   * @returns function to call when the run continues
+   */
   backOff(environment: string, ms: number): () => void;
 }
 
@@ -123,7 +130,7 @@ class Circuit implements EnvironmentCircuit {
   readonly #options: CircuitOptions;
   /** Tasks with the latest consecutive failures. */
   readonly #tasks = new Set<Task>();
-  /** Tasks since whose start no attempt of any task was answered. */
+  /** Tasks in progress, unless an attempt of any task was answered since they began. */
   readonly #alone = new Set<Task>();
   #inRow = 0;
   #answers = 0;
@@ -188,8 +195,8 @@ class Circuit implements EnvironmentCircuit {
   }
 
   /**
-   * False if the same action broke it repeatedly, unless no attempt was answered meanwhile: such an
-   * action says little about an environment that answers other runs.
+   * False if the same action broke the environment repeatedly, unless no attempt was answered
+   * meanwhile: such an action says little about an environment that answers other runs.
    */
   #mayBeDown(task: Task, { isRepeated }: Breakdown): boolean {
     return !isRepeated || this.#alone.has(task);

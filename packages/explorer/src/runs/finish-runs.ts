@@ -51,9 +51,12 @@ export interface FinishOptions {
   readonly model: AgentModel;
   /** Info that is added to every experience. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
-  /** @default the reward function gave no reasons */
+  /** Reasons for the rewards. @default the reward function gave no reasons */
   readonly reasons?: Pick<Reasons, 'addTo'>;
-  /** Computes when a reward that is pending from now on is given up. @default rewards may not be pending */
+  /**
+   * Computes the deadline of a reward that is pending from now on.
+   * @default rewards may not be pending
+   */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
   /** Error for a run that called no recorded model. @default a generic error about missing experiences */
   readonly bypassed?: () => WorkflowError | undefined;
@@ -98,7 +101,7 @@ const noExperiences = (task: Task): WorkflowError =>
 
 /** Copy of a workflow's result, which the workflow cannot change later. */
 interface ReadResult {
-  /** @default the recorded calls, with the reward */
+  /** Experiences that the workflow returned. @default the recorded calls, with the reward */
   readonly experiences?: readonly Experience[];
   readonly reward?: number;
   readonly rewardDeadline?: number | undefined;
@@ -212,7 +215,10 @@ function completed(
   return complete;
 }
 
-/** Longer answers are cut off, because every experience of the task has a copy. */
+/**
+ * Maximum number of characters of an expected answer; the rest is cut off, because every experience
+ * of the task has a copy.
+ */
 const longestTruth = 500;
 
 /** Row of the task set, and the answer that it expects. */
@@ -222,13 +228,13 @@ function placeOf(task: Task): Experience['info'] {
   return { taskset, row, ...(truth !== undefined && { truth }) };
 }
 
-/** A group of its own within the task: two tasks that choose one name must not share ids. */
+/** Id of a separate group within the task: two tasks that choose one name must not share ids. */
 const ownTask = (own: number | string, { taskId }: Task): number | string =>
   own === '' || String(own) === String(taskId) ? taskId : `${taskId}-${own}`;
 
 /**
- * Checks token ids: ids beyond the vocabulary would crash the engine, except sampled ones, which
- * may lie in its padding.
+ * Checks token ids: ids beyond the vocabulary would crash the engine, except sampled ids, which may
+ * lie in the vocabulary's padding.
  */
 function checkTokens(
   task: Task,

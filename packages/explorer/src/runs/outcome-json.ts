@@ -29,7 +29,7 @@ interface RunJson {
   readonly experiences?: number;
   /** Experiences of an evaluation, in base64: they are displayed, but not trained on. */
   readonly answers?: readonly string[];
-  /** Time until which its reward is pending. */
+  /** Time until which the run's reward is pending. */
   readonly rewardDeadline?: number;
   /** Kind of a failed run. */
   readonly kind?: FailureKind;
@@ -142,7 +142,7 @@ function runOutcome(json: RunJson, experiences: readonly Experience[]): RunOutco
 const jsonNumber = (value: number): JsonNumber =>
   Number.isFinite(value) ? value : (String(value) as JsonNumber);
 
-/** Excludes stacks, which are only logged by the process that made the run. */
+/** Converts an error without its stack, which only the process that made the run logs. */
 function errorJson(error: unknown): ErrorRecord {
   const strip = (record: ErrorRecord): ErrorRecord => ({
     ...record,

@@ -30,11 +30,20 @@ export interface TaskOutcome {
   readonly timeouts: number;
   /** Number of attempts that ended because the environment failed. @default 0 */
   readonly environmentFailures?: number;
-  /** Seconds that its runs waited for a failing environment; not part of `seconds`. @default 0 */
+  /**
+   * Seconds that the task's runs waited for a failing environment; not part of `seconds`.
+   * @default 0
+   */
   readonly environmentWaitSeconds?: number;
-  /** Durations of its attempts, for the time limits of later ones. @default not recorded */
+  /**
+   * Durations of the task's attempts, for the time limits of later attempts.
+   * @default not recorded
+   */
   readonly attempts?: readonly AttemptTime[];
-  /** True if the explore step did not wait for all runs; those have the kind `cancelled`. @default false */
+  /**
+   * True if the explore step did not wait for all runs; unfinished runs have the kind `cancelled`.
+   * @default false
+   */
   readonly isCutOff?: boolean;
   readonly seconds: number;
 }

@@ -37,7 +37,7 @@ export function listenForReasons(rewardFn: RewardFn | undefined): Reasons {
   };
 }
 
-/** Ignores other values, which are rejected where the reward is read. */
+/** Reasons that are texts; other values are ignored here, and rejected where the reward is read. */
 function textsIn(result: unknown): Texts | undefined {
   const { reasons } = (result ?? {}) as { readonly reasons?: unknown };
   if (typeof reasons !== 'object' || reasons === null) return undefined;

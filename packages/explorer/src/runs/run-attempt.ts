@@ -49,13 +49,16 @@ export interface RunSettings {
   readonly maxRetryTimes: number;
   /**
    * Reward of a training run whose agent, after it had called the model, threw, exceeded the prompt
-   * length, or ran out of time by its own calls; such a run is not retried. Engine faults, tools
-   * and services that hang, and failing reward functions say nothing about the agent, so those runs
-   * remain failures, as do runs of workflows with `canRepeat`.
+   * length, or ran out of time by its own calls; such a run is not retried. The agent is not to
+   * blame for engine faults, tools and services that hang, and failing reward functions, so those
+   * runs remain failures, as do runs of workflows with `canRepeat`.
    * @default a failed run gives no experiences
    */
   readonly failureReward?: number;
-  /** @default 8 retries, a pause after 8 consecutive failures, half an hour */
+  /**
+   * Handling of failing environments.
+   * @default 8 retries, a pause after 8 consecutive failures, half an hour
+   */
   readonly environmentFailures?: EnvironmentFailures;
 }
 
@@ -72,7 +75,7 @@ export interface AttemptModel {
   metrics(): Metrics;
   /** Service that a call currently waits for; for messages. @default unknown */
   waitsFor?(): string | undefined;
-  /** See `PauseMeter`. */
+  /** Longest wait for something other than the model, see `PauseMeter`. */
   longestPauseMs(): number;
 }
 
@@ -87,7 +90,7 @@ export interface AttemptKey {
    * the failed attempt, so that the run is not changed by the failure.
    */
   readonly attempt: number;
-  /** Aborts when the attempt is over, for any reason. */
+  /** Signal that aborts when the attempt is over, for any reason. */
   readonly signal: AbortSignal;
 }
 
@@ -102,9 +105,12 @@ export interface AttemptOptions {
   readonly timeLimit?: (task: Task) => TimeLimit;
   /** Called if a workflow returns after its attempt was over. @default no callback */
   readonly onLateResult?: () => void;
-  /** See `FinishOptions`. @default rewards may not be pending */
+  /**
+   * Computes the deadline of a pending reward, see `FinishOptions`.
+   * @default rewards may not be pending
+   */
   readonly rewardDeadline?: (delayMs: number | undefined) => number;
-  /** Aborts when the task is no longer waited for. @default no signal */
+  /** Signal that aborts when the task is no longer waited for. @default no signal */
   readonly taskEnd?: AbortSignal;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
@@ -134,7 +140,7 @@ export interface FailedAttempt {
   readonly seconds: number;
 }
 
-/** Rejects only if the explorer itself is stopped. */
+/** Makes one attempt. Rejects only if the explorer itself is stopped. */
 export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<AttemptResult> {
   const { task } = attempt;
   const { taskset, row } = task.index;
@@ -152,8 +158,8 @@ export function runAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
 }
 
 /**
- * Shared by all attempts, because capturing its stack trace is useless and costs more than the rest
- * of an abort.
+ * Error that all attempts share, because capturing its stack trace is useless and costs more than
+ * the rest of an abort.
  */
 const attemptOver = new CancelledError('The attempt is over.', { reason: 'aborted' });
 
@@ -199,7 +205,7 @@ interface StartedAttempt extends Attempt {
   readonly reasons: Reasons;
   /** Addresses of other models that the agent has called, with their names. */
   readonly called: Map<string, string | undefined>;
-  /** Aborts when the attempt is over. */
+  /** Signal that aborts when the attempt is over. */
   readonly signal: AbortSignal;
   /** Clock time in milliseconds. */
   readonly start: number;
@@ -312,8 +318,9 @@ function applyFailureReward(
 }
 
 /**
- * Rejects at the deadline, and aborts `over`; also rejects when the task ends, even if the workflow
- * ignores its signal. Results that the workflow returns afterwards are too late.
+ * Waits for `work`. Rejects at the deadline, and aborts `over`; also rejects when the task ends,
+ * even if the workflow ignores its signal. Results that the workflow returns afterwards are too
+ * late.
  */
 async function beforeDeadline<T>(
   work: Promise<T>,

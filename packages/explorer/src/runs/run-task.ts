@@ -28,12 +28,15 @@ export interface RunTaskOptions extends AttemptOptions {
   /** Limits how many attempts are in flight. */
   readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
   /**
-   * Aborts when unfinished runs of the task are no longer waited for: they are cancelled, and
-   * finished ones keep their outcomes.
+   * Signal that aborts when unfinished runs of the task are no longer waited for: those runs are
+   * cancelled, and finished runs keep their outcomes.
    * @default no signal
    */
   readonly cutOff?: AbortSignal;
-  /** @default each run discovers by itself that its environment fails */
+  /**
+   * Shared knowledge of failing environments.
+   * @default each run discovers by itself that its environment fails
+   */
   readonly circuits?: EnvironmentCircuits;
   /** Called when `count` more runs have ended. @default no callback */
   readonly onRunsEnded?: (count: number) => void;
@@ -96,7 +99,7 @@ interface RunsOfRange {
   readonly attempts: readonly AttemptTime[];
 }
 
-/** Consecutive failures at the same action before the action is blamed. */
+/** Number of consecutive failures at the same action before the action is blamed. */
 const leastBreakages = 3;
 
 /** Repeats attempts until one succeeds or retrying ends. */
@@ -110,7 +113,7 @@ async function runWithRetries(
   const circuit = circuitOf(task, options);
   const breakages = createBreakages();
   const attempts: AttemptTime[] = [];
-  /** Failures that are not the environment's. */
+  /** Number of failures that the environment did not cause. */
   let failures = 0;
   let environmentFailures = 0;
   const isPaused = (): boolean => circuit?.isPaused() ?? false;

@@ -10,9 +10,9 @@ import { cutOffError } from './task-end.js';
 
 export interface RunningTask {
   readonly task: Task;
-  /** Rejects only when the explorer is stopped. */
+  /** Outcome of the task; rejects only when the explorer is stopped. */
   readonly outcome: Promise<TaskOutcome>;
-  /** Cancels unfinished runs; finished ones keep their outcomes. */
+  /** Cancels unfinished runs; finished runs keep their outcomes. */
   cutOff(): void;
 }
 
@@ -32,7 +32,10 @@ export interface StartTaskOptions extends Pick<
   readonly signal: AbortSignal;
 }
 
-/** The started tasks share a limit of concurrent attempts, and idle workflow instances. */
+/**
+ * Creates a function that starts tasks, which share a limit of concurrent attempts and idle
+ * workflow instances.
+ */
 export function taskStarter(options: StartTaskOptions): StartTask {
   const { settings, createModel, timeLimit, onLateResult, rewardDeadline } = options;
   const { circuits, runtime, signal } = options;

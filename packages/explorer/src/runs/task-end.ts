@@ -3,8 +3,8 @@ import { type Clock, CancelledError } from '@trinity-rft/core';
 
 export interface TaskEnd {
   /**
-   * Aborts with a CancelledError that gives the reason: the task was cut off, or its deadline has
-   * passed.
+   * Signal that aborts with a CancelledError that gives the reason: the task was cut off, or its
+   * deadline has passed.
    */
   readonly signal: AbortSignal;
   /** Called when an attempt begins; the first one starts the task's deadline. */
@@ -16,7 +16,7 @@ export interface TaskEnd {
 export interface TaskEndOptions {
   /** Maximum number of milliseconds from the first attempt on. @default no limit */
   readonly maxTaskTimeoutMs?: number;
-  /** @default no signal */
+  /** Signal that cuts off the task. @default no signal */
   readonly cutOff?: AbortSignal;
   readonly clock: Pick<Clock, 'after'>;
 }

@@ -30,7 +30,7 @@ export interface TimeLimits {
 
 export interface TimeLimitOptions {
   readonly maxTimeoutMs: number;
-  /** @default `maxTimeoutMs` is the limit */
+  /** Settings for dynamic limits. @default `maxTimeoutMs` is the limit */
   readonly dynamicTimeout?: DynamicTimeout;
 }
 
@@ -92,7 +92,7 @@ const fixedLimit = (whole: TimeLimit): TimeLimits => ({
   restore: () => undefined,
 });
 
-/** Stands for Infinity, which JSON lacks. */
+/** Number stored in place of Infinity, which JSON lacks. */
 const late = -1;
 
 const timeOf = ({ seconds, isLate }: AttemptTime): number =>

@@ -14,7 +14,7 @@ import {
   type UsableOutcome,
 } from './wait-for-enough.js';
 
-/** Run r of the task ends after `seconds[r]` seconds; never if that is undefined. */
+/** Task whose run r ends after `seconds[r]` seconds; never if that is undefined. */
 const taskOf = (taskId: number, seconds: readonly (number | undefined)[]): Task =>
   testTask({
     taskId,

@@ -20,7 +20,7 @@ export const enoughTasks = (tasks: number, { ratio }: Pick<OverRollout, 'ratio'>
 
 /**
  * Returns the outcomes of all tasks, in their order. Once enough tasks have ended and the grace
- * period has passed, the remaining ones are cut off.
+ * period has passed, the remaining tasks are cut off.
  */
 export async function waitForEnough(
   running: readonly RunningTask[],
@@ -47,7 +47,7 @@ export async function waitForEnough(
 
 /** The outcome of a task, reduced to the runs that are trained on. */
 export interface UsableOutcome extends TaskOutcome {
-  /** Number of successful runs of a task that was cut off that are not used. */
+  /** For a task that was cut off: number of successful runs that are not used. */
   readonly unusedRuns: number;
 }
 
