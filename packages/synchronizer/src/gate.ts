@@ -9,7 +9,10 @@ interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Callers that change the state call `notify`; each waiter then evaluates its condition again. */
+/**
+ * Lets callers wait for a condition. Code that changes the state calls `notify`; each waiter then
+ * evaluates its condition again.
+ */
 export interface Gate {
   notify(): void;
   /** Makes all present and later waits reject with `error`. */

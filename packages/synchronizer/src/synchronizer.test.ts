@@ -8,7 +8,7 @@ interface Bench {
   readonly sync: Synchronizer;
   readonly log: string[];
   readonly runtime: TestRuntime;
-  /** The trainer has used up what was released. */
+  /** Makes the trainer report that it has used up all released experiences. */
   starve(): void;
   /** Holds the transport in this call once it begins, until `finish`. */
   hold(call: string): { readonly begun: Promise<void>; finish(): void };

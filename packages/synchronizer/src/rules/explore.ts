@@ -48,8 +48,8 @@ export function exploreTurn(rules: DrivenRules, step: number, facts: ExploreFact
 type Turn = (rules: DrivenRules, step: number, facts: ExploreFacts) => ExploreTurn;
 
 /**
- * Keeps the weights in use. Their version may have been published again after it had used up more
- * explore steps.
+ * Keeps the weights in use. The same version may have been published again, after further explore
+ * steps had been used up.
  */
 function keep({ inUse, published }: ExploreFacts): Ready {
   return { kind: 'begin', weights: published.version === inUse.version ? published : inUse };

@@ -31,7 +31,7 @@ describe('meeting points', () => {
 
 const w = (version: number, consumedUpTo: number): Weights => ({ version, consumedUpTo });
 
-/** Waits as in Trinity-RFT, except where those would stop or needlessly drain a run. */
+/** Explorers wait as in Trinity-RFT, except where a wait would stop or needlessly drain a run. */
 describe('an explorer at a meeting point', () => {
   const facts = { inUse: w(0, 0), lastSyncPoint: 0, answered: false };
   const turn = (syncStyle: DrivenRules['syncStyle'], over: object = {}) =>

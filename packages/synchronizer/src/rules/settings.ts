@@ -37,9 +37,12 @@ export const neededFor = ({ maxStaleness = Infinity }: SyncRules, step: number):
 
 /** Weights that the trainer has published. */
 export interface Weights {
-  /** The train step that made them; 0 = the initial model of the run. */
+  /** The train step that made the weights; 0 = the initial model of the run. */
   readonly version: number;
-  /** Last explore step of which everything that makes up train steps is used up in these weights. */
+  /**
+   * Last explore step whose experiences were used up when these weights were made, apart from a
+   * rest that is too small for a train step.
+   */
   readonly consumedUpTo: number;
 }
 

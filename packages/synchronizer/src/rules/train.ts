@@ -13,8 +13,8 @@ export interface TrainFacts {
   /** The last explore step that has begun; 0 if none has. */
   readonly begunUpTo: number;
   /**
-   * Version that waiting explorers want newer weights than; in the style `explorer_driven`, the
-   * lowest of all explorers.
+   * Waiting explorers want weights newer than this version; in the style `explorer_driven`, the
+   * lowest version of all explorers.
    * @default no explorer waits
    */
   readonly asksForNewerThan?: number;
@@ -37,9 +37,8 @@ export const consumedUpTo = ({
 }: ProgressFacts): number => (starved ? storedUpTo : Math.min(storedUpTo, oldestUnusedStep - 1));
 
 /**
- * Weights to publish now; undefined if there are none. This may be a version that is already
- * published, if it has used up more explore steps since, whose experiences did not make a train
- * step.
+ * Weights to publish now; undefined if there are none. A version may be published again if more
+ * explore steps have been used up since without making a train step.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
   const { trainStep: version, consumedUpTo } = facts;
@@ -57,7 +56,10 @@ function isPublicationDue(
     : Math.floor(trainStep / interval) > Math.floor(published.version / interval);
 }
 
-/** True if the bound prevents the next explore step, and these weights would let it begin. */
+/**
+ * True if the bound prevents the next explore step, and publishing the current weights would let it
+ * begin.
+ */
 function endsWait(rules: DrivenRules, facts: TrainFacts): boolean {
   const needed = neededFor(rules, facts.begunUpTo + 1);
   return facts.published.consumedUpTo < needed && facts.consumedUpTo >= needed;
