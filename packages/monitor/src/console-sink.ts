@@ -48,8 +48,8 @@ const redrawEveryMs = 100;
 /** Time in ms between two checks for a long step. */
 const lookEveryMs = 1000;
 /**
- * Time in ms without output after which a plain line shows what is in progress; it doubles with
- * each such line.
+ * Time in ms without output after which a plain line shows what is in progress; the time doubles
+ * with each such line.
  */
 const plainSilenceMs = 5000;
 const longestSilenceMs = 60_000;
@@ -59,8 +59,8 @@ const clearLine = '\r\u001B[2K';
  * Shows stage, step, reward, loss, tokens per second and remaining time, each as soon as it is
  * known: reward from the explorer's `rollout/reward/mean`, loss from the trainer's
  * `actor/final_loss`, speed from `perf/throughput`, remaining time from the speed of the train
- * steps. Results of evaluations get lines of their own. While a step is running, the line shows
- * what is in progress and for how long. `close` shows the last step and ends the line.
+ * steps. Results of evaluations get separate lines. While a step is running, the line shows what is
+ * in progress and for how long. `close` shows the last step and ends the line.
  */
 export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
   const { terminal, clock, stageName = '', env = {} } = options;
@@ -116,7 +116,7 @@ interface Screen {
   heardAt: number;
   activity?: { readonly what: string; readonly detail: string | undefined } | undefined;
   stopLooking?: (() => void) | undefined;
-  /** See {@link plainSilenceMs}. */
+  /** Time in ms without output before the next plain line, see {@link plainSilenceMs}. */
   silenceMs: number;
   /** The last completed explore step. */
   explored?: number;

@@ -9,7 +9,7 @@ export interface Progress {
   readonly reward?: number;
   readonly loss?: number;
   readonly tokensPerSecond?: number;
-  /** Mean over the observed train steps; needs at least two. */
+  /** Mean over the observed train steps, in seconds; undefined before the second step. */
   readonly secondsPerStep?: number;
 }
 

@@ -7,8 +7,9 @@ import type { ResumePoint } from './resume-point.js';
 
 /**
  * Drops lines that are not JSON (incomplete because of a kill) and records beyond the resume point
- * of their role. The new file is written next to the old one and renamed over it, so that a kill
- * during this loses nothing. If the file is missing or needs no change, nothing is written.
+ * of their role. The new file is written next to the old one and renamed over it, so that nothing
+ * is lost if this process is killed meanwhile. If the file is missing or needs no change, nothing
+ * is written.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
   let isRepeated = false;
@@ -40,7 +41,7 @@ function keepLines(file: string, keeps: (record: unknown) => boolean): void {
   if (after !== before) replaceFileSync(file, after, { flush: true });
 }
 
-/** True for a record to keep. JSON of another shape is kept, because it is not ours. */
+/** True for a record to keep. JSON of another shape is kept, because other programs wrote it. */
 function stays(record: unknown, resume: ResumePoint): boolean {
   if (typeof record !== 'object' || record === null) return true;
   const { role, step } = record as { readonly role?: unknown; readonly step?: unknown };
@@ -49,10 +50,13 @@ function stays(record: unknown, resume: ResumePoint): boolean {
   return step <= (resume[role as MetricRole] ?? Infinity);
 }
 
-/** True for an explorer's record with which a run had ended that has since become longer. */
+/** True for an explorer's record that ended a run which has since become longer. */
 const endedIt = (record: unknown, { explorer = -1, hadEnded = false }: ResumePoint): boolean =>
   hadEnded && explorer >= 0 && (record as { readonly role: unknown }).role === 'explorer';
 
-/** True for the record of an explore step; evaluations and late rewards lack this time. */
+/**
+ * True for the record of an explore step; only explore steps have the timing
+ * `time/wait_explore_step`.
+ */
 const isExploreStep = (record: unknown): boolean =>
   Object.hasOwn((record as { readonly timing?: object }).timing ?? {}, 'time/wait_explore_step');

@@ -1,11 +1,11 @@
-/** A terminal that knows what a person would see on it. */
+/** A terminal that records what a person would see on it. */
 import { stripVTControlCharacters } from 'node:util';
 import type { Terminal } from '../src/index.js';
 
 export interface FakeTerminal extends Terminal {
   /** Everything written so far. */
   readonly output: string;
-  /** The lines that stand on the screen, without colours; the last one is where the cursor is. */
+  /** The lines on the screen, without colours; the cursor is on the last one. */
   screen(): readonly string[];
 }
 

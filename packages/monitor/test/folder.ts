@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 
-/** Gives each test of the file an empty folder, and takes it away again. */
+/** Gives each test of the file an empty folder, and removes it afterwards. */
 export function useFolder(): (...parts: readonly string[]) => string {
   let folder = '';
   beforeEach(() => {

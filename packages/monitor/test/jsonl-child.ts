@@ -1,6 +1,6 @@
 /**
- * Writes records for ever, saying each step after it was written: the process that the kill test
- * kills.
+ * Process that the kill test kills: writes records until then, and prints each step after its
+ * record was written.
  */
 import { writeSync } from 'node:fs';
 import { jsonlSink } from '../src/index.js';

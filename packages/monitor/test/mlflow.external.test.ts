@@ -1,4 +1,4 @@
-/** What a real MLflow server has after a run, a restart and a resume, as its own REST API says. */
+/** Compares a run, a restart and a resume with the records that a real MLflow server returns. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

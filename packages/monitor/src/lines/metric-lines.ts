@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { describeError, type MetricRecord } from '@trinity-rft/core';
 import { MonitorError } from './monitor-error.js';
 
-/** One line. Null stands for a value that was not finite. */
+/** One line of `metrics.jsonl`. Null stands for a value that was not finite. */
 export interface MetricLine {
   readonly role: MetricRecord['role'];
   readonly step: number;

@@ -1,6 +1,6 @@
 /**
- * Position in `metrics.jsonl` up to which a service has received records, stored in a file beside
- * it.
+ * Position in `metrics.jsonl` up to which a service has received records, stored in a file next to
+ * `metrics.jsonl`.
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,8 +21,8 @@ export interface Cursor {
 }
 
 /**
- * Undefined if the file is missing or cannot be read: the run then starts from the beginning at the
- * service.
+ * Reads the cursor; undefined if the file is missing or cannot be read: the run then starts from
+ * the beginning at the service.
  */
 export function readCursor(file: string): Cursor | undefined {
   if (!existsSync(file)) return undefined;

@@ -9,7 +9,7 @@ import {
 } from './service.js';
 
 export interface MlflowOptions {
-  /** @default http://localhost:5000 */
+  /** Address of the server. @default http://localhost:5000 */
   readonly uri?: string | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
@@ -85,7 +85,7 @@ function authorization({ token, username, password }: MlflowOptions): Record<str
   return { authorization: basicAuthorization(username, password ?? '') };
 }
 
-/** Undefined if the run does not exist, or was deleted. */
+/** Finds a run; undefined if the run does not exist, or was deleted. */
 async function findRun(call: Call, id: string, signal: AbortSignal): Promise<unknown> {
   const path = `mlflow/runs/get?run_id=${encodeURIComponent(id)}`;
   const answer = await call(path, {}, signal, { method: 'GET', body: undefined, accept: [404] });

@@ -16,14 +16,17 @@ export interface ServiceRequest {
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined if the answer is not JSON. */
+  /** Parsed answer; undefined if the answer is not JSON. */
   readonly json: unknown;
 }
 
 const deadlineMs = 15_000;
 const longestAnswer = 300;
 
-/** @throws ServiceError */
+/**
+ * Sends a request.
+ * @throws ServiceError
+ */
 export async function request(url: string, options: ServiceRequest): Promise<ServiceAnswer> {
   const { method = 'POST', headers, body, accept = [], signal } = options;
   const response = await attempt(url, async () => {

@@ -38,8 +38,8 @@ export interface SenderOptions {
 export interface Sender {
   /**
    * Opens the run, so that a wrong key is found before anything starts. If the service cannot be
-   * reached, it is tried again later.
-   * @param stop ends the wait for its answer
+   * reached, the sender tries again later.
+   * @param stop ends the wait for the service's answer
    * @throws ServiceError when the service refuses the key or the request
    */
   open(stop?: AbortSignal): Promise<void>;

@@ -26,7 +26,7 @@ export interface ServiceSinkOptions {
   /** Name of the run. */
   readonly name: string;
   readonly group: string;
-  /** Roles that get a run of their own. @default one run for all roles */
+  /** Roles that get a separate run. @default one run for all roles */
   readonly ownRuns?: readonly MetricRole[];
   /** The configuration, without secrets. */
   readonly config: Arguments;
@@ -59,7 +59,7 @@ const serviceTitles: Readonly<Record<ServiceName, string>> = {
 
 /**
  * Sends the records of `metrics.jsonl`, which must be written before this sink is notified. `write`
- * only signals that there are more: it neither waits nor fails, whatever the service does.
+ * only signals that there are more records: it neither waits nor fails, whatever the service does.
  */
 export function serviceSink(options: ServiceSinkOptions): ServiceSink {
   const { service, ownRuns } = options;

@@ -16,7 +16,7 @@ export interface ServiceRecord extends MetricRecord {
 /** The run at the service. */
 export interface RemoteRun {
   readonly id: string;
-  /** Address of its page. */
+  /** Address of the run's page. */
   readonly url: string;
 }
 
@@ -44,7 +44,7 @@ export interface TrackedRun {
   ): Promise<RemoteRun & { readonly isNew: boolean }>;
   /** Sends a batch. Sending it again, after an answer was lost, changes nothing. */
   send(batch: RecordBatch, run: RemoteRun, signal: AbortSignal): Promise<void>;
-  /** Undefined if the service has no tables. */
+  /** Shows a table; undefined if the service has no tables. */
   readonly showTable?: (table: PreviewTable, run: RemoteRun, signal: AbortSignal) => Promise<void>;
   /** Signals that the run continues. Undefined if the service does not need it. */
   readonly beat?: (run: RemoteRun, signal: AbortSignal) => Promise<void>;

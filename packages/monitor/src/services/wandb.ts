@@ -10,7 +10,7 @@ import { basicAuthorization, need, pick, request } from './request.js';
 import { ServiceError, type PreviewTable, type RemoteRun, type TrackedRun } from './service.js';
 
 export interface WandbOptions {
-  /** @default https://api.wandb.ai */
+  /** Address of the service. @default https://api.wandb.ai */
   readonly baseUrl?: string | undefined;
   readonly apiKey: string;
   /** User or team. @default the owner of the key */
@@ -164,7 +164,10 @@ function definitionOf(name: string, axis: string, all: readonly object[]): objec
   return { '1': name, '5': place, '6': [1, 3], '7': [] };
 }
 
-/** Summary of a resumed run: the one that is sent replaces it as a whole. */
+/**
+ * Stored summary of a resumed run. The next summary must include it, because the service replaces
+ * the whole summary.
+ */
 function summaryOf(text: unknown): Readonly<Record<string, unknown>> {
   const summary = typeof text === 'string' ? tryJson(text) : undefined;
   return typeof summary === 'object' ? { ...summary } : {};

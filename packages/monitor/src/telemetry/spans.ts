@@ -24,7 +24,7 @@ export interface SpanOptions<T> {
   readonly attributes: () => Attributes;
   /** Attributes that are taken from the result. @default no attributes */
   readonly ended?: (result: T) => Attributes;
-  /** @default the active context */
+  /** Context of the parent span. @default the active context */
   readonly parent?: Context | undefined;
 }
 
