@@ -1,5 +1,6 @@
 /**
- * The client with which a product sends feedback and commits. For chat it uses an OpenAI client.
+ * The client with which a product sends feedback and commits. For chat, the product uses an OpenAI
+ * client.
  */
 import { ModelError } from '@trinity-rft/core';
 import { sessionField } from './request-session.js';
@@ -15,7 +16,7 @@ export interface ServeClientOptions {
   readonly session?: string;
   /** Task of feedback that names no task. @default each call is a separate task */
   readonly taskId?: string;
-  /** @default the global fetch */
+  /** Function that sends requests. @default the global fetch */
   readonly fetch?: typeof globalThis.fetch;
   /** Time limit for feedback, commits and metrics, in ms. @default 60_000 */
   readonly timeoutMs?: number;

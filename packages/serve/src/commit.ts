@@ -28,20 +28,20 @@ export interface CommitResult {
   readonly step: number;
   /** Number of choices of calls in this commit. */
   readonly calls: number;
-  /** Number of experiences that the pipeline made from them. */
+  /** Number of experiences that the pipeline made from the calls. */
   readonly experiences: number;
 }
 
 /**
- * Commits run one after another.
+ * Makes a commit. Commits run one after another.
  * @throws the error of the pipeline or the store; the next commit then starts with the same calls
  */
 export type Commit = () => Promise<CommitResult>;
 
 /**
- * A commit first turns the calls into a numbered batch, then stores them in one transaction with
- * that number, and then finishes the batch. If the process ends in between, the next commit sees
- * from the number in the store which of these steps are left.
+ * Creates the function that commits. A commit first turns the calls into a numbered batch, then
+ * stores them in one transaction with that number, and then finishes the batch. If the process ends
+ * in between, the next commit sees from the number in the store which of these steps are left.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();

@@ -2,7 +2,7 @@
 import { ModelError, type Clock, type Logger } from '@trinity-rft/core';
 
 export interface InFlightRequests {
-  /** @throws ModelError 503 after {@link drain} was called */
+  /** Counts a request. @throws ModelError 503 after {@link drain} was called */
   start(): void;
   finish(): void;
   /**

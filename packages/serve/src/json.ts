@@ -3,8 +3,8 @@ import { describeError, ModelError, TrinityError } from '@trinity-rft/core';
 import { readJson as readBoundedJson } from '@trinity-rft/http-server';
 
 /**
- * Limits of a body. The size is enough for ten thousand ids; messages print values recursively, so
- * their depth is limited.
+ * Limits of a body. The size is enough for ten thousand ids; the depth is limited because messages
+ * print values recursively.
  */
 const limits = { maxBytes: 8_000_000, maxDepth: 16, expected: 'a JSON object in UTF-8' };
 

@@ -14,9 +14,10 @@ export interface SessionLookup {
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Uses the first of: the header, the session of the stored response that is requested or continued,
- * `metadata`, `user`, and the beginning of the conversation up to its first user message. So
- * conversations also continue token by token for clients that do not identify themselves.
+ * Session of a request, from the first of: the header, the session of the stored response that is
+ * requested or continued, `metadata`, `user`, and the beginning of the conversation up to its first
+ * user message. The last one lets conversations continue token by token for clients that do not
+ * identify themselves.
  */
 export async function sessionOf(request: Request, lookup: SessionLookup): Promise<string> {
   const named = request.headers.get(sessionField)?.trim();

@@ -33,9 +33,9 @@ interface Session {
 }
 
 /**
- * Evicts the least recently used sessions beyond the limits: their conversations are then rendered
- * again from the messages that the client sends, and stored Responses are lost. Calls in progress
- * finish as usual.
+ * Creates a table of sessions, which evicts the least recently used sessions beyond the limits:
+ * their conversations are then rendered again from the messages that the client sends, and stored
+ * Responses are lost. Calls in progress finish as usual.
  */
 export function createSessions(
   create: (session: string) => Handler,

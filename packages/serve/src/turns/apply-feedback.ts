@@ -7,7 +7,7 @@ type Statements = ReturnType<typeof prepareStatements>;
 type Row = NonNullable<ReturnType<Statements['ofMessage']['get']>>;
 
 /**
- * Must run in a transaction of the caller.
+ * Applies feedback. Must run in a transaction of the caller.
  * @throws ModelError 404, 409
  */
 export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResult {

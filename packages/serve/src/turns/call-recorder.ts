@@ -16,7 +16,7 @@ export interface CallRecorder {
   record(call: ServedCall): void;
   /** Sends the calls to the thread, so that its following answers include them. */
   flush(): void;
-  /** Must be called after {@link flush} and after the thread has ended. */
+  /** Closes the journal. Must be called after {@link flush} and after the thread has ended. */
   close(): void;
 }
 

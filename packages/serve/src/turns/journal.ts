@@ -55,13 +55,13 @@ interface Segment {
   readonly file: number;
   /** Number of bytes in complete frames. */
   size: number;
-  /** Number of its calls that are not in the database. */
+  /** Number of the segment's calls that are not in the database. */
   pending: number;
 }
 
 /**
- * Size in bytes above which the journal switches to the other file, as soon as the calls in that
- * one are in the database.
+ * Size in bytes above which the journal switches to the other file, as soon as the calls in the
+ * other file are in the database.
  */
 const maxSegmentSize = 2 ** 20;
 
@@ -75,7 +75,10 @@ export function openJournal(databasePath: string): Journal {
   const segments = [first, second];
   let [current, other] = [first, second];
   let next = 0;
-  /** Marks calls of a segment as stored. Returns how many of them are in the other segment. */
+  /**
+   * Marks calls of a segment as stored. Returns how many of the `count` calls are in the other
+   * segment.
+   */
   const markStored = (segment: Segment, count: number): number => {
     const here = Math.min(count, segment.pending);
     segment.pending -= here;

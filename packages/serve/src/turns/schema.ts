@@ -8,7 +8,10 @@ const schemaVersion = 2;
 /** Application id in the file header: "TRSV". */
 const applicationId = 0x54525356;
 
-/** A call is open without a reward, ready with one, and committed once its bytes are deleted. */
+/**
+ * Statements that create the tables. A call is open without a reward, ready with one, and committed
+ * once its bytes are deleted.
+ */
 const createSchema = `
   BEGIN IMMEDIATE;
   CREATE TABLE call (

@@ -1,5 +1,6 @@
 /**
- * Served calls in one SQLite file. Writing waits for the disk, so this runs in a thread of its own.
+ * Served calls in one SQLite file. Writing waits for the disk, so this module runs in a separate
+ * thread.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -28,7 +29,7 @@ export interface TurnStoreOptions {
 
 /** A served call as it is stored. */
 export interface EncodedCall extends Pick<ServedCall, 'msgId' | 'session'> {
-  /** One per choice, in order, encoded by `encodeExperience`. */
+  /** Experiences, one per choice, in order, encoded by `encodeExperience`. */
   readonly experiences: readonly Uint8Array<ArrayBuffer>[];
 }
 
@@ -51,12 +52,12 @@ export interface TurnDatabase {
 }
 
 /**
- * Pages in SQLite's log after which it is copied to the database. Calls wait during this time:
- * about 1 ms for every 250 pages of 4 KB on an SSD. With SQLite's default of 1000 pages, clients
- * would notice the pause.
+ * Number of pages in SQLite's log after which the log is copied to the database. Calls wait during
+ * this time: about 1 ms for every 250 pages of 4 KB on an SSD. With SQLite's default of 1000 pages,
+ * clients would notice the pause.
  */
 const checkpointPages = 250;
-/** Number of calls after which old open ones are deleted. */
+/** Number of calls after which old open calls are deleted. */
 const expireEvery = 256;
 
 /**

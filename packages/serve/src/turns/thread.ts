@@ -25,7 +25,7 @@ export class TurnThread {
   readonly #link: Link<TurnMethods>;
   readonly #failed = new AbortController();
   #opened = false;
-  /** Set by {@link close}: further calls are rejected, earlier ones are still answered. */
+  /** Error for calls after {@link close}; earlier calls are still answered. */
   #closed: BufferError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -46,7 +46,7 @@ export class TurnThread {
   }
 
   /**
-   * Resolves with the thread and the number of starts.
+   * Opens the store in a thread; resolves with the thread and the number of starts.
    * @throws BufferError when the thread does not start, or the file cannot be opened
    */
   static async open(
@@ -64,7 +64,7 @@ export class TurnThread {
     }
   }
 
-  /** Aborts, with the error as its reason, if the thread has ended unexpectedly. */
+  /** Signal that aborts, with the error as its reason, if the thread has ended unexpectedly. */
   get failed(): AbortSignal {
     return this.#failed.signal;
   }

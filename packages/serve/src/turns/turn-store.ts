@@ -5,9 +5,9 @@ import type { Experience } from '@trinity-rft/core';
 export interface ServedCall {
   /** The id of the completion or response that the client gets. */
   readonly msgId: string;
-  /** The session to whose conversation it belongs. */
+  /** Session to whose conversation the call belongs. */
   readonly session: string;
-  /** One per choice, in order. */
+  /** Experiences, one per choice, in order. */
   readonly experiences: readonly Experience[];
 }
 
@@ -64,16 +64,17 @@ export interface TurnCounts {
 }
 
 /**
- * Methods take effect in the order of their calls, and are atomic: once one has resolved, its
- * effect is permanent; if it rejects, nothing has changed. All reject with BufferError
- * `SERVE_CLOSED` after {@link close}, and with the reason of {@link failed} after a failure.
+ * Served calls and their rewards. Methods take effect in the order of their calls, and are atomic:
+ * once a method has resolved, its effect is permanent; if it rejects, nothing has changed. All
+ * methods reject with BufferError `SERVE_CLOSED` after {@link close}, and with the reason of {@link
+ * failed} after a failure.
  */
 export interface TurnStore {
   /** Number of times that the store has been opened, including this one. */
   readonly starts: number;
   /**
-   * Aborts, with the error as its reason, when the store's thread has died (`SERVE_THREAD`) or
-   * cannot write (`SERVE_STORAGE`).
+   * Signal that aborts, with the error as its reason, when the store's thread has died
+   * (`SERVE_THREAD`) or cannot write (`SERVE_STORAGE`).
    */
   readonly failed: AbortSignal;
   /**
