@@ -1,4 +1,4 @@
-/** Reads the bodies of requests, within limits. Our servers read them in no other way. */
+/** Reads the bodies of requests, within limits. All our servers read bodies with this module. */
 import { ModelError, type Clock, CancelledError } from '@trinity-rft/core';
 import { jsonErrorPosition } from './json-position.js';
 
@@ -44,7 +44,7 @@ const readWhole = async (request: Request): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await request.arrayBuffer());
 
 /**
- * Stops reading at the limit.
+ * Reads the chunks of a body, and stops at the limit.
  * @param late rejects when the time is up
  */
 async function readChunks(
@@ -80,8 +80,8 @@ export interface JsonText {
    */
   readonly maxDepth?: number;
   /**
-   * Maximum number of values other than numbers, because checks report every wrong one. @default
-   * 500_000
+   * Maximum number of values other than numbers, because checks report every wrong value.
+   * @default 500_000
    */
   readonly maxValues?: number;
 }

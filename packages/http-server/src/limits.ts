@@ -17,8 +17,9 @@ export interface HttpLimits {
   /** Maximum size of all headers of a request, in bytes. @default 16_384 */
   readonly maxHeaderBytes: number;
   /**
-   * Maximum number of open connections. Further ones are closed, and idle ones with them. @default
-   * 8192
+   * Maximum number of open connections. Beyond it, new connections are closed, and idle connections
+   * too.
+   * @default 8192
    */
   readonly maxConnections: number;
 }

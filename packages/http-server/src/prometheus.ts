@@ -25,7 +25,10 @@ export interface Registry {
   text(): string;
 }
 
-/** Upper bounds in seconds, from a token of a small model to a long answer of a large one. */
+/**
+ * Upper bounds of durations in seconds, from a token of a small model to a long answer of a large
+ * one.
+ */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 /** Value of the `content-type` header. */

@@ -31,9 +31,9 @@ export interface HttpServerOptions {
    * @param error a ModelError has the status
    */
   readonly refuse: (error: unknown) => Response;
-  /** @default "127.0.0.1" */
+  /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string | undefined;
-  /** 0 picks any free port. @default 0 */
+  /** Port; 0 picks any free port. @default 0 */
   readonly port?: number | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
   /**
@@ -42,7 +42,7 @@ export interface HttpServerOptions {
    * domain resolves to this machine. @default false: the key protects the server
    */
   readonly loopbackOnly?: boolean;
-  /** Runs before everything else. Returns true if it has answered the request. */
+  /** Runs before all other handling of a request. Returns true if it has answered the request. */
   readonly intercept?: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
   /**
    * Returns the status with which an upgrade is refused, or the function that takes it over.
