@@ -27,7 +27,10 @@ const practice = fileURLToPath(
 let scratch = '';
 let gguf = '';
 
-/** Words for which the practice model has tokens. It answers them with calculator calls or numbers. */
+/**
+ * Conversation in words for which the practice model has tokens. The model answers with calculator
+ * calls or numbers.
+ */
 const question = (content: string) => [{ role: 'user' as const, content }];
 const settings: LoadModelOptions = {
   seed: 7,

@@ -42,7 +42,10 @@ const usageOf = (usage: OpenAI.CompletionUsage | null | undefined): Usage => ({
   completionTokens: usage?.completion_tokens ?? 0,
 });
 
-/** Tool calls are complete, because the endpoint sends each one in a single chunk. */
+/**
+ * Converts chunks of a stream to parts. Tool calls are complete, because the endpoint sends each
+ * one in a single chunk.
+ */
 export async function* toParts(
   chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
 ): AsyncGenerator<ChatPart, void> {

@@ -29,7 +29,10 @@ export type ChatRequest = Omit<
 > & { readonly signal?: AbortSignal };
 
 export interface LoadModelOptions {
-  /** @default llama.cpp for GGUF files, otherwise onnx, the embedded engine */
+  /**
+   * Program that runs the model.
+   * @default llama.cpp for GGUF files, otherwise onnx, the embedded engine
+   */
   readonly runtime?: 'onnx' | 'llama.cpp';
   /** Name of the model in answers. @default the name of its folder or file */
   readonly name?: string;
@@ -39,7 +42,7 @@ export interface LoadModelOptions {
   readonly tokenizer?: string;
   /**
    * Limit on prompt and answer together, in tokens.
-   * @default that of training; for llama.cpp at most 8192
+   * @default the limit of training; for llama.cpp at most 8192
    */
   readonly maxModelLen?: number;
   /** Number of compute threads. @default the runtime's choice */
@@ -54,7 +57,7 @@ export interface LoadModelOptions {
   readonly adapter?: string;
   /** llama.cpp only: number format of the key and value cache. @default float16 */
   readonly cache?: 'float32';
-  /** llama.cpp only: number of conversations answered at once; others wait. @default 4 */
+  /** llama.cpp only: number of conversations answered at once; further requests wait. @default 4 */
   readonly sequences?: number;
   /** Seed for calls without one. @default random */
   readonly seed?: number;
@@ -74,6 +77,7 @@ export interface LocalModel {
   /** Limit on prompt and answer together, in tokens. */
   readonly maxModelLen: number;
   /**
+   * Samples an answer.
    * @throws errors of the openai package, as over HTTP: 400 naming the wrong field, also if the
    * prompt is too long
    */
@@ -102,6 +106,7 @@ export interface LocalModel {
 }
 
 /**
+ * Loads a model into this process.
  * @param model a run, a checkpoint, a model folder, a GGUF file, or the folder of an export: see
  * {@link findModel}
  * @throws ConfigError if there is no model or a package is missing, CheckpointError if the model

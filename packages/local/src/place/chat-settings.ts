@@ -4,13 +4,13 @@
 export interface ChatSettings {
   /** Jinja source. @default the template of the model's folder */
   readonly chat_template?: string;
-  /** @default no parser: tool calls stay in the text */
+  /** Name of the parser for tool calls. @default no parser: tool calls stay in the text */
   readonly tool_call_parser?: string;
-  /** @default no parser: reasoning stays in the text */
+  /** Name of the parser for reasoning. @default no parser: reasoning stays in the text */
   readonly reasoning_parser?: string;
   /** `generic`: tools are described in the system message. @default the template describes tools */
   readonly tool_prompt?: string;
-  /** @default left to the template */
+  /** True if the model may think before it answers. @default the template decides */
   readonly enable_thinking?: boolean;
   /**
    * Limit on prompt and answer, in tokens, that the model was trained with.

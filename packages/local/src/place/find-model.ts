@@ -21,7 +21,7 @@ export interface ModelPlace {
   /** Hugging Face folder, or GGUF file. */
   readonly location: string;
   readonly chat: ChatSettings;
-  /** Present for a checkpoint inside a run. */
+  /** Facts about the run; present for a checkpoint inside a run. */
   readonly run?: RunFacts;
   /**
    * Sentence that says why this checkpoint of a run was chosen. Undefined if the user named the
@@ -31,6 +31,7 @@ export interface ModelPlace {
 }
 
 /**
+ * Finds the model that a user names.
  * @param named folder of a run (its best checkpoint by recorded evaluations, otherwise the last), a
  * checkpoint, any Hugging Face folder, a GGUF file, or the folder of an export
  * @throws ConfigError if there is no model

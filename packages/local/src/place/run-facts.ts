@@ -8,7 +8,7 @@ import { isCheckpointName, readManifest } from '@trinity-rft/core/engine';
 /** Mean over the tasks of an evaluation set. */
 export interface EvaluationScore {
   readonly set: string;
-  /** `reward` or, if the run recorded none, `accuracy`. */
+  /** Name of the metric: `reward` or, if the run recorded none, `accuracy`. */
   readonly metric: string;
   readonly value: number;
   /** 95 % confidence interval of `value`. */
@@ -95,7 +95,7 @@ export async function checkpointsIn(
   return found.flat().toSorted((a, b) => a.step - b.step);
 }
 
-/** Metric names of evaluation scores: `eval/SET/METRIC/mean@N`. */
+/** Matches metric names of evaluation scores: `eval/SET/METRIC/mean@N`. */
 const scorePattern = /^eval\/(.+)\/(reward|accuracy)\/mean@\d+$/;
 
 /** Scores of a stage, keyed by train step. */

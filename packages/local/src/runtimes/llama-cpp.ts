@@ -31,9 +31,13 @@ import type { Runtime } from './runtime.js';
 
 export interface LlamaRuntimeOptions {
   readonly tokenizer: Tokenizer;
-  /** @default the model's own limit, at most 8192 */
+  /**
+   * Limit on prompt and answer together, in tokens.
+   * @default the model's own limit, at most 8192
+   */
   readonly maxModelLen: number | undefined;
   /**
+   * Number of compute threads.
    * @default one core fewer than the machine has, because threads that compete for a core make
    * llama.cpp many times slower
    */
@@ -44,7 +48,7 @@ export interface LlamaRuntimeOptions {
   readonly adapter: string | undefined;
   /** Number format of the key and value cache. @default float16, as in llama.cpp */
   readonly cache: 'float32' | undefined;
-  /** Number of conversations answered at once; others wait. @default 4 */
+  /** Number of conversations answered at once; further requests wait. @default 4 */
   readonly sequences: number | undefined;
 }
 
@@ -104,11 +108,11 @@ export async function openLlamaRuntime(
 
 interface SharedModel {
   readonly model: LlamaModel;
-  /** Frees the weights if this was their last user. */
+  /** Ends one use of the weights, which are freed after the last use. */
   release(): Promise<void>;
 }
 
-/** Weights of each file are in memory only once, even if several adapters and names use them. */
+/** Models in memory by file, so that several adapters and names share the weights of a file. */
 const models = new Map<string, { readonly opened: Promise<LlamaModel>; users: number }>();
 
 async function share(
@@ -244,10 +248,10 @@ interface NextToken extends Probable {
 const mostRanked = 20;
 
 /**
- * llama.cpp draws the token if only the temperature changes the distribution, and reports the
- * probability of that token only. It applies top-k and top-p before the temperature, unlike
- * training, so with these the whole distribution is fetched. The log-probability of a greedy choice
- * is that at temperature 1.
+ * Draws the next token. llama.cpp draws the token if only the temperature changes the distribution,
+ * and reports the probability of that token only. It applies top-k and top-p before the
+ * temperature, unlike training, so with top-k or top-p the whole distribution is fetched. The
+ * log-probability of a greedy choice is that at temperature 1.
  */
 async function nextToken(
   sequence: LlamaContextSequence,
@@ -291,7 +295,10 @@ function biasAgainst({ library, model }: LlamaParts, ids: readonly number[]): To
   return bias;
 }
 
-/** Checks only the last tokens: a stop string has at most as many tokens as bytes. */
+/**
+ * The stop string that ends first in the last tokens. Only these are checked: a stop string has at
+ * most as many tokens as bytes.
+ */
 function completedBy(
   tokenizer: Tokenizer,
   tokens: readonly number[],

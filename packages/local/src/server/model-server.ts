@@ -17,11 +17,11 @@ import { createMetrics, type Answered } from './metrics.js';
 import { openServedModels, type ServedModels, type ServedModelsOptions } from './served-models.js';
 
 export interface ModelServerOptions extends ServedModelsOptions {
-  /** @default "127.0.0.1" */
+  /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string;
-  /** 0 = any free port. @default 0 */
+  /** Port; 0 = any free port. @default 0 */
   readonly port?: number;
-  /** @default a random key */
+  /** API key that requests must carry. @default a random key */
   readonly apiKey?: string;
   /**
    * Called with a record of each request, which has no texts unless {@link logTexts}.
@@ -47,9 +47,9 @@ export interface ModelServerOptions extends ServedModelsOptions {
 
 /** One line of a log, as plain data. */
 export interface LoggedRequest extends Answered {
-  /** ISO 8601. */
+  /** Time of the record, in ISO 8601. */
   readonly time: string;
-  /** `x-request-id` of the request, else a random one. */
+  /** `x-request-id` of the request, else a random id. */
   readonly id: string;
   /** Checkpoint or file of the model that answered. */
   readonly location?: string;

@@ -59,7 +59,10 @@ interface Entry {
 /** Maximum time that a request waits for a model in memory to become idle, in ms. */
 const roomTimeoutMs = 30_000;
 
-/** @throws what `loadModel` throws for the first model that cannot be loaded */
+/**
+ * Opens the models of a server.
+ * @throws what `loadModel` throws for the first model that cannot be loaded
+ */
 export async function openServedModels(options: ServedModelsOptions): Promise<ServedModels> {
   const { models, keep = Infinity, onEvent } = options;
   const load = weightsLoader(options);
@@ -217,7 +220,10 @@ function weightsLoader({ threads, gpu }: ServedModelsOptions): WeightsLoader {
   return Object.assign(load, { close });
 }
 
-/** Retries if another request has evicted the weights since they were loaded. */
+/**
+ * Opens weights for one use; opens them again if another request has evicted them since they were
+ * loaded.
+ */
 async function holdNow(
   open: () => Promise<Weights>,
 ): Promise<{ readonly model: LocalModel; readonly ended: () => void }> {
