@@ -64,7 +64,8 @@ export interface ExportOptions {
    */
   readonly compareRewards?: (exported: LocalModel) => Promise<readonly RewardComparison[]>;
   /**
-   * Reads sequences of the run, on which {@link ExportReport.mergeLoss} is measured. Each fits the model.
+   * Reads sequences of the run, on which {@link ExportReport.mergeLoss} is measured. Each sequence
+   * fits the model.
    * @default texts that are sampled from the checkpoint
    */
   readonly recorded?: () => Promise<readonly TokenRow[]>;
@@ -76,7 +77,7 @@ export interface ExportOptions {
 /** Means over the tasks of an evaluation set. */
 export interface RewardComparison {
   readonly set: string;
-  /** `reward` or, if the run recorded none, `accuracy`. */
+  /** Name of the metric: `reward` or, if the run recorded none, `accuracy`. */
   readonly metric: string;
   readonly checkpoint: number;
   readonly exported: number;
@@ -111,7 +112,7 @@ export interface ExportReport {
    * then rounded again.
    */
   readonly mergeLoss?: MergeLoss;
-  /** Result of the check; undefined if there was none. */
+  /** Result of the check; undefined if the export was not checked. */
   readonly check?: CheckResult;
   /** Compared rewards; undefined if rewards were not compared. */
   readonly rewards?: readonly RewardComparison[];

@@ -15,7 +15,10 @@ import type { PlayedPrompt, Player } from './player.js';
 import { transformersPlayer } from './transformers-js.js';
 
 export interface CheckOptions {
-  /** @default six conversations: plain, with a system message, with several turns, with tools */
+  /**
+   * Prompts to play.
+   * @default six conversations: plain, with a system message, with several turns, with tools
+   */
   readonly prompts?: readonly PlayedPrompt[];
   /** Prompt texts that the run recorded; they are played in addition. @default [] */
   readonly recorded?: readonly string[];

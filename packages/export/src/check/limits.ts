@@ -10,7 +10,7 @@ export interface ParityLimits {
   readonly sameTexts: boolean;
 }
 
-/** Tolerance for models with gelu, which llama.cpp reads from a float16 table. */
+/** Tolerance in nats for models with gelu, which llama.cpp reads from a float16 table. */
 const tableOfGelu = 5e-3;
 
 /** Limits by the precision of the export's numbers. */
@@ -60,7 +60,7 @@ export function faultsOf(
   ];
 }
 
-/** Below this share of equal best tokens, a quantised export is in practice a different model. */
+/** Share of equal best tokens below which a quantised export is in practice a different model. */
 const fewBest = 0.9;
 
 export const warningsOf = ({ bestTokens }: Parity): readonly string[] =>

@@ -11,7 +11,7 @@ interface LlamaPlayerOptions {
    * default, float16.
    */
   readonly exactCache: boolean;
-  /** Renders with the template inside the file. */
+  /** Chat format with the template inside the file. */
   readonly format: ChatFormat;
 }
 
@@ -19,7 +19,8 @@ interface LlamaPlayerOptions {
 const plain = { temperature: 1, topK: 0, topP: 1, minP: 0 } as const;
 
 /**
- * Uses one thread: on busy cores a second one makes llama.cpp ten times slower.
+ * Opens a GGUF file in llama.cpp. Uses one thread: on busy cores a second thread makes llama.cpp
+ * ten times slower.
  * @throws ConfigError if node-llama-cpp is not installed, CheckpointError if llama.cpp rejects the
  * file
  */

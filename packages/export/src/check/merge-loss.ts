@@ -86,7 +86,7 @@ async function scoreFile(file: string, rows: readonly TokenRow[]): Promise<Float
   }
 }
 
-/** Small memory budget, because the weights take most of the memory. */
+/** Memory budget, which is small because the weights take most of the memory. */
 const memoryBudgetBytes = 32 * 2 ** 20;
 
 /** Maximum number of tokens of a sampled text. */

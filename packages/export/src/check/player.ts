@@ -14,8 +14,8 @@ export interface Score {
   /** Natural-log probability of each token after the first, at temperature 1. [T - 1] */
   readonly logprobs: Float64Array;
   /**
-   * Most probable token at each of these positions; undefined if the runtime does not report it. [T
-   * - 1]
+   * Most probable token at each position of `logprobs`; undefined if the runtime does not report
+   * it. [T - 1]
    */
   readonly best?: Int32Array;
 }

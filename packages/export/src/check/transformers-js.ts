@@ -11,7 +11,7 @@ import type { Player } from './player.js';
 type Dtype = 'fp32' | 'fp16' | 'q8';
 
 /**
- * Loads from the folder only, never from the network.
+ * Opens a model. Loads from the folder only, never from the network.
  * @throws ConfigError if the package is not installed, CheckpointError if it rejects the folder
  */
 async function openFolder(folder: string, dtype: Dtype) {
@@ -93,7 +93,10 @@ export const withArguments = ({ tool_calls: calls, ...message }: NormalMessage):
         })),
       };
 
-/** @param logits [T, V] */
+/**
+ * Log-probabilities of the tokens after the first, from the model's outputs.
+ * @param logits [T, V]
+ */
 function scoreLogits(
   logits: Float32Array,
   vocabulary: number,

@@ -35,7 +35,7 @@ export const numberFormats = {
   },
 } as const satisfies Readonly<Record<FormatName, Readonly<Record<string, NumberFormat>>>>;
 
-/** Below this number of weights, less than 8 bits cost more quality than they save memory. */
+/** Number of weights below which less than 8 bits cost more quality than they save memory. */
 const small = 1e9;
 
 const defaults: Readonly<Record<FormatName, (weights: number) => string>> = {
@@ -67,12 +67,12 @@ export function chooseNumbers(
   );
 }
 
-/** Accepts short names: `q4_k` for the file type `Q4_K_M`. */
+/** True if `wanted` names the format, also by a short name: `q4_k` for the file type `Q4_K_M`. */
 const isSame = (name: string, wanted: string): boolean =>
   [name, name.replace(/_M$/, '')].some((each) => each.toLowerCase() === wanted.toLowerCase());
 
 /**
- * Format of this name.
+ * Returns the export format called `name`.
  * @throws ConfigError if there is no such format
  */
 export function formatNamed(name: string | undefined): FormatName {

@@ -9,7 +9,7 @@ export interface CardFacts {
   readonly name: string;
   /** Id on the hub, or folder, of the model from which training started. */
   readonly base: string | undefined;
-  /** @default unknown: the card asks the user to add it */
+  /** Licence of the base model. @default unknown: the card asks the user to add it */
   readonly license: string | undefined;
   readonly relation: 'finetune' | 'adapter';
   readonly algorithm: string | undefined;
