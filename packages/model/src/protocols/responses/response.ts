@@ -76,7 +76,7 @@ export function toResponse(
   };
 }
 
-/** Fields that are returned as they were sent, with the values of absent fields. */
+/** Fields that are returned as they were sent, with their values if they were absent. */
 const echoed = {
   instructions: null,
   max_output_tokens: null,
