@@ -18,7 +18,7 @@ export interface CreateModelOptions {
    * follow from it.
    */
   readonly tokenizer: TokenizerFiles | NewTokenizer;
-  /** @default 64 wide, 2 layers, 4 heads, 64 positions: 0.1 million weights */
+  /** Sizes of the model. @default 64 wide, 2 layers, 4 heads, 64 positions: 0.1 million weights */
   readonly config?: Omit<NewModelConfig, 'vocabSize' | 'eosTokenIds'>;
   /** Seed of the weights; equal seeds give equal bytes. */
   readonly seed: number;

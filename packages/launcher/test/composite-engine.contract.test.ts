@@ -18,7 +18,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 let opened = 0;
 
-/** With two servers. */
+/** Opens an engine whose sampler has two servers. */
 async function openComposite({
   factory = vllmSampler,
   ...options

@@ -42,7 +42,7 @@ async function runHere(name: string, sections: Tree): Promise<string> {
   return checkpoint;
 }
 
-/** As the quickstart: what is to be learned by reward is known in part. */
+/** Teaches the model a part of the task before reinforcement learning, as the quickstart does. */
 function warmUp(name: string): Promise<string> {
   return runHere(`warmup-${name}`, {
     mode: 'train',
@@ -92,7 +92,7 @@ function learn(
   });
 }
 
-/** Curves of every step. */
+/** Metrics of every step. */
 async function curves(name: string) {
   const file = at('runs', 'composite', name, 'monitor', 'metrics.jsonl');
   const explorer = (metric: string) => readCurve(file, { role: 'explorer', metric });
@@ -106,7 +106,7 @@ async function curves(name: string) {
   };
 }
 
-/** Figures are of interest where they pass, too. */
+/** Prints figures that are also of interest if the test passes. */
 const report = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const mean = (values: readonly number[]): number =>
@@ -123,7 +123,7 @@ beforeAll(async () => {
 }, 2_400_000);
 afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
 
-/** Knows sums in part. */
+/** Creates a model that has learned some of the sums. */
 async function trainableModel(name: string, seed: number): Promise<string> {
   await createModel({
     directory: at(name),

@@ -1,4 +1,4 @@
-/** Weights on their way from the trainer to an explorer: whatever happens to them is noticed. */
+/** Damaged or wrong weights on their way from the trainer to an explorer are always noticed. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -34,7 +34,7 @@ async function listed(folder: string, run: string, version: number): Promise<str
   return (await writeWeightList(at(folder), { run, version })).digest;
 }
 
-/** Scored as the trainer does it. */
+/** Log-probabilities of the fixed text, as the trainer computes them. */
 async function scoresOf(folder: string): Promise<readonly number[]> {
   await engine.trainer.load(at(folder));
   return [...(await engine.trainer.forward({ rows: [row] })).logprobs];
@@ -59,7 +59,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** What an explorer says of what it has received. */
+/** Loads the published weights as an explorer does, and returns its report about them. */
 async function receive(sampler = engine.sampler): Promise<{ error?: Error; delivery: Delivery }> {
   const deliveries: Delivery[] = [];
   const weights = followWeights({
@@ -103,7 +103,7 @@ const swapLayers = (): void =>
     header.replaceAll(/layers\.([01])\./g, (_, layer) => `layers.${1 - Number(layer)}.`),
   );
 
-/** Each is done to what was published, or to how it is loaded. */
+/** Faults of the published weights, or of loading them. */
 const faults: readonly {
   readonly name: string;
   readonly inject: () => unknown;

@@ -23,7 +23,7 @@ afterAll(() => runs.remove());
 const opened: Omit<EngineOptions, 'tokenBytes'>[] = [];
 beforeEach(() => void opened.splice(0));
 
-/** A table of bigrams: the model folder only has to have a tokenizer. */
+/** A table of bigrams, whose model folder only needs a tokenizer. */
 const bigrams: EngineFactory = {
   name: 'bigrams',
   capabilities: fakeEngine().capabilities,

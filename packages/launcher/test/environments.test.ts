@@ -40,7 +40,7 @@ const seeds: number[][] = [];
 let isClosed = false;
 let resetFails = (): boolean => false;
 
-/** Ends at once; breaks in every third episode. */
+/** An environment whose episodes end at the first step; every third episode fails to start. */
 const dice = defineEnvironment({
   name: 'dice',
   description: 'Guess.',
@@ -71,7 +71,9 @@ function metricsOf(names: readonly string[]): readonly (readonly number[])[] {
     });
 }
 
-/** Run counts of each explore step, the runs that ended well and those that the environment broke for good. */
+/**
+ * Counts per explore step: runs that succeeded, and runs that failed because of the environment.
+ */
 const runCounts = (): readonly number[] => metricsOf(['runs/ok', 'runs/environment_failed']).flat();
 
 interface RunWithOptions {
@@ -151,7 +153,7 @@ it.each([
   await expect(runWith(taskset)).rejects.toThrow(message);
 });
 
-/** Its server dies of some answers, every time. */
+/** An environment that crashes at certain answers, also in retries. */
 const fragile = defineEnvironment({
   name: 'fragile',
   description: 'Guess.',
@@ -225,7 +227,7 @@ it('pays what a judge on HTTP says, and trains nothing that it says no number ab
   expect(metricsOf(names)).toEqual([[4, 4, 0.5, 0.5]]);
 });
 
-/** What `trinity config check` warns of, and `trinity config plan` says of the graders. */
+/** Warnings of `trinity config check`, and lines of `trinity config plan` about the graders. */
 async function checked(taskset: Readonly<Record<string, unknown>>, models: readonly string[]) {
   const services = { base_url: 'http://127.0.0.1:9/v1', api_key: 'k' };
   const config = {

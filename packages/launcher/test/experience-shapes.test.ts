@@ -1,6 +1,5 @@
 /**
- * Merged calls train what single ones train: the same gradient over all weights, of the embedded
- * engine.
+ * Merged calls have the same gradient over all weights of the embedded engine as separate calls.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,8 +55,8 @@ afterAll(async () => {
 });
 
 /**
- * A run of two to four turns. Every second one goes back to its first answer afterwards, so that
- * its tree has two branches.
+ * A run of two to four turns. Every second run returns to its first answer, so that its tree has
+ * two branches.
  */
 async function rollout(index: number): Promise<readonly Experience[]> {
   const random = createRandom(deriveSeed(3, 'rewards', index));

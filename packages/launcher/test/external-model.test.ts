@@ -12,10 +12,10 @@ const stop = new AbortController();
 let runs: BigramRuns;
 let url = '';
 let serving: Promise<unknown> = Promise.resolve();
-/** How many models were opened to train or sample here. */
+/** Number of models that were opened to train or sample here. */
 let opened = 0;
 
-/** Each has other weights, so the student differs from its teacher. */
+/** An engine whose models all differ in their weights, so that student and teacher differ. */
 const bigrams: EngineFactory = {
   name: 'bigrams',
   capabilities: fakeEngine().capabilities,

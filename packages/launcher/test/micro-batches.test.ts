@@ -17,7 +17,7 @@ import { difference, gradientOf, norm } from './support/gradient.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-micro-'));
 const modelPath = path.join(root, 'model');
-/** One row at a time, a few rows at a time, all at once. */
+/** Memory budgets in bytes: for one row at a time, a few rows at a time, and all rows at once. */
 const budgets = [1, 600_000, 2 ** 28] as const;
 let engines: readonly Engine[];
 

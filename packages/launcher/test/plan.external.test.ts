@@ -1,6 +1,7 @@
 /**
- * The commands that `config plan` prints, in a shell, word for word. Only the programs that install and find
- * are stood in for: `uvx`, `uv` and `vllm` are those of the user's cache, on this machine's processor.
+ * Runs the commands that `config plan` prints in a shell, word for word. Only programs that install
+ * or search are replaced: `uvx`, `uv` and `vllm` are those of the user's cache, on this machine's
+ * CPU.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import {
@@ -70,7 +71,7 @@ async function plannedServers(configPath: string): Promise<readonly Planned[]> {
   );
 }
 
-/** Resolves when the server answers. */
+/** Starts a planned server; resolves when it answers. */
 async function startLines(
   { url, lines }: Planned,
   env: NodeJS.ProcessEnv,
@@ -98,7 +99,7 @@ async function startLines(
   }
 }
 
-/** Two steps of the task of the quickstart. */
+/** Configuration of two steps of the quickstart's task. */
 const twoSteps = (changes: Readonly<Record<string, unknown>>): string =>
   writeRun({
     root,

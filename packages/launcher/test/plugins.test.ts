@@ -160,7 +160,9 @@ describe('loadPlugins', () => {
   });
 });
 
-/** A package of workflows as it is installed: compiled, with our packages as its own dependencies. */
+/**
+ * A package of workflows as npm installs it: compiled, with our packages as its own dependencies.
+ */
 const workflowPackage = (name: string): Readonly<Record<string, string>> => ({
   'package.json': JSON.stringify({ name, type: 'module', exports: { '.': './dist/index.js' } }),
   'dist/index.js': `export * from './parts.js';\n`,

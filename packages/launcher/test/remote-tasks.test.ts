@@ -1,4 +1,4 @@
-/** What the trainer does about tasks that other processes explore. */
+/** The trainer's side of tasks that other processes explore. */
 import type { Wait } from '@trinity-rft/core/store';
 import { toTaskResult } from '@trinity-rft/explorer/internal';
 import { memoryRunStore } from '@trinity-rft/buffer/internal';
@@ -21,7 +21,9 @@ it('does not count seconds in which an explorer waits for an environment as grac
   const looking: { readonly waitForChange: typeof store.waitForChange } = {
     waitForChange: () => new Promise<void>((resolve) => looks.push(resolve)),
   };
-  /** Lets the trainer look after that many seconds. */
+  /**
+   * Lets the trainer read the store after `seconds`; returns the number of tasks that are cut off.
+   */
   const look = async (seconds: number): Promise<number> => {
     await expect.poll(() => looks.length).toBe(1);
     await clock.advance(seconds * 1000);

@@ -105,7 +105,9 @@ describe('findResumePoint', () => {
     });
     fc.assert(
       fc.property(cases, ({ interval, offset, step, trainSteps, saved }) => {
-        /** Version once everything up to an explore step is used up. */
+        /**
+         * Version of the weights once the trainer has used all experiences up to an explore step.
+         */
         const after = (exploreStep: number): number =>
           trainSteps.slice(0, Math.max(0, exploreStep)).reduce((sum, count) => sum + count, 0);
         const released = (upTo: number): number =>

@@ -1,4 +1,4 @@
-/** What `keep_trained_steps` deletes: never an experience that a resume could need again. */
+/** Experiences that `keep_trained_steps` deletes: never one that a resume could need again. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,7 +22,7 @@ function stageIn(jobDirectory: string, keepTrainedSteps: number | undefined): St
   return { jobDirectory, buffer: { trainerInput: { experienceBuffer } } } as StageConfig;
 }
 
-/** Experience n is used up by train step n. */
+/** A store in which train step n has used experience n. */
 async function openTrained(file: string, policyVersion: number) {
   const store = sqliteExperienceStore({ path: file });
   const experience = (task: number) =>
@@ -43,7 +43,7 @@ interface Case {
   readonly what: string;
   readonly keep: number;
   readonly checkpoints: readonly number[];
-  /** Version of the explorer. */
+  /** Version of the explorer's weights. */
   readonly version: number;
   /** Train steps whose experiences stay. */
   readonly left: readonly number[];

@@ -42,7 +42,7 @@ const runWith = (
   return runs.runWith(name, all, { engines: [bigrams], overrides });
 };
 
-/** Sizes of the model and its texts. */
+/** Path of the model, and its limits on tokens. */
 const sizes = { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 };
 
 type Line = Readonly<Record<string, number>>;

@@ -53,7 +53,7 @@ const onServer = async <T>(work: (engine: Engine) => Promise<T>): Promise<T> => 
 
 const still = { learningRate: 0, clipGradNorm: 0, weightDecay: 0 };
 
-/** In two parts, the second of which has rows without a gradient. */
+/** Accumulates the gradients in two calls; the second call has rows without a gradient. */
 async function gatherGradients({ trainer }: Engine): Promise<void> {
   const pass = await trainer.forward(batch);
   const halved = (rest: number) => ({
@@ -199,7 +199,7 @@ const trainOnServer = (algorithm: object, steps: number, more: object = {}) => (
   ...more,
 });
 
-/** Figures are of interest where they pass, too. */
+/** Prints figures that are also of interest if the test passes. */
 function report(what: string, ...values: readonly number[]): void {
   const shown = values.map((value) => value.toPrecision(6)).join(', ');
   process.stdout.write(`${what}: ${shown}\n`);
@@ -214,7 +214,10 @@ const rewardsOf = (name: string): Promise<readonly number[]> =>
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** From the mean of the first four steps of 128 runs each to that of the last four. */
+/**
+ * Rise of the mean reward from the first four steps (128 runs each) to the last four, in standard
+ * errors.
+ */
 async function rise(name: string): Promise<number> {
   const rewards = await rewardsOf(name);
   const [first, last] = [mean(rewards.slice(0, 4)), mean(rewards.slice(-4))];

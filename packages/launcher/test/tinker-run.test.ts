@@ -19,7 +19,7 @@ const characters = '0123456789+=\n';
 const vocabSize = 15;
 let server: TinkerServer;
 
-/** What befalls the server, before it does what a client asks of a model. */
+/** Fault of the server, called before each train step and each saving of a model. */
 let fault: (verb: 'step' | 'save') => void = () => undefined;
 const faulty = (engine: Engine): Engine => ({
   ...engine,
@@ -149,7 +149,9 @@ it('a critic needs weights here that have the tokens of the policy', async () =>
   ).rejects.toThrow(/critic_model_path: .*other has another text for the token id/);
 });
 
-/** One without weights, and one whose ids mean other characters. */
+/**
+ * Two folders that do not fit: one without weights, and one whose token ids mean other characters.
+ */
 async function foldersWithoutFit(): Promise<{ readonly file: string; readonly other: string }> {
   const [file, other] = [path.join(root, 'bare'), path.join(root, 'other')];
   await createModel({ directory: file, tokenizer: { characters }, seed: 1 });

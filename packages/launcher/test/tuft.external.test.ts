@@ -69,7 +69,9 @@ async function withEngine<T>(
   }
 }
 
-/** Of the gradients of an adapter, those of the server and those of the embedded engine. */
+/**
+ * Cosine similarity between the gradients of an adapter on the server and on the embedded engine.
+ */
 async function compareGradients(name: Name): Promise<number> {
   const folder = (part: string): string => at(name, part);
   mkdirSync(at(name), { recursive: true });

@@ -23,9 +23,9 @@ import { telemetrySink } from '@trinity-rft/monitor/internal';
 
 export interface StageMonitor {
   readonly logger: Logger;
-  /** For messages that other code already shows on the console. */
+  /** Writes to the log file only, for messages that other code already shows on the console. */
   readonly fileLogger: Logger;
-  /** Opens the runs at the tracking services. @throws ServiceError when a service refuses */
+  /** Opens the run at each tracking service. @throws ServiceError when a service refuses */
   openServices(stop: AbortSignal): Promise<void>;
   /**
    * Opens the metrics at the resume point. Later records are deleted: their steps will be repeated.

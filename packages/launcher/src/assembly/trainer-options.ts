@@ -15,7 +15,7 @@ export interface TrainerParts {
   /** Trainer state of the checkpoint from which the stage continues. */
   readonly state: TrainerState;
   /**
-   * Known number of steps; it ends the training only if `trainer.total_steps` or supervised data
+   * Number of steps, if known; ends the training only if `trainer.total_steps` or supervised data
    * set it.
    */
   readonly totalSteps: number | undefined;
@@ -53,7 +53,7 @@ export function trainerOptions(
  * that is not newer than the explorer's weights, and the trainer may be ahead of them by the train
  * steps of an interval and the offset. So enough checkpoints to reach back are kept until the stage
  * ends, even beyond `max_checkpoints_to_keep`. If the number of train steps depends on calls, more
- * of them may have to be repeated.
+ * train steps may have to be repeated.
  */
 function checkpointsNeeded({
   mode,

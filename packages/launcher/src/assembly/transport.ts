@@ -7,13 +7,13 @@ import type { WeightTransport } from '@trinity-rft/synchronizer';
 import { takesAdapters } from './models/samplers.js';
 
 export interface StageTransport extends WeightTransport {
-  /** Removes its files. */
+  /** Removes the files of the weights. */
   close(): Promise<void>;
 }
 
 /**
- * `memory` switches arrays inside the engine; `checkpoint` writes a model folder under `sync/`, as
- * an engine with a separate sampler does by itself.
+ * Creates the transport. `memory` switches arrays inside the engine; `checkpoint` writes a model
+ * folder under `sync/`, as an engine with a separate sampler does without this transport.
  */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
   return stage.synchronizer.syncMethod === 'memory' || stage.sampler !== undefined

@@ -31,7 +31,7 @@ export interface Extensions extends TaskParts {
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineTable;
   readonly monitors: readonly Monitor[];
-  /** Opens the rows of the store at a path. @default SQLite does */
+  /** Opens the rows of the store at a path. @default SQLite */
   readonly openRows?: ((path: string) => RowDriver) | undefined;
   /** Modules of plugins. */
   readonly pluginFiles: readonly string[];
@@ -40,10 +40,11 @@ export interface Extensions extends TaskParts {
 /** Options of a run that its caller sets for all stages. */
 export interface ModeOptions {
   readonly extensions: Extensions;
-  /** Interrupts the run: finish the step, save, stop. */
+  /** Interrupts the run, which then finishes its step, saves a checkpoint and stops. */
   readonly signal: AbortSignal;
   /**
-   * Replaces an earlier run of this name in the shared store, which keeps it under another name.
+   * True to replace an earlier run of this name in the shared store, which keeps that run under
+   * another name.
    * @default false
    */
   readonly newRun?: boolean;
@@ -59,20 +60,20 @@ export interface StageContext extends ModeOptions {
   readonly stage: StageConfig;
   /** Model folder that the stage starts from. */
   readonly startModel: string;
-  /** True if an earlier process completed the stage; it may have become longer since. */
+  /** True if an earlier process completed the stage; the stage may have become longer since. */
   readonly endedBefore: boolean;
-  /** True if an earlier process has begun with the steps of the stage. */
+  /** True if an earlier process has started the steps of the stage. */
   readonly hasBegun: boolean;
   readonly runtime: Runtime;
   /** Opens the metric files, once the step at which the stage continues is known. */
   readonly openSink: (resume: ResumePoint) => MetricSink;
-  /** Shows on the console what is in progress. */
+  /** Shows the progress of the runs on the console. */
   readonly onProgress: (progress: ExploreProgress) => void;
   /** Writes a line to the console and the log. */
   readonly say: (line: string) => void;
   /** Called with the number of train steps as soon as it is known. */
   readonly expectSteps: (total: number | undefined) => void;
-  /** Lets `trinity status` see what explorer and trainer wait for. @default no status */
+  /** Lets `trinity status` see the waits of explorer and trainer. @default no status */
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
   /** Lets `trinity status` see that runs wait for their environment. @default only in the log */
   readonly onPause?: OnPause;
@@ -109,7 +110,7 @@ export interface EvaluatedCheckpoint {
 export interface ServeOptions {
   /** @default `explorer.listen_address` */
   readonly host?: string;
-  /** 0 picks any free port. @default `explorer.proxy_port` */
+  /** Port; 0 picks any free one. @default `explorer.proxy_port` */
   readonly port?: number;
   /** The key that clients have to send. @default a random one */
   readonly apiKey?: string;
@@ -140,7 +141,7 @@ export interface StageResult {
   readonly checkpoint: string | undefined;
 }
 
-/** Result at a train step: by default of a stage that this process has completed. */
+/** Result of a stage at a train step. By default, this process has completed the stage. */
 export const stageResult = (trainStep: number, checkpoint?: string): StageResult => ({
   interrupted: false,
   doneBefore: false,

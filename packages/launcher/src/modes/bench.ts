@@ -105,7 +105,7 @@ async function openBenched(context: StageContext, format: ChatFormat): Promise<B
 }
 
 interface BenchTarget {
-  /** Undefined for the weights that the engine was opened with. */
+  /** Checkpoint to evaluate; undefined for the weights that the engine was opened with. */
   readonly checkpoint: Checkpoint | undefined;
   readonly step: number;
   /** True for the newest checkpoint. */
@@ -130,7 +130,7 @@ async function benchTargets(
 }
 
 /**
- * Named checkpoints in ascending order of steps; `best` stands for all of them.
+ * Named checkpoints in ascending order of steps; `best` selects all checkpoints, to find the best.
  * @throws ConfigError for an invalid name, and for a checkpoint that does not exist
  */
 function namedTargets(

@@ -1,4 +1,6 @@
-/** Mode `train` beside explorers: plans the tasks, and trains on what explorers make of them. */
+/**
+ * Mode `train` beside explorers: plans the tasks, and trains on the experiences of the explorers.
+ */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger } from '@trinity-rft/core';
 import { withMadeTasks } from '../assembly/task-pipeline/make-tasks.js';
@@ -30,8 +32,8 @@ export async function runTrainer(context: StageContext): Promise<StageResult> {
 }
 
 /**
- * The stage of a trainer that joins after an explorer explored alone, without evaluations if every
- * step is explored, because no explorer will make them.
+ * The stage of a trainer that joins after an explorer explored alone. If every step is explored,
+ * the stage has no evaluations, because no explorer would make them.
  */
 function afterExplorer(
   stage: StageConfig,

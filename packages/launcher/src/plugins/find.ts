@@ -11,14 +11,17 @@ export interface FoundPlugin {
   /** Name in messages. */
   readonly title: string;
   readonly files: readonly string[];
-  /** Modules of a directory that are loaded only if others import them. @default no modules */
+  /**
+   * Modules of a directory that are loaded only if other modules import them.
+   * @default no modules
+   */
   readonly helpers?: readonly string[];
 }
 
 interface PluginPlaces {
   /** Resolves the entry of an npm package. */
   readonly jiti: Jiti;
-  /** Relative paths start here, and packages are looked up in its `node_modules` first. */
+  /** Base of relative paths; packages are looked up in its `node_modules` first. */
   readonly cwd: string;
   /** Folders whose `node_modules` may hold the package as well. */
   readonly projects: readonly string[];
@@ -48,7 +51,7 @@ export async function findPluginDirectory(directory: string): Promise<FoundPlugi
 /**
  * Finds a plugin by path or package name. A directory that is a package counts as its entry; a path
  * takes precedence over a package of the same name.
- * @throws ConfigError when there is neither
+ * @throws ConfigError when there is neither a path nor a package
  */
 export async function findPlugin(plugin: string, places: PluginPlaces): Promise<FoundPlugin> {
   const place = path.resolve(places.cwd, plugin);

@@ -42,8 +42,8 @@ const others = [
 ].map((name) => `@trinity-rft/${name}`);
 
 /**
- * Packages for the modules of plugins, which need no `node_modules` for them, whether the program
- * runs from sources or as installed.
+ * This program's packages for the modules of plugins, which therefore need no `node_modules` for
+ * them. Works from sources and from an installation.
  */
 export function ownPackages(): Record<string, Exports> {
   const require = createRequire(import.meta.url);

@@ -61,21 +61,29 @@ export interface CheckOptions {
 }
 
 export interface CheckedFiles {
-  /** One line each, with the place in the file. */
+  /** Warnings as lines of text, each with its place in the configuration file. */
   readonly warnings: readonly string[];
   /** The warnings as data for programs. */
   readonly warningProblems: readonly ConfigProblem[];
   /** For each stage from the first one on: rows by the name of their task set or data set. */
   readonly rows: readonly Readonly<Record<string, number>>[];
-  /** For each of these stages: the effect of its task pipeline. */
+  /** For each stage from the first one on: the effect of its task pipeline. */
   readonly pipelines: readonly (readonly PipelinePlan[])[];
-  /** For each of these stages: the grader of each task set that has a choice of graders. */
+  /**
+   * For each stage from the first one on: the grader of each task set that has a choice of graders.
+   */
   readonly graders: readonly (readonly GraderPlan[])[];
-  /** For each of these stages: digests of rows, by the key of the setting that names them. */
+  /**
+   * For each stage from the first one on: digests of rows, by the key of the setting that names
+   * them.
+   */
   readonly digests: readonly Readonly<Record<string, string>>[];
 }
 
-/** @throws ConfigError with every problem that it finds, each with its place in the file */
+/**
+ * Checks the files.
+ * @throws ConfigError with every problem found, each with its place in the configuration file
+ */
 export async function checkFiles(
   { config, problemAt = inNoFile }: Checkable,
   extensions: Extensions,
@@ -137,7 +145,7 @@ export const inNoFile: ProblemAt = (_stage, key, message) => ({
 
 interface Check {
   readonly hasBegun: boolean;
-  /** Plans of task pipelines; the check adds its own. */
+  /** Plans of task pipelines, to which the check adds those of the stage. */
   readonly pipelines: PipelinePlan[];
   /** Digests of rows, by the key of the setting that names them. */
   readonly digests: Record<string, string>;
@@ -235,7 +243,7 @@ async function checkFirstRow(
   );
 }
 
-/** Warns of prompts that are too long: every run of such a task would fail. */
+/** Warns of prompts that are too long, because every run of a task with such a prompt fails. */
 async function measurePrompts({ stage, extensions, signal, warn }: Check): Promise<void> {
   if (!isThere(stage.model.modelPath)) return;
   for (const taskset of stage.buffer.explorerInput.tasksets) {
@@ -338,7 +346,9 @@ function checkStored({ stage, warn }: Check): void {
     );
 }
 
-/** Checks the models, except one from the stage before, where it was checked. */
+/**
+ * Checks the models of a stage, except a model from the previous stage, which was checked there.
+ */
 async function checkModels(check: Check): Promise<void> {
   const { model, engine, explorer } = check.stage;
   if (!model.fromPreviousStage) {

@@ -1,4 +1,7 @@
-/** Reads a configuration, after the plugins that it names and is checked against. */
+/**
+ * Loads the plugins that a configuration names, then reads the configuration and checks it against
+ * them.
+ */
 import path from 'node:path';
 import type { RowDriver } from '@trinity-rft/buffer/driver';
 import { taskOperatorTable } from '@trinity-rft/buffer/internal';
@@ -25,14 +28,14 @@ import { loadPlugins, type PluginOptions } from '../plugins/load.js';
 
 /** Parts that a program adds to those of configurations. */
 export interface ExtensionOptions extends PluginOptions {
-  /** More workflows and reward functions. */
+  /** Additional workflows and reward functions. */
   readonly workflows?: readonly WorkflowDefinition[];
   readonly rewardFns?: readonly RewardDefinition[];
-  /** More environments. */
+  /** Additional environments. */
   readonly environments?: readonly EnvironmentDefinition[];
-  /** More algorithms and parts of algorithms. */
+  /** Additional algorithms and parts of algorithms. */
   readonly algorithms?: readonly Definition[];
-  /** More engines. */
+  /** Additional engines. */
   readonly engines?: readonly EngineFactory[];
   /** Consumers of metrics, beside those of the configuration. */
   readonly monitors?: readonly Monitor[];

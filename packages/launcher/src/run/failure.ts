@@ -8,7 +8,7 @@ import { evaluationsName } from '../assembly/data/evaluation-answers.js';
 
 export const failureFile = 'failure.txt';
 
-/** The first error, if closing resources after it failed as well. */
+/** The first error, if closing resources after that error failed as well. */
 export function firstCause(error: unknown): unknown {
   let cause = readableThrown(error);
   while (cause instanceof Error && cause.name === 'SuppressedError' && 'suppressed' in cause)

@@ -69,8 +69,9 @@ export interface RunOptions
   /** Options of stages in mode `serve`. */
   readonly serve?: ServeOptions;
   /**
-   * Starts over if a shared store holds an earlier run of this name, which it keeps under another
-   * name. @default false, which refuses such a run
+   * True to start over if a shared store holds an earlier run of this name, which the store keeps
+   * under another name.
+   * @default false, which refuses an earlier run
    */
   readonly newRun?: boolean;
   /**
@@ -79,8 +80,8 @@ export interface RunOptions
    */
   readonly alone?: boolean;
   /**
-   * Continues even if files that the run reads have changed since its last start. @default false,
-   * which refuses them by name
+   * Continues even if files that the run reads have changed since its last start.
+   * @default false, which refuses changed files by name
    */
   readonly acceptChangedFiles?: boolean;
   /** Options of stages in mode `bench`. */
@@ -218,7 +219,7 @@ function assertExplores({ stages: [{ part, mode }] }: ResolvedConfig): void {
   );
 }
 
-/** Warns that explorers are not started, which only the command `trinity run` does. */
+/** Warnings about explorers in the configuration, which only the command `trinity run` starts. */
 const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =>
   stages
     .filter(({ mode, part, cluster }) => mode === 'both' && !part && cluster.explorers > 0)
@@ -235,17 +236,17 @@ const explorersWithoutEffect = ({ stages }: ResolvedConfig): readonly string[] =
 const aloneAfter = ({ alone, overrides }: RunOptions): number =>
   alone ? 0 : overrides?.['mode'] === undefined ? 30_000 : Infinity;
 
-/** Inputs of stage `from` and those after it. */
+/** Inputs of stage `from` and of the later stages. */
 interface Reads {
   readonly from: number;
-  /** Undefined if the user interrupted the reading. */
+  /** Digests of rows; undefined if the user interrupted the reading. */
   readonly digests: CheckedFiles['digests'] | undefined;
-  /** Relative paths in arguments start here. */
+  /** Base of relative paths in arguments. */
   readonly cwd: string;
   readonly isAccepted: boolean;
 }
 
-/** @param loaded its `file` is absolute; undefined if it comes from no file */
+/** @param loaded `file` is an absolute path; undefined for a configuration without a file */
 async function runLocked(
   loaded: ParsedConfig,
   surroundings: StageSurroundings,
@@ -335,13 +336,15 @@ async function runStages(
 }
 
 /**
- * Time in ms within which restarts of an engine's server count together; one beyond the maximum
- * ends the run.
+ * Time in ms within which restarts of an engine's server are counted; more restarts than the
+ * maximum end the run.
  */
 const troubleMs = 10 * 60_000;
 const mostRestarts = 3;
 
-/** Runs a stage, again from the last checkpoint if its engine reports a restarted server. */
+/**
+ * Runs a stage, and resumes it from the last checkpoint if its engine reports a restarted server.
+ */
 async function resuming(
   { terminal, clock, signal }: StageSurroundings,
   work: () => Promise<StageResult>,

@@ -28,7 +28,7 @@ import { explorerFolder } from '../modes/apart/explorer-folder.js';
 import { watchProcess, type ProcessWatch } from '../watch/watch-process.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 
-/** Shared by all stages of a run. */
+/** Parts and options that all stages of a run share. */
 export interface StageSurroundings extends ModeOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;

@@ -14,7 +14,9 @@ const processFileName = 'status.json';
 const beatMs = 1000;
 
 export interface ProcessFile {
-  /** Marks this half of the process as waiting until the returned function is called. */
+  /**
+   * Marks the explorer or trainer of this process as waiting until the returned function is called.
+   */
   wait(role: MemberRole, wait: Pick<Wait, 'what' | 'on'>): () => void;
   close(): void;
 }
@@ -27,7 +29,7 @@ export interface ProcessProgress {
   readonly version: number;
 }
 
-/** Content of the file. */
+/** Content of `status.json`. */
 interface ProcessBeat {
   readonly pid: number;
   readonly host: string;
@@ -37,7 +39,7 @@ interface ProcessBeat {
   readonly progress: ProcessProgress;
 }
 
-/** Content of the file; undefined if no process makes the run alone. */
+/** Content of `status.json`; undefined if no process makes the run alone. */
 export async function readProcessBeat(jobDirectory: string): Promise<ProcessBeat | undefined> {
   const file = path.join(jobDirectory, processFileName);
   const text = await readFile(file, 'utf8').catch(() => undefined);

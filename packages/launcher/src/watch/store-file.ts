@@ -29,7 +29,10 @@ export function writeStorePlace(jobDirectory: string, { url, run }: StorePlace):
   replaceFileSync(file, `${JSON.stringify(place)}\n`);
 }
 
-/** The store of the run; without a name for the one in its folder, which may not exist. */
+/**
+ * Place of the run's store; without `run` for the database in the run's folder, which may not
+ * exist.
+ */
 export function readStorePlace(
   jobDirectory: string,
 ): Pick<StorePlace, 'url'> & Partial<StorePlace> {

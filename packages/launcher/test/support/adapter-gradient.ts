@@ -1,9 +1,12 @@
-/** The gradient of adapters, read off their folder before and after an update. */
+/** The gradient of adapters, computed from their folders before and after an update. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TrainEngine } from '@trinity-rft/core/engine';
 
-/** The update of AdamW is proportional to the gradient where epsilon dwarfs it. */
+/**
+ * Settings of AdamW: with an epsilon far above the gradient, the update is proportional to the
+ * gradient.
+ */
 const [epsilon, factor] = [1e8, 1e-2];
 export const proportionalStep = {
   learningRate: factor * epsilon,
@@ -15,7 +18,7 @@ export const proportionalStep = {
 
 type Tensors = ReadonlyMap<string, Float32Array>;
 
-/** Adapter gradient of the update that `engine` makes from what it has gathered. */
+/** Adapter gradient of the update that `engine` makes from its accumulated gradients. */
 export async function adapterGradient(
   engine: TrainEngine,
   before: string,
@@ -32,7 +35,9 @@ export async function adapterGradient(
   );
 }
 
-/** A safetensors file of 32-bit numbers: the length of its header, the header, the numbers. */
+/**
+ * Reads a safetensors file of 32-bit numbers: the length of the header, the header, the numbers.
+ */
 export function readAdapter(checkpoint: string): Tensors {
   const bytes = readFileSync(path.join(checkpoint, 'lora_adapter', 'adapter_model.safetensors'));
   const start = 8 + Number(bytes.readBigUInt64LE(0));
@@ -49,8 +54,8 @@ export function readAdapter(checkpoint: string): Tensors {
 }
 
 /**
- * SkyRL trains one matrix A for query, key and value, and one for gate and up: its gradient is the
- * sum of theirs.
+ * SkyRL trains one matrix A for query, key and value, and one for gate and up: the gradient of such
+ * a shared matrix is the sum over its uses.
  */
 const shared = [/(q|k|v)_proj\.lora_A/, /(gate|up)_proj\.lora_A/];
 

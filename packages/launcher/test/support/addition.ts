@@ -1,4 +1,4 @@
-/** The task of the quickstart, and a model that a careless teacher has taught it. */
+/** The task of the quickstart, and a model trained on partly wrong answers to it. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Random, createRandom } from '@trinity-rft/core';
@@ -10,7 +10,9 @@ interface Problem {
   readonly answer: string;
 }
 
-/** Two numbers below 100; the least significant digit of the sum comes first. */
+/**
+ * Sums of two numbers below 100, shuffled; the least significant digit of an answer comes first.
+ */
 function problems(random: Random): readonly Problem[] {
   const two = (value: number): string => String(value).padStart(2, '0');
   const all = Array.from({ length: 10_000 }, (_, i) => {
@@ -21,7 +23,7 @@ function problems(random: Random): readonly Problem[] {
   return random.shuffle(all);
 }
 
-/** A random digit in place of one in two thirds of the answers. */
+/** Replaces a digit of about two thirds of the answers by a random digit. */
 const withSlip = ({ question, answer }: Problem, random: Random): Problem => {
   const [at, digit] = [random.integer(3), random.integer(10)];
   const wrong = answer.slice(0, at) + String(digit) + answer.slice(at + 1);
@@ -37,7 +39,7 @@ export interface AdditionRun {
   readonly changes: Readonly<Record<string, unknown>>;
 }
 
-/** @returns the path of the configuration */
+/** Writes the configuration of a run. @returns the path of the configuration */
 export function writeRun({ root, name, changes }: AdditionRun): string {
   const file = path.join(root, `${name}.yaml`);
   const own = { project: 'test', name, checkpoint_root_dir: 'runs', seed: 42 };
@@ -50,7 +52,7 @@ export function runAddition(options: AdditionRun): ReturnType<typeof run> {
   return run({ configPath: writeRun(options), cwd: options.root, terminal });
 }
 
-/** What reinforcement learns from. */
+/** Configuration of the tasks for reinforcement learning. */
 export const additionTasks = {
   taskset: {
     name: 'addition',
@@ -63,9 +65,10 @@ export const additionTasks = {
 } as const;
 
 /**
- * Writes the tasks into `root`, and trains a model on wrong answers for a few seconds.
- * @param config sizes of the model @default those of `createModel`
- * @returns its folder
+ * Writes the tasks into `root`, and trains a model on partly wrong answers for a few seconds.
+ * @param config sizes of the model
+ * @default those of `createModel`
+ * @returns folder of the model
  */
 export async function taughtModel(
   root: string,

@@ -23,7 +23,7 @@ export interface BigramRuns {
   remove(): void;
 }
 
-/** @param tasks how many there are; a batch takes two */
+/** @param tasks number of tasks; a batch takes two */
 export async function bigramRuns(tasks: number): Promise<BigramRuns> {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-bigrams-'));
   const directory = path.join(root, 'model');

@@ -1,4 +1,4 @@
-/** The gradient that a train step gives, read off the weights before and after it. */
+/** The gradient of a train step, computed from the weights before and after it. */
 import path from 'node:path';
 import type { Experience, Metrics } from '@trinity-rft/core';
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
@@ -8,8 +8,8 @@ import { testRuntime } from '@trinity-rft/testing';
 import { trainStep } from '@trinity-rft/trainer';
 
 /**
- * The update of AdamW is proportional to the gradient where epsilon dwarfs it; the factor keeps the
- * digits of small gradients.
+ * Settings of AdamW: with an epsilon far above the gradient, the update is proportional to the
+ * gradient; the factor keeps the digits of small gradients.
  */
 const [epsilon, factor] = [1e8, 1e4];
 const optimizer = { learningRate: factor * epsilon, epsilon, weightDecay: 0, clipGradNorm: 0 };
@@ -19,7 +19,7 @@ export interface GradientOptions {
   readonly critic?: ValueEngine;
   /** Folder of the weights that the step starts from. */
   readonly modelPath: string;
-  /** For what the step leaves. */
+  /** Folder for files that the step writes. */
   readonly directory: string;
   readonly algorithm: Algorithm;
   readonly experiences: readonly Experience[];

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 type Header = Record<string, { dtype: string; shape: number[]; data_offsets: [number, number] }>;
 
-/** Copies a folder with float32 weights, each rounded to the nearest. */
+/** Copies a folder with float32 weights, each rounded to the nearest bfloat16. */
 export function halfPrecision(from: string, to: string): string {
   cpSync(from, to, { recursive: true });
   rmSync(path.join(to, 'manifest.json'), { force: true });

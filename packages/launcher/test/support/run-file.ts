@@ -1,4 +1,4 @@
-/** A run in a process of its own: `run-file.ts CONFIGURATION FOLDER`. */
+/** Makes a run in a separate process: `run-file.ts CONFIGURATION FOLDER`. */
 import { run } from '../../src/run/run.js';
 
 const [configPath = '', cwd = ''] = process.argv.slice(2);

@@ -8,7 +8,7 @@ import { freePort, installOnce, type Installed } from '@trinity-rft/test-support
 const startMs = 240_000;
 const release = '0.4.0';
 
-/** Six gigabytes. `aiohttp` and `psutil` are imported but not declared. */
+/** Finds or installs SkyRL: six gigabytes. `aiohttp` and `psutil` are imported but not declared. */
 export const findSkyrl = (): Promise<Installed> =>
   installOnce({
     name: `skyrl-${release}`,
@@ -18,7 +18,7 @@ export const findSkyrl = (): Promise<Installed> =>
 export interface StartedSkyrl {
   readonly url: string;
   readonly port: number;
-  /** Like `kill -9`. */
+  /** Kills the server, like `kill -9`. */
   stop(): Promise<void>;
 }
 
@@ -26,9 +26,9 @@ export interface SkyrlOptions {
   readonly uv: string;
   readonly python: string;
   readonly modelPath: string;
-  /** For its database, checkpoints and log. */
+  /** Folder for the server's database, checkpoints and log. */
   readonly directory: string;
-  /** @default any that is free */
+  /** @default any free port */
   readonly port?: number;
 }
 
@@ -39,7 +39,10 @@ const backend = {
   sample_max_num_sequences: 64,
 };
 
-/** Resolves when its API answers; its engine may start minutes later. It must be started by `uv run`. */
+/**
+ * Starts SkyRL; resolves when its API answers. Its engine may start minutes later. Must run under
+ * `uv run`.
+ */
 export async function startSkyrl(options: SkyrlOptions): Promise<StartedSkyrl> {
   const { uv, python, modelPath, directory } = options;
   const port = options.port ?? (await freePort());
@@ -62,7 +65,7 @@ export async function startSkyrl(options: SkyrlOptions): Promise<StartedSkyrl> {
   return { url, port, stop: () => end(child) };
 }
 
-/** Variables of a SkyRL on a processor; its engine is started by `uv` once more. */
+/** Environment variables of SkyRL on a CPU; it starts its engine with a second `uv`. */
 export const skyrlEnvironment = (uv: string): NodeJS.ProcessEnv => ({
   ...process.env,
   PATH: `${path.dirname(uv)}${path.delimiter}${process.env['PATH'] ?? ''}`,
@@ -81,7 +84,7 @@ async function answers(child: ChildProcess, url: string): Promise<void> {
   throw new Error(`SkyRL did not answer within ${startMs / 1000} s.`);
 }
 
-/** With its engine, which is a process of its own. */
+/** Kills the server with its engine, which is a separate process. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));

@@ -10,7 +10,7 @@ const startMs = 240_000;
 const release = '0.2.2';
 export const tuftKey = 'tml-local';
 
-/** Five gigabytes; vLLM, with which it can sample, is left out. */
+/** Finds or installs TuFT: five gigabytes, without vLLM, which only its sampling needs. */
 export const findTuft = (): Promise<Installed> =>
   installOnce({
     name: `tuft-${release}`,
@@ -21,23 +21,25 @@ export const findTuft = (): Promise<Installed> =>
 export interface StartedTuft {
   readonly url: string;
   readonly port: number;
-  /** Like `kill -9`, with its Ray cluster. */
+  /** Kills the server with its Ray cluster, like `kill -9`. */
   stop(): Promise<void>;
 }
 
 export interface TuftOptions {
   readonly python: string;
-  /** Folders by the names under which they are trained. */
+  /** Model folders, by the names under which clients train them. */
   readonly models: Readonly<Record<string, string>>;
-  /** For its state, checkpoints and logs. */
+  /** Folder for the server's state, checkpoints and logs. */
   readonly directory: string;
-  /** @default any that is free */
+  /** @default any free port */
   readonly port?: number;
   /** @default 64 */
   readonly maxModelLen?: number;
 }
 
-/** An actor asks Ray for a GPU, and torch for its memory, which a machine without one cannot reset. */
+/**
+ * Patches torch: TuFT's actors reset GPU memory statistics, which fails on a machine without a GPU.
+ */
 const sitecustomize = `
 import importlib.machinery, sys
 
@@ -59,7 +61,7 @@ class Patch:
 sys.meta_path.insert(0, Patch)
 `;
 
-/** A server that only trains, over a Ray cluster of its own: resolves when its API answers. */
+/** Starts a server that only trains, with its own Ray cluster; resolves when its API answers. */
 export async function startTuft(options: TuftOptions): Promise<StartedTuft> {
   const { python, models, directory } = options;
   const ray = await startRay({ python, directory, gpus: Object.keys(models).length });
@@ -90,7 +92,9 @@ export async function startTuft(options: TuftOptions): Promise<StartedTuft> {
   return { url, port, stop };
 }
 
-/** A Ray cluster that believes in GPUs, and the variables with which TuFT finds it. */
+/**
+ * Starts a Ray cluster that claims to have GPUs; returns the variables with which TuFT finds it.
+ */
 export async function startRay({
   python,
   directory,
@@ -132,7 +136,7 @@ function start(
   return child;
 }
 
-/** JSON is YAML. */
+/** Configuration as JSON, which is valid YAML. */
 const configOf = ({ models, directory, maxModelLen = 64 }: TuftOptions) => ({
   checkpoint_dir: path.join(directory, 'saved'),
   authorized_users: { [tuftKey]: 'tests' },
@@ -154,7 +158,7 @@ const answers = async (url: string): Promise<boolean> => {
   return (await fetch(path, { headers }).catch(() => undefined))?.ok ?? false;
 };
 
-/** With the processes that it has started. */
+/** Kills the process and all processes that it has started. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');

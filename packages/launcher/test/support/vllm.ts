@@ -9,7 +9,7 @@ export { findVllm } from '@trinity-rft/test-support';
 
 const startPatienceMs = 420_000;
 
-/** Vllm sizes of a small model: heads of 32 and an output of its own, because vLLM needs both on a processor. */
+/** Sizes of a small model for vLLM on a CPU, which needs heads of 32 and an untied output layer. */
 export const vllmSizes = {
   hiddenSize: 64,
   layers: 2,
@@ -22,7 +22,7 @@ export const vllmSizes = {
 
 export interface StartedVllm {
   readonly url: string;
-  /** Like `kill -9`. */
+  /** Kills the server, like `kill -9`. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -31,11 +31,11 @@ export interface StartOptions {
   readonly python: string;
   readonly modelPath: string;
   readonly maxModelLen: number;
-  /** For its log. */
+  /** Folder for the server's log. */
   readonly folder: string;
-  /** @default any that is free */
+  /** @default any free port */
   readonly port?: number;
-  /** @default none */
+  /** @default no adapters */
   readonly lora?: { readonly rank: number };
   /** @default true */
   readonly tokenizer?: boolean;
@@ -43,7 +43,7 @@ export interface StartOptions {
   readonly dtype?: 'float32' | 'bfloat16';
 }
 
-/** Resolves when it answers. */
+/** Starts vLLM; resolves when the server answers. */
 export async function startVllm(options: StartOptions): Promise<StartedVllm> {
   const { python, modelPath, folder, lora, tokenizer = true, dtype = 'float32' } = options;
   const port = options.port ?? (await freePort());
@@ -83,14 +83,14 @@ export async function startVllm(options: StartOptions): Promise<StartedVllm> {
 
 const linear = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
 
-/** vLLM takes certain ranks only. */
+/** Options for adapters. vLLM supports only certain maximum ranks. */
 const adapterOptions = (rank: number): readonly string[] => [
   ...['--enable-lora', '--max-loras', '2', '--max-lora-rank', String(Math.max(8, rank))],
   // Without, a text that is scored beside others ends the server: it adapts the output as well.
   ...['--lora-target-modules', ...linear],
 ];
 
-/** Variables of a vLLM on a processor. */
+/** Environment variables of vLLM on a CPU. */
 export const vllmEnvironment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   HF_HUB_OFFLINE: '1',
@@ -107,7 +107,7 @@ export const vllmEnvironment = (): NodeJS.ProcessEnv => ({
 const answers = async (url: string): Promise<boolean> =>
   (await fetch(`${url}/health`).catch(() => undefined))?.ok ?? false;
 
-/** With the processes that it has started. */
+/** Kills the process and all processes that it has started. */
 function endGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');

@@ -15,7 +15,7 @@ interface RowProblem {
 export interface RowFindings {
   /** Problems that make every run of the task set fail. */
   readonly problems: readonly RowProblem[];
-  /** Problems that make some of its runs fail. */
+  /** Problems that make some runs of the task set fail. */
   readonly warnings: readonly RowProblem[];
 }
 
@@ -102,8 +102,8 @@ interface NamedKey {
 }
 
 /**
- * Columns that the configuration names. One with its default name counts only if the workflow needs
- * it.
+ * Columns that the configuration names. A column with its default name counts only if the workflow
+ * needs it.
  */
 function namedKeys(taskset: TasksetConfig, parts: TaskParts): readonly NamedKey[] {
   const { format } = taskset;

@@ -52,7 +52,7 @@ export async function openExperienceWriter(
 }
 
 interface StoreOptions extends Pick<Extensions, 'openRows'> {
-  /** True if an earlier process has begun with the steps of the stage. @default false */
+  /** True if an earlier process has started the steps of the stage. @default false */
   readonly hasBegun?: boolean;
   /** Path of the database, instead of the one in the configuration. */
   readonly path?: string;

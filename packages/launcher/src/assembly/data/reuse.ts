@@ -1,4 +1,4 @@
-/** How often the trainer of a stage uses an experience. */
+/** The rule by which the trainer of a stage uses experiences again. */
 import { epochs, priorityReplay, type Reuse } from '@trinity-rft/buffer/internal';
 import type { StageConfig } from '@trinity-rft/config';
 import { stalenessBoundOf } from '@trinity-rft/config/internal';

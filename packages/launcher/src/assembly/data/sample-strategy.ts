@@ -63,8 +63,8 @@ function stalenessFilter(stage: StageConfig): Sampling['filter'] {
 }
 
 /**
- * Rows of an explore step, if a batch ends with one. Dynamic sampling fills every batch: rows
- * beyond a full one go into the next.
+ * Rows of an explore step, if every batch ends with an explore step. Dynamic sampling fills each
+ * batch instead, and keeps the remaining rows for the next one.
  */
 const endingBatch = ({ buffer: { trainBatch }, explorer }: StageConfig): number | undefined =>
   explorer.dynamicSampling.enable ? undefined : trainBatch.perExploreStep;

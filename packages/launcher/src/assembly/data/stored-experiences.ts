@@ -8,8 +8,8 @@ import { fillFile } from '@trinity-rft/core/support';
 import { isWithin } from './run-id.js';
 
 /**
- * Path of the database to open. Training records its steps in the database, so that of another run
- * is copied once into `jobDirectory`; an existing copy is used.
+ * Path of the database to open. Training records its steps in the database, so another run's
+ * database is copied once into `jobDirectory`; an existing copy is used.
  * @throws BufferError when the copy cannot be made
  */
 export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {

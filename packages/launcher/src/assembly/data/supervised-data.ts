@@ -69,7 +69,9 @@ export async function openRows(
   return { rows, toExperiences };
 }
 
-/** Estimated bytes of a chat template. A row beyond the estimate is found when it is read. */
+/**
+ * Estimated bytes of a chat template. A row that exceeds the estimate is reported when it is read.
+ */
 const templateBytes = 256;
 
 const placeOf = ({ name, path }: SupervisedBufferConfig): string => `"${name}" (${path})`;

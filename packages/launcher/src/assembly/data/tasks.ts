@@ -11,9 +11,9 @@ import { checkRowKeys, type RowFindings } from './check-rows.js';
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
-  /** Explore steps until the tasks are used up; with dynamic sampling, the maximum. */
+  /** Number of explore steps until the tasks are used up; with dynamic sampling, the maximum. */
   readonly exploreSteps: number;
-  /** True if nothing is left to explore after that state. */
+  /** True if nothing is left to explore after `state`. */
   readonly areUsedUp: (state: ExplorerState) => boolean;
   /**
    * Finds a task that another process has planned.
@@ -24,7 +24,7 @@ export interface StageTasks extends AsyncDisposable {
 
 interface PlacedTaskset {
   readonly taskset: TasksetConfig;
-  /** Path of its configuration key. */
+  /** Path of the task set's configuration key. */
   readonly place: readonly (string | number)[];
 }
 
@@ -36,7 +36,11 @@ export function tasksetsOf({ buffer }: StageConfig): readonly PlacedTaskset[] {
   return [...placed('tasksets', tasksets), ...placed('eval_tasksets', evalTasksets)];
 }
 
-/** Reads every file, so that a broken one is found before anything starts. @throws TaskError */
+/**
+ * Opens the task sets of a stage. Reads every file now, so that a broken one is reported before the
+ * first run.
+ * @throws TaskError
+ */
 export async function openTasks(
   stage: StageConfig,
   parts: TaskParts,

@@ -15,7 +15,7 @@ export interface TrainingData
   extends Pick<Sampling, 'source' | 'close'>, Partial<Pick<Sampling, 'filter'>> {
   /** Number of train steps until the data is used up, if known. */
   readonly totalSteps: number | undefined;
-  /** True if a server adds rows, so that more may follow after the end. */
+  /** True if a server adds rows, so that more rows may follow the last one. */
   readonly mayGrow: boolean;
 }
 

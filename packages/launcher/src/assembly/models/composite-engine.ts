@@ -10,7 +10,7 @@ import type { DeliveryProbe } from '@trinity-rft/core/store';
 import { scoreProbe } from './probe.js';
 
 export interface CompositeOptions {
-  /** Trains; its own sampler is not used. */
+  /** Engine that trains; its own sampler is not used. */
   readonly engine: Engine;
   readonly sampler: RemoteSampler;
   /** True if the sampler takes adapters instead of whole models. */
@@ -27,7 +27,7 @@ interface Published {
   readonly probe: DeliveryProbe;
 }
 
-/** Number of folders kept: sequences in flight may need the one before the newest. */
+/** Number of folders kept: sequences in flight may need the second newest. */
 const keptFolders = 2;
 
 export async function compositeEngine(options: CompositeOptions): Promise<Engine> {

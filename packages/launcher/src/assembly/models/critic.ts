@@ -13,10 +13,10 @@ import { engineNamed } from './engines.js';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
 /**
- * Opens a critic if the algorithm learns with one. It starts from the critic of the previous stage,
- * else from `model.critic_model_path`, else from the model itself with a new head. Where the engine
- * of the policy has no value head, another one trains the critic. Critic and policy never compute
- * at the same time, so each gets all threads and the whole memory budget.
+ * Opens a critic if the algorithm learns with one. The critic starts from that of the previous
+ * stage, else from `model.critic_model_path`, else from the model itself with a new head. If the
+ * policy's engine has no value head, another engine trains the critic. Critic and policy never
+ * compute at the same time, so each gets all threads and the whole memory budget.
  * @throws ConfigError when the folder cannot be used
  */
 export async function openCritic(
@@ -46,7 +46,7 @@ export async function openCritic(
 }
 
 /**
- * Checks that {@link openCritic} can open the critic, as far as its folder is on this disk.
+ * Checks that {@link openCritic} can open the critic, if the critic's folder is on this disk.
  * @throws ConfigError, CheckpointError, EngineError with the reason
  */
 export async function checkCritic(stage: StageConfig, engines: EngineTable): Promise<void> {

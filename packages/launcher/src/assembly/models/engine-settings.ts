@@ -3,7 +3,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import { tinkerEngine, type TinkerSettings } from '../../outer/outer.js';
 
-/** Undefined for engines without a configuration section. */
+/** Settings of the stage's engine; undefined for engines without a configuration section. */
 export function engineSettings(
   { engine, model, sampler, algorithm, mode, part }: StageConfig,
   env: Environment = process.env,

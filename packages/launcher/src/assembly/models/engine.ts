@@ -16,8 +16,8 @@ export interface StageEngine extends Engine {
 }
 
 /**
- * Opens the stage's model, with adapters if it trains them. `reference` keeps the initial weights
- * for the KL term, which are those below the adapters.
+ * Opens the stage's model, with adapters if the stage trains adapters. With `reference`, the engine
+ * keeps the initial weights for the KL term, without adapters.
  * @throws ConfigError when the model cannot be used
  */
 export async function openEngine(

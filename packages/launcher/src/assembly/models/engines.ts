@@ -10,8 +10,8 @@ import type { EngineTable } from '../../context/stage-context.js';
 export const builtInEngine: EngineFactory = onnxEngine;
 
 /**
- * The embedded engine, that of Tinker servers, and those of a program.
- * @throws ConfigError when two have one name
+ * Table of the embedded engine, the engine for Tinker servers, and those that a program adds.
+ * @throws ConfigError when two engines have one name
  */
 export function engineTable(added: readonly EngineFactory[] = []): EngineTable {
   const table: Record<string, EngineFactory> = {};

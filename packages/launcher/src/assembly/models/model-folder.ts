@@ -69,7 +69,7 @@ export interface GivenFolder {
   readonly folder: string;
 }
 
-/** Undefined if the stage starts from a checkpoint of the run. */
+/** Model folder of a stage; undefined if the stage starts from a checkpoint of the run. */
 export const modelOfStage = ({ model }: StageConfig): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
 

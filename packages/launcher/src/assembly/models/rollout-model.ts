@@ -14,7 +14,7 @@ import { modelSettings, seedKeyOf } from './model-settings.js';
 /** Model of an attempt, with access to the calls that it recorded. */
 export type RecordedAttempt = AttemptModel & { readonly model: RecordingModel };
 
-/** Shared by all models of a process. */
+/** Parts that all models of a process share. */
 export interface ModelParts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;

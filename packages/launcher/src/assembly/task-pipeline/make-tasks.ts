@@ -38,7 +38,7 @@ export interface Making {
 
 /**
  * The stage with the tasks of its pipeline, made here unless an earlier process made them.
- * @param hasBegun true if an earlier process has begun with the steps of the stage
+ * @param hasBegun true if an earlier process has started the steps of the stage
  * @throws TaskError; CancelledError
  */
 export async function withMadeTasks(making: Making, hasBegun: boolean): Promise<StageConfig> {

@@ -8,8 +8,8 @@ import { replaceFile } from '@trinity-rft/core/support';
 import { digestOf, pipelineFolder, readingFrom, tasksFile, withTasksets } from './stored-tasks.js';
 
 /**
- * Version under which the store keeps the tasks. Files are deleted with the weights of their
- * version; none reaches this one, so the tasks stay as long as the run.
+ * Version under which the store keeps the tasks. The store deletes files with the weights of their
+ * version; weights never reach this version, so the tasks are kept as long as the run.
  */
 const ofTheRun = 2 ** 31 - 1;
 
@@ -19,7 +19,10 @@ const pathOf = (name: string): string => `task_pipeline/${name}.jsonl`;
 /** Digests by the name of the task set. */
 type SharedTasks = Readonly<Record<string, string>>;
 
-/** Puts the tasks into the store, and last the list, whose presence means that all are there. */
+/**
+ * Writes the tasks to the store, and then their list, whose presence means that all tasks are
+ * there.
+ */
 export async function shareTasks(
   stage: StageConfig,
   { store, member }: { readonly store: RunStore; readonly member: Membership },

@@ -9,10 +9,12 @@ import { hasFailed, remoteTasks, type RemoteTasks } from './remote-tasks.js';
 import { lookEveryMs } from './open-store.js';
 import type { JoinedRun } from './join-run.js';
 
-/** Content of a plan's feed. */
+/** State that an explorer without a trainer stores with each plan. */
 interface Alone extends JsonState {
   readonly alone: true;
-  /** State of the task feed before the step, from which a restarted explorer draws it again. */
+  /**
+   * State of the task feed before the step, from which a restarted explorer draws the same tasks.
+   */
   readonly before: JsonState;
   /** True if no explore step follows. */
   readonly isLast: boolean;
@@ -28,9 +30,9 @@ async function lastStepAlone(
 }
 
 /**
- * Last explore step that was explored without a trainer, for a process that continues from there.
- * @throws ConfigError when the settings of this process differ: it would draw other tasks than
- * those with results
+ * Last explore step that was explored without a trainer, for a process that continues from that
+ * step.
+ * @throws ConfigError when the settings of this process differ, because it would draw other tasks
  */
 export async function exploredAlone(
   store: Pick<RunStore, 'lastPlan'>,
@@ -53,7 +55,7 @@ export async function exploredAlone(
 export interface ExploreAloneOptions {
   readonly stage: StageConfig;
   readonly runtime: Runtime;
-  /** Time in ms without a trainer before it explores alone. @default no limit */
+  /** Time in ms without a trainer before the explorer explores alone. @default no limit */
   readonly aloneAfterMs?: number;
   readonly say: (line: string) => void;
   readonly onProgress: (progress: ExploreProgress) => void;
@@ -65,7 +67,9 @@ export interface ExploreAloneOptions {
 }
 
 export interface ExplorerAlone extends Closable {
-  /** True if the explorer samples with the initial weights, until a trainer publishes others. */
+  /**
+   * True if the explorer samples with the initial weights, until a trainer publishes other weights.
+   */
   readonly isAlone: () => boolean;
   /** True if every explore step has its results. */
   readonly isDone: () => boolean;
@@ -166,7 +170,10 @@ function allFailed(step: number, outcomes: readonly TaskOutcome[]): WorkflowErro
   );
 }
 
-/** True once the explorer may explore alone: a run that a trainer has begun always waits for it. */
+/**
+ * True once the explorer may explore alone. If a trainer has begun the run, the explorer always
+ * waits for a trainer.
+ */
 async function isWithoutTrainer(
   { stage, runtime, aloneAfterMs = Infinity, store, say, signal }: ExploreAloneOptions,
   last: object | undefined,

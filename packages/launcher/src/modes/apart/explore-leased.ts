@@ -29,8 +29,8 @@ export interface ExploreLeasedOptions
 }
 
 /**
- * Resolves with the last train step of the run, once the trainer has ended it or nothing is left to
- * explore without a trainer.
+ * Explores leased tasks. Resolves with the last train step of the run, once the trainer has ended
+ * the run or nothing is left to explore without a trainer.
  * @throws CancelledError when stopped, SyncError when weights are refused, the reason of `lost`
  */
 export async function exploreLeased(

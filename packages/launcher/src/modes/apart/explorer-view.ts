@@ -1,5 +1,6 @@
 /**
- * An explorer's view of the other workers: their number, what it waits for, and the end of the run.
+ * An explorer's view of the run: the number of other workers, its own waits, and the end of the
+ * run.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Clock } from '@trinity-rft/core';
@@ -8,9 +9,11 @@ import type { ExploreTasksOptions } from '@trinity-rft/explorer/internal';
 import type { JoinedRun } from './join-run.js';
 
 export interface ExplorerView {
-  /** The store, which also reports what this explorer waits for while it waits. */
+  /** The store. During a wait, it also reports what this explorer waits for. */
   readonly store: ExploreTasksOptions['store'];
-  /** Maximum number of tasks in progress here: its share of a step among the living explorers. */
+  /**
+   * Maximum number of tasks in progress in this explorer: its share of a step among live explorers.
+   */
   readonly room: () => Promise<number>;
   readonly ended: () => Promise<boolean>;
   /** The last train step of the run, once the run has ended. */

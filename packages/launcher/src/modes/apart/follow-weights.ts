@@ -27,7 +27,7 @@ export interface FollowOptions {
   readonly logger: Logger;
   readonly onTaken: (version: number) => void;
   /**
-   * Called while nothing is published. Resolves to true to sample without published weights.
+   * Called while no weights are published. Resolves to true to sample without published weights.
    * @default waits for a trainer
    */
   readonly withoutTrainer?: () => Promise<boolean>;
@@ -36,7 +36,7 @@ export interface FollowOptions {
    * engine
    */
   readonly tolerance?: number;
-  /** True to keep the files, for servers of the sampler that come back. @default false */
+  /** True to keep the files of the weights for sampling servers that restart. @default false */
   readonly keepsFiles?: boolean;
 }
 
@@ -66,7 +66,7 @@ export function followWeights(options: FollowOptions): ExplorerWeights {
   };
 }
 
-/** False if the trainer has replaced the weights meanwhile. */
+/** Loads the weights. Resolves with false if the trainer has deleted them meanwhile. */
 async function take(options: FollowOptions, weights: PublishedWeights): Promise<boolean> {
   const { store, member, logger, onTaken } = options;
   const { version } = weights;

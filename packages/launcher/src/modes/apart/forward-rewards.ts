@@ -12,7 +12,9 @@ export interface ForwardOptions {
   readonly signal: AbortSignal;
 }
 
-/** Forwards rewards to the waiting runs of `inner` until it is closed or the signal aborts. */
+/**
+ * Forwards rewards to the waiting runs of `inner` until the store is closed or the signal aborts.
+ */
 export function withForwardedRewards(
   inner: ExperienceStore,
   options: ForwardOptions,

@@ -37,12 +37,12 @@ export interface JoinOptions {
   readonly agreement?: Agreement;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Version of the weights that it uses or made last, and facts for users. */
+  /** Version of the weights that this process used or made last, and facts for users. */
   readonly state: () => { readonly version: number; readonly facts: JsonState };
   readonly signal: AbortSignal;
 }
 
-/** Time between two heartbeats, in ms: a dead process is noticed within five seconds. */
+/** Time between two heartbeats, in ms, so that a dead process is noticed within five seconds. */
 const beatMs = 1000;
 
 /**
@@ -114,7 +114,7 @@ const absent: Readonly<Record<'trainer' | 'explorer', string>> = {
 };
 
 /**
- * Time to wait for another process to leave, in ms: a dead one keeps its place until its lease
+ * Time in ms to wait for another process to leave: a dead process keeps its role until its lease
  * expires.
  */
 const patienceMs = { MEMBER_ALIVE: 60_000, MEMBER_DIFFERS: 20_000 };
@@ -157,7 +157,9 @@ function rivalOf(error: unknown): Rival | undefined {
   return typeof name === 'string' ? { name, patienceMs: patienceMs[error.code] } : undefined;
 }
 
-/** Differing configurations become a ConfigError, because the user can change them. */
+/**
+ * Converts the error about differing configurations to a ConfigError, because the user can fix it.
+ */
 const asUserError = (error: unknown): unknown =>
   error instanceof BufferError && error.code === 'MEMBER_DIFFERS'
     ? new ConfigError(error.message, { code: error.code, cause: error })

@@ -13,9 +13,12 @@ import { withoutPassword, writeStorePlace } from '../../watch/store-file.js';
 export const lookEveryMs = 1000;
 
 interface StoreOptions {
-  /** True if an earlier process has begun with the steps of the stage. @default false */
+  /** True if an earlier process has started the steps of the stage. @default false */
   readonly hasBegun?: boolean;
-  /** Replaces an earlier run of this name, which is kept under another name. @default false */
+  /**
+   * True to replace an earlier run of this name, which is kept under another name.
+   * @default false
+   */
   readonly newRun?: boolean;
   readonly runtime: { readonly logger: Pick<Logger, 'warn'> };
   readonly signal: AbortSignal;

@@ -21,7 +21,7 @@ export interface RemoteTasksOptions {
   readonly version: () => number;
   /** State that is stored with each plan. @default `{}` */
   readonly feed?: () => JsonState;
-  /** @default waits for every task of a step */
+  /** Ends a step before all its tasks are done. @default waits for every task of a step */
   readonly overRollout?: OverRollout;
   readonly clock: Pick<Clock, 'now'>;
   /** Longest time between two reads of the store, in ms. */
@@ -41,7 +41,7 @@ export interface Collected {
   readonly run: string;
   /** Number of the model call in its run. */
   readonly call: number;
-  /** Reason for leaving it out; empty if it is used. */
+  /** Reason for not training on the experience; empty if it is used. */
   readonly reason: string;
 }
 
@@ -54,7 +54,8 @@ interface Watch extends RemoteTasksOptions {
   /** The read of the store in progress, which all waiting batches share. */
   looking: Promise<void> | undefined;
   /**
-   * The plan in progress. Plans are made one by one, because explorers take tasks in their order.
+   * The plan in progress. Plans are made one by one, because explorers take tasks in the order of
+   * the plans.
    */
   planning: Promise<unknown>;
 }
@@ -90,7 +91,7 @@ async function look(watch: Watch): Promise<void> {
 
 interface Attempt {
   readonly signal: AbortSignal;
-  /** Counts from 1; rises when every run of a batch failed. */
+  /** Number of the attempt at the batch, from 1. An attempt whose runs all failed is repeated. */
   readonly attempt: number;
 }
 
@@ -201,8 +202,8 @@ async function untilComplete(
 
 /**
  * Returns a function to call at every read of the store. Once enough tasks are done and the grace
- * period has passed, it cuts the others off. The grace period pauses while an explorer waits for an
- * environment.
+ * period has passed, the function cuts the other tasks off. The grace period pauses while an
+ * explorer waits for an environment.
  */
 function notWaitingForAll(
   { store, joined, clock, overRollout = waitsForAll }: Watch,

@@ -13,7 +13,7 @@ import type { Collected } from './remote-tasks.js';
 export interface ShareOptions {
   readonly store: RunStore;
   readonly member: Membership;
-  /** See `RemoteTasks`. */
+  /** Returns the experiences of an explore step; see `RemoteTasks`. */
   readonly takeCollected: (step: number) => readonly Collected[];
   /** Called with the last explore step that is in the store. */
   readonly onStored: (step: number) => void;
@@ -21,7 +21,9 @@ export interface ShareOptions {
 
 interface Shared extends ShareOptions {
   readonly inner: ExperienceStore;
-  /** Kept with the explorer's state until a train step records it. */
+  /**
+   * Facts to record with the next train step; until then they are stored with the explorer's state.
+   */
   pending: Pending;
   /**
    * Train steps made before the process stopped, by number; repeating them gives the same records.

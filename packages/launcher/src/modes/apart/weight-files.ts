@@ -1,4 +1,4 @@
-/** Files of published weights, and the check that a reader has exactly these. */
+/** Files of published weights, and the check that a reader has exactly these files. */
 import { hash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -35,7 +35,7 @@ export interface Expected {
   readonly digest: string;
 }
 
-/** First problem of a folder of weights; undefined if it is as published. */
+/** First problem of a folder of weights; undefined if the folder is as published. */
 export async function problemOfWeights(
   directory: string,
   expected: Expected,

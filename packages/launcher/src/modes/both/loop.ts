@@ -22,7 +22,7 @@ export interface Loop {
   readonly sink: MetricSink;
   /** Stops explorer and trainer. */
   readonly stop: AbortController;
-  /** Creates another explorer of the same parts, which `stop` does not stop. */
+  /** Creates another explorer from the same parts, which `stop` does not stop. */
   readonly createEvaluator: () => Explorer;
 }
 

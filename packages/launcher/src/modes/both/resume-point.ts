@@ -31,11 +31,12 @@ export interface ResumePoint {
 /**
  * Finds the point to continue from. In the fixed style, the next explore step must use exactly the
  * weights of an uninterrupted run. After a boundary, these are the explorer's current weights. At a
- * boundary, they are those that the trainer has once it has used up what was released to it. So the
- * trainer starts from the newest checkpoint that is not past that point, and repeats later steps
- * from the stored experiences. In the other styles it starts from the newest checkpoint, and
- * repeats later steps with the same batches, hence the same weights; the explorer continues after
- * the last stored explore step, with weights that may differ from those of an uninterrupted run.
+ * boundary, they are the weights that the trainer has once it has used all experiences that were
+ * released to it. So the trainer starts from the newest checkpoint that is not past that point, and
+ * repeats later steps from the stored experiences. In the other styles, the trainer starts from the
+ * newest checkpoint, and repeats later steps with the same batches, hence the same weights; the
+ * explorer continues after the last stored explore step, with weights that may differ from those of
+ * an uninterrupted run.
  */
 export function findResumePoint(input: ResumeInput): ResumePoint {
   const { checkpoints, explorer, settings } = input;

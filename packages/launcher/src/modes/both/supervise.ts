@@ -35,7 +35,7 @@ export async function superviseBoth(parts: Supervised): Promise<TrainerResult> {
 }
 
 interface SharedFailure {
-  /** Stops both sides. */
+  /** Stops both sides, and keeps the first reported error. */
   report(thrown: unknown): void;
   firstCause(): Error | undefined;
 }

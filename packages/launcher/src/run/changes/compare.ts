@@ -11,7 +11,7 @@ export interface PlacedSettings {
 
 export interface Change {
   readonly key: string;
-  /** Undefined if the setting was not set. */
+  /** Value before the change; undefined if the setting was not set. */
   readonly before: unknown;
   readonly now: unknown;
 }

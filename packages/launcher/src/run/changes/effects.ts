@@ -4,7 +4,7 @@ import type { Mode } from '@trinity-rft/config';
 export interface Effect {
   /** Completes the sentence "the setting ...". */
   readonly text: string;
-  /** True if the change is refused: the run would be neither the old one nor a new one. */
+  /** True if the change is refused, because the continued run would mix two different runs. */
   readonly refused: boolean;
 }
 

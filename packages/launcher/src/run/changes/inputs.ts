@@ -9,7 +9,7 @@ import { settingsOf } from '../../assembly/settings.js';
 
 interface InputDigest {
   readonly sha256: string;
-  /** Metadata of a large file, which is read again only if they change. */
+  /** Metadata of a large file, which is read again only if the metadata changes. */
   readonly stat?: FileStat;
 }
 
@@ -28,7 +28,7 @@ export interface InputSources {
   readonly rows: Readonly<Record<string, string>>;
   /** Modules of plugins. */
   readonly plugins: readonly string[];
-  /** Relative paths in arguments start here. */
+  /** Base of relative paths in arguments. */
   readonly cwd: string;
   /** Inputs when the stage was last started. */
   readonly before: Inputs | undefined;
@@ -104,7 +104,7 @@ async function filesOfArgument(key: string, place: string): Promise<readonly Nam
 }
 
 const largeBytes = 64 * 2 ** 20;
-/** Resolution that file times may have, in ms. */
+/** Coarsest resolution of file times, in ms. */
 const coarseMs = 2000;
 
 async function digestOf(file: string, before: InputDigest | undefined): Promise<InputDigest> {

@@ -18,7 +18,7 @@ interface Resumed {
 
 /**
  * One line per setting that has changed since the run was last started, with its effect.
- * @throws ConfigError with the changes that would make it neither the old run nor a new one
+ * @throws ConfigError with the changes that the run cannot continue with
  */
 export function describeChanges({ config, latestStage, ...more }: Resumed): readonly string[] {
   const { jobDirectory, stages } = config;
@@ -78,8 +78,8 @@ export function describeInputs({ config, stage, ...more }: ReadAgain): readonly 
 const settingOf = (key: string): string => key.split('/')[0] ?? key;
 
 /**
- * True if the settings now name another file or another part of it: a change of settings, not of
- * contents.
+ * True if the settings now name another file or another part of the file: a change of settings, not
+ * of contents.
  */
 function isChosenAnew(key: string, changed: readonly string[]): boolean {
   const item = settingOf(key).replace(/\.path$/, '');
@@ -105,7 +105,10 @@ export const isRecorded = (
   { stageIndex }: StageConfig,
 ): boolean => readRecord(jobDirectory)?.stages[stageIndex] !== undefined;
 
-/** Records the settings of a stage that starts or resumes. Completed stages keep theirs. */
+/**
+ * Records the settings of a stage that starts or resumes. Completed stages keep their recorded
+ * settings.
+ */
 export function recordSettings(
   { jobDirectory, stages }: ResolvedConfig,
   stage: StageConfig,

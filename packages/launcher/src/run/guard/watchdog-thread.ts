@@ -63,7 +63,7 @@ function report(place: Place | undefined): void {
   );
 }
 
-/** Reports the place of a call that did not respond while it lasted. */
+/** Reports the place of a call that blocked the main thread, once the call has returned. */
 const returned = (place: Place): void =>
   say(`The call that blocked it was made by ${named(place)}.`);
 
@@ -80,7 +80,7 @@ function endProcess(): void {
 interface Listener {
   /** Called with the place; undefined if the main thread does not respond. */
   readonly report: (place: Place | undefined) => void;
-  /** Called later in that case, once the main thread responds. */
+  /** Called with the place if the main thread responds only after `report` was called. */
   readonly returned: (place: Place) => void;
 }
 
