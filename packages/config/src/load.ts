@@ -227,7 +227,7 @@ function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']
   return overrides['mode'] === 'bench' ? withLastStage(merged, over) : merged;
 }
 
-/** Applies the overrides to the last stage, which an evaluation uses whatever its mode is. */
+/** Applies the overrides to the last stage, which an evaluation uses in any mode. */
 function withLastStage(file: MapNode, over: MapNode): MapNode {
   const entry = file.entries.get('stages');
   const list = entry?.node;

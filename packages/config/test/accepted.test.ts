@@ -1,4 +1,4 @@
-/** Files of Trinity-RFT that run, and what is said about them. */
+/** Files of Trinity-RFT that run, with their warnings. */
 import { describe, expect, it } from 'vitest';
 import { createWorkspace, parse, yaml, type parts } from './workspace.js';
 
@@ -6,7 +6,7 @@ const cwd = createWorkspace();
 
 interface Accepted {
   readonly file: Partial<typeof parts>;
-  /** Key and part of the text of the only warning; none without it. */
+  /** Key of the only warning and a part of its text; undefined for no warning. */
   readonly warns?: readonly [string, string];
 }
 

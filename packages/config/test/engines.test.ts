@@ -5,7 +5,7 @@ import { createWorkspace, engines, problems, stageOf, parse, yaml } from './work
 
 const cwd = createWorkspace();
 
-/** The embedded engine, and one that cannot do some of what it can. */
+/** The embedded engine, and another engine with fewer capabilities. */
 const withOther = (capabilities: Partial<EngineCapabilities> = {}) => ({
   engines: {
     ...engines,

@@ -13,7 +13,7 @@ function settles(text: string): void {
   expect(badProblems(text)).toEqual([]);
 }
 
-/** What is not a proper problem among those of a file. */
+/** Problems of a file without a position inside the file or without a message, or another error. */
 function badProblems(text: string): readonly unknown[] {
   try {
     renderPlan(planConfig(parse(cwd, text).config));
@@ -108,7 +108,7 @@ describe('any text', () => {
   });
 });
 
-/** The parts that a file may choose, and what their arguments may be. */
+/** The parts that a file may choose, with the specifications of their arguments. */
 const choices = {
   advantage_fn: builtInTables.advantageFns,
   policy_loss_fn: builtInTables.policyLossFns,

@@ -13,7 +13,7 @@ const taskset = (rest: string): string =>
   `buffer:\n  explorer_input:\n    taskset:\n      path: ./tasks.jsonl\n      default_workflow_type: math_workflow\n${rest}`;
 const model = (line: string): string => `model:\n  model_path: ./tiny\n  ${line}`;
 const algorithm = (lines: string): string => `algorithm:\n  repeat_times: 4\n  ${lines}`;
-/** Keys that are warned of. */
+/** Keys of the warnings about a file. */
 const warned = (file: Partial<typeof parts>): readonly (string | undefined)[] =>
   parse(cwd, yaml(file))
     .warnings.filter((line) => line.includes('importance ratios'))

@@ -4,7 +4,7 @@ import { createWorkspace, parse, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
-/** What the guides of the original show for an agent that calls tools. */
+/** Configuration in the guides of Trinity-RFT for an agent that calls tools. */
 const agent = `
 project: agents
 name: calculator
@@ -298,7 +298,7 @@ describe('aliases and other spellings', () => {
 });
 
 describe('a trainer and an explorer of the original, in files of their own', () => {
-  /** Trainers there do not plan tasks: their files leave batch_size out. */
+  /** A trainer of Trinity-RFT, whose file has no batch_size, because trainers do not plan tasks. */
   const trainer = `mode: train\n${agent}`
     .replace('  batch_size: 8\n', '')
     .replace('use_dynamic_bsz: true', 'ppo_max_token_len_per_gpu: 16384');

@@ -98,7 +98,7 @@ function renameBelow(node: Node, names: readonly string[], found: Found): Node {
   return singleTaskset({ ...node, entries }, names, found.problems);
 }
 
-/** `names` is the path of a section in the file, without list indices. */
+/** True if `names` is the path of the section. List indices are left out. */
 function isSection(names: readonly string[], section: readonly string[]): boolean {
   const plain = names[0] === 'stages' ? names.slice(1) : names;
   return plain.length === section.length && plain.every((name, index) => name === section[index]);

@@ -12,7 +12,10 @@ export interface StatusReport {
   readonly warnings: readonly LocatedProblem[];
 }
 
-/** @param values values of `tree`, parsed with the schema */
+/**
+ * Checks the statuses of the keys that the file sets.
+ * @param values values of `tree`, parsed with the schema
+ */
 export function checkStatus(
   tree: Node,
   values: unknown,

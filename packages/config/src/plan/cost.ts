@@ -3,7 +3,7 @@ import type { StageConfig } from '../resolve/base/resolved.js';
 import { countWork, type StepPlan } from './steps.js';
 
 export interface CostPlan {
-  /** In the order in which they are printed. */
+  /** Parts of the price, in the order in which they are printed. */
   readonly parts: readonly CostPart[];
   /** Price in US dollars. */
   readonly total: number;
@@ -12,7 +12,9 @@ export interface CostPlan {
 interface CostPart {
   readonly kind: 'prefill' | 'sample' | 'train';
   readonly tokens: number;
-  /** US dollars per million tokens; undefined if not given, and then left out of the total. */
+  /**
+   * US dollars per million tokens; undefined if not given, which leaves the part out of the total.
+   */
   readonly price: number | undefined;
 }
 

@@ -33,7 +33,7 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
   ];
 }
 
-/** Files that record what the tracking service received from each of its runs. */
+/** Files that record the data that the tracking service received from each of its runs. */
 const monitorFile = (sink: SinkName, sharedRun: boolean): string =>
   sink === 'tensorboard'
     ? 'monitor/tensorboard/'

@@ -23,7 +23,7 @@ type GpuVerdict = 'fits' | 'asleep' | 'no';
 
 const sizes = [24, 48, 80] as const;
 export const cachedTokens = 65_536;
-/** Memory that CUDA and fragmentation take, in GB. */
+/** Memory that CUDA and fragmentation take with TuFT and with vLLM, in GB. */
 const [context, vllmContext] = [1.5, 2];
 /** Share of a GPU that can be used. */
 const usable = 0.95;

@@ -37,7 +37,7 @@ export interface MemoryPlan {
 
 const float = 4;
 const mebibyte = 2 ** 20;
-/** Default memory for activations in MiB; keys and values get the same again. */
+/** Default memory for activations in MiB; keys and values get the same amount. */
 const engineBudget = 384;
 /** Largest share of the machine's memory for the graph of a whole model, if no budget is set. */
 const machineShare = 1 / 8;
@@ -109,7 +109,7 @@ function besideServers(stage: StageConfig, disk: Disk, sizes: Sizes): MemoryPart
 
 interface Sizes {
   readonly shape: ModelShape;
-  /** Memory for activations, and the same again for keys and values, in MiB. */
+  /** Memory for activations in MiB; keys and values get the same amount. */
   readonly budget: number;
   /** The weights of the model, in MiB. */
   readonly base: number;
@@ -151,8 +151,8 @@ const cacheSize = (
 };
 
 /**
- * Parameters of the adapter. A stored one is counted with the default rank; its own is in its
- * folder.
+ * Parameters of the adapter. A stored adapter is counted with the default rank, because its own
+ * rank is in its folder.
  */
 function adapterParameters(lora: LoraConfig, shape: ModelShape): number {
   const stored = lora.path !== undefined;
@@ -258,7 +258,7 @@ export function countParameters(shape: ModelShape): number {
 /** Outputs of the query projection, as a multiple of the width of all heads. */
 const gatesOf = ({ delta }: ModelShape): number => (delta ? 2 : 1);
 
-/** Projections and the four taps of each channel. */
+/** Parameters of the layers with the gated delta rule: projections, and four taps per channel. */
 function deltaParameters({ delta, hiddenSize: D }: ModelShape): number {
   if (!delta) return 0;
   const { layers, heads, values, channels } = delta;
@@ -315,6 +315,8 @@ function bytesPerRow(shape: ModelShape, tokens: number): number {
 const keyValueBytesPerToken = (shape: ModelShape): number =>
   2 * attentionLayers(shape) * shape.keyValueHeads * shape.headDim * float;
 
-/** A matrix per head; the positions that convolutions remember are few. */
+/**
+ * Bytes of state per row: a matrix per head. The few positions that convolutions keep are ignored.
+ */
 const stateBytesPerRow = ({ delta }: ModelShape): number =>
   delta ? delta.layers * delta.keyWidth * delta.values * float : 0;

@@ -21,7 +21,7 @@ import { planTinkerServer, runsElsewhere, type TinkerServerPlan } from './tinker
 export interface PlanOptions {
   /**
    * For each stage the number of rows of its task sets and supervised data, by their names;
-   * evaluation sets are named `eval/NAME`. Without it some totals are unknown.
+   * evaluation sets are named `eval/NAME`. Without these numbers some totals are unknown.
    */
   readonly rows?: readonly Readonly<Record<string, number>>[];
   /** For each stage the effect of its task pipeline. @default unknown */
@@ -37,7 +37,7 @@ export interface PlanOptions {
 /** Effect of a task pipeline on a task set. */
 export interface PipelinePlan {
   readonly taskset: string;
-  /** Number of tasks that go in. */
+  /** Number of tasks before the pipeline. */
   readonly read: number;
   readonly kept: number;
   /** Number of tasks that each operator removed, and why, as text. */
@@ -71,21 +71,24 @@ export interface StagePlan {
   readonly servers: readonly PlannedServer[];
   readonly processes: ProcessesPlan;
   readonly steps: StepPlan;
-  /** One for each task set of the training, if there is a task pipeline. */
+  /** One plan for each task set of the training, if there is a task pipeline. */
   readonly pipelines: readonly PipelinePlan[];
-  /** One for each task set whose answers a judge or a comparison of words can grade. */
+  /** One plan for each task set whose answers a judge or a comparison of words can grade. */
   readonly graders: readonly GraderPlan[];
   /** True if no weights are loaded in this process. */
   readonly isElsewhere: boolean;
-  /** Undefined if the model is not on this disk. */
+  /** Memory of the embedded engine; undefined if the model is not on this disk. */
   readonly memory: MemoryPlan | undefined;
-  /** Undefined if TuFT and vLLM share no GPU, or the model is not on this disk. */
+  /** Memory of the GPU; undefined if TuFT and vLLM share none, or the model is not on this disk. */
   readonly gpu: GpuPlan | undefined;
-  /** Undefined if the model is not on this disk, or the number of steps is not known. */
+  /**
+   * Time on this machine; undefined if the model is not on this disk or the number of steps is
+   * unknown.
+   */
   readonly time: TimePlan | undefined;
-  /** Undefined if there are no prices, or the number of steps is not known. */
+  /** Price on a server; undefined if there are no prices, or the number of steps is not known. */
   readonly cost: CostPlan | undefined;
-  /** Relative to the stage's folder. */
+  /** Paths of the written files, relative to the stage's folder. */
   readonly files: readonly string[];
 }
 

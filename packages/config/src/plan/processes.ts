@@ -4,10 +4,11 @@ import { quoted } from './shell.js';
 
 export interface ProcessesPlan {
   /**
-   * A command that starts all, or one for the trainer and one for explorers; empty for one process.
+   * One command that starts all processes, or a command for the trainer and another for explorers;
+   * empty for a run of one process.
    */
   readonly commands: readonly string[];
-  /** Undefined if the processes share a file, or there is only one process. */
+  /** Shared database; undefined if the processes share a file, or there is only one process. */
   readonly database: { readonly place: string; readonly command: string } | undefined;
 }
 

@@ -10,7 +10,7 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 
 export interface PlannedServer {
   readonly url: string;
-  /** Requirement of its start, as the rest of a sentence; may be empty. */
+  /** Requirement for starting the server, as the rest of a sentence; may be empty. */
   readonly note: string;
   readonly command: string;
 }
@@ -45,11 +45,11 @@ type Planner = (sampling: Sampling) => Program;
 const longer = (variable: string, length: number, { model }: StageConfig, disk: Disk) =>
   length > positionsOf(model, disk) ? [`${variable}=1`] : [];
 
-/** Infinity if the number of positions is not known. */
+/** Number of positions of the model; infinity if it is not known. */
 const positionsOf = (model: ModelConfig, disk: Disk): number =>
   shapeIn(model, disk)?.maxPositions ?? Infinity;
 
-/** Undefined if the model is not on this machine. */
+/** Shape of the model; undefined if the model is not on this machine. */
 function shapeIn({ isLocal, modelPath }: ModelConfig, disk: Disk): ModelShape | undefined {
   const folder = isLocal ? readModelFolder(disk, modelPath) : undefined;
   return folder?.kind === 'shape' ? folder.shape : undefined;
@@ -135,7 +135,9 @@ const vllmMemory = 0.9;
 /** Adapter ranks that vLLM supports. */
 const ranks = [8, 16, 32, 64, 128, 256, 320, 512];
 
-/** Undefined if all weights are trained. */
+/**
+ * Rank of the adapter, a placeholder for a stored adapter; undefined if all weights are trained.
+ */
 function adapterRank({ engine, model }: StageConfig): number | 'RANK' | undefined {
   if (engine === 'tinker') return model.tinker.rank;
   // That of an adapter that exists is in its folder.

@@ -8,19 +8,22 @@ export interface StepPlan {
   /** Rows of all task sets, or of the supervised data. */
   readonly rows: number | undefined;
   readonly exploreSteps: number | undefined;
-  /** Minimum with dynamic sampling, where a step draws up to `mostTasksPerExploreStep` tasks. */
+  /**
+   * Minimum of `exploreSteps` with dynamic sampling, where a step draws up to
+   * `mostTasksPerExploreStep` tasks.
+   */
   readonly leastExploreSteps: number | undefined;
   readonly tasksPerExploreStep: number;
   readonly mostTasksPerExploreStep: number;
   readonly runsPerTask: number;
-  /** Counts one experience per run; workflows with several turns make more. */
+  /** Experiences at one per run; workflows with several turns make more. */
   readonly experiencesPerExploreStep: number;
   readonly trainBatchSize: number;
   readonly trainBatchUnit: TrainBatchConfig['unit'];
-  /** Number if every run succeeds; undefined if it depends on the number of calls. */
+  /** Train steps if every run succeeds; undefined if the number depends on the number of calls. */
   readonly trainStepsPerExploreStep: number | undefined;
   readonly trainSteps: number | undefined;
-  /** Minimum with dynamic sampling. */
+  /** Minimum of `trainSteps` with dynamic sampling. */
   readonly leastTrainSteps: number | undefined;
   /** Weight updates that the explorer sees. */
   readonly syncs: number | undefined;

@@ -7,7 +7,7 @@ import { addressOptions, quoted, servedModel } from './shell.js';
 export interface TinkerServerPlan {
   /** Address of the server; undefined for hosted Tinker. */
   readonly url: string | undefined;
-  /** The program to start there. */
+  /** The program to start at that address. */
   readonly program: 'TuFT' | 'SkyRL';
   /** Condition on how to start the server, as the rest of a sentence; may be empty. */
   readonly note: string;
@@ -21,7 +21,11 @@ export interface TinkerServerPlan {
 export const runsElsewhere = ({ engine, part, sampler }: StageConfig): boolean =>
   engine === 'tinker' || (part === 'explore' && sampler !== undefined);
 
-/** Address and start command of the Tinker server of a process; undefined if it uses none. @param url value of `TINKER_BASE_URL` */
+/**
+ * Address and start command of the Tinker server of a process; undefined if the process uses no
+ * such server.
+ * @param url value of `TINKER_BASE_URL`
+ */
 export function planTinkerServer(
   stage: StageConfig,
   url: string | undefined,
@@ -37,9 +41,7 @@ export function planTinkerServer(
   return { url: address, program: 'SkyRL', note, files: [], command: skyrlCommand(stage, address) };
 }
 
-/**
- * Server that the plan starts. TuFT with a vLLM of its own, which could also sample, is untested.
- */
+/** Server that the plan starts. TuFT can also sample with its own vLLM, but that is untested. */
 export const serverOf = ({ model, sampler }: StageConfig): 'tuft' | 'skyrl' =>
   model.tinker.server ?? (sampler === undefined ? 'skyrl' : 'tuft');
 

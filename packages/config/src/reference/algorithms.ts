@@ -14,7 +14,7 @@ export interface ArgReference {
   readonly name: string;
   /** Type as text, such as `number >= 0` or `one of "group", "batch"`. */
   readonly type: string;
-  /** Null if there is no default. */
+  /** Default value; null if there is none. */
   readonly default: unknown;
   readonly help: string;
 }
@@ -46,7 +46,9 @@ export interface PresetReference extends PartDoc {
   readonly name: string;
   readonly schema: AlgorithmPreset['schema'];
   readonly repeatTimes: number;
-  /** Undefined if the algorithm uses no rewards, and therefore no advantages. */
+  /**
+   * Advantage function; undefined if the algorithm uses no rewards, and therefore no advantages.
+   */
   readonly advantageFn: ChosenPart | undefined;
   readonly policyLossFn: ChosenPart;
   readonly klLossFn: ChosenPart;

@@ -30,7 +30,10 @@ export interface ArgConditions {
   readonly operator: readonly JsonSchema[];
 }
 
-/** @param toJson turns the schema of the file into a JSON Schema */
+/**
+ * Conditions for the arguments of all parts in the tables.
+ * @param toJson turns the schema of the file into a JSON Schema
+ */
 export function argConditions(
   tables: AlgorithmTables,
   toJson: (schema: z.ZodType) => JsonSchema,
@@ -61,7 +64,10 @@ export function argConditions(
   };
 }
 
-/** Not a literal: linters take an object with the key `then` for a promise. */
+/**
+ * Schema of a condition. It is not a literal, because linters take an object with the key `then`
+ * for a promise.
+ */
 const implies = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>
   Object.fromEntries(new Map([['if', condition]]).set('then', consequence));
 

@@ -20,8 +20,8 @@ export interface JsonSchemaOptions {
 /**
  * JSON Schema draft 7, which editors understand best. Numbers, booleans and names may also be
  * written as `${...}`, old names of keys are allowed, and descriptions mark keys that are ignored
- * or not supported. It accepts whatever `parseConfig` accepts, except names in another case,
- * numbers and booleans in quotes, and arguments that are not used.
+ * or not supported. The schema accepts all files that `parseConfig` accepts, except names in
+ * another case, numbers and booleans in quotes, and arguments that are not used.
  */
 export function configJsonSchema({
   algorithms = builtInTables,
@@ -62,7 +62,10 @@ function addConditions(section: JsonSchema | undefined, conditions: readonly Jso
   if (section !== undefined) section['allOf'] = [...conditions];
 }
 
-/** Requires no keys, and allows an interpolation for every value that is not text. */
+/**
+ * Makes the keys of a schema optional, and allows an interpolation for every value that is not
+ * text.
+ */
 function relax(schema: JsonSchema, aliases: readonly string[]): void {
   if (aliases.length > 0) allowNames(schema, aliases);
   delete schema['required'];

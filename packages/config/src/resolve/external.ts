@@ -10,7 +10,7 @@ const rolloutModel: KeyPath = ['explorer', 'rollout_model'];
 const rolloutSection: KeyPath = [...rolloutModel, 'external_model_config'];
 const engineKey: KeyPath = [...rolloutModel, 'engine_type'];
 
-/** Undefined if the trained model answers. */
+/** Settings of the external model; undefined if the trained model answers. */
 export function deriveExternal(
   context: StageContext,
   algorithm: AlgorithmConfig,
@@ -53,7 +53,9 @@ function enabledBy({ input: { explorer, model } }: StageContext): KeyPath | unde
   return model.external_model.enable ? [...modelSection, 'enable'] : undefined;
 }
 
-/** Reports uses that need the token ids and log-probabilities which such an API does not give. */
+/**
+ * Reports uses that need token ids and log-probabilities, which an external API does not return.
+ */
 function checkUse(context: StageContext, enable: KeyPath, algorithm: AlgorithmConfig): void {
   if (context.mode === 'bench') return;
   if (context.mode === 'serve')
@@ -90,7 +92,7 @@ function checkRivals(context: StageContext, enable: KeyPath): void {
     );
 }
 
-/** Undefined if the environment holds the address. */
+/** Address of the API; undefined if the environment holds it. */
 function addressOf(context: StageContext): string | undefined {
   const [address, ...others] = context.input.explorer.rollout_model.base_url ?? [];
   if (address === undefined) return undefined;

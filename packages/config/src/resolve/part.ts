@@ -9,8 +9,8 @@ const bufferKey: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
 
 /**
  * Turns the stage into one side of mode `both` if its process explores for a trainer, or trains on
- * what explorers make. Mode train without tasks, or with the database of an earlier run, trains on
- * stored experiences instead.
+ * the experiences of explorers. Mode train without tasks, or with the database of an earlier run,
+ * trains on stored experiences instead.
  */
 export function asPart(context: StageContext, needs: PartNeeds): StageContext {
   const { mode } = context.input;

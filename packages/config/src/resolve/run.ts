@@ -26,7 +26,10 @@ import { checkSamplingLimits } from './sampling-limits.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
 
-/** @param timestamp suffix of the run name if its folder has content that must not be continued */
+/**
+ * Resolves the run.
+ * @param timestamp suffix of the run name if its folder has content that must not be continued
+ */
 export function deriveRun(stages: Stages, timestamp: string | undefined): ResolvedConfig {
   const [first] = stages;
   checkStageNames(stages);
@@ -42,7 +45,7 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
   return { ...identity, plugins, stages: derived };
 }
 
-/** Shared by all stages of a run. */
+/** Values that all stages of a run share. */
 type Identity = Omit<ResolvedConfig, 'stages' | 'plugins'>;
 
 function deriveIdentity(
@@ -76,6 +79,7 @@ function deriveRoot(context: StageContext): string {
 }
 
 /**
+ * Warns that the mode always continues the run, or that the run gets another name.
  * @param run `isBlocked`: the folder has content that is not continued, and there is no timestamp
  */
 function warnOfContinuing(

@@ -7,11 +7,14 @@ interface Sampling {
   readonly engine: string;
   readonly buffer: BufferConfig;
   readonly rolloutModel: RolloutModelConfig;
-  /** Samples instead of the engine. */
+  /** Program that samples instead of the engine; undefined if the engine also samples. */
   readonly sampler: SamplerConfig | undefined;
 }
 
-/** Checks the settings of rollouts. Evaluation is not trained on and may use any temperature. */
+/**
+ * Checks the settings of rollouts. Evaluation may use any temperature, because its samples are not
+ * trained on.
+ */
 export function checkSamplingLimits(
   context: StageContext,
   { engine, buffer, rolloutModel, sampler }: Sampling,

@@ -1,4 +1,4 @@
-/** Reading rows of data, their order, and the sampling settings for them. */
+/** Keys for reading rows of data, for their order, and for sampling. */
 import { z } from 'zod';
 import {
   converted,

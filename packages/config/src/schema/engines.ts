@@ -57,7 +57,10 @@ export const engineType = (table: EngineFactsTable, kind: 'rollout' | 'auxiliary
   );
 };
 
-/** Engines that can serve auxiliary models. One with its own section has only the trained model. */
+/**
+ * Engines that can serve auxiliary models. An engine with its own section has only the trained
+ * model.
+ */
 const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
   Object.fromEntries(
     Object.entries(engines).filter(

@@ -29,7 +29,10 @@ export interface StatusEffect extends StatusOptions {
   readonly note: string;
 }
 
-/** `In` is the type of the value in YAML, which is null if the key is not set. */
+/**
+ * Effect of a key. `In` is the type of the key's value in YAML, which is null if the key is not
+ * set.
+ */
 export type Effect<In = never> =
   | (StatusEffect & { readonly hides: boolean })
   | { readonly hides: true; readonly shorthand?: true }
@@ -50,10 +53,13 @@ const statusOf =
       hides: options.values === undefined,
     }) as never;
 
-/** Accepted with a warning. Without `values` the key is not in the resolved configuration. */
+/** Accepts a key with a warning. Without `values`, the key is not in the resolved configuration. */
 export const ignored = statusOf('ignored');
 
-/** Causes a problem if it is set. Without `values` the key is not in the resolved configuration. */
+/**
+ * Reports a key as a problem if it is set. Without `values`, the key is not in the resolved
+ * configuration.
+ */
 export const notSupported = statusOf('notSupported');
 
 /** A string restricted to these values; it may be left out. */
@@ -65,16 +71,16 @@ export function supportedOnly<const V extends string>(values: readonly V[]) {
   ] as const;
 }
 
-/** Hidden: `resolve/` computes the resolved value from several keys. */
+/** Hides a key, because `resolve/` computes the resolved value from several keys. */
 export const derived = { hides: true } as const;
 
 /**
- * Hidden like {@link derived}, because another key that gives it a meaning is ignored or not
+ * Hides a key like {@link derived}, because another key that gives it a meaning is ignored or not
  * supported.
  */
 export const unused = { hides: true } as const;
 
-/** A short form of another key, which replaces it before the file is checked. */
+/** Marks a short form of another key, which replaces it before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
 
 /** Gives the resolved key another name, and the value that `convert` returns. */
@@ -102,7 +108,7 @@ export const zeroIsNone = (value: number | null): number | undefined =>
 export const emptyIsNone = (value: string): string | undefined =>
   value === '' ? undefined : value;
 
-/** Marks the type of an effect: `H` tells `Resolved` whether the key is hidden. */
+/** Marks the type of an effect: `H` is true if the key is not in `Resolved`. */
 export interface Hides<H extends boolean> {
   readonly hides: H;
 }

@@ -21,7 +21,7 @@ export const fusedModules = ['qkv_proj', 'gate_up_proj'] as const;
 /** Modules of LFM2: both ends of its mixers, and the feed-forward block. */
 export const convolutionModules = ['in_proj', 'out_proj', 'w1', 'w3', 'w2'] as const;
 
-/** Modules before the gated delta rule; the one after it is `out_proj`. */
+/** Modules before the gated delta rule; the module after the rule is `out_proj`. */
 export const deltaModules = ['in_proj_qkv', 'in_proj_z', 'in_proj_b', 'in_proj_a'] as const;
 
 /** Feed-forward modules of Granite 4: gate and up in one matrix, and down. */
@@ -71,7 +71,10 @@ const lora = z
   })
   .describe('An adapter.');
 
-/** @param refused reason why the section cannot be used here; undefined if it can */
+/**
+ * Section of a model behind an API.
+ * @param refused reason why the section cannot be used here; undefined if it can
+ */
 export const externalModel = (refused?: string) =>
   section(
     {

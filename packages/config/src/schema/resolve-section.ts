@@ -67,7 +67,7 @@ export type Resolved<S> = {
 const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** @param values the parsed section */
+/** Values of a section in the resolved configuration. @param values the parsed section */
 export function resolveSection<S extends z.ZodType>(schema: S, values: z.output<S>): Resolved<S> {
   const { shape } = coreOf(schema) as z.ZodObject<Readonly<Record<string, z.ZodType>>>;
   const entries = Object.entries(shape).flatMap(([key, child]) => {

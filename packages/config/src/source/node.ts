@@ -132,7 +132,7 @@ export function withoutAll(root: Node, paths: readonly KeyPath[]): Node {
     if (below === undefined) inner.set(key, [rest]);
     else below.push(rest);
   }
-  /** Undefined if the node is removed. */
+  /** The node without the paths below it; undefined if the node itself is removed. */
   const rest = (key: string, node: Node): Node | undefined => {
     const below = inner.get(key) ?? [];
     return below.some(({ length }) => length === 0) ? undefined : withoutAll(node, below);

@@ -17,7 +17,7 @@ import type { Entry, KeyPath, MapNode, Node, Scalar } from './node.js';
 import type { LocatedProblem, SourcePosition } from './problem.js';
 
 export interface ParsedTree {
-  /** Undefined if the text is not a map of keys. */
+  /** The tree; undefined if the text is not a map of keys. */
   readonly root: MapNode | undefined;
   readonly problems: readonly LocatedProblem[];
 }
@@ -87,7 +87,7 @@ export function parseTree(text: string): ParsedTree {
 const tooDeepText =
   'Lists or sections are nested too deeply here; no configuration needs more than a dozen levels. Is a bracket repeated, or not closed?';
 
-/** Undefined if the text is nested too deeply to be read. */
+/** Document of the YAML library; undefined if the text is nested too deeply to be read. */
 function readDocument(text: string, lineCounter: LineCounter) {
   try {
     return parseDocument(text, {

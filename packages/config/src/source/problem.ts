@@ -69,7 +69,7 @@ export function reportProblem({ key: path, message, ...place }: ConfigProblem): 
 
 const ended = (sentence: string): string => (/[.?!]$/.test(sentence) ? sentence : `${sentence}.`);
 
-/** Sorted by position, without duplicates. */
+/** Problems sorted by position, without duplicates. */
 export function sortProblems<P extends ConfigProblem>(problems: readonly P[]): readonly P[] {
   const unique = new Map(problems.map((problem) => [renderProblem(problem), problem]));
   return [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column);

@@ -65,7 +65,8 @@ function chooseTinker(context: StageContext): string {
 }
 
 /**
- * Engine of the critic: that of the stage, or the first with a value head if the stage's has none.
+ * Engine of the critic: the engine of the stage if it has a value head, else the first with a value
+ * head.
  */
 export function deriveCriticEngine({ engines }: StageContext, engine: string): string {
   const hasValueHead = (name: string): boolean => engines[name]?.capabilities.valueHead ?? false;

@@ -59,8 +59,8 @@ export function deriveCritic(
 type Keyed<T> = readonly [path: KeyPath, value: T];
 
 /**
- * Maximum gradient norm, which two keys can set. The first applies if the file sets it, else the
- * second. Reports a contradiction.
+ * Maximum gradient norm, which two keys can set. The value of the first key applies if the file
+ * sets it, else that of the second key. Reports a contradiction.
  */
 function oneBound<T extends number | null>(
   context: StageContext,

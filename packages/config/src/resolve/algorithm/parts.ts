@@ -80,8 +80,8 @@ export function tryBuild<Built>(
 }
 
 /**
- * Reports a problem of arguments. `message` uses their code names; the report uses their YAML
- * names.
+ * Reports a problem of arguments. `message` has the code names of the arguments; the report has
+ * their YAML names.
  */
 function reportArguments(
   context: StageContext,

@@ -9,7 +9,7 @@ import type { StageContext } from '../base/context.js';
 
 const at = (key: string): KeyPath => ['algorithm', 'rollout_correction', key];
 
-/** Undefined if there is no correction. */
+/** Settings of the correction; undefined if there is none. */
 export function deriveRolloutCorrection(
   context: StageContext,
   needsRollouts: boolean,

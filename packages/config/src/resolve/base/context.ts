@@ -30,8 +30,8 @@ export interface StageContext extends StageTree, NameTables {
   /** True if the stage itself sets the key, and not only the top level. */
   readonly stageSets: (...path: KeyPath) => boolean;
   /**
-   * Reports a problem at a key. `uses` lists other keys that the check has read: if one of them is
-   * itself invalid, nothing is reported, because the check saw a wrong value.
+   * Reports a problem at a key. `uses` lists other keys that the check has read: if one of these
+   * keys is itself invalid, nothing is reported, because the check saw a wrong value.
    */
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;

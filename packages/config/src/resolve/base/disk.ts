@@ -17,7 +17,7 @@ export interface Disk {
   readonly ggufConfig: (path: string) => string;
   /** Size in bytes; undefined for a missing file. */
   readonly size: (path: string) => number | undefined;
-  /** False also for a file that cannot be read. */
+  /** True for a GGUF file with quantised weights; false also for a file that cannot be read. */
   readonly isQuantizedGguf: (path: string) => boolean;
   readonly isEmptyFolder: (path: string) => boolean;
 }

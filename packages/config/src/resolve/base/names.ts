@@ -21,17 +21,18 @@ export interface WorkflowFacts {
     readonly prompt?: boolean;
     readonly rewardFn?: boolean;
     /**
-     * Argument that selects an auxiliary model by name or position; without it, the first is used.
+     * Argument that selects an auxiliary model by name or position; without the argument, the first
+     * model is used.
      */
     readonly auxiliaryModel?: string;
     /** Like `auxiliaryModel`, for an optional model: the argument may also be false. */
     readonly optionalModel?: string;
-    /** Names of the auxiliary models that these valid arguments need. */
+    /** Names of the auxiliary models that the arguments need; `args` are valid. */
     readonly models?: (args: Args) => readonly string[];
   };
   /** True if the workflow itself selects what is trained on. @default false */
   readonly selects?: boolean;
-  /** Generates rows. Absent, or returns undefined, if the workflow cannot. */
+  /** Generates rows. Absent, or returns undefined, if the workflow generates none. */
   readonly tasks?: (args: Args, range: TaskRange) => readonly unknown[] | undefined;
 }
 

@@ -7,7 +7,7 @@ import type { StageContext } from './context.js';
 import type { Disk } from './disk.js';
 
 export interface Location {
-  /** Absolute if it is local. */
+  /** Absolute path if `isLocal`, else a hub id. */
   readonly path: string;
   readonly isLocal: boolean;
 }
@@ -15,7 +15,7 @@ export interface Location {
 const dataFile = /\.(jsonl?|parquet|csv|txt|arrow)(\.(gz|zst))?$/i;
 
 /**
- * Locates a folder or file, relative to the working directory. A missing one with a name such as
+ * Locates a folder or file, relative to the working directory. If it is missing, a name such as
  * `owner/name` or `name` is a hub id; anything else is reported.
  */
 export function locate(context: StageContext, path: KeyPath, value: string): Location | undefined {
@@ -64,7 +64,7 @@ export function checkName(context: StageContext, path: KeyPath, name: string): v
   if (message !== undefined) context.report(path, message);
 }
 
-/** Problem of such a name; undefined if it is valid. */
+/** Problem of a name that becomes part of a path; undefined if the name is valid. */
 export function invalidName(name: string): string | undefined {
   const reason = isTooLong(name)
     ? `has a part of more than ${longestPartBytes} bytes`

@@ -32,19 +32,22 @@ import type { critic, trainerSection } from '../../schema/trainer.js';
  */
 export type Mode = 'both' | 'train' | 'bench' | 'serve';
 
-/** Sides of mode `both` that run as processes of their own: `mode: explore` and `mode: train`. */
+/** Sides of mode `both` that run as separate processes: `mode: explore` and `mode: train`. */
 export type LoopPart = 'explore' | 'train';
 
 /** One run: its folders, and its stages in order. */
 export interface ResolvedConfig {
   readonly project: string;
-  /** May be empty. */
+  /** Name of the group of runs; may be empty. */
   readonly group: string;
   /** Name of the run, with the timestamp suffix if it got one. */
   readonly name: string;
-  /** Absolute path. */
+  /** Folder of all projects, as an absolute path. */
   readonly checkpointRootDir: string;
-  /** Absolute path: `<checkpointRootDir>/<project>/<group>/<name>`. The stages lie inside it. */
+  /**
+   * Absolute path: `<checkpointRootDir>/<project>/<group>/<name>`. Contains the folders of the
+   * stages.
+   */
   readonly jobDirectory: string;
   /** True if the run directory has content that this run continues. */
   readonly resume: boolean;
@@ -61,7 +64,7 @@ export interface StageConfig {
   readonly stageName: string | undefined;
   /** Index in the run, from 0. */
   readonly stageIndex: number;
-  /** `both` also if this process is one side of it; see `part`. */
+  /** `both` also if the process is only one side of mode `both`; see `part`. */
   readonly mode: Mode;
   /** Explorer or trainer, if the process is one side of mode `both`; else undefined. */
   readonly part: LoopPart | undefined;
@@ -80,9 +83,9 @@ export interface StageConfig {
    * `explorer.rollout_model.engine_type`, else the first of the table.
    */
   readonly engine: string;
-  /** Samples instead of the engine; undefined if the engine does both. */
+  /** Program that samples instead of the engine; undefined if the engine also samples. */
   readonly sampler: SamplerConfig | undefined;
-  /** Answers instead of the trained model; undefined if the trained model answers. */
+  /** Model that answers instead of the trained one; undefined if the trained model answers. */
   readonly external: ExternalModelConfig | undefined;
   /** Absolute path: the run's directory, with `/<stageName>` appended for a named stage. */
   readonly jobDirectory: string;
@@ -100,12 +103,12 @@ export interface StageConfig {
 
 /** A model behind an OpenAI-compatible API. */
 export interface ExternalModelConfig {
-  /** Name of the model in that API. */
+  /** Name of the model in the API. */
   readonly name: string;
-  /** Undefined if the environment variable `baseUrlEnv` holds it. */
+  /** Address of the API; undefined if the environment variable `baseUrlEnv` holds it. */
   readonly baseUrl: string | undefined;
   readonly baseUrlEnv: string;
-  /** Undefined if the environment variable `apiKeyEnv` holds it. */
+  /** Key of the API; undefined if the environment variable `apiKeyEnv` holds it. */
   readonly apiKey: string | undefined;
   readonly apiKeyEnv: string;
 }
@@ -116,7 +119,7 @@ export interface SamplerConfig {
   readonly servers: readonly ServerAddress[];
   /** Allowed mean difference from the engine's log-probabilities of a text, in nats. */
   readonly tolerance: number;
-  /** Options for starting its servers. */
+  /** Options for starting the program's servers. */
   readonly start: SamplerStart;
 }
 
@@ -146,18 +149,18 @@ export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSec
   readonly needsRollouts: boolean;
   readonly optimizer: OptimizerConfig;
   readonly sampleStrategy: PartConfig;
-  /** Undefined if there are no rewards. */
+  /** Advantage function; undefined if there are no rewards. */
   readonly advantageFn: PartConfig | undefined;
   readonly policyLossFn: PartConfig;
   readonly klLossFn: PartConfig;
   readonly klPenaltyFn: PartConfig;
   readonly entropyLossFn: PartConfig;
-  /** Undefined if there is no correction. */
+  /** Correction for off-policy rollouts; undefined if there is none. */
   readonly rolloutCorrection: RolloutCorrection | undefined;
   readonly lossAggMode: LossAggMode;
   /** Divisor of sums over tokens, if `lossAggMode` has them; undefined for the mode's default. */
   readonly lossAggNorm: number | undefined;
-  /** Combined needs of these parts. */
+  /** Combined needs of the algorithm's parts. */
   readonly needs: AlgorithmNeeds;
 }
 
@@ -187,7 +190,7 @@ export interface ModelConfig extends Resolved<typeof model> {
    * Absolute path or hub id of the model that a critic starts from; undefined for the model itself.
    */
   readonly criticModelPath: string | undefined;
-  /** Trains an adapter instead of the weights themselves. */
+  /** Adapter to train instead of the weights themselves; undefined to train the weights. */
   readonly lora: LoraConfig | undefined;
 }
 
@@ -216,7 +219,7 @@ export interface BufferConfig extends Resolved<typeof buffer> {
   readonly trainBatchSize: number;
   readonly trainBatch: TrainBatchConfig;
   readonly explorerInput: {
-    /** Empty if nothing is explored. */
+    /** Task sets to explore; empty if nothing is explored. */
     readonly tasksets: readonly TasksetConfig[];
     readonly evalTasksets: readonly TasksetConfig[];
   };
@@ -291,7 +294,7 @@ export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly storage: 'memory' | 'sqlite';
   /** Absolute path of the database file; undefined for `memory`. */
   readonly path: string | undefined;
-  /** @default each experience is trained on once */
+  /** Rules for using experiences again. @default each experience is trained on once */
   readonly replay?: ReplayConfig;
 }
 
@@ -299,7 +302,7 @@ export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
 export interface ReplayConfig {
   readonly priorityFn: 'linear_decay' | 'decay_limit_randomization';
   readonly priorityFnArgs: Readonly<Record<string, unknown>>;
-  /** Undefined if each experience is used once. */
+  /** Time until an experience may be used again; undefined if each experience is used once. */
   readonly reuseCooldownMs: number | undefined;
 }
 
@@ -319,7 +322,7 @@ export interface ExplorerConfig extends Omit<
   /** Environment variables for the user's workflows. */
   readonly envVars: Readonly<Record<string, string>>;
   readonly rolloutModel: RolloutModelConfig;
-  /** In the order of the file; names are unique. */
+  /** Auxiliary models in the order of the file; names are unique. */
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   /**
    * Explore steps between evaluations, a multiple of the sync interval if weights are updated;
@@ -349,7 +352,7 @@ export interface AuxiliaryModelConfig extends Inherited<
   Resolved<ReturnType<typeof auxiliaryModelItem>>,
   ModelConfig
 > {
-  /** Name by which workflows refer to it. */
+  /** Name by which workflows refer to the model. */
   readonly name: string;
   readonly source: AuxiliarySource;
 }
@@ -358,9 +361,9 @@ export interface AuxiliaryModelConfig extends Inherited<
 export type AuxiliarySource =
   | {
       readonly kind: 'folder';
-      /** Absolute path. */
+      /** Absolute path of the model folder or GGUF file. */
       readonly modelPath: string;
-      /** Name in the table of engines. */
+      /** Name of the engine in the table of engines. */
       readonly engine: string;
     }
   | {
@@ -368,7 +371,7 @@ export type AuxiliarySource =
       /** Usually ends in `/v1`; endpoints are appended to it. */
       readonly baseUrl: string;
       readonly apiKey: string;
-      /** Name of the model on that server. */
+      /** Name of the model on the server. */
       readonly modelPath: string;
     };
 
@@ -378,7 +381,7 @@ export interface TrainerConfig extends Resolved<ReturnType<typeof trainerSection
 
 /** Settings of the critic; only used if the algorithm needs one. */
 export interface CriticConfig extends Resolved<typeof critic> {
-  /** The engine of the stage, or the first one with a value head if that has none. */
+  /** The engine of the stage if it has a value head, else the first engine with one. */
   readonly engine: string;
   readonly optimizer: OptimizerConfig;
   /** First train step that updates the policy; earlier steps only update the critic. */
@@ -387,7 +390,7 @@ export interface CriticConfig extends Resolved<typeof critic> {
 
 /** Processing of experiences on their way to the buffer. */
 export interface DataProcessorConfig {
-  /** Run in order, before advantages. */
+  /** Operators to run in order, before advantages are computed. */
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
   /** Pipeline that makes the tasks before the run. Undefined if tasks are used as they are read. */
   readonly taskPipeline: TaskPipelineConfig | undefined;

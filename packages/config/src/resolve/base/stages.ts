@@ -11,7 +11,7 @@ import {
 } from '../../source/node.js';
 
 export interface StageTree {
-  /** Undefined for the only stage of a file without stages. */
+  /** Name of the stage; undefined for the only stage of a file without stages. */
   readonly stageName: string | undefined;
   readonly stageIndex: number;
   /** The stage's node in the file. */
@@ -22,7 +22,7 @@ export interface StageTree {
 
 /**
  * Merges sections key by key and replaces lists. A stage that changes `algorithm_type` does not
- * inherit the functions and the experience buffer of the top level; one that changes a function
+ * inherit the functions and the experience buffer of the top level; a stage that changes a function
  * does not inherit that function's arguments.
  */
 export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] {

@@ -8,7 +8,7 @@ type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 
 const splits = ['train', 'eval'];
 
-/** Reports keys that such a task set lacks, and keys that have no effect. */
+/** Reports keys that a generated task set lacks, and keys that have no effect. */
 export function deriveGenerated(
   context: StageContext,
   place: KeyPath,

@@ -24,7 +24,10 @@ const priorityFns = {
 const priorityFnOf = (name: BufferInput['replay_buffer']['priority_fn']) =>
   name === 'linear_decay' ? name : 'decay_limit_randomization';
 
-/** Undefined if each experience is used once, in the order of arrival. */
+/**
+ * Rules for using experiences again; undefined if each experience is used once, in the order of
+ * arrival.
+ */
 export function deriveReplay(
   context: StageContext,
   section: KeyPath,

@@ -32,7 +32,7 @@ interface TasksetNeeds {
 
 const section: KeyPath = ['buffer', 'explorer_input'];
 
-/** Empty lists if the mode uses none. */
+/** Task sets to explore and to evaluate; empty lists if the mode uses none. */
 export function deriveTasksets(
   context: StageContext,
   needs: TasksetNeeds,
@@ -113,7 +113,7 @@ function deriveTaskset(
   return taskset;
 }
 
-/** Undefined if every row names its own workflow. */
+/** Name of the workflow; undefined if every row names its own workflow. */
 function deriveWorkflow(
   context: StageContext,
   place: KeyPath,

@@ -23,8 +23,8 @@ interface TrainBatchNeeds extends Timing {
 }
 
 /**
- * The size includes experts, and counts pairs if the algorithm learns from pairs. A run that
- * explores trains on whole runs, which may have any number of experiences.
+ * Size of a train batch. The size includes experts, and counts pairs if the algorithm learns from
+ * pairs. A run that explores trains on whole runs, which may have any number of experiences.
  */
 export function deriveTrainBatch(
   context: StageContext,
@@ -96,7 +96,10 @@ function explainFit(
 const trainSteps = (count: number): string =>
   `${Math.max(1, Math.ceil(count))} train step${count > 1 ? 's' : ''}`;
 
-/** @param perExploreStep train steps per explore step; undefined if it depends on the calls */
+/**
+ * Sentence about the staleness that experiences reach.
+ * @param perExploreStep train steps per explore step; undefined if the number depends on the calls
+ */
 function ageOf(
   { input: { buffer, explorer } }: StageContext,
   { synchronizer, stalenessBound: bound }: Timing,

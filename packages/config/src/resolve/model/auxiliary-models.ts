@@ -95,7 +95,10 @@ function engineOf(
   return isChosen ? name : engine;
 }
 
-/** Lengths of a model in a folder. If both parts are set, the whole is their sum. */
+/**
+ * Lengths of a model in a folder. If only prompt and response are set, the maximum length is their
+ * sum.
+ */
 function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<typeof ownLengths> {
   const { max_model_len: whole, max_prompt_tokens: prompt, max_response_tokens: response } = input;
   const isSum = whole === null && prompt !== null && response !== null;
@@ -105,7 +108,7 @@ function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<ty
 interface FoundModel {
   /** Absolute path of a folder or file, or a hub id. */
   readonly path: string;
-  /** Undefined for a model on the hub, and after a problem. */
+  /** Shape of the model; undefined for a model on the hub, and after a problem. */
   readonly shape: ModelShape | undefined;
   readonly isFound: boolean;
 }

@@ -1,4 +1,4 @@
-/** Where the embedded engine computes, and what excludes a GPU. */
+/** Device of the embedded engine, and the settings that exclude a GPU. */
 import type { KeyPath } from '../../source/node.js';
 import { defaultEngineName } from '../../schema/engines.js';
 import type { StageContext } from '../base/context.js';

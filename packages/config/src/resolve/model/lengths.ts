@@ -24,13 +24,13 @@ export interface LengthsInput {
   readonly shape: ModelShape | undefined;
   /** False if the model was not found, which is already reported. @default true */
   readonly mayReport?: boolean;
-  /** True if the whole may be less than the sum of its parts. @default false */
+  /** True if the maximum length may be less than the sum of prompt and response. @default false */
   readonly wholeDecides?: boolean;
 }
 
 /**
- * Completes the lengths. The whole is the sum of its parts, else the maximum of the model on disk;
- * a missing part is the remainder; two missing parts get half each.
+ * Completes the lengths. By default, the maximum length is the sum of prompt and response, else
+ * that of the model on disk; a missing part is the remainder; two missing parts get half each.
  */
 export function deriveLengths(context: StageContext, input: LengthsInput): CompleteLengths {
   const { given, shape, mayReport = true } = input;

@@ -26,7 +26,7 @@ export interface ModelShape {
   readonly convolutions: number;
   /** Layers with the gated delta rule; attention in the other layers then has gates. */
   readonly delta?: DeltaSizes;
-  /** Number of experts per layer, and the width of one. */
+  /** Number of experts per layer, and the width of an expert. */
   readonly experts?: { readonly count: number; readonly size: number };
   readonly tiedEmbeddings: boolean;
   /** Longest sequence that the position embeddings support. */
@@ -83,7 +83,7 @@ export type ModelFolder =
   /** The problem, as the rest of a sentence that begins with the folder. */
   | { readonly kind: 'problem'; readonly message: string };
 
-/** @param location a model folder, or a GGUF file */
+/** Reads the shape of a model. @param location a model folder, or a GGUF file */
 export function readModelFolder(disk: Disk, location: string): ModelFolder {
   try {
     const text =

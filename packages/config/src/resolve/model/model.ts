@@ -76,7 +76,8 @@ function readShape(context: StageContext, folder: string, engine: string): Model
 }
 
 /**
- * Reports a multimodal model of which one program would use the text part, and another the whole.
+ * Reports a multimodal model if programs other than the embedded engine, which only uses its text
+ * part, train or sample.
  */
 function checkTextPart(
   { input, engines, report }: StageContext,

@@ -7,7 +7,10 @@ import type { StageConfig } from '../base/resolved.js';
 
 const key: KeyPath = ['model', 'quantization'];
 
-/** Undefined for floating point numbers. By default, a quantised GGUF file keeps its format. */
+/**
+ * Format of the weights; undefined for floating point numbers. By default, a quantised GGUF file
+ * keeps its format.
+ */
 export function quantizationOf(
   { quantization, lora, modelPath, isLocal }: StageConfig['model'],
   disk: Pick<Disk, 'isQuantizedGguf'>,
@@ -49,8 +52,8 @@ export function checkQuantization(
 }
 
 /**
- * Reports a stage that starts from a checkpoint trained beside quantised weights, which has none of
- * its own.
+ * Reports a stage that starts from a checkpoint of an adapter beside quantised weights, because
+ * such a checkpoint contains no weights of the model.
  */
 export function checkStartingWeights(
   context: StageContext,

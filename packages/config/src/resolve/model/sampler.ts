@@ -24,7 +24,7 @@ const startDefaults = {
   dtype: 'bfloat16',
 } as const;
 
-/** Undefined if the engine that trains also samples. */
+/** Servers that sample, and their settings; undefined if the engine that trains also samples. */
 export function deriveSampler(context: StageContext): SamplerConfig | undefined {
   const sampler = readSampler(context);
   if (sampler === undefined) {
