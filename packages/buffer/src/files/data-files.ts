@@ -30,8 +30,8 @@ const notData = new Set([
 ]);
 
 /**
- * Files to read, in order. If a README declares subsets, it decides; otherwise folders are subsets,
- * and file names tell the split.
+ * Files to read, in order. If a README declares subsets, the README decides; otherwise folders are
+ * subsets, and file names contain the split.
  * @param paths relative to the folder, with `/`
  * @throws TaskError that lists the choices
  */

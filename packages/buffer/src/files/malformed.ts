@@ -3,7 +3,10 @@ import { TaskError } from '@trinity-rft/core';
 
 /** One row that cannot be used. */
 export interface BadRow {
-  /** Appended to the path: `:12:5`, which editors understand, or `, item 3`. */
+  /**
+   * Place of the row, to append to the file's path: `:12:5`, which editors understand, or `, item
+   * 3`.
+   */
   readonly place: string;
   readonly problem: string;
 }

@@ -16,7 +16,7 @@ const keywords = new Set(['train', 'validation', 'test', ...Object.keys(synonyms
 /** The last part of a path with `/`. */
 export const fileName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** `val` becomes `validation`; unknown names are unchanged. */
+/** Converts `val` to `validation`; unknown names are unchanged. */
 export const canonicalSplit = (name: string): string => synonyms[name.toLowerCase()] ?? name;
 
 /** Split, index and number of shards in `train-00000-of-00003.parquet`; undefined for other names. */
@@ -33,7 +33,7 @@ export function shardOf(
 
 /**
  * The split that a path (relative, with `/`) names: in its shard number, as a word of the file
- * name, or as a folder. Undefined if it names none.
+ * name, or as a folder. Undefined if the path names no split.
  */
 export function splitOf(path: string): string | undefined {
   const shard = shardOf(path);

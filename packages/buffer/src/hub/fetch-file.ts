@@ -160,7 +160,7 @@ async function digestOf(path: string, { size, digest }: RemoteFile): Promise<str
   return hash.digest('hex');
 }
 
-/** -1 if the file does not exist. */
+/** Size of a file in bytes; -1 if the file does not exist. */
 const sizeOf = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,

@@ -8,6 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface CacheOptions {
   /**
+   * Cache folder of the hub.
    * @default the folder that `huggingface_hub` uses: HF_HUB_CACHE, HF_HOME/hub, or
    * ~/.cache/huggingface/hub
    */

@@ -75,7 +75,7 @@ export async function readText(path: string): Promise<string | undefined> {
   });
 }
 
-/** Creates the folder if it does not exist. */
+/** Writes a file, and creates its folder if the folder does not exist. */
 export async function writeText(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await replaceFile(path, text);

@@ -29,7 +29,7 @@ interface HubModel {
   readonly id: string;
   /** Hash of the commit. */
   readonly revision: string;
-  /** Folder in which its files are, or will be. */
+  /** Folder in which the model's files are, or will be. */
   readonly folder: string;
   /** Files in the order in which they are fetched. */
   readonly files: readonly RemoteFile[];

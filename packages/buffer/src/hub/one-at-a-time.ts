@@ -26,10 +26,10 @@ export interface Lock {
 }
 
 /**
- * Runs `work` under a lock. It is a lock of the operating system, on an empty database, so it ends
- * with the process that holds it.
- * @throws CancelledError (`timeout`) if the process that holds it makes no progress for a long
- * time; the reason of the signal if it aborts during the wait
+ * Runs `work` under a lock. The lock is one of the operating system, on an empty database, so it
+ * ends with the process that holds it.
+ * @throws CancelledError (`timeout`) if the process that holds the lock makes no progress for a
+ * long time; the reason of the signal if it aborts during the wait
  */
 export async function oneAtATime<T>(
   lock: Lock,
@@ -84,7 +84,10 @@ async function bytesIn(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Returns undefined if the file system has no locks, or if the cache is not writable. */
+/**
+ * Takes the lock. Returns undefined if the file system has no locks, or if the cache is not
+ * writable.
+ */
 async function tryLock(lock: string): Promise<DatabaseSync | 'busy' | undefined> {
   let holder: DatabaseSync | undefined;
   try {

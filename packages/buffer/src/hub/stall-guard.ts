@@ -16,7 +16,10 @@ export interface StallGuardOptions extends DownloadOptions {
   readonly what: string;
 }
 
-/** Milliseconds of silence before the first line about it; doubled for each further line. */
+/**
+ * Milliseconds without progress before the first line about the stall; doubled for each further
+ * line.
+ */
 const silentMs = 5000;
 
 export interface StallGuard {

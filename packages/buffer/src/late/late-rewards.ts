@@ -20,8 +20,8 @@ import { applicationId, refusals, schema, upgrade, type Refusal } from './schema
 export { refusals };
 
 /**
- * Runs that wait beside the experience store `database`. Their file is created when the first run
- * waits; calls of `score` and `waiting` leave nothing open.
+ * Runs that wait for rewards, in a file beside the experience store `database`. The file is created
+ * when the first run waits; calls of `score` and `waiting` leave nothing open.
  */
 export function lateRewardsBeside(database: string): LateRewards {
   const path = join(dirname(database), 'late_rewards.db');
@@ -97,6 +97,7 @@ interface LateFile {
 const tables = ['pending_run', 'pending_experience', 'score'];
 
 /**
+ * Opens the file, which is created if it is missing.
  * @param expected verifies the contents, which takes about a second per gigabyte
  * @throws BufferError if the file cannot be opened, is damaged or belongs to another program
  */

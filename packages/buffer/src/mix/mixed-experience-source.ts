@@ -79,7 +79,7 @@ const expertMetrics = ({ metrics }: Lease): Lease['metrics'] =>
 
 /**
  * Makes a demonstration: reward, log-probabilities and advantages are 0, and `info.is_expert` is
- * set. It is one row, even if several calls made it, and has no policy version.
+ * set. The demonstration is one row, even if several calls made it, and has no policy version.
  */
 export function asExpert(experience: Experience): Experience {
   const { spans: _calls, tokenRewards: _rewards, teacherLogprobs: _teacher, ...rest } = experience;

@@ -1,7 +1,9 @@
 /** Orders tasks by weighted scores. */
 import type { RawTask } from '@trinity-rft/core';
 
-/** Weights by column; `quality` and `difficulty` stand for the scores of the operators that ask a model. */
+/**
+ * Weights by column; `quality` and `difficulty` mean the scores of the operators that ask a model.
+ */
 export type PriorityWeights = Readonly<Record<string, number>>;
 
 /** Columns for the short names in weights. */

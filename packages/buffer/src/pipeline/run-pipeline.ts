@@ -36,7 +36,10 @@ export interface TaskPipelineOptions {
   readonly steps: readonly PipelineStep[];
   /** Columns with the texts of a task. */
   readonly fields: readonly string[];
-  /** @default the scores of the operators: quality 1 and difficulty -0.7 */
+  /**
+   * Weights of the priority.
+   * @default the scores of the operators: quality 1 and difficulty -0.7
+   */
   readonly weights?: PriorityWeights;
   /** Number of tasks to keep, from the first one on. @default all tasks */
   readonly topK?: number;
@@ -57,7 +60,7 @@ export interface PipelineProgress {
   readonly operator: string;
   readonly done: number;
   readonly of: number;
-  /** Number of these whose model call failed. */
+  /** Number of the tasks in `done` whose model call failed. */
   readonly failed: number;
 }
 

@@ -1,4 +1,4 @@
-/** Task operators by name; names and arguments that Data-Juicer has too have the same meaning. */
+/** Task operators by name. Names and arguments that Data-Juicer also has mean the same. */
 import { ConfigError } from '@trinity-rft/core';
 import type { TaskOperatorDefinition } from './definition/operator.js';
 import { documentDeduplicator } from './operators/document-deduplicator.js';

@@ -27,8 +27,8 @@ export const usedChecksum = (
 export const stateChecksum = (name: string, json: string): number => crc32(`${name} ${json}`);
 
 /**
- * Does nothing for rows of earlier versions, which have no checksum (null).
- * @throws BufferError if it differs
+ * Compares a checksum; does nothing for rows of earlier versions, which have no checksum (null).
+ * @throws BufferError if the checksums differ
  */
 export function assertChecksum(stored: unknown, actual: number, what: string): void {
   if (stored === null || Number(stored) === actual) return;

@@ -67,7 +67,7 @@ export function assertCount({ count, maxExploreSteps = Infinity }: BatchSize): v
   );
 }
 
-/** @throws BufferError if it is not the number of a train step */
+/** @throws BufferError if `trainStep` is not the number of a train step */
 export function assertTrainStep(trainStep: number): void {
   if (Number.isInteger(trainStep) && trainStep >= 0) return;
   throw new BufferError(

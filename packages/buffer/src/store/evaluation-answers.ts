@@ -18,9 +18,9 @@ const mostTokens = 2 ** 20;
 const mostVersions = 16;
 
 /**
- * Stores the answers under the batch `<version>/<set>`, replacing its previous ones, and deletes
- * those of versions beyond the limit. If a set has more than a million tokens, only its first tasks
- * are stored.
+ * Stores the answers under the batch `<version>/<set>`, replacing the batch's previous answers, and
+ * deletes the answers of versions beyond the limit. If a set has more than a million tokens, only
+ * its first tasks are stored.
  * @throws BufferError as `sqliteExperienceStore`
  */
 export function recordAnswers({ path, set, policyVersion, answers }: EvaluationAnswers): void {

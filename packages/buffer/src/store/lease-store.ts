@@ -37,7 +37,10 @@ export interface LeaseStoreOptions extends Pick<ExperienceStore, 'lateRewards'> 
    * @default no limit
    */
   readonly capacity?: number;
-  /** @default every experience is used once, first in, first out */
+  /**
+   * Rules for using experiences again.
+   * @default every experience is used once, first in, first out
+   */
   readonly reuse?: Reuse;
   /** Watches for rows that another process adds. @default no other process adds rows */
   readonly follow?: Follow;
@@ -232,7 +235,7 @@ function leaseMetrics(experiences: readonly Experience[], stale: number): Metric
   };
 }
 
-/** Records the use; a repeated step has its record already. */
+/** Records the use, unless the step is repeated and its record already exists. */
 function useOf(
   { driver, reuse }: StoreState,
   grant: Grant,
@@ -246,8 +249,8 @@ function useOf(
 }
 
 /**
- * How often each experience has been trained on, including this time, and by how many explore steps
- * it is older than the newest one of the batch.
+ * Metrics of reuse: how often each experience has been trained on, including this time, and by how
+ * many explore steps it is older than the newest one of the batch.
  */
 function reuseMetrics({ reuse }: StoreState, { used, stale }: Grant): Metrics {
   if (!reuse) return {};

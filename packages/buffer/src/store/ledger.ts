@@ -26,7 +26,10 @@ export interface Ledger {
 
 const name = 'ledger';
 
-/** Call it only inside a transaction that also writes the ledger, because another process may add rows. */
+/**
+ * Reads the ledger. Call it only inside a transaction that also writes the ledger, because another
+ * process may add rows.
+ */
 export function readLedger(state: StateTable): Ledger {
   const json = state.get(name);
   if (json === undefined) throw damagedStore('The number of stored experiences is missing');

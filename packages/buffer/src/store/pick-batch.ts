@@ -11,7 +11,7 @@ export interface BatchRequest extends Required<TakeFilter> {
 }
 
 export interface RowLimits {
-  /** Rows of later explore steps are not released yet. */
+  /** The last released explore step; rows of later explore steps are not released yet. */
   readonly lastExploreStep: number;
   /** True if no more rows will come: the remainder is then the last batch. */
   readonly finished: boolean;
@@ -68,7 +68,10 @@ export function pickBatch(
   return { used, stale, complete: used.length > 0 && (isFull || finished) };
 }
 
-/** Size of batches of about equal size, at most `count`, into which the rest of an explore step is cut. */
+/**
+ * Size of batches of about equal size, at most `count`, into which the remaining rows of an explore
+ * step are cut.
+ */
 function evenCount(
   rows: readonly StoredRow[],
   { count, unit, minPolicyVersion }: BatchRequest,

@@ -27,7 +27,7 @@ export interface ExperienceReader extends UseReader, HeadReader {
   rowsAfter(id: number, limit: number): readonly ExperienceRow[];
   /** Ids of all rows, in the order in which they were stored. */
   ids(): readonly number[];
-  /** Undefined if the row does not exist. */
+  /** The row with this id; undefined if it does not exist. */
   row(id: number): ExperienceRow | undefined;
   close(): void;
 }

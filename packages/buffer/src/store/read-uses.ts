@@ -10,8 +10,8 @@ export interface ExperienceUse {
   /** True if the experience was too old or surplus, and therefore not trained on. */
   readonly dropped: boolean;
   /**
-   * Mean over the tokens that the step trained on. Absent if the step computed none and used the
-   * advantages of the experience.
+   * Mean advantage over the tokens that the step trained on. Absent if the step computed none and
+   * used the advantages of the experience.
    */
   readonly advantage?: number;
   /** One advantage per response token, NaN where it was not trained on; only returned by `uses`. */

@@ -41,7 +41,7 @@ const explore = (step: number, policyVersion = step - 1) =>
     }),
   );
 
-/** Versions of two items, and how often each was used with this time. */
+/** Versions of two items, and the number of uses of each, including this one. */
 const versionsOf = (lease: Awaited<ReturnType<ExperienceStore['take']>>) =>
   [0, 2].map((i) => lease?.experiences[i]?.policyVersion);
 

@@ -87,7 +87,7 @@ export interface EpochsOptions {
   readonly clock: Reuse['clock'];
 }
 
-/** Uses rows in stored order in the first pass; in each later pass the tasks are shuffled anew. */
+/** Uses rows in stored order in the first pass; each later pass shuffles the tasks again. */
 export function epochs({ totalEpochs, seed, clock }: EpochsOptions): Reuse {
   const place = (row: StoredRow, epoch: number): number =>
     epoch === 0 ? 0 : createRandom(deriveSeed(seed, 'epoch', epoch, taskOf(row))).next();

@@ -72,7 +72,7 @@ export interface RowDriver {
   close(): void;
 }
 
-/** Rows for one trainer call. Both parts are used up together. */
+/** Rows for one trainer call. `used` and `stale` are used up together. */
 export interface Grant {
   /** Rows to train on. */
   readonly used: readonly StoredRow[];

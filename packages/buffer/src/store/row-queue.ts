@@ -47,7 +47,7 @@ export interface RowQueue {
 
 export interface RowQueueOptions {
   readonly pool: RowPool;
-  /** See LeaseStoreOptions. */
+  /** Number of new rows above which a put waits; see `LeaseStoreOptions`. */
   readonly capacity: number;
   /** Clock to wait for rows that become available later. @default there are no such rows */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
@@ -110,7 +110,7 @@ export function rowQueue({ pool, capacity, clock }: RowQueueOptions): RowQueue {
 interface QueueState {
   readonly pool: RowPool;
   readonly clock: RowQueueOptions['clock'];
-  /** First come, first served. */
+  /** Waiting takers, first come, first served. */
   readonly takers: Taker[];
   readonly puts: WaitingPut[];
   readonly capacity: number;

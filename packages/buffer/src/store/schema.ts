@@ -45,7 +45,10 @@ export const hasChecksums = (database: DatabaseSync): boolean =>
 export const hasAdvantages = (database: DatabaseSync): boolean =>
   pragma(database, 'user_version') >= 4;
 
-/** `used` is a separate table so that an acknowledgement does not rewrite the experience. */
+/**
+ * Statements of version 1. `used` is a separate table so that an acknowledgement does not rewrite
+ * the experience.
+ */
 const createSchema = `
   CREATE TABLE experience (
     id INTEGER PRIMARY KEY,
@@ -63,7 +66,7 @@ const createSchema = `
   PRAGMA application_id = ${applicationId};
 `;
 
-/** Existing rows keep a checksum of null. */
+/** Adds checksums. Existing rows keep a checksum of null. */
 const addChecksums = `
   ALTER TABLE experience ADD COLUMN checksum INTEGER;
   ALTER TABLE used ADD COLUMN checksum INTEGER;

@@ -208,8 +208,8 @@ function insertRows(
 const keptBytes = 64 * 2 ** 20;
 
 /**
- * Bytes stored last, which a trainer that keeps up reads next: the database takes half of the time
- * of reading.
+ * Cache of the bytes stored last, which a trainer that keeps up reads next: half of the time of a
+ * read is spent in the database.
  */
 function newestBytes() {
   let byId: ReadonlyMap<number, Uint8Array> = new Map();

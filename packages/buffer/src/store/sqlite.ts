@@ -26,7 +26,7 @@ export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'f
    * @default no other process adds rows
    */
   readonly followWriter?: FollowOptions;
-  /** @default the store may belong to any run */
+  /** Run that owns the store. @default the store may belong to any run */
   readonly owner?: StoreOwner;
   /** Called with a text if a store of an earlier version contains experiences that cannot be verified. */
   readonly onNotice?: (text: string) => void;

@@ -15,7 +15,7 @@ import type { TaskOrderOptions } from '../tasks/task-source.js';
 import { assertTrainStep, closedError, leaseEndedError } from '../store/errors.js';
 
 export interface FileExperienceSourceOptions extends Omit<TaskOrderOptions, keyof SelectorOptions> {
-  /** @default "sequential" */
+  /** Order of the rows. @default "sequential" */
   readonly selectorType?: PlainSelectorType;
   readonly rows: readonly RawTask[];
   /**

@@ -26,7 +26,7 @@ export interface AnswerPairsOptions {
   /** Rows of the task set that was explored. */
   readonly rows: readonly RawTask[];
   readonly promptKey: string;
-  /** @default all task sets */
+  /** Name of the task set. @default all task sets */
   readonly taskset?: string;
 }
 

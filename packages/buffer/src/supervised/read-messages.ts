@@ -53,7 +53,10 @@ export function readMessages(
 export const hasWeight = (messages: readonly ChatMessage[]): boolean =>
   messages.some(({ role, weight }) => role === 'assistant' && weight !== 0);
 
-/** Arguments may be an object or its JSON text; ids may be missing, as in many data sets. */
+/**
+ * Reads tool calls. Arguments may be an object or its JSON text; ids may be missing, as in many
+ * data sets.
+ */
 function readToolCalls(
   value: unknown,
   errorOf: (problem: string) => TaskError,

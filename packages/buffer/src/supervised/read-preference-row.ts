@@ -29,10 +29,10 @@ export interface PreferenceRow {
 }
 
 /**
- * An answer is a text, a message, or a list of messages. The prompt is a list under `messagesKey`
- * (if `message` is missing, `messages` is read), or a text or list under `promptKey`; if the
- * answers are whole conversations, it is their common beginning. `promptType: plaintext` accepts
- * texts only.
+ * Reads a row of preference data. An answer is a text, a message, or a list of messages. The prompt
+ * is a list under `messagesKey` (if `message` is missing, `messages` is read), or a text or list
+ * under `promptKey`; if the answers are whole conversations, the prompt is their common beginning.
+ * `promptType: plaintext` accepts texts only.
  * @param row name of the row in error messages
  * @throws TaskError naming the row, the key and the value found
  */

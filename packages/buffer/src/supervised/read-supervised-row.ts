@@ -30,8 +30,8 @@ export interface SupervisedRow {
 }
 
 /**
- * Messages and tools may be lists, or JSON text of lists. If the default key `message` is missing,
- * `messages` is read, the name that most data sets use.
+ * Reads a row of supervised data. Messages and tools may be lists, or JSON text of lists. If the
+ * default key `message` is missing, `messages` is read, the name that most data sets use.
  * @param row name of the row in error messages: its number, or the set's name and number
  * @throws TaskError naming the row, the key and the value found
  */

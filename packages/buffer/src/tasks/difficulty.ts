@@ -36,7 +36,10 @@ export interface DifficultySelector {
 interface Estimate {
   readonly alphas: Float64Array;
   readonly betas: Float64Array;
-  /** 0 = like the weak reference, 1 = like the strong one. Undefined before the first observation. */
+  /**
+   * Ability of the model: 0 = like the weak reference, 1 = like the strong one. Undefined before
+   * the first observation.
+   */
   ability: number | undefined;
   rho: number;
 }

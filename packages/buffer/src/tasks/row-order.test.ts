@@ -6,7 +6,7 @@ import { createTaskSource } from './task-source.js';
 const rowsOf = (size: number) => Array.from({ length: size }, (_, n) => ({ n }));
 const selector = fc.constantFrom<PlainSelectorType>('sequential', 'shuffle', 'random');
 
-/** Reads batch by batch; a batch of 0 stands for "save the state and continue in a fresh source". */
+/** Reads batch by batch; a batch of 0 means "save the state and continue in a fresh source". */
 async function readAll(
   open: () => ReturnType<typeof createTaskSource>,
   batches: readonly number[],

@@ -80,7 +80,7 @@ export function createTasksetScheduler(
   };
 }
 
-/** Reads once per set and batch; the rows are in the order of `sets`. */
+/** Draws the rows of a batch, with one read per set; the rows are in the order of `sets`. */
 async function drawRows(
   sources: readonly TaskSource[],
   sets: readonly TaskSource[],

@@ -7,7 +7,7 @@ import { rowOrder, type PlainSelectorType } from './row-order.js';
 type SelectorType = PlainSelectorType | 'offline_easy2hard' | 'difficulty_based';
 
 export interface SelectorOptions {
-  /** @default "sequential" */
+  /** Order of the rows. @default "sequential" */
   readonly selectorType?: SelectorType;
   /**
    * Columns that have a number in every row. `offline_easy2hard`: higher is easier, and earlier
@@ -61,7 +61,9 @@ export function createSelector(
   return { select: rowOrder(selectorType, rows.length, seed, name) };
 }
 
-/** Highest features first; for equal ones, the later row first, as in Trinity-RFT. */
+/**
+ * Row numbers, highest features first; for equal features, the later row first, as in Trinity-RFT.
+ */
 function easyToHard(features: readonly (readonly number[])[]): readonly number[] {
   const compare = (a: readonly number[], b: readonly number[]): number => {
     const differs = a.findIndex((value, i) => value !== b[i]);

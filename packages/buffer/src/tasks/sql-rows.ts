@@ -20,7 +20,8 @@ export interface SqlRowsOptions {
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Columns become keys. If there is a column `raw_task`, as in Trinity-RFT, its JSON is the row.
+ * Reads rows whose columns become keys. If there is a column `raw_task`, as in Trinity-RFT, its
+ * JSON is the row.
  * @throws TaskError
  */
 export async function readSqlRows(options: SqlRowsOptions): Promise<readonly RawTask[]> {

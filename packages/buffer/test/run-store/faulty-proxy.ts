@@ -12,7 +12,7 @@ export interface FaultyProxy {
 
 /**
  * `swallow`: nothing arrives any more, without notice. `half a request` and `half an answer`:
- * forwards half of the next one, then ends the connection.
+ * forwards half of the next request or answer, then ends the connection.
  */
 export type Fault =
   | 'none'

@@ -42,7 +42,9 @@ export type TaskFunction = (
 type TaskOperator =
   | TaskFunction
   | {
-      /** Negative if `a` comes first. Tasks that compare as 0 keep their order. */
+      /**
+       * Compares two tasks: negative if `a` comes first. Tasks that compare as 0 keep their order.
+       */
       readonly compare: (a: RawTask, b: RawTask) => number;
     };
 

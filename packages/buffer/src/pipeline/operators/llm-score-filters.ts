@@ -72,7 +72,10 @@ const describe = (rawTask: RawTask, keys: readonly string[], names: readonly str
     })
     .join('\n\n');
 
-/** The last score in the answer, divided by the largest one; undefined if there is none on the scale. */
+/**
+ * The last score in the answer as a share of the largest possible score; undefined if that score is
+ * not on the scale or missing.
+ */
 function readScore(answer: string): number | undefined {
   const last = [...answer.matchAll(/"score"\s*:\s*"?(\d+(?:\.\d+)?)"?/g)].at(-1)?.[1];
   const score = Number(last);

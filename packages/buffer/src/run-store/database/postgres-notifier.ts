@@ -48,7 +48,10 @@ async function keepListening(connect: () => Promise<Client>, listening: Listenin
   }
 }
 
-/** Resolves when the connection is lost, or at the end. @returns true if it had been listening */
+/**
+ * Listens until the connection is lost, or the end.
+ * @returns true if the connection was listening
+ */
 async function listenOnce(client: Client, { clock, notify, ended }: Listening): Promise<boolean> {
   const lost = new AbortController();
   const lose = (): void => lost.abort();

@@ -7,7 +7,7 @@ import { withCopies, type OnWrite } from '../../../test/run-store/with-copies.js
 import { postgresDatabase } from './postgres.js';
 import type { RunDatabase } from './run-database.js';
 
-/** Longer than any test, so that leases only end when a test says so. */
+/** Lease time in ms, longer than any test, so that leases only end when a test says so. */
 const leaseMs = 1_000_000;
 
 describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {

@@ -2,7 +2,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
 
-/** Number of statements that stay prepared. The others are mostly lists of varying length. */
+/**
+ * Number of statements that stay prepared. Most other statements contain lists of varying length.
+ */
 const keptStatements = 128;
 
 export function sqliteAdapter(database: DatabaseSync): SqliteDatabase {

@@ -16,7 +16,10 @@ export interface Tables {
   file: FileRow;
 }
 
-/** Counters are stored here because counting all rows would be slow, and some rows have been deleted. */
+/**
+ * A run. The row has counters because counting all rows would be slow, and some rows have been
+ * deleted.
+ */
 interface RunRow {
   id: Generated<number>;
   name: string;
@@ -45,7 +48,10 @@ export interface MemberRow {
   run: number;
   name: string;
   role: string;
-  /** Negative once the member has left or was replaced: writes with it are then refused. */
+  /**
+   * Epoch of the membership; negative once the member has left or was replaced, so that its writes
+   * are refused.
+   */
   epoch: number;
   /** Distinguishes the repetition of a join, whose response was lost, from a join of another process. */
   token: string;
@@ -56,13 +62,13 @@ export interface MemberRow {
   delivery: string | null;
   /** Agreement as JSON; null if there is none. */
   agreement: string | null;
-  /** Number of its calls that leased tasks. */
+  /** Number of the member's calls that leased tasks. */
   lease_calls: number;
 }
 
 export interface BatchRow {
   run: number;
-  /** Increases with the explore step. */
+  /** Id of the batch, which increases with the explore step. */
   id: number;
   name: string;
   step: number;
@@ -74,7 +80,10 @@ export interface BatchRow {
   is_cut: Generated<number>;
   completed: number | null;
   is_pruned: Generated<number>;
-  /** Checksum of its plan and tasks, which never change; null if an earlier version planned it. */
+  /**
+   * Checksum of the batch's plan and tasks, which never change; null if an earlier version planned
+   * it.
+   */
   checksum: number | null;
 }
 
@@ -130,7 +139,7 @@ interface RewardRow {
   run: number;
   run_key: string;
   batch: number;
-  /** Null if the wait for the reward was given up. */
+  /** Reward; null if the wait for it was given up. */
   value: number | null;
   checksum: number;
 }
@@ -148,16 +157,16 @@ export interface UseRow {
   train_step: number;
   place: number;
   uid: string;
-  /** Reason for which it was discarded; null if it was trained on. */
+  /** Reason for discarding the experience; null if it was trained on. */
   reason: string | null;
-  /** 1 if it may be used again. */
+  /** 1 if the experience may be used again. */
   is_kept: number;
 }
 
 export interface WeightsRow {
   run: number;
   version: number;
-  /** -1 if there is none. */
+  /** Synchronization point for which the weights were published; -1 if there is none. */
   boundary: number;
   explored_up_to: number;
   location: string;

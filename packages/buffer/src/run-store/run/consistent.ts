@@ -38,7 +38,7 @@ interface Counts {
   readonly completed: number;
   readonly last_completed: number;
   readonly all_completed: number;
-  /** Names of a batch whose tasks are miscounted, and of one whose completion is wrong. */
+  /** Name of a batch whose tasks are miscounted, and of a batch whose completion is wrong. */
   readonly miscounted: string | null;
   readonly misplaced: string | null;
 }

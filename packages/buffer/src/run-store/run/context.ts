@@ -13,7 +13,7 @@ export interface RunContext {
   readonly leaseMs: number;
   /** Time in milliseconds since the epoch. */
   readonly calendar: () => number;
-  /** @default the identity of the run is not checked */
+  /** Expected identity of the run. @default the identity of the run is not checked */
   readonly claim?: RunClaim;
 }
 

@@ -3,7 +3,7 @@ import { locked, type Connection, type RunContext } from './context.js';
 
 export interface Gone {
   readonly trained: number;
-  /** Keyed by reason. */
+  /** Number of discarded experiences, keyed by reason. */
   readonly discarded: Readonly<Record<string, number>>;
 }
 

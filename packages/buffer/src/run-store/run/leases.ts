@@ -6,7 +6,9 @@ import { fencedError, isAlive, writeAs, type Connection, type RunContext } from 
 
 export function leases(context: RunContext): Pick<RunStore, 'leaseTasks' | 'releaseTask'> {
   const { database } = context;
-  /** Number of calls of each membership that leased tasks. A call that gets none does not count. */
+  /**
+   * Number of calls of each membership that leased tasks. A call that gets no task does not count.
+   */
   const answered = new Map<number, number>();
   return {
     leaseTasks: async (member, request) => {
@@ -88,7 +90,7 @@ async function answeredCalls(
   return row.lease_calls;
 }
 
-/** Largest integer of a column; stands for infinite limits. */
+/** Largest integer of a column, in place of infinite limits. */
 const largestInteger = 2 ** 31 - 1;
 
 async function take(

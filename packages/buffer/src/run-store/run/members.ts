@@ -128,8 +128,8 @@ async function assertAgrees(context: RunContext, db: Connection, info: MemberInf
 }
 
 /**
- * Compares settings with those of the run while no process is alive. A trainer does not, because it
- * compares them with those of its own folder.
+ * Compares settings with those of the run while no process is alive. A trainer ignores the settings
+ * of an earlier trainer, because it compares its settings with those of its own folder.
  */
 async function assertAgreesWithRun(
   context: RunContext,

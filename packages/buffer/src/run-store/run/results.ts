@@ -96,9 +96,9 @@ async function batchIds(
 }
 
 /**
- * Marks tasks as done that are leased to the member or open. An open one was taken from it while it
- * was silent, and no other explorer has begun it since.
- * @returns keys of these tasks
+ * Marks tasks as done that are leased to the member or open. An open task was taken from the member
+ * while it was silent, and no other explorer has begun the task since.
+ * @returns keys of the marked tasks
  */
 async function markDone(
   { run, database }: RunContext,
@@ -124,7 +124,9 @@ async function markDone(
   return rows.map(({ batch, task }) => keyOf(batch, task));
 }
 
-/** Sorted by batch, so that two transactions do not deadlock. */
+/**
+ * Numbers of stored results per batch, sorted by batch, so that two transactions do not deadlock.
+ */
 function countsOf(stored: readonly Placed[]): readonly BatchCounts[] {
   const counts = new Map<number, BatchCounts>();
   for (const { batch: id } of stored) counts.set(id, { id, open: (counts.get(id)?.open ?? 0) - 1 });

@@ -65,7 +65,7 @@ async function rewardsIn(
   return found;
 }
 
-/** @param value null if the wait for the reward is given up */
+/** Stores the reward of a run. @param value null if the wait for the reward is given up */
 async function settle(
   context: RunContext,
   db: Connection,

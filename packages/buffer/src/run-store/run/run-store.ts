@@ -25,7 +25,7 @@ export interface RunStoreOptions {
   readonly leaseMs?: number;
   /** Clock for waits and for the age of pending rewards. @default the system clock */
   readonly clock?: Pick<Clock, 'now' | 'after'>;
-  /** @default any run of that name is accepted */
+  /** Expected identity of the run. @default any run of that name is accepted */
   readonly claim?: RunClaim;
 }
 

@@ -1,4 +1,4 @@
-/** Batches calls: those that arrive while another one is running are combined into the next. */
+/** Batches calls: calls that arrive while another one is running are combined into the next. */
 
 interface Call<T, R> {
   readonly item: T;
@@ -7,7 +7,8 @@ interface Call<T, R> {
 }
 
 /**
- * If items fail together, each is tried separately, so that an error only affects its own call.
+ * Returns a function that handles its items together with those of other calls. If the items fail
+ * together, each is tried separately, so that an error only affects its own call.
  * @param work handles all items or none, and returns one result per item
  * @param most maximum number of items that are handled together
  */

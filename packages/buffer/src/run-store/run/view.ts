@@ -90,7 +90,10 @@ async function taskCounts({ run }: RunContext, db: Connection): Promise<RunView[
   return { open: of(taskState.open), leased: of(taskState.leased), done: of(taskState.done) };
 }
 
-/** Ignores times in the future: they are from before a restart of the machine. */
+/**
+ * Work of the last minute. Times in the future are ignored: they are from before a restart of the
+ * machine.
+ */
 async function lastMinute(
   { run, database }: RunContext,
   db: Connection,

@@ -101,7 +101,10 @@ const otherWeights = ({ version, digest }: PublishedWeights, other: string): Buf
     { code: 'STORE_OTHER_WEIGHTS' },
   );
 
-/** @param boundary restricts the search to that synchronization point */
+/**
+ * The newest published weights.
+ * @param boundary restricts the search to that synchronization point
+ */
 export async function newest(
   { run }: RunContext,
   db: Connection,
