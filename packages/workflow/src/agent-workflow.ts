@@ -32,7 +32,7 @@ export interface AgentWorkflowOptions<Context, Args = AnyArgs> {
 /**
  * Creates a workflow whose metric `model_fault` is 1 for runs that end with a mistake of the model,
  * else 0.
- * @param play runs the agent by calling its second argument with what the adapter adds to the
+ * @param play runs the agent by calling its second argument with the adapter's additions to the
  * context
  * @throws ConfigError for an invalid name
  */

@@ -114,7 +114,7 @@ export interface RemoteModelOptions {
   /** Settings of calls that do not set their own. @default the service's defaults */
   readonly defaults?: Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
   /**
-   * Sent as `chat_template_kwargs.enable_thinking`, which vLLM and SGLang read.
+   * Value of `chat_template_kwargs.enable_thinking` in requests, which vLLM and SGLang read.
    * @default not sent
    */
   readonly enableThinking?: boolean;
@@ -129,6 +129,6 @@ export interface RemoteModelOptions {
    * @default waits are not recorded
    */
   readonly waits?: Set<string>;
-  /** @default the global one */
+  /** @default the global `fetch` */
   readonly fetch?: typeof globalThis.fetch;
 }

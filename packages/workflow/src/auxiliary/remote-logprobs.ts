@@ -17,9 +17,9 @@ interface ScoreCall extends ScoreOptions {
 type PromptLogprobs = readonly (Readonly<Record<string, { readonly logprob?: unknown }>> | null)[];
 
 /**
- * Returns one value per response token. Services compute them at temperature 1, so other
- * temperatures are rejected.
- * @throws ModelError if the service does not support it
+ * Returns one value per response token. Services compute log-probabilities at temperature 1, so
+ * other temperatures are rejected.
+ * @throws ModelError if the service does not return log-probabilities of given tokens
  */
 export async function remoteLogprobs(
   client: OpenAI,

@@ -18,8 +18,8 @@ import { remoteLogprobs } from './remote-logprobs.js';
 import type { RemoteModelOptions } from './remote-call.js';
 
 /**
- * `chat` returns texts, tool calls and finish reasons; `tokens` and `logprobs` are empty, so its
- * responses cannot be trained on, and `topLogprobs` is not supported.
+ * Creates the model. `chat` returns texts, tool calls and finish reasons; `tokens` and `logprobs`
+ * are empty, so its responses cannot be trained on, and `topLogprobs` is not supported.
  */
 export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   const { baseURL, apiKey, modelPath } = options;

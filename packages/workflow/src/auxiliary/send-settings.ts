@@ -1,4 +1,6 @@
-/** Adds the configured settings of an auxiliary model to requests of every client that leave them out. */
+/**
+ * Adds the configured settings of an auxiliary model to requests that lack them, from any client.
+ */
 import { tryJson } from '@trinity-rft/core/support';
 import type { RemoteModelOptions } from './remote-call.js';
 

@@ -5,9 +5,9 @@
 
 /** Address of one run's model. Calls through it are recorded for that run only. */
 export interface EndpointAddress {
-  /** Ends in `/v1`. */
+  /** Root of the API, which ends in `/v1`. */
   readonly baseURL: string;
-  /** Valid for this run only, until the run ends. */
+  /** Key for this run only, valid until the run ends. */
   readonly apiKey: string;
   /**
    * URL that contains the key, and is as secret as the key: for clients that send a key of their
@@ -25,7 +25,7 @@ export interface EndpointAddress {
  * calls, because the explorer retries whole runs.
  */
 export interface AgentEndpoint extends EndpointAddress {
-  /** `new OpenAI(endpoint.openai())`. */
+  /** Settings of OpenAI's client: `new OpenAI(endpoint.openai())`. */
   openai(): {
     readonly baseURL: string;
     readonly apiKey: string;
@@ -34,7 +34,7 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly timeout: number;
   };
   /**
-   * `createOpenAICompatible(endpoint.aiSdk())(endpoint.model)` or
+   * Settings of the AI SDK: `createOpenAICompatible(endpoint.aiSdk())(endpoint.model)` or
    * `createOpenAI(endpoint.aiSdk())(endpoint.model)`.
    */
   aiSdk(): {
@@ -43,16 +43,21 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly apiKey: string;
     readonly fetch: typeof globalThis.fetch;
   };
-  /** `new ChatOpenAI(endpoint.langchain())`. */
+  /** Settings of LangChain: `new ChatOpenAI(endpoint.langchain())`. */
   langchain(): {
     readonly model: string;
     readonly apiKey: string;
     readonly maxRetries: 0;
     readonly configuration: { readonly baseURL: string; readonly fetch: typeof globalThis.fetch };
   };
-  /** `agent.generate(prompt, { model: endpoint.mastra() })`. Goes over HTTP. */
+  /**
+   * Settings of Mastra, whose calls go over HTTP: `agent.generate(prompt, { model:
+   * endpoint.mastra() })`.
+   */
   mastra(): { readonly id: `${string}/${string}`; readonly url: string; readonly apiKey: string };
-  /** `new OpenAIChatModel(endpoint.agentscope())`. Goes over HTTP. */
+  /**
+   * Settings of AgentScope, whose calls go over HTTP: `new OpenAIChatModel(endpoint.agentscope())`.
+   */
   agentscope(): {
     readonly modelName: string;
     readonly apiKey: string;
@@ -60,7 +65,7 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly stream: false;
     readonly maxRetries: 0;
   };
-  /** `openai(endpoint.llamaindex())`. */
+  /** Settings of LlamaIndex: `openai(endpoint.llamaindex())`. */
   llamaindex(): {
     readonly model: string;
     readonly apiKey: string;
@@ -69,7 +74,7 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly timeout: number;
     readonly additionalSessionOptions: { readonly fetch: typeof globalThis.fetch };
   };
-  /** Environment variables for a child process. Goes over HTTP. */
+  /** Environment variables for a child process, whose calls go over HTTP. */
   env(): {
     readonly OPENAI_BASE_URL: string;
     readonly OPENAI_API_KEY: string;

@@ -9,8 +9,8 @@ const load = (): typeof openai =>
   createRequire(import.meta.url)('openai/index.mjs') as typeof openai;
 
 /**
- * Loads the package on first use: that takes a tenth of a second, which programs without a client
- * need not spend.
+ * Creates a client. Loads the package on first use: loading takes a tenth of a second, which
+ * programs without a client need not spend.
  */
 export function createOpenAIClient(options: ClientOptions): OpenAI {
   const { OpenAI: Client } = load();

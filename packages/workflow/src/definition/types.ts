@@ -48,10 +48,7 @@ export interface WorkflowOutput {
   readonly info?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Returned if the reward of the recorded calls is submitted later, under the run's id, with
- * `trinity reward`.
- */
+/** Result of a run whose reward is submitted later, under the run's id, with `trinity reward`. */
 export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
   readonly pending: true;
   /** Maximum number of milliseconds to wait for the reward. @default `explorer.max_reward_delay` */
@@ -59,8 +56,8 @@ export interface PendingOutput extends Omit<WorkflowOutput, 'reward'> {
 }
 
 /**
- * Experiences that the workflow created, or for the recorded calls a score (or just its reward), or
- * the notice that the score is pending.
+ * Result of a workflow: experiences that it created, or, for its recorded calls, a score, just the
+ * reward of a score, or the notice that the score is pending.
  */
 export type WorkflowResult = readonly Experience[] | WorkflowOutput | PendingOutput | number;
 
@@ -151,8 +148,8 @@ export interface WorkflowDefinition {
    */
   readonly checkRow?: (task: Task, signal: AbortSignal) => Promise<void>;
   /**
-   * Name of the environment that it uses with these arguments: if the environment fails repeatedly,
-   * all of its runs wait.
+   * Name of the environment that the workflow uses with these arguments: if the environment fails
+   * repeatedly, all of its runs wait.
    * @default the name of the workflow
    */
   readonly environment?: (args: AnyArgs) => string;

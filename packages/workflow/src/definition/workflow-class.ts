@@ -72,7 +72,7 @@ export abstract class Workflow {
     );
   }
 
-  /** Override to discard state of the previous task. */
+  /** Discards state of the previous task, in a subclass that has such state. */
   reset(_task: Task): void | Promise<void> {
     // A subclass with state overrides this.
   }

@@ -19,7 +19,8 @@ import { toolCallReward } from './rewards/tool-call-reward.js';
 const withoutTruth: ReadonlySet<string> = new Set(['format_reward', 'overlong_penalty_reward']);
 
 /**
- * Every built-in reward function, with its description for the documentation. A new one is one file and one row.
+ * Every built-in reward function, with its description for the documentation. A new reward function
+ * is one file and one row.
  */
 export const rewardKinds: Readonly<Record<string, RewardKind>> = {
   accuracy_reward: accuracyReward,

@@ -6,7 +6,7 @@ import { checkName } from '@trinity-rft/core/support';
 export interface RewardDefinition {
   readonly kind: 'trinity-rft.reward';
   readonly name: string;
-  /** True if it compares responses with the task's reference answer. @default false */
+  /** True if the function compares responses with the task's reference answer. @default false */
   readonly needsTruth?: boolean;
   /** @default no needs */
   readonly needs?: Needs;

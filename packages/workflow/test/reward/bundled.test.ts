@@ -1,4 +1,7 @@
-/** The package inside a bundle of CommonJS, as Next.js and Electron make it, where its thread has no file. */
+/**
+ * The package inside a CommonJS bundle, as Next.js and Electron make it: its thread has no file
+ * there.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -8,7 +8,10 @@ import { readWorkflowArgs } from '../../definition/workflow-args.js';
 import { auxiliaryName, positive } from '../task-args.js';
 import { assertSameVocabulary } from './same-vocabulary.js';
 
-/** `teacher`: name or position of an auxiliary model; `temperature`: temperature at which it scores. */
+/**
+ * `teacher`: name or position of an auxiliary model; `temperature`: temperature at which the
+ * teacher scores.
+ */
 export const distillArgs = z.strictObject({
   teacher: auxiliaryName().default(0),
   temperature: positive().default(1),

@@ -7,8 +7,8 @@ import type { AgentModel } from '../../definition/types.js';
 const compatible = new WeakMap<Vocabulary, WeakSet<Vocabulary>>();
 
 /**
- * The teacher must have every token of the student under the same id, and may have more. A remote
- * teacher, whose vocabulary is unknown, is not checked.
+ * Checks that the teacher has every token of the student under the same id; the teacher may have
+ * more. A remote teacher, whose vocabulary is unknown, is not checked.
  * @throws ConfigError naming the first token that differs
  */
 export function assertSameVocabulary(

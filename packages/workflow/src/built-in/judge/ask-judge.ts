@@ -40,8 +40,8 @@ export interface Verdict<T> {
 }
 
 /**
- * A failing judge gives a verdict without a value. Rejects only if `signal` aborts, or with a
- * ConfigError.
+ * Asks the judge. A failing judge gives a verdict without a value. Rejects only if `signal` aborts,
+ * or with a ConfigError.
  */
 export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T>> {
   const { messages, parse, expected, attempts = 2, signal } = question;

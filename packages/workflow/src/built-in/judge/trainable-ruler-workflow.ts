@@ -24,7 +24,7 @@ const goldRange = { min: -0.1, width: 1.2 };
 
 /**
  * For a share of the tasks (`workflow_args.ground_truth_ratio`, 0.2), the reward function
- * (`math_reward`) scores the answers. For these, as many verdicts as answers are sampled and
+ * (`math_reward`) scores the answers. For this share, as many verdicts as answers are sampled and
  * trained on as a separate group, whose task id ends in `-ruler`; the reward of a verdict is 1 -
  * mean(|score - gold|), or 0 for an invalid list. For the other tasks, the scores of one verdict
  * are the rewards.

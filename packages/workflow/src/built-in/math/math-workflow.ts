@@ -10,7 +10,7 @@ Write the reasoning inside <think> and </think> and the final answer inside <ans
 
 /**
  * The default reward function is `math_reward`. If it is used, the default system prompt is the one
- * above, which asks for the format that it rewards.
+ * above, which asks for the format that `math_reward` rewards.
  */
 export class MathWorkflow extends SimpleWorkflow {
   #reward: RewardFn | undefined;

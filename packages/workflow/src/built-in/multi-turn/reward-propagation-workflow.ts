@@ -15,7 +15,7 @@ export abstract class RewardPropagationWorkflow extends MultiTurnWorkflow {
   /** The reward of the whole run, from all its recorded calls. */
   abstract reward(experiences: readonly Experience[]): number | Promise<number>;
 
-  /** @default `workflow_args.max_step_num`, else 100 */
+  /** Maximum number of steps. @default `workflow_args.max_step_num`, else 100 */
   protected get maxStepNum(): number {
     return readWorkflowArgs(stepArgs, this.task.workflowArgs).max_step_num;
   }

@@ -12,10 +12,13 @@ export abstract class StepWiseRewardWorkflow extends MultiTurnWorkflow {
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   abstract step(stepNum: number): boolean | Promise<boolean>;
 
-  /** Reward of one step, computed from its recorded calls. Not called for a step that has none. */
+  /**
+   * Reward of one step, computed from its recorded calls. Not called for a step without recorded
+   * calls.
+   */
   abstract reward(experiences: readonly Experience[], stepNum: number): number | Promise<number>;
 
-  /** @default `workflow_args.max_step_num`, else 100 */
+  /** Maximum number of steps. @default `workflow_args.max_step_num`, else 100 */
   protected get maxStepNum(): number {
     return readWorkflowArgs(stepArgs, this.task.workflowArgs).max_step_num;
   }

@@ -10,7 +10,7 @@ export interface Steps {
   readonly maxStepNum: number;
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   readonly step: (stepNum: number) => boolean | Promise<boolean>;
-  /** Returns the calls recorded since it was last called. */
+  /** Returns the calls recorded since the previous call of `extract`. */
   readonly extract: () => readonly Experience[];
 }
 

@@ -15,7 +15,7 @@ with the final answer inside \\boxed{} as its result.`;
 const textPrompt =
   'You are an agent that solves math problems step by step, with tools. Give the final answer inside \\boxed{}.';
 
-/** Has the name and the argument of AgentScope's tool for structured answers. */
+/** Tool with the name and the argument of AgentScope's tool for structured answers. */
 const generateResponse: Tool = {
   definition: {
     type: 'function',
@@ -42,13 +42,13 @@ export const agentscopeReactArgs = reactArgs.extend({
   type: z.literal('gsm8k', 'expected "gsm8k"').default('gsm8k'),
 });
 
-/** Has no tools by default. The default reward function is `math_boxed_reward`. */
+/** Runs the agent, without tools by default. The default reward function is `math_boxed_reward`. */
 export const runAgentscopeReact = (
   context: WorkflowContext,
   args: z.output<typeof agentscopeReactArgs>,
 ): Promise<WorkflowOutput> => answered(context, args, { ...boxed, systemPrompt });
 
-/** Uses a calculator where Trinity-RFT's workflow executes Python. */
+/** Runs the agent with a calculator where Trinity-RFT's workflow executes Python. */
 export const runAgentscopeMath = (
   context: WorkflowContext,
   args: z.output<typeof reactArgs>,
@@ -57,7 +57,7 @@ export const runAgentscopeMath = (
 
 export const agentscopeV0Args = reactArgs.extend({ max_turns: count().default(5) });
 
-/** Answers with text instead of a tool call, like the agents of AgentScope 0. */
+/** Runs an agent that answers with text instead of a tool call, like the agents of AgentScope 0. */
 export const runAgentscopeV0Math = (
   context: WorkflowContext,
   args: z.output<typeof agentscopeV0Args>,

@@ -27,7 +27,7 @@ const slow: MathPair = {
   response: nestedSet(0, false),
   truth: nestedSet(1, true),
 };
-/** Not decided on the calling thread. */
+/** Pairs that are not decided on the calling thread. */
 const half: MathPair = { rule: 'boxed', response: 'So \\boxed{\\frac{1}{2}}.', truth: '0.5' };
 const third: MathPair = { rule: 'answer', response: 'The answer is \\frac{1}{3}', truth: '0.5' };
 
@@ -37,7 +37,10 @@ const open = (options: MathCheckerOptions = {}): MathChecker => {
   opened.push(checker);
   return checker;
 };
-/** Much less than the slow pair takes, much more than other pairs take on a busy machine. */
+/**
+ * Time in ms, much less than the slow pair takes, and much more than other pairs take on a busy
+ * machine.
+ */
 const soonMs = 1000;
 /** Reads answers of any length, so that one can be slow. */
 const unlimited = (deadlineMs: number): MathChecker =>

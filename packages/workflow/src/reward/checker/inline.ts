@@ -4,8 +4,8 @@ import { boxedAnswer } from '../math/marks.js';
 import type { MathPair } from './rules.js';
 
 /**
- * Longer texts are sent to the thread. Finding the answer in a text of this length takes a few
- * milliseconds at most.
+ * Maximum characters of a text that is handled here; longer texts are sent to the thread. Finding
+ * the answer in a text of this length takes a few milliseconds at most.
  */
 const longestText = 1_024;
 
@@ -30,7 +30,10 @@ export function decideInline(pair: MathPair): boolean | MathPair {
   return rule === 'same' ? pair : { rule: 'same', ...answers };
 }
 
-/** Returns undefined for rules that find answers in their own way. */
+/**
+ * Answers in both texts; `none` for a response without an answer, undefined for rules that find
+ * answers in their own way.
+ */
 function answersOf({ rule, response, truth }: MathPair): Undecided | 'none' | undefined {
   if (rule === 'same') return { response, truth };
   if (rule !== 'answer' && rule !== 'boxed') return undefined;

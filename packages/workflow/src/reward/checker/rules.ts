@@ -4,7 +4,7 @@ import { computeScoreV0 } from '../original/boxed.js';
 import { verifyMathAnswer } from '../original/math-equal.js';
 import { naiveDapoScore } from '../original/naive-dapo.js';
 
-/** Answers longer than `limit` are compared as plain text. */
+/** Returns true for a correct response. Answers longer than `limit` are compared as plain text. */
 type Rule = (response: string, truth: string, limit: number) => boolean;
 
 /** Rules by the names that {@link MathPair} uses. */

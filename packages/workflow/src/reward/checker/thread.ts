@@ -15,8 +15,8 @@ export interface CompareOptions {
 }
 
 /**
- * In MB. Comparing answers of limited length takes a fraction of it; a thread that needs more ends,
- * but the process does not.
+ * Memory limits in MB. Comparing answers of limited length takes a fraction of them; a thread that
+ * needs more ends, but the process does not.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 

@@ -13,7 +13,7 @@ export type GiveUpReason = 'deadline' | 'failed';
  */
 export interface MathVerdict {
   readonly equal: boolean;
-  /** Set if the comparison was given up; `equal` is then false. */
+  /** Reason why the comparison was given up; `equal` is then false. */
   readonly reason?: GiveUpReason;
 }
 
@@ -32,7 +32,7 @@ export interface MathCheckerOptions {
    * @default 2_000
    */
   readonly deadlineMs?: number;
-  /** Longer answers are compared as plain text. @default 1_000 */
+  /** Maximum characters of an answer; longer answers are compared as plain text. @default 1_000 */
   readonly maxAnswerLength?: number;
 }
 

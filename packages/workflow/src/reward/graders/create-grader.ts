@@ -35,7 +35,7 @@ export interface GraderInput extends Namespaces {
 
 /** Result of a grader for one answer, as the API of OpenAI reports it. */
 export interface GraderResult {
-  /** Undefined if the grader failed, which is not a score of 0. */
+  /** Score of the answer; undefined if the grader failed, which is not a score of 0. */
   readonly reward: number | undefined;
   /** Scores of those parts of `multi` that did not fail. */
   readonly subRewards: Readonly<Record<string, number>>;

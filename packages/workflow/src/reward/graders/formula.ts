@@ -19,7 +19,7 @@ const functions: Readonly<Record<string, (...numbers: number[]) => number>> = {
 const longest = 2000;
 
 /**
- * `^` is right-associative and binds more strongly than a sign: `-2^2` is -4.
+ * Parses a formula. `^` is right-associative and binds more strongly than a sign: `-2^2` is -4.
  * @throws ConfigError for other syntax, and for a name that no grader has
  */
 export function parseFormula(text: string, names: readonly string[]): Formula {

@@ -14,7 +14,7 @@ export interface GraderModelRequest {
     readonly role: 'user' | 'assistant' | 'system' | 'developer';
     readonly content: string;
   }[];
-  /** Requires an object with the field `result`. */
+  /** Format of the answer: an object with the field `result`. */
   readonly response_format: {
     readonly type: 'json_schema';
     readonly json_schema: { readonly name: string; readonly schema: Record<string, unknown> };

@@ -25,7 +25,7 @@ const named = <T extends string>(type: T) => ({
   name: text().default(type),
 });
 
-/** Used by OpenAI's evaluations; ignored here, because a reward is the score itself. */
+/** Field of OpenAI's evaluations, which is ignored here, because a reward is the score itself. */
 const passThreshold = z.number('expected a number').optional();
 
 const stringCheck = z.strictObject({

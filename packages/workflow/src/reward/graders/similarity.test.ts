@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { similarity, similarityNames, type SimilarityName } from './similarity.js';
 
 /**
- * Made with rapidfuzz 3.14 (`fuzz.ratio`), sacrebleu 2.6 (`sentence_bleu` with use_effective_order), nltk 3.10
- * (`sentence_gleu`) and rouge-score 0.1.2 in the order of `similarityNames`.
+ * Results of rapidfuzz 3.14 (`fuzz.ratio`), sacrebleu 2.6 (`sentence_bleu` with
+ * use_effective_order), nltk 3.10 (`sentence_gleu`) and rouge-score 0.1.2 in the order of
+ * `similarityNames`.
  */
 // prettier-ignore
 const golden: readonly (readonly [string, string, readonly number[]])[] = [

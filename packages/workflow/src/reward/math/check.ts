@@ -13,8 +13,8 @@ import { sameAnswer } from './same.js';
 import { functionNames, numberWords } from './vocabulary.js';
 
 /**
- * Longer answers are compared as plain text unless another limit is given: this bounds the work
- * that a response can cause.
+ * Default limit on the characters of an answer. Longer answers are compared as plain text, which
+ * bounds the work that a response can cause.
  */
 export const maxAnswerLength = 1_000;
 

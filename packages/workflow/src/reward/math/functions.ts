@@ -6,7 +6,10 @@ export function absolute(a: MaybeNum): MaybeNum {
   return a && approximate(Math.abs(a.value), a.error);
 }
 
-/** Undefined for a float that is so close to a whole number that the result depends on its error. */
+/**
+ * Rounds down. Undefined for a float that is so close to a whole number that the result depends on
+ * the float's error.
+ */
 export function floor(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact') {
     const { numerator, denominator } = a;
@@ -24,7 +27,10 @@ const negateOf = (a: MaybeNum): MaybeNum => a && negate(a);
 /** Largest argument whose factorial fits into the bits of a fraction. */
 const largestFactorial = 500n;
 
-/** Exact for whole numbers up to 500; the gamma function of a + 1 for other numbers above -1. */
+/**
+ * Factorial: exact for whole numbers up to 500; the gamma function of a + 1 for other numbers above
+ * -1.
+ */
 export function factorial(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact' && a.numerator % a.denominator === 0n) {
     const n = a.numerator / a.denominator;

@@ -23,8 +23,8 @@ export interface Approximate {
 export type Num = Exact | Approximate;
 
 /**
- * Undefined if there is no value, or none that can be computed at bounded cost: 1/0, the root of
- * -1, 9^9^9^9.
+ * A number; undefined if there is no value, or none that can be computed at bounded cost: 1/0, the
+ * root of -1, 9^9^9^9.
  */
 export type MaybeNum = Num | undefined;
 
@@ -193,7 +193,7 @@ function floatPower(base: Approximate | undefined, exponent: Approximate | undef
   return approximate(value, Math.abs(value) * (relative + 4 * epsilon));
 }
 
-/** Returns undefined for negative numbers. */
+/** Square root of a number; undefined for negative numbers. */
 export function squareRoot(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact') {
     const root = exactRoot(a);

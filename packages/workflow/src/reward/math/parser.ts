@@ -10,7 +10,9 @@ import {
 import type { Token } from './lexer.js';
 import { functionNames, symbolCommands } from './vocabulary.js';
 
-/** Deeper nesting is invalid, so that the stack cannot overflow. */
+/**
+ * Maximum nesting of an expression. Deeper nesting is invalid, so that the stack cannot overflow.
+ */
 const maxDepth = 100;
 
 /** Parses all tokens as one expression; undefined if they are not one. */

@@ -2,7 +2,7 @@
 import { apply, evaluate, numeral, type Expression, type Operator } from './expression.js';
 import { toApproximate } from './number.js';
 
-/** Longer or deeper expressions are not parsed. */
+/** Maximum length and depth of an expression; longer or deeper ones are not parsed. */
 const maxLength = 1_000;
 const maxDepth = 50;
 
@@ -26,8 +26,8 @@ const constants: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns undefined if the text is not such an expression. Both `^` and `**` are powers. Numbers
- * have no leading zeros.
+ * Parses Python's arithmetic; undefined if the text is anything else. Both `^` and `**` are powers.
+ * Numbers have no leading zeros.
  */
 export function readPython(text: string): Expression | undefined {
   if (text.length > maxLength) return undefined;
@@ -36,7 +36,9 @@ export function readPython(text: string): Expression | undefined {
   return reader.atEnd() ? expression : undefined;
 }
 
-/** Value of such an expression; undefined if it has none, for example after a division by zero. */
+/**
+ * Value of arithmetic in Python; undefined if it has none, for example after a division by zero.
+ */
 export function pythonValue(text: string): number | undefined {
   const expression = readPython(text);
   return expression && toApproximate(evaluate(expression, new Map()))?.value;

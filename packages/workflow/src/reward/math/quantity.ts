@@ -16,7 +16,7 @@ export interface Quantity {
   readonly percent: boolean;
 }
 
-/** Undefined when the tokens are not a quantity. */
+/** Reads a quantity; undefined if the tokens are not a quantity. */
 export function readQuantity(tokens: readonly Token[]): Quantity | undefined {
   const counted = withNumerals(tokens);
   const start = counted.findIndex((token, index) => isUnitStart(token, counted[index - 1]));

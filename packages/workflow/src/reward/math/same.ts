@@ -49,8 +49,8 @@ function sameAsValueOf(equation: Equation, value: Answer): boolean {
 const lastSide = ({ sides }: Equation): Answer => sides.at(-1) ?? { kind: 'text', text: '' };
 
 /**
- * True if both give the same variable the same value, or if the differences of their sides are 0
- * for the same values.
+ * True if both equations give the same variable the same value, or if the differences of their
+ * sides are 0 for the same values.
  */
 function sameEquation(a: Equation, b: Equation): boolean {
   if (a.name !== undefined && a.name === b.name) return sameAnswer(lastSide(a), lastSide(b));
@@ -65,7 +65,10 @@ function differenceOf({ sides }: Equation): Expression | undefined {
   return apply('add', left.expression, apply('negate', right.expression));
 }
 
-/** True if one is a nonzero constant times the other: their quotient is the same at all points. */
+/**
+ * True if one expression is a nonzero constant times the other: their quotient is the same at all
+ * points.
+ */
 function areProportional(a: Expression, b: Expression): boolean {
   const quotients = testPoints(new Set([...variablesOf(a), ...variablesOf(b)]))
     .map((point) => divide(evaluate(a, point), evaluate(b, point)))
@@ -87,12 +90,12 @@ function sameInequality(a: Inequality, b: Inequality): boolean {
   );
 }
 
-/** Beyond this number of items, order counts, because the search for equal items is quadratic. */
+/** Number of items above which order counts, because the search for equal items is quadratic. */
 const maxUnordered = 32;
 
 /**
- * Brackets must be the same. A list without brackets is ordered when compared with a tuple, and
- * unordered when compared with a set or another list.
+ * Compares groups. Brackets must be the same. A list without brackets is ordered when compared with
+ * a tuple, and unordered when compared with a set or another list.
  */
 function sameGroup(a: Group, b: Group): boolean {
   const [left, right] = [vectorOf(a), vectorOf(b)];
@@ -143,8 +146,8 @@ function vectorOf(group: Group): Group | undefined {
 }
 
 /**
- * Units must be the same if both are known. A percent sign on one side only means a factor of 1 or
- * 1/100.
+ * Compares quantities. Units must be the same if both are known. A percent sign on one side only
+ * means a factor of 1 or 1/100.
  */
 function sameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) {
@@ -173,8 +176,8 @@ function isMultiple(
 }
 
 /**
- * True if they are equal at all points where both have a value, of which there must be two if there
- * are variables.
+ * True if the expressions are equal at all points where both have a value. If there are variables,
+ * at least two such points are required.
  */
 export function sameExpression(a: Expression, b: Expression): boolean {
   if (sameTree(a, b)) return true;
@@ -200,7 +203,7 @@ function valuesAt(
 }
 
 /**
- * True for a decimal of six or more significant digits that stands for a number without a finite
+ * True for a decimal of six or more significant digits that approximates a number without a finite
  * decimal, if the two differ by less than the last digit.
  */
 function rounds(expression: Expression, rounded: Num, value: Num): boolean {

@@ -6,7 +6,7 @@ const named =
 const greek =
   'alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ lambda λ mu μ nu ν xi ξ rho ρ sigma σ tau τ phi ϕ varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Sigma Σ Phi Φ Psi Ψ Omega Ω';
 
-/** Keyed by the command's name, without the backslash. */
+/** Texts of signs, keyed by the command's name, without the backslash. */
 export const latexSigns: ReadonlyMap<string, string> = new Map([
   ...pairs(named),
   ...pairs(greek),
@@ -31,7 +31,7 @@ function pairs(text: string): readonly (readonly [string, string])[] {
   );
 }
 
-/** The letter that `\mathbf` makes of a plain one. */
+/** The letter that `\mathbf` shows for a plain letter. */
 export const boldLetter = (letter: string): string => {
   const start = /[A-Z]/.test(letter) ? 0x1d400 - 65 : /[a-z]/.test(letter) ? 0x1d41a - 97 : 0;
   return String.fromCodePoint(start + (letter.codePointAt(0) ?? 0));

@@ -5,7 +5,7 @@
 import { balancedEnd } from './boxed.js';
 import { boldLetter, latexEscapes, latexSigns } from './latex-signs.js';
 
-/** Deeper nesting is dropped. */
+/** Maximum nesting of LaTeX; deeper nesting is dropped. */
 const maxDepth = 50;
 
 /**

@@ -5,7 +5,7 @@ import { extractAnswer } from './extract-answer.js';
 import { isClose, pythonFloat } from './python.js';
 import { symbolicEqual } from './sympify.js';
 
-/** Longer answers are only compared as texts. */
+/** Maximum characters of an answer; longer answers are only compared as texts. */
 const maxLength = 1_000;
 
 /** `verify_math_answer`: compares, by {@link mathEqual}, the answers that {@link extractAnswer} finds. */
@@ -88,7 +88,7 @@ function sameEquation(answer: string, truth: string): boolean {
 
 type Sides = readonly [left: string, right: string];
 
-/** Returns undefined unless there is exactly one equals sign. */
+/** Both sides of an equation; undefined unless there is exactly one equals sign. */
 function equationSides(text: string): Sides | undefined {
   const [left, right, ...more] = text.split('=').map((side) => side.trim());
   return left === undefined || right === undefined || more.length > 0 ? undefined : [left, right];

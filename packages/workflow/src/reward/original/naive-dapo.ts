@@ -9,8 +9,8 @@ import { mathdNormalize } from './mathd.js';
 import { pythonFloat, wholeDigits } from './python.js';
 
 /**
- * Longer answers are only compared as texts: no real answer is that long, and the limit bounds the
- * work.
+ * Maximum characters of an answer. Longer answers are only compared as texts: no real answer is
+ * that long, and the limit bounds the work.
  */
 const maxLength = 1_000;
 
@@ -85,8 +85,8 @@ export function shouldAllowEval(text: string): boolean {
 /**
  * Scores a response: 1 if its answer equals the truth in one of the two spellings or by {@link
  * mathEqual}, else 0. The answer is the last box after the last `</think>`, or all of that text.
- * {@link mathEqual} replaces PRIME's comparison, which Trinity-RFT tries last. As there, a text
- * with `\pi` is only compared as text.
+ * {@link mathEqual} replaces PRIME's comparison, which Trinity-RFT tries last. As in Trinity-RFT, a
+ * text with `\pi` is only compared as text.
  */
 export function naiveDapoScore(response: string, truth: string): number {
   const final = response.split('</think>').at(-1) ?? '';

@@ -6,7 +6,10 @@ import { trimEnd } from './python.js';
 import { eraseUnits } from './units.js';
 import { wordNumber } from './word-number.js';
 
-/** Longer texts are unchanged: no real answer is that long, and the limit bounds the work. */
+/**
+ * Maximum characters of a text. Longer texts are unchanged: no real answer is that long, and the
+ * limit bounds the work.
+ */
 const maxLength = 1_000;
 
 const latexRules: readonly (readonly [string | RegExp, string])[] = [

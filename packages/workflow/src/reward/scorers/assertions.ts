@@ -37,7 +37,7 @@ const kinds: Readonly<Record<string, Holds>> = {
   levenshtein: (output, value, { threshold = 5 }) => distance(output, String(value)) <= threshold,
 };
 
-/** Maximum number of positions at which JSON may begin that are tried. */
+/** Maximum number of brackets that are tried as the beginning of JSON. */
 const mostOpenings = 50;
 /** Maximum number of characters in a text that the edit distance compares. */
 const longestCompared = 5000;
@@ -82,8 +82,9 @@ export function assertionScorer(given: Assertion | readonly Assertion[]) {
 }
 
 /**
- * A scorer of the assertions in the column `assert` of a task, as `trinity import --from promptfoo` keeps them. Those
- * that ask a model, run code or measure time and cost are left out, and named in the reason.
+ * A scorer of the assertions in the column `assert` of a task, as `trinity import --from promptfoo`
+ * keeps them. Assertions that ask a model, run code or measure time and cost are left out, and
+ * named in the reason.
  * @throws RewardError for a task without an assertion that can be checked
  */
 export function taskAssertions({ output, metadata = {} }: AssertionArguments) {

@@ -6,10 +6,13 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Fields in which libraries return the score: autoevals and evalite, Langfuse, promptfoo. */
 const scoreKeys = ['score', 'value', 'pass'] as const;
 const nameKeys = ['name', 'key'] as const;
-/** Searched in the result, then in its `metadata`. */
+/**
+ * Fields in which libraries return an explanation, searched in the result, then in its `metadata`.
+ */
 const reasonKeys = ['comment', 'reason', 'explanation', 'rationale'] as const;
 
 /**
+ * Reads a scorer's result.
  * @param title name of a score that has none
  * @throws RewardError if a scorer reports an error or returns no number, or if two scores have the
  * same name

@@ -73,8 +73,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Keeps long numbers exact, so that ids that are almost equal remain different, and as objects, so
- * that a number differs from its text.
+ * Parses JSON. Long numbers stay exact, so that ids that are almost equal remain different, and
+ * become objects, so that a number differs from its text.
  */
 const parseJson = (text: string): unknown =>
   parseJsonExactly(text.trim(), (digits) => ({ digits }));
