@@ -5,9 +5,9 @@ import type { AgentContract } from './fixture.js';
 import { rolloutCases } from './rollout-cases.js';
 
 /**
- * Call it at the top level of a test file, once per API of the framework: `describeAgentAdapter('AI
- * SDK', { open, createAgent, ... })`. Conversations are scripted, so no weights are needed. Tests
- * both complete answers and streams.
+ * Tests an integration. Call it at the top level of a test file, once per API of the framework:
+ * `describeAgentAdapter('AI SDK', { open, createAgent, ... })`. Conversations are scripted, so no
+ * weights are needed. Both complete answers and streams are tested.
  */
 export function describeAgentAdapter<Endpoint>(
   name: string,

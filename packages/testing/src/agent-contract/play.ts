@@ -14,7 +14,7 @@ export interface PlayOptions<Endpoint> {
   readonly run?: Partial<Pick<AgentRun<Endpoint>, 'question' | 'settings'>>;
   /** An agent that several plays share. @default a new agent */
   readonly agent?: AgentUnderTest<Endpoint>;
-  /** Wraps the sampler. */
+  /** Wraps the scripted sampler. @default the sampler itself */
   readonly wrap?: (sampler: Sampler) => Sampler;
   /** The signal of the run. */
   readonly signal?: AbortSignal;

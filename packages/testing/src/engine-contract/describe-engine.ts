@@ -7,7 +7,10 @@ import { samplingCases } from './sampling-cases.js';
 import { scoreCases } from './score-cases.js';
 import { weightsCases } from './weights-cases.js';
 
-/** Call it at the top level of a test file: `describeEngine('onnx', { open, vocabSize: 64 })`. */
+/**
+ * Tests an engine. Call it at the top level of a test file: `describeEngine('onnx', { open,
+ * vocabSize: 64 })`.
+ */
 export function describeEngine(name: string, contract: EngineContract): void {
   const fixture = engineFixture(contract);
   describe(`${name} meets the engine contract`, () => {

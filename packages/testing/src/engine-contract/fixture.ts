@@ -1,4 +1,4 @@
-/** Shared by the cases of the engine contract: opening engines, batches, and a train step. */
+/** Fixtures for the cases of the engine contract: engines, batches and a train step. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

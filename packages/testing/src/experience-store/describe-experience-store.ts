@@ -11,7 +11,7 @@ interface ExperienceStoreContract {
   readonly durable?: boolean;
 }
 
-/** Call it at the top level of a test file, once per driver. */
+/** Tests a store driver. Call it at the top level of a test file, once per driver. */
 export function describeExperienceStore(
   name: string,
   create: CreateExperienceStore,

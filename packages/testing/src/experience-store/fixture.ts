@@ -1,4 +1,6 @@
-/** Shared by the cases of the store contract: numbered experiences, and stores that get closed. */
+/**
+ * Fixtures for the cases of the store contract: numbered experiences, and stores that get closed.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

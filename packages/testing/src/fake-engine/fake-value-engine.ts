@@ -73,7 +73,10 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
   };
 }
 
-/** The value of a state, in which a token is sampled, is that of the token before it. */
+/**
+ * Values of the response tokens. The state in which a token is sampled has the value of the
+ * previous token.
+ */
 function valuePass(weights: Float64Array, batch: TokenBatch): ValuePass {
   const offsets = responseOffsets(weights.length, batch);
   const values = new Float32Array(offsets.at(-1)!);

@@ -1,4 +1,4 @@
-/** Shared by the cases of the run store contract: workers, plans and results. */
+/** Fixtures for the cases of the run store contract: workers, plans and results. */
 import { createExperience, type Experience } from '@trinity-rft/core';
 import type {
   ExplorePlan,

@@ -61,7 +61,10 @@ export function manualClock(start = 0): ManualClock {
   };
 }
 
-/** Sleeper with the earliest deadline up to `until`; of equal ones, the one that called first. */
+/**
+ * Sleeper with the earliest deadline up to `until`; of equal deadlines, the sleeper that called
+ * first.
+ */
 function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefined {
   let found: Sleeper | undefined;
   for (const sleeper of sleepers) {

@@ -6,7 +6,8 @@ import { valueLearningCases } from './value-learning-cases.js';
 import { valueWeightsCases } from './value-weights-cases.js';
 
 /**
- * Call it at the top level of a test file: `describeValueEngine('onnx', { open, vocabSize: 64 })`.
+ * Tests a critic. Call it at the top level of a test file: `describeValueEngine('onnx', { open,
+ * vocabSize: 64 })`.
  */
 export function describeValueEngine(name: string, contract: ValueEngineContract): void {
   const fixture = valueFixture(contract);

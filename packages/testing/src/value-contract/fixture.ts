@@ -1,4 +1,4 @@
-/** Shared by the cases of the critic contract: opening critics, returns, and a train step. */
+/** Fixtures for the cases of the critic contract: critics, returns and a train step. */
 import type { ValueEngine, StepStats, TokenBatch } from '@trinity-rft/core/engine';
 import { contractRows } from '../engine-contract/fixture.js';
 
