@@ -24,7 +24,7 @@ export interface FineTuningServerOptions {
   /** Folder for files, jobs and runs; created if it is missing. */
   readonly directory: string;
   readonly models: BaseModels;
-  /** Starts `trinity` in another process, as a job is a run. */
+  /** Starts `trinity` in another process, which makes the run of a job. */
   readonly start: StartCommand;
   /** @default "127.0.0.1" */
   readonly host?: string | undefined;
@@ -32,7 +32,7 @@ export interface FineTuningServerOptions {
   readonly port?: number | undefined;
   /** @default a random one */
   readonly apiKey?: string | undefined;
-  /** Runs the Python of graders, with the rights of this process. @default false */
+  /** True to run the Python code of graders, with the rights of this process. @default false */
   readonly pythonGraders?: boolean | undefined;
   /** Address that is notified when jobs end. @default no webhook */
   readonly webhook?: WebhookSettings | undefined;
@@ -50,7 +50,7 @@ export interface FineTuningServer {
 }
 
 const usualKeep = 2;
-/** Time in ms for the largest file, 512 MB, at 7 Mbit/s. */
+/** Upload timeout in ms: the largest file, 512 MB, at 7 Mbit/s. */
 const uploadTimeoutMs = 600_000;
 
 const now = (): number => Math.floor(Date.now() / 1000);

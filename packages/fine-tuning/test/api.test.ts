@@ -1,4 +1,4 @@
-/** The wire as the client of OpenAI sends and reads it; runs are scripted, and real ones are in apps/runner. */
+/** The API as OpenAI's client uses it, with scripted runs; apps/runner tests real runs. */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -98,7 +98,7 @@ const exact = {
   operation: 'eq' as const,
 };
 
-/** A page of the client: it has no type of its own that is public. */
+/** A page of a list; the client exports no type for it. */
 type Paged<T> = AsyncIterable<T>;
 async function all<T>(pages: Paged<T>): Promise<readonly T[]> {
   const found: T[] = [];

@@ -28,14 +28,16 @@ export interface JobRoutesContext {
   readonly onEnd: (job: JobRecord) => void;
 }
 
-/** Time in which a client may repeat a request that got no answer. */
+/** Time in seconds in which a client may repeat a request that got no answer. */
 const repeatedWithinS = 600;
 
 const place = '/v1/fine_tuning/jobs';
 
 export function addJobRoutes(app: Hono<Brought>, context: JobRoutesContext): void {
   const { jobs, queue, runs } = context;
-  /** Changes the record before the process ends, because the job may be about to succeed. */
+  /**
+   * Changes a job's record before stopping its process, because the job may be about to succeed.
+   */
   const stop = (id: string, changes: Partial<JobRecord>): Promise<JobRecord> => {
     const changed = jobs.change(id, changes);
     queue.stop(id);
@@ -100,7 +102,10 @@ function changeable(
 
 const digestOf = (body: unknown): string => hash('sha256', JSON.stringify(body));
 
-/** Job of an earlier attempt: clients repeat creations whose answer was lost. */
+/**
+ * Job that an earlier attempt of this request created: clients repeat requests whose answer was
+ * lost.
+ */
 function repeatedJob(
   { headers }: Request,
   body: unknown,

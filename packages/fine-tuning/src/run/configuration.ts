@@ -30,7 +30,7 @@ export interface JobPlan {
 const stepsPerEpoch = ({ rows, numbers }: Pick<JobPlan, 'rows' | 'numbers'>): number =>
   Math.max(1, Math.floor(rows.count / numbers['batch_size']!));
 
-/** Maximum checkpoints of a job; with fewer epochs, one after each. */
+/** Maximum number of checkpoints of a job; a job with fewer epochs saves one after each epoch. */
 const mostCheckpoints = 10;
 
 const saveInterval = (plan: JobPlan): number =>
@@ -52,8 +52,8 @@ const embeddedAdapter: Tree = {
 };
 
 /**
- * Merges the settings. Those of the model take precedence; the job's multiplier scales the learning
- * rate.
+ * Merges the settings of job and model. Those of the model take precedence, and the job's
+ * multiplier scales the learning rate.
  */
 function configurationOf(plan: JobPlan): Tree {
   const { job, settings, numbers, baseRate, runs } = plan;

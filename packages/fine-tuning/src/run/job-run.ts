@@ -19,14 +19,14 @@ export interface Command {
 }
 
 export interface CommandEnd {
-  /** `interrupted` can resume from the last checkpoint. */
+  /** A run that was `interrupted` can resume from its last checkpoint. */
   readonly outcome: 'done' | 'interrupted' | 'failed';
-  /** Last lines of its output. */
+  /** Last lines of the command's output. */
   readonly output: string;
 }
 
 /**
- * Starts `trinity` with these arguments.
+ * Starts `trinity` with the arguments `args`.
  * @param onRestart called when a crashed process restarts
  */
 export type StartCommand = (
@@ -50,7 +50,7 @@ const graceMs = 60_000;
 
 interface RunningJob {
   readonly stop: () => void;
-  /** Resolves with the reason of a failure, else with undefined. */
+  /** Resolves with the reason if the job fails, else with undefined. */
   readonly ended: Promise<JobError | undefined>;
 }
 
@@ -96,8 +96,8 @@ export function runJob(id: string, options: JobOptions): RunningJob {
 }
 
 /**
- * Waits for another process of the run: that of a killed server, which may still save its
- * checkpoint, or a user's.
+ * Waits for another process that makes the run to end: one that a killed server left behind, which
+ * may still save its checkpoint, or one that a user started.
  */
 async function freeRun(
   folder: string,
@@ -115,12 +115,13 @@ async function freeRun(
 }
 
 interface Follower {
-  /** Stops, and returns the steps of the whole run. */
+  /** Stops following the run, and returns the steps of the whole run. */
   close(): Promise<readonly StepNumbers[]>;
 }
 
 /**
- * Adds an event for each new train step and checkpoint; those of an earlier process have theirs.
+ * Adds an event for each new train step and checkpoint, except those for which an earlier process
+ * has added one.
  */
 function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');
@@ -204,7 +205,7 @@ async function succeed(
   return undefined;
 }
 
-/** The steps, with the validation loss at the checkpoints of a supervised job. */
+/** Adds the validation loss to the steps with a checkpoint, if the job is supervised. */
 async function withValidLoss(
   id: string,
   steps: readonly StepNumbers[],

@@ -97,7 +97,7 @@ export const trainedName = ({
     ? undefined
     : `ft:${baseOf(model)}:local:${suffix}:${id.slice(-8)}`;
 
-/** Base model of a trained one; names of base models may have colons. */
+/** Base model of a trained model; names of base models may have colons. */
 const baseOf = (model: string): string => /^ft:(.+):local:[^:]*:[^:]+$/.exec(model)?.[1] ?? model;
 
 const faulty = (param: string, file: string, faults: readonly string[]): Prepared => ({

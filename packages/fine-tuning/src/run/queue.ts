@@ -13,7 +13,7 @@ export interface Queue {
   add(id: string): void;
   /** Starts the next job if none is running. */
   wake(): void;
-  /** Ends the process of a job if it is running. The caller has changed the job's record. */
+  /** Ends the process of a job if the job is running. The caller has changed the job's record. */
   stop(id: string): void;
   /** Interrupts the running job, which the next server resumes. */
   close(): Promise<void>;

@@ -41,7 +41,7 @@ export interface CheckedRows {
 
 const mostFaults = 5;
 
-/** @param onRow called with each valid row. @default no callback */
+/** Checks the rows of a file. @param onRow called with each valid row. @default no callback */
 export async function checkRows(
   file: string,
   method: MethodName,
@@ -63,7 +63,9 @@ export async function checkRows(
   return { count, faults };
 }
 
-/** Splits at `\n` only, as runs do: texts of JSON may hold the other line ends of Unicode. */
+/**
+ * Splits a file at `\n` only, as runs do: JSON strings may contain the other line ends of Unicode.
+ */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let line: string[] = [];
   for await (const text of createReadStream(file, 'utf8') as AsyncIterable<string>) {

@@ -9,7 +9,7 @@ import { isOver, type JobRecord } from '../store/jobs.js';
 
 export interface WebhookSettings {
   readonly url: string;
-  /** `whsec_` and at least 24 bytes in base64. */
+  /** Signing secret: `whsec_` and at least 24 bytes in base64. */
   readonly secret: string;
 }
 
@@ -32,8 +32,9 @@ export function checkWebhook({ url, secret }: WebhookSettings): void {
 }
 
 /**
- * Resolves with true once the product has answered with 2xx; retries for about 12 minutes. Repeated
- * messages have the same id, which follows from the job's.
+ * Notifies the webhook that a job has ended. Resolves with true once the product has answered with
+ * 2xx, else with false after retries for about 12 minutes. Retries repeat the message's id, which
+ * derives from the job's.
  */
 export async function notifyProduct(
   job: JobRecord,
@@ -91,6 +92,6 @@ async function post(
   }
 }
 
-/** Waits; false if the signal aborted. */
+/** Waits; resolves with false if the signal aborts. */
 const slept = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal }).catch(() => false);

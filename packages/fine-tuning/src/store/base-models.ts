@@ -25,8 +25,8 @@ const entry = z.union(
 const own = ['project', 'name', 'mode', 'checkpoint_root_dir', 'seed', 'stages', 'buffer'];
 
 /**
- * Reads the models of a YAML file: names with a folder, or part of a configuration. Relative paths
- * start at the file.
+ * Reads the models of a YAML file: names, each with a folder or part of a configuration. Relative
+ * paths start at the file.
  * @throws ConfigError naming the invalid entry
  */
 export async function readBaseModels(file: string): Promise<BaseModels> {

@@ -17,7 +17,7 @@ interface FileRecord {
 }
 
 export interface FileStore {
-  /** Newest first. */
+  /** All files, newest first. */
   list(): readonly FileRecord[];
   /**
    * @throws ModelError 404

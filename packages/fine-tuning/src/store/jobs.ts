@@ -34,7 +34,7 @@ export interface JobRecord {
   readonly suffix: string;
   readonly seed: number;
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Digest of the request, by which a repeated one is recognised. */
+  /** Digest of the request, by which a repeated request is recognised. */
   readonly request: string;
   /** Hyperparameters are numbers once the files are checked. */
   readonly method: JobMethod;
@@ -67,7 +67,7 @@ interface JobEvent {
 type NewEvent = Pick<JobEvent, 'message'> & Partial<Pick<JobEvent, 'level' | 'type' | 'data'>>;
 
 export interface JobStore {
-  /** Oldest first. */
+  /** All jobs, oldest first. */
   list(): readonly JobRecord[];
   /** @throws ModelError 404 */
   get(id: string): JobRecord;
@@ -82,7 +82,7 @@ export interface JobStore {
    * later.
    */
   change(id: string, changes: Partial<JobRecord>): Promise<JobRecord>;
-  /** Oldest first. */
+  /** Events of a job, oldest first. */
   events(id: string): readonly JobEvent[];
   /** Adds an event, stored as with {@link change}. */
   say(id: string, event: NewEvent): Promise<void>;
@@ -114,7 +114,9 @@ export async function openJobStore(
     if (record) return record;
     throw noSuchJob(id);
   };
-  /** Writes of a job, one by one: a file has one draft. */
+  /**
+   * Last write of each job. Writes of a job run one by one, because they share a temporary file.
+   */
   const writes = new Map<string, Promise<void>>();
   const inTurn = (id: string, write: () => Promise<void>): Promise<void> => {
     const next = (writes.get(id) ?? Promise.resolve()).then(write);
@@ -126,7 +128,7 @@ export async function openJobStore(
   };
   const saveRecord = (id: string): Promise<void> =>
     saveJson(path.join(folderOf(id), 'job.json'), get(id));
-  /** Jobs whose files lack changes. */
+  /** Ids of jobs whose files on disk lack changes. */
   const behind = new Set<string>();
   const fallBehind = (id: string, error: unknown): void => {
     if (behind.has(id)) return;
