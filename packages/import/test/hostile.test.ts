@@ -1,4 +1,4 @@
-/** Records that are wrong, and are named by their line. */
+/** Invalid records, which the report names by their lines. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';

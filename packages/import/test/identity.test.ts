@@ -1,4 +1,4 @@
-/** Rows that the import has written are imported as they are. */
+/** Rows that an import has written stay the same when they are imported again. */
 import type { ChatMessage } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** 500 MB of rows in memory that does not grow with them. */
+/** Imports 500 MB of rows in constant memory. */
 import { spawnSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';

@@ -35,7 +35,7 @@ export async function importFrom(
   };
 }
 
-/** Imports a file of these records, one per line; texts are lines as they are. */
+/** Imports a file with one record per line; a text is used as the line itself. */
 export function importLines(
   records: readonly unknown[],
   options: Omit<ImportOptions, 'from' | 'output'> = {},

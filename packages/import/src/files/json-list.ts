@@ -11,9 +11,7 @@ export interface ListScan {
   readonly isClosed: () => boolean;
 }
 
-/**
- * Works on bytes: all bytes of structure characters are ASCII, and no byte of other characters is.
- */
+/** Scans bytes, not text: a byte of a structure character occurs in no other character of UTF-8. */
 export function scanList(): ListScan {
   // Number of open brackets; 1 at the items.
   let depth = 0;

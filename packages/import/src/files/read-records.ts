@@ -13,7 +13,7 @@ import { firstCharacter, lineEnd, readPieces, type FindEnd, type Piece } from '.
 export interface FileRecord {
   /** Line, item of the list, or row of the CSV file; from 1. */
   readonly line: number;
-  /** Undefined if `fault` is set. */
+  /** The record; undefined if `fault` is set. */
   readonly record?: Json;
   readonly fault?: Fault;
 }
@@ -25,7 +25,8 @@ type OnBytes = (count: number) => void;
 const longestDocument = 2 ** 28;
 
 /**
- * A `.json` file whose first line is a complete object is read as JSON lines.
+ * Reads the records of a file. A `.json` file whose first line is a complete object is read as JSON
+ * lines.
  * @param onBytes called with the number of bytes read from the file
  * @throws ConfigError for a file that cannot be read, and a document that is too large
  */
@@ -56,7 +57,7 @@ export async function* readRecords(file: string, onBytes: OnBytes): AsyncGenerat
     yield* inDocument(document.join('\n'), layout === 'yaml' ? 'yaml' : 'json');
 }
 
-/** Undefined if only the first line can decide. */
+/** Layout by the file's name; undefined if only the first line can decide. */
 function layoutOf(file: string): Layout | undefined {
   const name = file.replace(/\.gz$/i, '');
   if (/\.(?:jsonl|ndjson)$/i.test(name)) return 'lines';

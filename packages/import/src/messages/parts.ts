@@ -5,7 +5,7 @@ import { isJson, isPresent, type Json } from '../record/item.js';
 import { readCall } from './tool-calls.js';
 
 export interface Parts {
-  /** Undefined if there is no text. */
+  /** Text of the content; undefined if it has none. */
   readonly text?: string;
   readonly reasoning?: string;
   readonly calls: readonly ToolCall[];

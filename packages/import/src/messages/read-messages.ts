@@ -42,7 +42,7 @@ export function readMessages(value: unknown): readonly ChatMessage[] {
   return withCallIds(list.flatMap(readMessage));
 }
 
-/** Reads one message. Each of its tool results becomes a message of its own. */
+/** Reads one message. Each of its tool results becomes a separate message. */
 export function readMessage(value: unknown): readonly ChatMessage[] {
   const message = plain(unwrapped(value));
   if (!isJson(message)) throw fault('a message is not an object', message);
@@ -112,7 +112,7 @@ function resultsOf({ results, text, calls }: Parts, role: Role): readonly ChatMe
     : [...messages, { role: 'user', content: text }];
 }
 
-/** Copies those of the keys that contain a text. */
+/** Copies the values of `keys` that are texts. */
 const keep = (message: Json, keys: readonly string[]): Json =>
   Object.fromEntries(
     keys.flatMap((key) => (typeof message[key] === 'string' ? [[key, message[key]]] : [])),

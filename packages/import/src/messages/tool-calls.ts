@@ -25,7 +25,7 @@ export function readCall(value: unknown, _index: number): ToolCall {
   };
 }
 
-/** Accepts arguments as an object or as its JSON text. */
+/** Arguments of a call as JSON text; the call has an object or its JSON text. */
 function argumentsOf(call: Json): string {
   const given = call['arguments'] ?? call['args'] ?? call['input'] ?? call['parameters'] ?? {};
   if (typeof given !== 'string') return JSON.stringify(given);
@@ -35,7 +35,7 @@ function argumentsOf(call: Json): string {
   return given;
 }
 
-/** Undefined if there are no tools. */
+/** Reads a list of tool definitions, or its JSON text; undefined if there are no tools. */
 export function readTools(value: unknown): readonly ToolDefinition[] | undefined {
   if (!isPresent(value) || value === '') return undefined;
   const tools = parsed(value, 'the list of tools');

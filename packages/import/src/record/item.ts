@@ -1,4 +1,4 @@
-/** Conversations and parts of them: what sources extract from records, and what becomes rows. */
+/** Conversations and their parts, which sources extract from records, and which become rows. */
 import type { ChatMessage, ToolDefinition } from '@trinity-rft/core';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export interface Conversation {
   readonly tools?: readonly ToolDefinition[];
   /** Mean of the source's scores for the last answer. */
   readonly score?: number;
-  /** The reference answer, if the source has one apart from the messages. */
+  /** The reference answer, if the source has one outside of the messages. */
   readonly truth?: unknown;
   /** Additional columns of a task. */
   readonly fields?: Json;
@@ -32,9 +32,9 @@ export interface Fragment {
 
 /** Reason that something was not imported. */
 export interface Fault {
-  /** Equal for all records with the same fault. */
+  /** Text that is equal for all records with the same fault. */
   readonly reason: string;
-  /** The value that was found. */
+  /** The value that was found in the record. */
   readonly detail?: string;
 }
 

@@ -13,7 +13,7 @@ export interface Place {
 export interface Skipped {
   readonly reason: string;
   readonly count: number;
-  /** The first few places. */
+  /** The first few places with this reason. */
   readonly first: readonly (Place & { readonly detail?: string })[];
 }
 
@@ -28,7 +28,7 @@ export interface Lengths {
 }
 
 export interface ImportReport {
-  /** Format of the report. */
+  /** Version of the report's format. */
   readonly version: 1;
   readonly sources: readonly string[];
   readonly as: RowKind;
@@ -48,9 +48,9 @@ export interface ImportReport {
   readonly withScore: number;
   /** Number of assertions in tasks, keyed by type; undefined if there are none. */
   readonly assertions?: Readonly<Record<string, number>>;
-  /** Undefined if no tokenizer was given. */
+  /** Lengths of the rows; undefined if no tokenizer was given. */
   readonly tokens?: Lengths;
-  /** Undefined if `redact` was not set. */
+  /** Number of redactions by kind; undefined if `redact` was not set. */
   readonly redacted?: RedactedCounts;
 }
 
@@ -73,7 +73,7 @@ interface RowTraits {
   readonly score: boolean;
   /** Types of the row's assertions. */
   readonly assertions: readonly string[];
-  /** Undefined if no tokenizer was given. */
+  /** Length of the row in tokens; undefined if no tokenizer was given. */
   readonly tokens?: number;
 }
 

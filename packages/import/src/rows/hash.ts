@@ -1,7 +1,7 @@
 /** Hashes of rows, to find duplicates and to split rows independently of their order. */
 import { createHash } from 'node:crypto';
 
-/** 128 bits as a text of 22 characters. */
+/** First 132 bits of the SHA-256, as 22 characters of base64url. */
 export const hashOf = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 22);
 

@@ -19,7 +19,10 @@ interface Candidates<Place> {
 }
 
 export interface Pairing<Place> {
-  /** @throws TaskError of `fault` if the conversation has no score or answer */
+  /**
+   * Adds the conversation's answer.
+   * @throws TaskError of `fault` if the conversation has no score or answer
+   */
   add(conversation: Conversation, place: Place): void;
   /** One entry per prompt; its pair is undefined if all scores are equal. */
   pairs(): Iterable<readonly [Preference | undefined, Place]>;

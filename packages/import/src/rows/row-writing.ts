@@ -118,7 +118,7 @@ const leftover = (output: string): ConfigError =>
 
 const onlyOne = { reason: 'the prompt has one answer, or several with equal scores' };
 
-/** All messages of a row, whatever its kind. */
+/** All messages of a row of any kind. */
 const messagesOf = (row: Json): readonly ChatMessage[] =>
   ['messages', 'prompt', 'chosen', 'rejected'].flatMap((key) => {
     const messages = row[key];

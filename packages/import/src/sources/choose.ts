@@ -6,7 +6,7 @@ import { sourceNamed, sourceNames, type SourceName } from './table.js';
 const mostTried = 100;
 
 export interface Chosen {
-  /** Undefined if no source was recognised. */
+  /** Name of the recognised source; undefined if no source was recognised. */
   readonly name?: SourceName;
   /** All records, including those that detection has read. */
   readonly records: AsyncIterable<FileRecord>;

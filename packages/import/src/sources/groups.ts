@@ -27,7 +27,7 @@ export interface Groups {
 }
 
 export function createGroups(): Groups {
-  /** Keyed by source and group, in the order of their latest parts. */
+  /** Open groups, keyed by source and group, in the order of their latest parts. */
   const open = new Map<string, OpenGroup>();
   const closed = new Set<string>();
   const take = (key: string): OpenGroup | undefined => {

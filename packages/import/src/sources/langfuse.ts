@@ -11,7 +11,7 @@ interface Generation {
 }
 
 interface Score {
-  /** Undefined if the score is for the whole trace. */
+  /** Id of the scored observation; undefined if the score is for the whole trace. */
   readonly observation: unknown;
   readonly value: unknown;
 }

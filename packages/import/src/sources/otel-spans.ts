@@ -6,7 +6,7 @@ import { isJson, type Json } from '../record/item.js';
 export interface Signal {
   readonly traceId: string;
   readonly spanId: string;
-  /** Values of the evaluations that belong to it. */
+  /** Values of the evaluations of the span. */
   readonly scores: readonly unknown[];
 }
 
@@ -123,7 +123,7 @@ function endOf(span: Json): bigint {
   return (wholeNumber(timestamp) + wholeNumber(duration)) * 1000n;
 }
 
-/** 0 if the value is not a number, so that the span comes before all others. */
+/** The value as an integer; 0 if it is not a number, so that the span comes before all others. */
 const wholeNumber = (value: unknown): bigint =>
   typeof value === 'number' && Number.isFinite(value)
     ? BigInt(Math.trunc(value))

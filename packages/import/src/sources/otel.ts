@@ -44,7 +44,10 @@ function assemble(signals: readonly Signal[]): readonly Finished[] {
 /** Tolerance in nanoseconds: SDKs round starts to milliseconds, so calls may seem out of order. */
 const clockError = 2_000_000n;
 
-/** True if `span` ends later, or at about the same time with a history at least as long. */
+/**
+ * True if `span` ends later than `other`, or at about the same time with a history at least as
+ * long.
+ */
 function isLater(span: Span, other: Span): boolean {
   const gap = span.end - other.end;
   if (gap > clockError || gap < -clockError) return gap > 0n;

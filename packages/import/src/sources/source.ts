@@ -97,7 +97,10 @@ export function readAnswer(value: unknown): readonly ChatMessage[] {
   return readAnswer(answer[key]);
 }
 
-/** The only item of a list. Several answers of a call would share one score: an error. */
+/**
+ * The only item of a list.
+ * @throws TaskError for several answers of a call, which would share one score
+ */
 function onlyOne(list: readonly unknown[]): unknown {
   const [only, other] = list.flat();
   if (other !== undefined) throw fault('one call has several answers', list.length);
@@ -118,7 +121,9 @@ const scoreOf = (value: unknown): number | undefined =>
       ? (value as number)
       : undefined;
 
-/** Undefined if there are no scores. Values that are not numbers are ignored. */
+/**
+ * Mean of the scores; undefined without scores. Values other than numbers and booleans are ignored.
+ */
 export function meanScore(values: readonly unknown[]): { readonly score?: number } {
   const scores = values.map(scoreOf).filter((score) => score !== undefined);
   if (scores.length === 0) return {};

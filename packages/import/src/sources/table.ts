@@ -10,7 +10,7 @@ import { sharegpt } from './sharegpt.js';
 import { together } from './together.js';
 import type { Source } from './source.js';
 
-/** In the order in which their detection is tried. */
+/** Sources in the order in which detection tries them. */
 const sources = {
   otel,
   langfuse,
