@@ -16,7 +16,7 @@ export interface TimePlan {
 
 /** Operations per second of one core in the engine's matrix products, measured with AVX2. */
 const coreSpeed = 40e9;
-/** Bytes of weights per second that sampling reads, measured on the same machines. */
+/** Bytes of weights per second that sampling reads, measured on the machines of `coreSpeed`. */
 const memorySpeed = 9e9;
 
 /**

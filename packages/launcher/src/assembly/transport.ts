@@ -13,7 +13,7 @@ export interface StageTransport extends WeightTransport {
 
 /**
  * Creates the transport. `memory` switches arrays inside the engine; `checkpoint` writes a model
- * folder under `sync/`, as an engine with a separate sampler does without this transport.
+ * folder under `sync/`, which an engine with a separate sampler does itself.
  */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
   return stage.synchronizer.syncMethod === 'memory' || stage.sampler !== undefined

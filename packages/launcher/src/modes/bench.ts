@@ -17,7 +17,7 @@ import { disposable, type Closable } from '../context/disposable.js';
 import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
 
 /**
- * Evaluates checkpoints, with the model itself as that of step 0. Metrics are named
+ * Evaluates checkpoints; the model itself is the checkpoint of step 0. Metrics are named
  * `bench/<set>/...`.
  */
 export async function runBench(context: StageContext): Promise<StageResult> {

@@ -227,7 +227,10 @@ async function checkTasksets(check: Check): Promise<Readonly<Record<string, numb
   return counts;
 }
 
-/** Checks that the workflow can play the rows, which may be made for another environment. */
+/**
+ * Checks that the workflow can play the first row, because rows may be made for another
+ * environment.
+ */
 async function checkFirstRow(
   check: Check,
   place: KeyPath,
@@ -243,7 +246,10 @@ async function checkFirstRow(
   );
 }
 
-/** Warns of prompts that are too long, because every run of a task with such a prompt fails. */
+/**
+ * Warns if the prompt of the first generated task is too long, because every run of such a task
+ * fails.
+ */
 async function measurePrompts({ stage, extensions, signal, warn }: Check): Promise<void> {
   if (!isThere(stage.model.modelPath)) return;
   for (const taskset of stage.buffer.explorerInput.tasksets) {

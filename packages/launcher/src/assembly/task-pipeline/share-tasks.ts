@@ -53,8 +53,7 @@ export interface FetchOptions {
 }
 
 /**
- * The stage of an explorer with the trainer's tasks. Waits until they are made, or the run has
- * ended.
+ * The stage of an explorer with the trainer's tasks. Waits until the tasks are made.
  * @throws BufferError when the tasks are not those that the trainer has made; CancelledError
  */
 export async function withFetchedTasks(

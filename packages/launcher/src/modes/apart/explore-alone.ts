@@ -107,7 +107,7 @@ export function exploreAlone(options: ExploreAloneOptions): ExplorerAlone {
 /**
  * Explores step by step.
  * @returns true if every explore step has its results; false if the run has a trainer
- * @throws WorkflowError when every run of a step failed
+ * @throws WorkflowError when every run of a step failed in all attempts
  */
 async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Promise<boolean> {
   const { stage, store, joined, tasks, agreement, say, onProgress, signal } = options;

@@ -12,7 +12,8 @@ export interface ExplorerView {
   /** The store. During a wait, it also reports what this explorer waits for. */
   readonly store: ExploreTasksOptions['store'];
   /**
-   * Maximum number of tasks in progress in this explorer: its share of a step among live explorers.
+   * Maximum number of tasks in progress in this explorer: its share of the concurrency among live
+   * explorers.
    */
   readonly room: () => Promise<number>;
   readonly ended: () => Promise<boolean>;

@@ -42,7 +42,10 @@ export interface JoinOptions {
   readonly signal: AbortSignal;
 }
 
-/** Time between two heartbeats, in ms, so that a dead process is noticed within five seconds. */
+/**
+ * Time between two heartbeats, in ms. `trinity status` shows a process as silent after three
+ * seconds.
+ */
 const beatMs = 1000;
 
 /**

@@ -41,7 +41,7 @@ export interface Collected {
   readonly run: string;
   /** Number of the model call in its run. */
   readonly call: number;
-  /** Reason for not training on the experience; empty if it is used. */
+  /** Reason to record if the experience is not trained on, such as `filtered`. */
   readonly reason: string;
 }
 
@@ -91,7 +91,10 @@ async function look(watch: Watch): Promise<void> {
 
 interface Attempt {
   readonly signal: AbortSignal;
-  /** Number of the attempt at the batch, from 1. An attempt whose runs all failed is repeated. */
+  /**
+   * Number of the attempt at the batch, from 1. An earlier process's attempt is repeated if all its
+   * runs failed.
+   */
   readonly attempt: number;
 }
 

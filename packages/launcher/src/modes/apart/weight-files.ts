@@ -1,4 +1,4 @@
-/** Files of published weights, and the check that a reader has exactly these files. */
+/** Files of published weights, and the check that a reader has these files unchanged. */
 import { hash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
