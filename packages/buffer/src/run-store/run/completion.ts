@@ -22,7 +22,10 @@ export async function countDown(
   await completeIfDone(context, db, counts);
 }
 
-/** Locks the counter of the run until the transaction ends, so that places become visible in order. */
+/**
+ * Gives a batch its place among the complete ones if it has no open task. Locks the counter of the
+ * run until the transaction ends, so that places become visible in order.
+ */
 export async function completeIfDone(
   { run }: RunContext,
   db: Connection,

@@ -16,7 +16,8 @@ interface Row {
 }
 
 /**
- * Checks a claim; a run without an identity adopts the claim's.
+ * Checks a claim; a run without an identity adopts the claim's, unless steps are planned and the
+ * claim is an explorer's.
  * @throws ConfigError if the run of that name is a different one
  */
 export async function admit(
@@ -52,7 +53,10 @@ export async function settingsOfRun(
   return row.planned_step === 0 ? undefined : identityOf(row);
 }
 
-/** Records folder and settings of the trainer, or of an explorer as long as there is no trainer. */
+/**
+ * Records folder and settings of the trainer, or of an explorer until a trainer has set them or a
+ * step is planned.
+ */
 export async function confirm(
   context: RunContext,
   db: Connection,

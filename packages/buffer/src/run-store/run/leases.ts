@@ -73,7 +73,10 @@ async function lease(
   return tasks;
 }
 
-/** Locks the member until the transaction ends, so that copies of a call are handled one by one. */
+/**
+ * Number of the member's calls that have leased tasks. Locks the member until the transaction ends,
+ * so that copies of a call are handled one by one.
+ */
 async function answeredCalls(
   { database, run }: RunContext,
   db: Connection,
