@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultClientConditions, defineConfig } from 'vite';
 
-/** Document of the meanings of metrics. */
+/** Markdown document that explains the metrics. */
 const metrics = join(import.meta.dirname, '../../docs/reference/metrics.md');
 
 export default defineConfig({

@@ -1,6 +1,4 @@
-/**
- * Every algorithm of the tables, by its name in a configuration: two train steps from end to end.
- */
+/** Trains every algorithm of the tables for two steps, end to end. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { builtInTables, type AlgorithmPreset } from '@trinity-rft/algorithm';
@@ -35,7 +33,7 @@ const base: Tree = {
   trainer: { save_interval: 1 },
 };
 
-/** Worked sums, as answers to imitate or pairs of a right and a wrong one. */
+/** Task rows with answers to imitate, and pairs of a right and a wrong answer. */
 const answers = {
   path: 'tasks.jsonl',
   format: { prompt_key: 'question', response_key: 'answer', prompt_type: 'plaintext' },
@@ -58,7 +56,7 @@ const stored = (data: Tree): Tree => ({
   },
 });
 
-/** What an algorithm learns from, by its kind of data. */
+/** Training data by the schema of an algorithm. */
 const dataOf: Readonly<Record<AlgorithmPreset['schema'], Tree>> = {
   experience: {},
   sft: stored(answers),
@@ -78,10 +76,7 @@ const distillation: Tree = {
   explorer: { auxiliary_models: [{ name: 'teacher', model_path: 'teacher' }] },
 };
 const digits = Array.from({ length: 10 }, (_, digit) => String(digit));
-/**
- * Ends with its first digit, which is what it should find: answers that are cut off are not trained
- * on.
- */
+/** Stops each answer at its first digit, and rewards answers that have one: truncated answers are not trained on. */
 const brief = defineWorkflow({
   name: 'brief',
   run: async ({ task, model }) => {
@@ -94,7 +89,7 @@ const brief = defineWorkflow({
 });
 
 /**
- * What some need beyond that: batches for what they leave of the runs, demonstrations, a teacher,
+ * Further settings that some algorithms need: smaller batches if runs are filtered, demonstrations, a teacher, or
  * answers that end.
  */
 const more: Readonly<Record<string, Tree>> = {
@@ -153,7 +148,7 @@ describe.each(presets)('%s', (name, preset) => {
   );
 });
 
-/** Rows of a table that no preset is made of, in the place of what grpo has. */
+/** Parts of a table that no preset uses; each is tried as a part of grpo. */
 const unused = (
   table: object,
   key: string,
@@ -163,7 +158,7 @@ const unused = (
     .filter((name) => !presets.some(([, preset]) => used(preset) === name))
     .map((name) => [key, name] as const);
 
-/** Says what the greedy answer would have got. */
+/** Workflow that reports a baseline reward, as if from the greedy answer. */
 const compared = defineWorkflow({
   name: 'compared',
   run: async ({ task, model }) => {

@@ -1,4 +1,4 @@
-/** What a trainer assembles from the results of explorers: what one process does, and no less. */
+/** Tests that a trainer with remote explorers trains on the same data as a single process. */
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   workspace.write('rated.jsonl', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 });
 
-/** Two calls, of which the second continues the first. */
+/** Workflow with two calls, the second of which continues the first. */
 const twice = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 export const twice = defineWorkflow({
@@ -38,7 +38,9 @@ export const twice = defineWorkflow({
 });
 `;
 
-/** Two runs of every second task never end; the other tasks end after its other runs. */
+/**
+ * Workflow in which two runs of every second task never end; the other tasks end after the other runs of those tasks.
+ */
 const halting = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 const ended = new Map();
@@ -56,7 +58,7 @@ export const halting = defineWorkflow({
 });
 `;
 
-/** Every second task is scored after its runs. */
+/** Workflow in which every second task is scored after its runs. */
 const judged = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 async function judge({ baseURL, apiKey }, run) {
@@ -79,7 +81,7 @@ export const judged = defineWorkflow({
 
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
 
-/** One trainer and one explorer, in this process; when one fails, the other is ended. */
+/** Runs one trainer and one explorer in this process; if one fails, the other is ended. */
 function apart(name: string, over: readonly Tree[], interrupt?: AbortSignal) {
   const file = workspace.config(`${name}.yaml`, { name }, ...over);
   const failed = new AbortController();
@@ -95,7 +97,7 @@ function apart(name: string, over: readonly Tree[], interrupt?: AbortSignal) {
   ]);
 }
 
-/** Ends both sides once the trainer has made a step, and starts them again. */
+/** Interrupts trainer and explorer once the trainer has made a step, and starts both again. */
 async function apartWithBreak(name: string, over: readonly Tree[]): Promise<readonly RunHere[]> {
   const interrupt = new AbortController();
   const first = apart(name, over, interrupt.signal);
@@ -122,7 +124,7 @@ async function expectAlike(name: string, ...over: readonly Tree[]): Promise<void
   expect(recordOf(name)).toEqual(recordOf(together));
 }
 
-/** Shared by became of the experiences in the store that the processes. */
+/** Counts the experiences in the shared store by use: trained, unused, or the reason they were discarded. */
 function usesOf(name: string): Readonly<Record<string, number>> {
   const database = new DatabaseSync(path.join(job(name), 'run.db'), { readOnly: true });
   const rows = database
@@ -307,7 +309,7 @@ const evaluated: Tree = {
   explorer: { eval_interval: 2 },
 };
 
-/** The second explore step ends once the file `gate` is there. */
+/** Workflow whose second explore step ends once the file `gate` exists. */
 const gatedBy = (gate: string): string => `
 import { existsSync } from 'node:fs';
 import { defineWorkflow } from '@trinity-rft/workflow';

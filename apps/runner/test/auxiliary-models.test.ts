@@ -18,8 +18,8 @@ beforeAll(async () => {
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
 
 /**
- * The judge's digits are the reward, so that groups differ; it is asked by name, by place and
- * through its client.
+ * Workflow whose reward is the judge's number of digits. It reaches the judge by name, by position and through its
+ * client.
  */
 const judged = defineWorkflow({
   name: 'judged',
@@ -52,7 +52,7 @@ const judged = defineWorkflow({
   },
 });
 
-/** Rates by the number of digits in what it is asked. */
+/** Serves a judge that answers with the number of digits in the question. */
 async function serveJudge(): Promise<{
   readonly url: string;
   readonly keys: Set<string | undefined>;
@@ -151,7 +151,7 @@ const rubricTree = (judge: Tree): Tree => ({
   explorer: { auxiliary_models: [judge] },
 });
 
-/** A process of its own would do the same: HTTP with the address and the key that it was given. */
+/** Workflow that calls the auxiliary model over HTTP with the given address and key, as a separate process would. */
 const overHttp = defineWorkflow({
   name: 'over_http',
   run: async ({ task, model, auxiliaryModels, signal }) => {

@@ -24,7 +24,7 @@ const at = (...parts: readonly string[]): string => path.join(workspace.root, ..
 const job = (name: string): string => at('runs/tests', name);
 
 let runs = 0;
-/** Runs the configuration and returns what the command would end with. */
+/** Runs the configuration and returns the exit code and message of the command. */
 async function failureOf(
   ...over: readonly Tree[]
 ): Promise<ReturnType<typeof toFailure> & { readonly name: string }> {

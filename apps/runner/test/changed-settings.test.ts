@@ -1,4 +1,4 @@
-/** A run is resumed with another configuration than the one it was started with. */
+/** Tests resuming a run with another configuration. */
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { RunOptions } from '@trinity-rft/launcher';

@@ -26,8 +26,8 @@ interface Report {
 }
 
 /**
- * What the model wrote, with both APIs' ways to ask for a form. A model that has learned nothing
- * writes neither by itself.
+ * Answers that the model wrote when a form was requested through each API. The untrained model would not produce the
+ * form without the constraint.
  */
 const written: string[] = [];
 const reporting = defineWorkflow({

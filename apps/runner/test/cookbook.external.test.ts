@@ -1,4 +1,4 @@
-/** Unchanged recipes of the Tinker cookbook against `trinity serve --tinker`. */
+/** Runs unchanged recipes of the Tinker cookbook against `trinity serve --tinker`. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { execFile } from 'node:child_process';
@@ -10,9 +10,9 @@ import { createWorkspace, type Workspace } from './support/workspace.js';
 
 const script = path.join(import.meta.dirname, 'external', 'cookbook_recipe.py');
 const practice = path.join(import.meta.dirname, '../../../apps/create/templates/practice/model');
-/** Recipes know their renderer by it. */
+/** Model name by which recipes choose their renderer. */
 const name = 'Qwen/Qwen3-8B';
-/** The newest that installs from PyPI alone: 0.6 needs a renderer that is not there. */
+/** Newest version that installs from PyPI alone; 0.6 needs a renderer that is not on PyPI. */
 const cookbook = {
   name: 'tinker-cookbook-0.5.8',
   packages: ['tinker==0.38.0', 'tinker-cookbook==0.5.8', 'sympy', 'pylatexenc', 'math-verify'],
@@ -24,7 +24,7 @@ let program = '';
 let missing = '';
 let environment: NodeJS.ProcessEnv;
 
-/** The tokenizer where the hub's client keeps what it has fetched. */
+/** Puts the tokenizer into the cache of the hub's client. */
 function fillCache(folder: string): string {
   const repository = path.join(folder, 'hub', `models--${name.replace('/', '--')}`);
   for (const part of ['refs', 'snapshots/local'])

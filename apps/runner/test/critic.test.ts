@@ -1,4 +1,4 @@
-/** Runs that learn with a critic, or with advantages that are made in the trainer. */
+/** Tests runs with a critic, or with advantages that are computed in the trainer. */
 import path from 'node:path';
 import type { ServeAddress } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ const trainSteps = (name: string): readonly Metrics[] =>
 
 const digests = (name: string) => [weightsDigest(job(name)), criticDigest(job(name))];
 
-/** A folder with a configuration and without weights. */
+/** Configuration with a critic folder that has no weights. */
 function hollowed({ write, read }: Workspace): Tree {
   write('hollow/config.json', read('wide/config.json'));
   write('hollow/tokenizer.json', read('wide/tokenizer.json'));

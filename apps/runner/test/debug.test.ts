@@ -24,7 +24,7 @@ let failing: string;
 const output = (name: string, file = ''): string => path.join(workspace.root, name, file);
 
 /**
- * Uses a tool between its calls; changes what the model said, which forks; asks the reward function
+ * Workflow that waits between its calls, changes an answer in the history (which forks), and calls the reward function
  * at the end.
  */
 const forking = `
@@ -71,13 +71,13 @@ beforeAll(async () => {
   failing = workspace.config('failing.yaml', use('failing'));
 });
 
-/** The command line starts at the working directory of the tests. */
+/** Path from the working directory of the tests, where the command line starts. */
 const absolute = (text: string): string =>
   text
     .replace('"tasks.jsonl"', JSON.stringify(output('tasks.jsonl')))
     .replace('"model_path": "model"', `"model_path": ${JSON.stringify(output('model'))}`);
 
-/** All that must repeat itself: not how long the calls took. */
+/** Experiences without the durations of calls, which differ between equal runs. */
 const lasting = (experiences: readonly Experience[]) =>
   experiences.map((each) => ({ ...each, info: { ...each.info, times: undefined } }));
 

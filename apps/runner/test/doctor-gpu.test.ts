@@ -14,7 +14,7 @@ interface Answer {
   readonly stderr: string;
 }
 
-/** In a process of its own: the environment names the driver. */
+/** Runs the command in a separate process, because the environment names the driver. */
 async function doctorGpu(over: Record<string, string>, ...given: string[]): Promise<Answer> {
   const env = { ...process.env, ...(await swiftShaderEnvironment()), ...over };
   return promisify(execFile)(trinity, ['doctor', 'gpu', ...given], { env }).catch(

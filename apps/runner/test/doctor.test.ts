@@ -1,4 +1,4 @@
-/** Runs that are sick on purpose, made by the real launcher, and what the doctor says of them. */
+/** Tests the findings of the doctor on real runs with deliberate problems. */
 import path from 'node:path';
 import { whatIfRun, type StoreWhatIf } from '@trinity-rft/inspect';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ export const throwing = defineWorkflow({
 const copies = (): string =>
   Array.from({ length: 40 }, () => '{"question":"1+1=","answer":"2"}\n').join('');
 
-/** Each over the base, and the findings that it must have. */
+/** Changes to the base configuration, and the finding that each must cause. */
 const sick: Readonly<Record<string, readonly [over: Tree, finding: string]>> = {
   unrewarded: [explorerInput({ default_reward_fn_type: 'nothing' }), 'reward-floor'],
   greedy: [{ model: { temperature: 0 } }, 'identical-answers'],

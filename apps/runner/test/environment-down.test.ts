@@ -1,4 +1,4 @@
-/** Runs whose environment stays down: they wait, say why, end, and continue from where they were. */
+/** Tests runs whose environment stays down: they wait, report the reason, end, and resume. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { causesOf, openStatus, renderCauses, renderStatus } from '@trinity-rft/inspect';
@@ -8,7 +8,7 @@ import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
 import { runArgs, startTrinity } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
-/** Two steps a task; breaks after as many as the file `down` says. */
+/** Environment with two steps per task; its first calls fail, as many as the file `down` says. */
 const wall = `
 import { existsSync, readFileSync } from 'node:fs';
 import { defineEnvironment, nativeEnvironment } from '@trinity-rft/environment';
@@ -46,7 +46,7 @@ beforeAll(async () => {
   untouched = recordOf('untouched');
 }, 2 * minutes);
 
-/** Weights move after every second explore step, so two of them are in progress together. */
+/** Configuration that syncs weights after every second explore step, so that two explore steps overlap. */
 function configOf(name: string, maxWait = 1800): string {
   const down = path.join(workspace.root, `${name}.down`);
   const explorer_input: Tree = {
@@ -99,7 +99,10 @@ async function told(name: string): Promise<{ readonly why: string; readonly stat
   }
 }
 
-/** @returns what `trinity status` shows meanwhile */
+/**
+ * Waits until `trinity why` matches.
+ * @returns the output of `trinity status` at that time
+ */
 const untilWhySays = (name: string, says: RegExp): Promise<string> =>
   vi.waitFor(
     async () => {

@@ -1,4 +1,4 @@
-/** `trinity eval`, and the answers that evaluations leave behind. */
+/** Tests `trinity eval`, and the recorded answers of evaluations. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';

@@ -1,4 +1,4 @@
-/** `trinity export` and `trinity chat` on a run that was trained here. */
+/** Tests `trinity export` and `trinity chat` on a run that the test trains. */
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -225,7 +225,7 @@ describe('trinity export', () => {
 });
 
 describe('trinity chat', () => {
-  /** Lines through a pipe. */
+  /** Runs `trinity chat` with lines through a pipe. */
   const chat = (input: string, ...args: readonly string[]): Promise<Ended> =>
     startTrinity(workspace.root, ['chat', ...args], { input }).ended;
 

@@ -35,17 +35,17 @@ const trap = (): never => {
 };
 const unreadable: unknown = new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap });
 
-/** Runs of an explore step. */
+/** Number of runs in an explore step. */
 const stepRuns = 16;
 
-/** What an agent that fails may use. */
+/** Means of a failing agent. */
 interface Failing {
   readonly context: WorkflowContext;
-  /** Moves the clock of the run on, unless some run of the explore step still works. */
+  /** Advances the clock of the run, unless another run of the explore step is still working. */
   passTime(ms: number): void;
 }
 
-/** Fails its way in every fourth run. */
+/** Workflow that calls `fail` in every fourth run. */
 const failing = (
   fail: (failing: Failing) => unknown,
   clock?: SkippingClock,

@@ -1,4 +1,4 @@
-/** `trinity serve --openai-fine-tuning`: an unchanged script of OpenAI's client, with real runs behind it. */
+/** Tests `trinity serve --openai-fine-tuning` with an unchanged script of OpenAI's client and real runs. */
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import OpenAI, { toFile } from 'openai';

@@ -1,4 +1,4 @@
-/** Everything of ours that listens, sent the same wrong input over sockets: one table for all servers. */
+/** Sends the same wrong input over sockets to every server of the repository. */
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,16 +17,16 @@ import { openControl } from '@trinity-rft/studio';
 import { fakeEngine, scriptedSampler } from '@trinity-rft/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** Short deadlines, for what never ends: a slow machine must not look like that. */
+/** Short timeouts in ms, for requests that never end; not used elsewhere, where a slow machine could exceed them. */
 const hasty: Partial<HttpLimits> = { headersTimeoutMs: 300, requestTimeoutMs: 400 };
 const key = 'key-0123456789abcdef';
 const runtime = createRuntime();
 
 interface Server {
   readonly url: string;
-  /** A route with a body of JSON, for holders of the key. */
+  /** Route that takes a JSON body and requires the key. */
   readonly route: string;
-  /** Answers without a key. */
+  /** Route that answers without a key. */
   readonly health: string;
   readonly close: () => Promise<void>;
 }
@@ -128,7 +128,7 @@ interface Wire {
   readonly sent: number;
 }
 
-/** Writes until the server closes. `null` ends our side, `'reset'` breaks it off. */
+/** Writes the pieces until the server closes. `null` ends the client's side, `'reset'` resets the connection. */
 function wire(to: Server, pieces: Iterable<Piece>, gapMs = 0): Promise<Wire> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(to.url).port), '127.0.0.1');
@@ -219,7 +219,7 @@ function* endless(to: Server, keys: readonly string[]): Iterable<Piece> {
   for (;;) yield `${size.toString(16)}\r\n${' '.repeat(size)}\r\n`;
 }
 
-/** Each ends with 408. */
+/** Requests that end with 408 because they are too slow. */
 const slow: readonly [string, (server: Server) => readonly Piece[]][] = [
   ['nothing', () => []],
   [
@@ -272,7 +272,7 @@ describe.each(servers)('%s', (_, open) => {
 
 const lora = { session_id: 's', base_model: 'bigrams' };
 const sampling = { prompt: { chunks: [{ tokens: [1] }] }, sampling_params: {} };
-/** Numbers for which a server would make that much, with what the refusal names. */
+/** Requests with numbers that would make a server allocate too much, and the field that the error names. */
 const sizes: readonly [string, object, string, (typeof servers)[number][1]][] = [
   ['/api/v1/asample', { ...sampling, num_samples: 5e7 }, 'num_samples', openTinker],
   ['/api/v1/asample', { ...sampling, topk_sample_logprobs: 1e9 }, 'topk_sample', openTinker],
@@ -305,7 +305,7 @@ it('a task range beyond the tasks ends with them', async () => {
   await server.close();
 });
 
-/** A text message of a client, masked with zeros. */
+/** Masked WebSocket text frame of a client, with a mask of zeros. */
 function frame(text: string): Buffer {
   const length = Buffer.alloc(8);
   length.writeBigUInt64BE(BigInt(text.length));

@@ -1,4 +1,4 @@
-/** Runs that name their model by its id on the hub, against a small hub. */
+/** Tests runs that name their model by its hub id, against a small local hub. */
 import {
   copyFileSync,
   existsSync,
@@ -72,7 +72,7 @@ const partSizes = (): readonly number[] =>
     .filter((file) => file.endsWith('.incomplete'))
     .map((file) => statSync(path.join(snapshot(), file)).size);
 
-/** Cuts the weights off once, in the middle; then answers with `status`, or as the hub. */
+/** Cuts the download of the weights off once, in the middle; afterwards answers with `status`, or as the hub does. */
 function cutOnce(status?: number): AnswerInstead {
   let isCut = false;
   return (request, response, content) => {

@@ -1,4 +1,4 @@
-/** `trinity import`, and training on what it wrote. */
+/** Tests `trinity import`, and training on its output. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ImportReport } from '@trinity-rft/import';

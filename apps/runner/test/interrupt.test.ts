@@ -30,11 +30,11 @@ const job = (name: string): string => path.join(workspace.root, 'runs/tests', na
 
 interface Finished {
   readonly digest: string;
-  /** Lines of each role. */
+  /** Metric lines of each role. */
   readonly lines: readonly (readonly MetricLine[])[];
 }
 
-/** A run without the evaluation after train step 6. */
+/** Metric lines without the evaluation after train step 6. */
 const withoutSixth = ({ digest, lines }: Finished): Finished => ({
   digest,
   lines: lines.map((role) =>
@@ -53,7 +53,7 @@ async function finished(name: string, ...over: readonly Tree[]): Promise<Finishe
   };
 }
 
-/** Resolves as soon as the command has printed `text`, rejects when it ends without. */
+/** Resolves as soon as the command has printed `text`; rejects when the command ends without printing it. */
 function printed(command: Trinity, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     void command.ended.then(() => reject(new Error(`"${text}" is not in: ${command.output()}`)));
@@ -125,7 +125,7 @@ describe('an interrupt', () => {
       metricLines(path.join(job(name), stage)),
     ]);
 
-  /** Aborts when the workflow is given a task of this batch. */
+  /** Workflow that calls `abort` at its first task of this batch. */
   const abortsAt = (batch: string, abort: () => void): WorkflowDefinition =>
     defineWorkflow({
       name: 'watched',

@@ -1,4 +1,4 @@
-/** Runs whose rewards come from outside, while the run continues or after it was stopped. */
+/** Tests rewards that arrive from another program, during the run or after it was stopped. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { metricLines, usedRows } from './support/run-record.js';
 import { killedTrinity, runArgs, startTrinity } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
-/** Every second task is scored by another program. */
+/** Workflow in which another program scores every second task. */
 const plugin = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 export const asked = defineWorkflow({
@@ -22,7 +22,7 @@ export const asked = defineWorkflow({
 });
 `;
 
-/** Leaves the address and the key of its model to the scorer. */
+/** Workflow that writes the address and the key of its model to a file for the scorer. */
 const outside = `
 import { appendFileSync } from 'node:fs';
 import { defineWorkflow } from '@trinity-rft/workflow';
@@ -59,7 +59,7 @@ const config = (name: string, workflow: string, over: Tree = {}): string =>
     over,
   );
 
-/** Scores whatever waits until `done`; the reward says which run it is of. */
+/** Scores all waiting runs until `done`; the reward is the number of the run. */
 async function scoreAll(name: string, done: { value: boolean }): Promise<void> {
   const rewards = lateRewardsBeside(path.join(job(name), 'buffer/experience_buffer.db'));
   while (!done.value) {
@@ -68,7 +68,7 @@ async function scoreAll(name: string, done: { value: boolean }): Promise<void> {
   }
 }
 
-/** 3 steps of 4 tasks of 4 runs, each trained exactly once. */
+/** Expects that 48 experiences (3 steps of 4 tasks with 4 runs) were trained on exactly once. */
 function expectAllTrained(name: string): void {
   const rows = usedRows(path.join(job(name), 'buffer/experience_buffer.db'));
   expect(rows).toHaveLength(48);
@@ -134,7 +134,7 @@ interface Outside {
   readonly apiKey: string;
 }
 
-/** The answer of the endpoint of `from`, in short. */
+/** Posts to the rewards route of the run's endpoint; returns status and error code as text. */
 async function post(from: Outside, body: unknown, apiKey = from.apiKey): Promise<string> {
   const response = await fetch(`${from.baseURL}/rewards`, {
     method: 'POST',
@@ -145,7 +145,7 @@ async function post(from: Outside, body: unknown, apiKey = from.apiKey): Promise
   return error ? `${response.status} ${error.code}` : `${response.status}`;
 }
 
-/** Waits until the step of the run is stored. */
+/** Waits until the run is stored, and gives its reward. */
 async function given(run: Outside, reward: number): Promise<string> {
   for (;;) {
     const answer = await post(run, { run: run.runId, reward });

@@ -1,7 +1,4 @@
-/**
- * Runs that train adapters: what they leave behind opens everywhere, and they resume and repeat as
- * other runs do.
- */
+/** Tests runs that train adapters: their checkpoints open in every command, and the runs resume and repeat exactly. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -59,7 +56,7 @@ function recordOf(name: string) {
   };
 }
 
-/** What evaluations of a run found, by step, without times. */
+/** Metrics of the evaluations of a run, by step, without times. */
 function evaluations(
   prefix: 'eval' | 'bench',
   name = 'single',
@@ -327,7 +324,7 @@ it('refuses an adapter of another model, naming the tensor', async () => {
   );
 });
 
-/** A file with one tensor of two numbers. */
+/** Safetensors file with one tensor of two numbers. */
 function safetensors(name: string): Buffer {
   const header = Buffer.from(
     JSON.stringify({ [name]: { dtype: 'F32', shape: [2, 1], data_offsets: [0, 8] } }),

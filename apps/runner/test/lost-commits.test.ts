@@ -1,4 +1,4 @@
-/** A killed process leaves most of its experiences in the write-ahead log, and the log is damaged. */
+/** Tests a killed run whose write-ahead log, which has most of its experiences, is damaged. */
 import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Explore steps that do not wait for every task, and those that draw more of them. */
+/** Tests explore steps that do not wait for every task, and explore steps that draw extra tasks. */
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { finishHere, runHere } from './support/run-here.js';

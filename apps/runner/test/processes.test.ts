@@ -1,4 +1,4 @@
-/** One trainer and several explorers, each a process of its own. */
+/** Tests one trainer and several explorers in separate processes. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,7 +15,7 @@ const minutes = 60_000;
 let workspace: Workspace;
 let expected: ReturnType<typeof recordOf>;
 
-/** Weights move after explore steps 3 and 5, while the trainer is one step behind. */
+/** Configuration that syncs weights after explore steps 3 and 5, with the trainer one step behind. */
 const base: readonly Tree[] = [
   evalTasksets,
   {

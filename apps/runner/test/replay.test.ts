@@ -57,7 +57,7 @@ const replay = (over: Tree, buffer: Tree = {}): Tree => ({
   trainer: { save_interval: 3 },
 });
 
-/** Each train step takes an explore step, 16 runs, and eight or more of earlier ones. */
+/** Configuration in which each train step uses the 16 runs of an explore step and at least eight earlier ones. */
 const mixed = replay(
   {
     priority_fn: 'decay_limit_randomization',

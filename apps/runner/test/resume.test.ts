@@ -22,8 +22,7 @@ import {
 const stages = ['warmup', 'grpo'] as const;
 
 /**
- * What must not depend on where a run was killed: everything but times and, across roles, the order
- * of lines.
+ * Results of a run that must not depend on where it was killed: all except times and the order of lines across roles.
  */
 function recordOf({ root }: Workspace, name: string) {
   const job = path.join(root, 'runs/tests', name);
@@ -63,8 +62,8 @@ const base: readonly Tree[] = [
 ];
 
 /**
- * Commits of the second stage: the roll-back at its start, then for each step storing the
- * experiences and using them up.
+ * Points at which the run is killed. The commits of the second stage are the roll-back at its start and, for each step,
+ * storing and using up the experiences.
  */
 const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['before anything was trained', at('append', 'warmup/monitor/metrics.jsonl')],
@@ -131,7 +130,7 @@ const withCritic: typeof everywhere = [
     at('rename', 'latest_checkpointed_iteration.txt', 6, 'after'),
   ],
 ];
-/** The second stage under its old name, learning with a critic and a penalty that adapts. */
+/** Second stage under its old name, trained with a critic and an adaptive KL penalty. */
 const ppoStage: Tree = {
   stages: (twoStages['stages'] as readonly Tree[]).map((stage) =>
     stage['mode'] === 'both' ? { ...stage, algorithm: actorCritic } : stage,
@@ -141,9 +140,9 @@ const ppoStage: Tree = {
 interface Kind {
   readonly what: string;
   readonly over: Tree;
-  /** In the order in which they are reached. */
+  /** Kill points in the order in which the run reaches them. */
   readonly points: typeof everywhere;
-  /** Experiences of each train step. */
+  /** Number of experiences of each train step. */
   readonly trainSteps: readonly number[];
 }
 
@@ -232,7 +231,7 @@ describe.each(kinds)(
       expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(used);
     });
 
-    /** One process passes by all points, is copied at each, and killed at the last. */
+    /** One process passes all points; its folder is copied at each, and it is killed at the last one. */
     beforeAll(async () => {
       const config = workspace.config('killed.yaml', ...base, over, { name: 'killed' });
       const from = killedFolder();

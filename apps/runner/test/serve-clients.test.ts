@@ -1,4 +1,4 @@
-/** The server as a product's clients meet it: their SDKs, over HTTP, with a real model. */
+/** Tests the server with the SDKs of a product's clients, over HTTP, with a real model. */
 import { readFileSync } from 'node:fs';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import Anthropic from '@anthropic-ai/sdk';

@@ -1,4 +1,4 @@
-/** `trinity serve --model`: trained models by name, in a process of its own. */
+/** Tests `trinity serve --model` in a separate process: trained models by name. */
 import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';

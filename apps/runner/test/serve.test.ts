@@ -47,7 +47,7 @@ async function serveHere(configPath: string): Promise<Here> {
   };
 }
 
-/** The product's wish: answers in digits. */
+/** Reward of the product: the share of digits in four characters. */
 const rewardOf = (text: string): number =>
   [...text].filter((character) => /\d/.test(character)).length / 4;
 
@@ -308,7 +308,7 @@ describe('a server beside a trainer in another process', () => {
 
 describe('a trainer beside a server that is started again', () => {
   const train = { service_status_check_interval: 1 };
-  /** How long the trainer waits for a server that is away. */
+  /** Setting for the time in seconds that the trainer waits for a server that is down. */
   const patience = (seconds: number): Tree => ({
     buffer: {
       trainer_input: {

@@ -1,4 +1,4 @@
-/** Agents that call the model a different number of times in each run. */
+/** Tests agents whose runs differ in the number of model calls. */
 import { defineWorkflow } from '@trinity-rft/workflow';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 let started = 0;
-/** One to four calls, 2.5 on average. */
+/** Workflow with one to four calls, 2.5 on average. */
 const rambling = defineWorkflow({
   name: 'rambling',
   run: async ({ task, model }) => {

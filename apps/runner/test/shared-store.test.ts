@@ -1,4 +1,4 @@
-/** A store outside of the run's folder outlives it: a process finds the run that it means, or says so. */
+/** Tests a store that outlives the folder of its run: a process finds the run it means, or reports an error. */
 import { cpSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ const stored = (file: string, over: Tree = {}): Tree => ({
   },
 });
 
-/** Trainer and explorer from files of their own, as in the asynchronous example of Trinity-RFT. */
+/** Runs trainer and explorer from separate files, as in the asynchronous example of Trinity-RFT. */
 function apart(file: string, over: readonly Tree[], newRun = false): Promise<readonly RunHere[]> {
   const trainer = workspace.config('trainer.yaml', stored(file), ...over, { mode: 'train' });
   const explorer = workspace.config('explorer.yaml', stored(file), ...over, {

@@ -1,4 +1,4 @@
-/** `trinity status` and `trinity why` on a trainer and explorers that are stopped in turn. */
+/** Tests `trinity status` and `trinity why` on a trainer and explorers that are stopped in turn. */
 import {
   causesOf,
   openStatus,

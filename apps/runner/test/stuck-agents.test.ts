@@ -18,7 +18,7 @@ export const ${name} = defineWorkflow({
 });
 `;
 
-/** A program that ends when there is a file `done`. */
+/** Program that ends once a file `done` exists. */
 const untilDone = `setInterval(() => require('fs').existsSync('done') && process.exit(), 50)`;
 
 let workspace: Workspace;
@@ -33,7 +33,7 @@ beforeAll(async () => {
   workspace.write('plugins/exits.ts', agent('exits', 'process.exit(0);'));
 });
 
-/** A run that does not end by itself. */
+/** Starts a run that does not end by itself. */
 function start(name: string): Trinity {
   const workflow: Tree = {
     buffer: { total_steps: 100_000, explorer_input: { default_workflow_type: name } },
@@ -42,7 +42,7 @@ function start(name: string): Trinity {
   return startTrinity(workspace.root, runArgs(config));
 }
 
-/** Resolves as soon as the command has printed `text`, rejects when it ends without. */
+/** Resolves as soon as the command has printed `text`; rejects when the command ends without printing it. */
 function printed(command: Trinity, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     void command.ended.then(() => reject(new Error(`"${text}" is not in: ${command.output()}`)));

@@ -27,7 +27,7 @@ function stored(name: string): readonly Experience[] {
   return rows.map((row) => decodeExperience(row['bytes'] as Uint8Array));
 }
 
-/** How many explore steps the weights of each call were behind it, at most. */
+/** Largest staleness of the weights of a call, in explore steps. */
 function largestStaleness(name: string): number {
   const used = usedRows(database(name)).map(({ uid, trainStep = Infinity }) => ({
     exploreStep: Number(uid.split('/')[0]),
@@ -53,7 +53,7 @@ function expectEachUsedOnce(name: string, count: number): void {
   expect(rows.every(({ trainStep }) => trainStep !== undefined)).toBe(true);
 }
 
-/** Calls until the weights have changed, except in the first explore step. */
+/** Workflow that calls the model until the weights have changed, except in every second explore step. */
 const patient = defineWorkflow({
   name: 'patient',
   run: async ({ task, model }) => {
@@ -111,7 +111,7 @@ describe('every style', () => {
   );
 });
 
-/** One trainer and two explorers, as processes of their own would run them. */
+/** Runs one trainer and two explorers in this process, as separate processes would. */
 async function runApart(name: string, ...over: readonly Tree[]): Promise<void> {
   const parts: readonly Tree[] = [
     { mode: 'train' },
@@ -184,7 +184,7 @@ describe('two explorers and a trainer apart', { tags: ['slow'] }, () => {
   );
 });
 
-/** Sections of files of Trinity-RFT, which have no bound. */
+/** Sections of Trinity-RFT's configurations without a bound on staleness. */
 it.each<readonly [name: string, over: Tree]>([
   [
     'dynamic_by_trainer',

@@ -15,7 +15,7 @@ let workspace: Workspace;
 const calls: string[] = [];
 let onCall: () => void = () => undefined;
 
-/** Grades `7+5=` as 5 - 7 % 5; says nothing of 3+..., and fails with 4+.... */
+/** Grader that scores `a+b=` as 5 - a % 5; its answer has no score for 3+..., and it fails for 4+.... */
 const grader = createServer((request, response) => {
   void text(request).then((body) => {
     const { messages } = JSON.parse(body) as { messages: readonly { content: string }[] };
@@ -44,7 +44,7 @@ export const withoutDigit = defineTaskOperator({
 
 const format = { prompt_key: 'question', response_key: 'answer' };
 
-/** 100 sums 0+0= to 9+9=, and 7+5= twice more. */
+/** Pipeline over 102 tasks: 0+0= to 9+9=, and 7+5= twice more. */
 const pipeline: Tree = {
   operators: [
     { name: 'document_deduplicator' },
@@ -93,7 +93,10 @@ let files = 0;
 const start = (name: string, ...over: readonly Tree[]) =>
   runHere(workspace, workspace.config(`${files++}.yaml`, settings, { name }, ...over));
 
-/** What `trinity config plan` shows. @throws what `trinity config check` says */
+/**
+ * Output of `trinity config plan`.
+ * @throws the errors of `trinity config check`
+ */
 async function planOf(over: Tree): Promise<string> {
   const configPath = workspace.config('planned.yaml', settings, { name: 'planned' }, over);
   const options = { configPath, cwd: workspace.root, pluginDirs: ['plugins'], env: {} };

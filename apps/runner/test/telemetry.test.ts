@@ -1,4 +1,4 @@
-/** What a run sends to an OpenTelemetry collector. */
+/** Tests the data that a run sends to an OpenTelemetry collector. */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -24,7 +24,7 @@ interface Batch {
   readonly scopeMetrics?: readonly { readonly metrics: readonly { readonly name: string }[] }[];
 }
 
-/** A collector for OTLP as JSON. */
+/** Starts a collector that accepts OTLP as JSON. */
 async function startCollector() {
   const batches: Batch[] = [];
   const server = createServer((request: IncomingMessage, response) => {
@@ -41,7 +41,7 @@ async function startCollector() {
   return { batches, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Calls the model in the process, then over HTTP as an agent that is traced itself. */
+/** Agent that calls the model in the process, and then over HTTP with its own tracing. */
 const agent = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 export const tracedAgent = defineWorkflow({

@@ -1,4 +1,4 @@
-/** The official Python client of Tinker against `trinity serve --tinker`. */
+/** Tests `trinity serve --tinker` with the official Python client of Tinker. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { findPython, runPython } from '@trinity-rft/test-support';
@@ -41,13 +41,13 @@ interface Answer {
   readonly saved: string;
   readonly logprobs: readonly number[];
   readonly loaded: readonly (readonly number[])[];
-  /** Log-probability of every token; the first has none. */
+  /** Log-probability of every token; null for the first. */
   readonly computed: readonly (number | null)[];
-  /** The likeliest tokens with their log-probabilities, for every token. */
+  /** Most likely tokens with their log-probabilities, at every position. */
   readonly top: readonly (readonly (readonly [token: number, logprob: number])[] | null)[];
-  /** SDK 0.25 only. */
+  /** Set by SDK 0.25 only. */
   readonly archive?: readonly string[];
-  /** SDK 0.38 only. */
+  /** Set by SDK 0.38 only. */
   readonly gspo?: readonly number[];
   readonly custom?: number;
   readonly rewards: readonly [number, number];

@@ -1,4 +1,4 @@
-/** Runs whose metrics go to a tracking service, as the configurations of Trinity-RFT ask for it. */
+/** Tests runs whose metrics go to a tracking service, with Trinity-RFT's settings. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { trackingKey, trackingServices, type TrackingServices } from '@trinity-rft/test-support';

@@ -64,7 +64,7 @@ const previewOf = (name: string): readonly Shown[] =>
 
 const column = (rows: readonly Metrics[], name: string) => rows.map((row) => row[name]);
 
-/** A run that was killed and started again. */
+/** Runs a configuration that is killed and then resumed. */
 async function killedAndResumed(
   name: string,
   point: KillPoint,
@@ -235,7 +235,7 @@ describe('experts mixed into the batches of a run', () => {
     trainer: { save_interval: 2 },
   });
 
-  /** A run whose experiences are there. */
+  /** Creates an earlier run with recorded experiences. */
   beforeAll(async () => {
     const { error } = await runIt('earlier', mix('mix'));
     if (error) throw error;

@@ -1,4 +1,4 @@
-/** TRL trains in a world that `trinity env serve` serves. */
+/** Tests training with TRL in a world that `trinity env serve` serves. */
 import path from 'node:path';
 import { createRuntime } from '@trinity-rft/core';
 import { createModel } from '@trinity-rft/launcher';
@@ -12,7 +12,7 @@ const script = path.join(import.meta.dirname, 'external', 'trl_step.py');
 const packages = ['trl==1.16.0', 'openenv==0.10.0', 'torch==2.15.0', 'transformers==5.23.0'];
 const lake = { level: 1 };
 const [tasks, runs] = [4, 8];
-/** Indices of the tasks of all episodes. */
+/** Task index of each episode. */
 const indices = Array.from({ length: tasks * runs }, (_, i) => Math.floor(i / runs));
 
 const printable = Array.from({ length: 95 }, (_, i) => String.fromCodePoint(32 + i));
@@ -49,7 +49,7 @@ interface Answer {
     readonly rewards: readonly (number | null)[];
   }[];
   readonly log: Readonly<Record<string, number>>;
-  /** By how much the step changed a weight at most. */
+  /** Largest change of a weight by the step. */
   readonly moved: number;
 }
 
@@ -61,7 +61,7 @@ async function serve(root: string): Promise<{ readonly server: Trinity; readonly
   return { server, url: isUp.exec(server.output())?.[1] ?? '' };
 }
 
-/** What the world says of the same steps, without a server. */
+/** Rewards of the same actions in the world itself, without a server. */
 async function rewardsHere({ index, actions }: Answer['played'][number]): Promise<number[]> {
   const world = (await listEnvironments({})).find(({ name }) => name === 'frozen_lake');
   if (world?.tasks === undefined) throw new Error('unreachable');

@@ -1,4 +1,4 @@
-/** `trinity run` on an environment of verifiers: its server drives, our endpoint records. */
+/** Tests `trinity run` on an environment of verifiers: its server runs the agent, our endpoint records. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ afterAll(() => {
 
 interface Served {
   readonly address: string;
-  /** The tasks, one of which breaks its grader. */
+  /** Task rows, one of which makes its grader fail. */
   readonly rows: readonly object[];
 }
 
@@ -34,7 +34,7 @@ async function serve(python: string): Promise<Served> {
   return { address, rows: JSON.parse(line) as readonly object[] };
 }
 
-/** As a user has it: the package in node_modules, the tasks in a file, and a YAML that names both. */
+/** Sets up a user's project: the package in node_modules, the tasks in a file, and a YAML that names both. */
 function prepare({ root, config }: Workspace, { address, rows }: Served): string {
   const scope = path.join(root, 'node_modules', '@trinity-rft');
   mkdirSync(scope, { recursive: true });

@@ -13,7 +13,7 @@ let config: string;
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
 const database = (name: string): string => path.join(job(name), 'buffer/experience_buffer.db');
 
-/** An agent of several turns at a temperature of its own; every version is kept. */
+/** Configuration of an agent with several turns and its own temperature; all checkpoints are kept. */
 const chatty: Tree = {
   model: { temperature: 0.7 },
   algorithm: { algorithm_type: 'multi_step_grpo' },

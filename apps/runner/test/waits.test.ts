@@ -1,4 +1,4 @@
-/** Processes of a run that wait for each other say so, and end at once when they are stopped. */
+/** Tests that processes of a run that wait for each other say so, and end at once when they are stopped. */
 import { systemClock } from '@trinity-rft/core';
 import { beforeAll, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
@@ -9,7 +9,7 @@ beforeAll(async () => {
   workspace = await createWorkspace();
 });
 
-/** Ten times as fast as the day. */
+/** Clock that runs ten times as fast as the system's. */
 const start = Date.now();
 const clock = {
   ...systemClock,
@@ -17,7 +17,7 @@ const clock = {
   after: (ms: number, callback: () => void) => systemClock.after(ms / 10, callback),
 };
 
-/** Output of a process of the run that is stopped once it has said `text`. */
+/** Starts a process of the run, stops it once it has printed `text`, and returns its output. */
 async function untilSaid(
   name: string,
   overrides: Tree,

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await createWideModel(workspace, 'wide');
 });
 
-/** As a user would take it from the page: into a directory, named in the configuration. */
+/** Runs the code of the page as a user would: copied into a directory that the configuration names. */
 describe('a workflow of docs/guides/workflows.md as a plugin', () => {
   it.each([
     ['sums', 'sums', {}],

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-package-'));
 afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
 
-/** As `npm run build` of the package does it, without types. */
+/** Builds the package as its `npm run build` does, but without types. */
 function build(folder: string): void {
   mkdirSync(path.join(folder, 'dist'));
   for (const name of ['index', 'reward', 'workflow']) {

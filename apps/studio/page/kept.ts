@@ -3,7 +3,10 @@ import { useState, type Dispatch, type StateUpdater } from 'preact/hooks';
 
 const kept = new Map<string, unknown>();
 
-/** Same as `useState`, until the browser leaves the studio. @param name unique */
+/**
+ * Same as `useState`, but the value is kept until the browser leaves the studio.
+ * @param name unique
+ */
 export function useKept<T>(name: string, initial: T): [T, Dispatch<StateUpdater<T>>] {
   const [value, setValue] = useState<T>(() => (kept.has(name) ? (kept.get(name) as T) : initial));
   kept.set(name, value);

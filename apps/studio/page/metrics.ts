@@ -27,7 +27,7 @@ export function shownRuns({ runs = [], place }: Pick<PageProps, 'runs' | 'place'
 const togetherMs = 60;
 let shows: (() => void)[] = [];
 
-/** Batches updates of one change of a run, because each drawing takes time from local training. */
+/** Batches the updates that one change of a run causes, because each drawing takes time from local training. */
 function showTogether(show: () => void): void {
   if (shows.length === 0)
     setTimeout(() => {
@@ -38,7 +38,7 @@ function showTogether(show: () => void): void {
   shows.push(show);
 }
 
-/** Answers by run, without runs that have none. */
+/** Loads an answer of the server for each run; leaves out runs without one. */
 function useOfRuns<T>(
   ids: readonly string[],
   path: (run: string) => string,
@@ -85,7 +85,7 @@ function useAtMostEvery<T>(ms: number, value: T): T {
   return shown;
 }
 
-/** All metrics of each run. Those of a large file arrive in parts. */
+/** All metrics of each run. The metrics of a large file arrive in parts. */
 export function useMetrics(
   ids: readonly string[],
   version: string,

@@ -1,6 +1,6 @@
 /** Numbers and times as text. */
 
-/** Up to four significant digits; integers are not rounded. Empty for a missing value. */
+/** Formats a number with up to four significant digits; integers are not rounded. Empty for a missing value. */
 export function numberText(value: number | null | undefined): string {
   if (value === undefined || value === null) return '';
   if (Math.abs(value) >= 1000) return String(Math.round(value));
@@ -13,7 +13,7 @@ export interface Interval {
   readonly high?: number | null;
 }
 
-/** `0.5 [0.4, 0.6]`; only the number if its interval is unknown. */
+/** Formats a value with its interval: `0.5 [0.4, 0.6]`; without an interval, only the value. */
 export function intervalText(of: Interval | undefined): string {
   const { mean, low, high } = of ?? { mean: null };
   const ends = low === high ? [] : [numberText(low), numberText(high)].filter((end) => end !== '');
@@ -41,7 +41,7 @@ export function durationText(seconds: number): string {
   return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(count);
 }
 
-/** `0.4 s`, `12 s`, `2 min 5 s`. */
+/** Formats a duration: `0.4 s`, `12 s`, `2 min 5 s`. */
 export function secondsText(seconds: number): string {
   if (seconds < 60) return `${numberText(Number(seconds.toPrecision(2)))} s`;
   const minutes = Math.floor(seconds / 60);

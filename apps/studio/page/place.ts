@@ -4,9 +4,9 @@ import { useEffect, useState } from 'preact/hooks';
 
 export interface Place {
   readonly page: string;
-  /** Ids of runs; pages of a single run show the first. */
+  /** Ids of the shown runs; pages of a single run use the first one. */
   readonly runs: readonly string[];
-  /** Query that the page itself keeps in its address. */
+  /** Query parameters of the page. */
   readonly query: Readonly<Record<string, string>>;
 }
 
@@ -15,7 +15,7 @@ export interface PageProps {
   readonly place: Place;
   /** All runs; undefined until they are loaded. */
   readonly runs: readonly RunSummary[] | undefined;
-  /** Number of runs that the server does not list. */
+  /** Number of runs that the server found but does not list. */
   readonly left: number;
   /** First run of the address. */
   readonly run: RunSummary | undefined;

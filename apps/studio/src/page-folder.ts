@@ -1,7 +1,7 @@
-/** Where the built page is. */
+/** Location of the built page. */
 import { fileURLToPath } from 'node:url';
 
-/** The folder with the files of the page: `index.html` and what it names. */
+/** Folder with the files of the page: `index.html` and the files that it loads. */
 export function pageFolder(): string {
   const isSource = import.meta.url.endsWith('.ts');
   return fileURLToPath(new URL(isSource ? '../dist/page' : './page', import.meta.url));

@@ -10,10 +10,10 @@ import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
 const chromium = await findChromium();
 const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
 
-/** Generous, since other work may share the machine. */
+/** Timeout in ms, generous because other work may share the machine. */
 const timeout = 120_000;
 
-/** What a model could write, everywhere text is recorded. */
+/** Text that a model could write to attack the page; it is put wherever text is recorded. */
 const attack =
   '<script>steal()</script><img src=x onerror="steal()"><svg onload=steal()></svg>"\'><b id=injected>';
 
@@ -39,7 +39,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
   let browser: Browser;
   let built: string;
   let bench: Workbench;
-  /** Of a file system, so without the slash that ends a name there. */
+  /** Folder name with the attack, without slashes, which a file name cannot contain. */
   const name = `run ${attack.replaceAll('/', '')}`;
 
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe.skipIf(chromium === undefined)(`the studio in a browser${reason}`, () =
   }, 120_000);
   afterAll(() => browser?.close());
 
-  /** A page that knows of everything that went wrong or asked for something. */
+  /** Opens a page that collects errors, dialogs and requests. */
   async function open(url = bench.studio.url, before = '') {
     const page = await browser.newPage();
     page.setDefaultTimeout(timeout);

@@ -1,4 +1,4 @@
-/** The page from its sources. */
+/** Builds the page from its sources. */
 import path from 'node:path';
 import { build } from 'vite';
 

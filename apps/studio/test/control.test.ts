@@ -1,4 +1,4 @@
-/** What the studio does beside reading, in a browser. */
+/** Tests the actions of the studio in a browser. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { findChromium } from '@trinity-rft/test-support';
 import { attack, launch, timeout } from './look.js';
 import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
 
-/** The command, from the sources. */
+/** Command that runs `trinity` from the sources. */
 const trinity = [
   process.execPath,
   '--conditions=@trinity-rft/source',

@@ -1,4 +1,4 @@
-/** Runs, curves and comparisons in a browser. */
+/** Tests runs, curves and comparisons in a browser. */
 import {
   appendFileSync,
   cpSync,
@@ -46,7 +46,7 @@ const trainer = (step: number): string =>
   })}\n`;
 const steps = Array.from({ length: 200 }, (_, i) => i + 1);
 
-/** Keeps what the page would save, instead of saving it. */
+/** Script that keeps the files that the page would save, instead of saving them. */
 const keepFiles = `globalThis.saved = [];
   URL.createObjectURL = (blob) => { saved.push(blob); return '#'; };
   HTMLAnchorElement.prototype.click = function () { saved.at(-1).fileName = this.download; };`;

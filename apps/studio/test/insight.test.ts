@@ -1,4 +1,4 @@
-/** Diagnosis and what-if in a browser, over a run that is sick and hostile. */
+/** Tests diagnosis and what-if in a browser, over a run with problems and hostile texts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findChromium } from '@trinity-rft/test-support';
 import { attack, launch, timeout, type Look } from './look.js';
@@ -7,7 +7,7 @@ import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
 const chromium = await findChromium();
 const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
 
-/** Longer answers get the higher rewards. */
+/** Rollouts in which longer answers get higher rewards. */
 const rows = Array.from({ length: 64 }, (_, i) =>
   saying(`task ${Math.floor(i / 8)}`, 'x'.repeat(2 + 3 * (i % 8)), {
     eid: { batch: 1, task: i < 8 ? attack : Math.floor(i / 8), run: i % 8 },

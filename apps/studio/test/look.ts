@@ -1,36 +1,36 @@
-/** A page in a real browser, and what a test asks of it. */
+/** Opens a page in a real browser, with the checks that tests need. */
 import axe from 'axe-core';
 import puppeteer, { type Page } from 'puppeteer-core';
 
-/** Generous, since other work may share the machine. */
+/** Timeout in ms, generous because other work may share the machine. */
 export const timeout = 120_000;
 
-/** What a model or a file could hold, everywhere text is shown. */
+/** Text that a model or a file could contain to attack the page. */
 export const attack =
   '<script>steal()</script><img src=x onerror="steal()"><svg onload=steal()></svg>"\'><b id=injected>';
 
-/** `click` and `type` of a page fail where an element is about to appear: `locator` and `Look` wait. */
+/** Page without `click` and `type`, which fail if an element is about to appear; `locator` and `Look` wait for it. */
 export type PatientPage = Omit<Page, 'click' | 'type'>;
 
 export interface Look {
   readonly page: PatientPage;
-  /** Errors of scripts, dialogs, and requests to others. */
+  /** Script errors, dialogs, and requests to other servers. */
   readonly problems: readonly string[];
-  /** Waits until the text of an element holds `wanted`. */
+  /** Waits until the text of an element contains `wanted`. */
   says(selector: string, wanted: string): Promise<void>;
   text(selector: string): Promise<string>;
-  /** Types into an element once it is there, in place of its text; a line break at the end is Enter. */
+  /** Replaces the text of an element once it is there; a line break at the end presses Enter. */
   type(selector: string, text: string): Promise<void>;
-  /** Serious ones of axe, in light and in dark. */
+  /** Serious violations found by axe, in the light and the dark theme. */
   violations(): Promise<readonly string[]>;
-  /** Text that ran as a script or became elements. */
+  /** Attack texts that ran as scripts or became elements. */
   intrusions(): Promise<readonly string[]>;
 }
 
-/** A colour on its way to another has a contrast of its own. */
+/** Turns animations off, because colours in transition have another contrast. */
 const still = { name: 'prefers-reduced-motion', value: 'reduce' };
 
-/** Pictures of controls lie in the styles; everything else comes from the server. */
+/** True for requests to the server, and for pictures of controls, which are data URLs in the styles. */
 export const isOwn = (url: string, origin: string): boolean =>
   url.startsWith(`${origin}/`) || url.startsWith('data:image/');
 

@@ -1,4 +1,4 @@
-/** The story of a run in a browser: the studio's overview, and the report as a file. */
+/** Tests the story of a run in a browser: the studio's overview, and the report as a file. */
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -13,7 +13,7 @@ import { buildPage, openWorkbench, saying, type Workbench } from './support.js';
 const chromium = await findChromium();
 const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
 
-/** A set cannot have a slash in its name. */
+/** Name of an evaluation set, which cannot contain slashes. */
 const set = attack.replaceAll('/', '');
 const evaluated = (mean: number, version: number) => ({
   [`eval/${set}/reward/mean@1`]: mean,

@@ -1,4 +1,4 @@
-/** The pages over real runs: while they continue, and when they are done. */
+/** Tests the pages over real runs, in progress and completed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
     rmSync(root, { recursive: true });
   });
 
-  /** With few steps: whether it learns is not looked at. */
+  /** Starts an example with few steps; the test does not check whether the run learns. */
   function start(example: string, steps: readonly (readonly [usual: number, few: number])[]) {
     const [from, cwd] = [path.join(examples, example), path.join(root, example)];
     mkdirSync(cwd);
@@ -51,7 +51,7 @@ describe.skipIf(chromium === undefined)(`the studio over real runs${reason}`, ()
     return spawn(process.execPath, [...fromSources, program], { cwd, stdio: 'ignore' });
   }
 
-  /** Metrics that the page has no help for. */
+  /** Metrics of a run for which the page has no explanation. */
   async function unexplained(run: string): Promise<readonly string[]> {
     vi.stubGlobal(
       'metricsDocument',

@@ -10,7 +10,7 @@ import { buildPage, openWorkbench, saying, tokenizer, type Workbench } from './s
 const chromium = await findChromium();
 const reason = chromium === undefined ? ' (no Chromium: set CHROMIUM_PATH or install one)' : '';
 
-/** Eight attempts at each of many tasks, better with every version. */
+/** Eight attempts at each of many tasks; rewards rise with every version. */
 const sums = Array.from({ length: 800 }, (_, i) => {
   const [batch, attempt] = [1 + Math.floor(i / 80), i % 8];
   return saying(`${i}+1=`, `${i + 1} is it`, {
@@ -26,7 +26,7 @@ const sums = Array.from({ length: 800 }, (_, i) => {
   });
 });
 
-/** Three calls of one attempt: the second continues from the first, the third leaves its tokens. */
+/** Three calls of one attempt: the second continues the first, the third has a new prompt. */
 function talk(): readonly Experience[] {
   const eid = { batch: 20, task: 0, run: 0, step: 0 };
   const info = { taskset: 'talks', row: 3, truth: '42' };
@@ -97,7 +97,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
   }, timeout);
   afterAll(() => browser?.close());
 
-  /** The page of rollouts, with this in its address. */
+  /** Opens the page of rollouts with this query in its address. */
   async function open(query: Readonly<Record<string, string>> = {}, of = bench): Promise<Look> {
     const url = new URL(of.studio.url);
     const place = new URLSearchParams(url.hash.slice(1));

@@ -1,4 +1,4 @@
-/** A folder with a run, the built page over it, and a browser to look at it with. */
+/** Workbench of the tests: a folder with a run, the built page, and a browser. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -42,14 +42,14 @@ export async function buildPage(): Promise<string> {
 }
 
 export interface Workbench {
-  /** The folder that is served. */
+  /** The served folder. */
   readonly root: string;
   readonly store: ExperienceStore;
   readonly studio: Studio;
   readonly metricsFile: string;
 }
 
-/** A run named `run` with these experiences and lines of metrics. */
+/** Creates a run named `run` with these experiences and lines of metrics, and opens a studio over it. */
 export async function openWorkbench(
   page: string,
   run: string,
@@ -70,7 +70,7 @@ export async function openWorkbench(
   return { root, store, studio, metricsFile };
 }
 
-/** An experience that says `prompt` and then `response`. */
+/** Experience with the given prompt and response texts. */
 export function saying(
   prompt: string,
   response: string,

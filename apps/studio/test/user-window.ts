@@ -1,7 +1,4 @@
-/**
- * A browser that shows a page as its user has it: nothing listens to what it does, which would cost
- * about as much as the page.
- */
+/** Opens a page in a browser as a user would, without a debugger, whose overhead is about that of the page itself. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,7 +8,10 @@ import { createInterface } from 'node:readline';
 import puppeteer from 'puppeteer-core';
 
 export interface UserWindow {
-  /** @throws when there is no such element */
+  /**
+   * Waits for an element.
+   * @throws when there is no such element
+   */
   expect(selector: string): Promise<void>;
   close(): Promise<void>;
 }

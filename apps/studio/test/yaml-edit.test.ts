@@ -20,7 +20,7 @@ stages:
   - { stage_name: b }
 `;
 
-/** Lines that are only in one of them. */
+/** Lines that occur in only one of the two texts. */
 function changes(before: string, after: string): readonly string[] {
   const [old, now] = [before.split('\n'), after.split('\n')];
   return [

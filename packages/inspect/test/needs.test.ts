@@ -1,4 +1,4 @@
-/** Declared needs of parts of a run, and the checks that find what is missing. */
+/** Tests the declared needs of parts of a run, and the checks that find what is missing. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** What `trinity status` and `trinity why` say of real processes that are stopped, killed, or wait. */
+/** Tests `trinity status` and `trinity why` with real processes that are stopped, killed, or wait. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ afterEach(async () => {
   rmSync(path.dirname(path.dirname(folder)), { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** A process of the run; resolves when it takes part. */
+/** Starts a process of the run; resolves once it has joined. */
 async function member(...args: readonly string[]): Promise<ChildProcess> {
   const node = ['--conditions=@trinity-rft/source', '--import', register, script];
   const store = [path.join(folder, 'run.db'), 'project/run'];
@@ -65,7 +65,7 @@ async function threeProcesses() {
   return { trainer, working, idle };
 }
 
-/** The text that names a silent process as the cause, once there is one. */
+/** Waits until `trinity why` names a silent process as the cause, and returns its text. */
 const silentCause = (): Promise<string> =>
   vi.waitFor(async () => {
     const causes = await why();

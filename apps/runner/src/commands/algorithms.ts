@@ -33,7 +33,7 @@ export const addAlgorithms: AddCommand = (program, { exitWith, write }) =>
     );
 
 /**
- * Algorithms and parts of that name: grpo is an algorithm and an advantage function.
+ * Algorithms and parts with this name; `grpo`, for example, is an algorithm and an advantage function.
  * @throws ConfigError when there is none
  */
 function named({ presets, parts }: AlgorithmReference, name: string): AlgorithmReference {

@@ -78,7 +78,7 @@ interface Answer {
 }
 
 interface Planned extends Answer {
-  /** Text for a user. */
+  /** Plan as text for a user. */
   readonly plan: string;
   readonly jobDirectory: string;
 }
@@ -146,7 +146,7 @@ async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
   return planDownloads(config, { env, clock: systemClock, stallMs: longestSilence, report });
 }
 
-/** Reads the file with all plugins, and checks the files that it names. */
+/** Reads a configuration with all plugins, and checks the files that it names. */
 async function load(configPath: string, given: PluginOptions, text?: string): Promise<Checked> {
   const { checkFiles, readConfiguration } = await import('@trinity-rft/launcher');
   const read = { configPath, text, ...pluginsOf(given) };

@@ -19,7 +19,7 @@ interface ExportArguments extends PluginOptions {
   readonly quantize?: string;
   readonly name?: string;
   readonly adapterOnly?: boolean;
-  /** True for the option without a file. */
+  /** `true` if the option is given without a file. */
   readonly check?: string | true;
   readonly promptKey?: string;
   readonly push?: string;
@@ -60,7 +60,7 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
       exitWith((model: string, given: ExportArguments) => exportCommand(model, given, write)),
     );
 
-/** Maximum number of recorded prompts that are played beside the conversations. */
+/** Maximum number of recorded prompts that are compared in addition to the conversations. */
 const mostRecorded = 16;
 
 /** Answers of the agent in the last recorded evaluation of the checkpoint's stage, one per prompt. */
@@ -94,8 +94,8 @@ interface Surroundings {
 }
 
 /**
- * Evaluates an export as the run evaluates its checkpoints; undefined outside of a run, without
- * evaluation sets, or when its YAML file has moved.
+ * Evaluates an export as the run evaluates its checkpoints; undefined outside of a run, without evaluation sets, or
+ * when the run's YAML file has moved.
  */
 async function rewardsOf(
   { run }: ModelPlace,
@@ -142,7 +142,7 @@ async function rewardsOf(
   };
 }
 
-/** Standard output is for the report alone. */
+/** Discards the output of a terminal, because standard output is reserved for the report. */
 const silent = (terminal: Terminal): Terminal => ({ ...terminal, write: () => undefined });
 
 async function exportCommand(model: string, given: ExportArguments, write: Write): Promise<number> {

@@ -106,7 +106,10 @@ const ownCommand = (): readonly string[] => [
   process.argv[1] ?? '',
 ];
 
-/** A chosen key outlives the process, so that an open page finds the next one. */
+/**
+ * Environment variable with the key. A key from the user stays valid across restarts, so that an open page can
+ * reconnect.
+ */
 const keyVariable = 'TRINITY_STUDIO_KEY';
 const shortestKey = 16;
 

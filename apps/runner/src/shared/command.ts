@@ -7,7 +7,7 @@ export type Write = (text: string) => void;
 export const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 export interface CommandContext {
-  /** Standard output. */
+  /** Writes to standard output. */
   readonly write: Write;
   /** Turns a function that resolves with the exit code into a Commander action. */
   readonly exitWith: <Given extends readonly unknown[]>(

@@ -6,7 +6,7 @@ const signals = ['SIGINT', 'SIGTERM'] as const;
 
 /**
  * Calls `work` with a signal that aborts at the first Ctrl-C.
- * @param then what happens then, for the terminal
+ * @param then text for the terminal that says what happens after the first Ctrl-C
  */
 export async function interruptible<T>(
   terminal: Terminal,
@@ -26,8 +26,8 @@ export async function interruptible<T>(
 }
 
 /**
- * Like {@link interruptible}, for work that leaves nothing behind.
- * @returns undefined if it was stopped
+ * Like {@link interruptible}, for work without partial results.
+ * @returns undefined if the work was stopped
  */
 export function stoppable<T>(
   terminal: Terminal,

@@ -65,7 +65,7 @@ export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> 
   return { algorithms, engines };
 }
 
-/** @throws ConfigError when it is not a port */
+/** @throws ConfigError when the text is not a port */
 export function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const port = Number(text);

@@ -6,8 +6,8 @@ import { invalid } from './arguments.js';
 
 /**
  * Writes the file, and creates the folders of its path.
- * @param option that names the file, for messages
- * @throws ConfigError when it cannot be written
+ * @param option the option that names the file, for messages
+ * @throws ConfigError when the file cannot be written
  */
 export async function writeOutput(
   option: string,

@@ -7,7 +7,7 @@ const keyVariable = 'TRINITY_SERVE_KEY';
 
 /**
  * Key from the environment; undefined for a random one.
- * @throws ConfigError when it is not usable
+ * @throws ConfigError when the key is not usable
  */
 export const serveKey = (): string | undefined => keyOf(process.env[keyVariable]);
 
@@ -41,7 +41,7 @@ export function tinkerKey(): string | undefined {
   );
 }
 
-/** @throws ConfigError when it is too short, or does not fit into a header */
+/** @throws ConfigError when the key is too short, or does not fit into a header */
 function keyOf(value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined;
   if (/^[\x21-\x7e]{16,512}$/.test(value)) return value;

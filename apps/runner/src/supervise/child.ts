@@ -1,4 +1,4 @@
-/** A process of the run: restarts it when it dies, and ends it with the others. */
+/** Process of a run, which is restarted after it dies and ended with the other processes. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { exitCodes } from '../shared/exit-codes.js';
 
@@ -7,7 +7,10 @@ export interface ChildOptions {
   readonly name: string;
   /** Arguments of the `trinity` command. */
   readonly args: readonly string[];
-  /** Writes its output to that of this process. @default kept for failures only */
+  /**
+   * True to write the output of the process to that of the supervisor.
+   * @default kept for failures only
+   */
   readonly isShown: boolean;
   readonly onRestart: (message: string) => void;
   /** True if an interrupt ends the run. @default restarts the process */
@@ -25,11 +28,11 @@ export interface Child {
 export interface ChildEnd {
   readonly name: string;
   readonly exitCode: number;
-  /** Last lines of its last process, unless they were shown. */
+  /** End of the output of the last process, unless it was shown. */
   readonly output: string;
 }
 
-/** Maximum restarts of a process that lives less than {@link healthyMs} in between. */
+/** Maximum number of restarts of a process that lives less than {@link healthyMs} in between. */
 const maxRestarts = 5;
 const healthyMs = 60_000;
 const firstPauseMs = 1000;
@@ -94,8 +97,8 @@ interface Exit {
 }
 
 /**
- * Starts the process in its own process group: Ctrl-C reaches only the supervisor, which stops the
- * others once.
+ * Starts the process in its own process group: Ctrl-C reaches only the supervisor, which stops the other processes
+ * once.
  */
 function runOnce(
   { args, isShown }: ChildOptions,

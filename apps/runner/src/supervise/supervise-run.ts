@@ -16,8 +16,8 @@ export interface SuperviseOptions extends PluginOptions {
 const graceMs = 30_000;
 
 /**
- * Resolves with the trainer's exit code. A process that dies is restarted; when one cannot
- * continue, all are ended, and the first cause is written.
+ * Resolves with the trainer's exit code. A process that dies is restarted; if one cannot continue, all processes are
+ * ended, and the first cause is printed.
  */
 export async function superviseRun(options: SuperviseOptions, terminal: Terminal): Promise<number> {
   const { explorers } = options;
@@ -59,7 +59,7 @@ const argsOf = (
   ...pluginDir.flatMap((each) => ['--plugin-dir', each]),
 ];
 
-/** The end of the trainer, or of an explorer that cannot continue. */
+/** Resolves when the trainer has ended, or an explorer cannot continue. */
 function firstEnd(trainer: Child, others: readonly Child[]): Promise<ChildEnd> {
   const failures = others.map(
     ({ ended }) =>

@@ -22,7 +22,7 @@ const files =
         .filter((name) => name.endsWith('.yaml'))
         .toSorted();
 
-/** Refused, by the start of the message: images, and what runs in programs of others. */
+/** Examples that are refused, with the start of the message: images, and agents in other programs. */
 const refused: Readonly<Record<string, RegExp>> = {
   'grpo_vlm/vlm.yaml': /Only text can be trained/,
   'mix_vlm/mix_vlm.yaml': /Only text can be trained/,
@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 afterAll(() => void api.close());
 
-/** Addresses. */
+/** Environment variables with the addresses of the servers. */
 function environment(): Readonly<Record<string, string>> {
   const { port } = api.address() as AddressInfo;
   const rows = path.join(workspace.root, 'rows.jsonl');
@@ -69,7 +69,7 @@ function environment(): Readonly<Record<string, string>> {
   };
 }
 
-/** Why the file is refused; empty if it is not. */
+/** Error message for the configuration; empty if it is accepted. */
 async function problemOf(configPath: string, overrides: Tree): Promise<string> {
   const env = environment();
   // Judges and models behind an API read their addresses from the process.
@@ -92,14 +92,17 @@ async function problemOf(configPath: string, overrides: Tree): Promise<string> {
   }
 }
 
-/** The other half of an example that explores or trains in a process of its own. */
+/** Configuration of the other process of an example whose trainer and explorer are separate. */
 function partnerOf(name: string, text: string): readonly [file: string, mode?: string] | undefined {
   if (name.endsWith('/explorer.yaml')) return [name.replace('explorer.yaml', 'trainer.yaml')];
   if (name.endsWith('/trainer.yaml')) return [name.replace('trainer.yaml', 'explorer.yaml')];
   return /^mode: explore/m.test(text) ? [name, 'train'] : undefined;
 }
 
-/** @param of whose folder it is */
+/**
+ * Runs an example at a small size and returns its output.
+ * @param of example whose folder is used
+ */
 async function runSmall(name: string, of = name, mode?: string): Promise<string> {
   const configPath = path.resolve(folder, name);
   const text = readFileSync(configPath, 'utf8');

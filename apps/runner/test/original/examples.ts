@@ -1,7 +1,4 @@
-/**
- * The examples of Trinity-RFT that play in a world or with an agent: their keys and values, by the path
- * of the file below `examples/`.
- */
+/** Settings of Trinity-RFT's examples that play in a world or with an agent, keyed by path below `examples/`. */
 import type { Tree } from '../support/workspace.js';
 
 const ofEnvironment = '${oc.env:TRINITY_TASKSET_PATH}';
@@ -180,7 +177,7 @@ const react = (taskset: Tree): Tree => ({
   monitor: { monitor_type: 'wandb' },
 });
 
-/** A search with tools and a judge. */
+/** Settings of an example that searches with tools and has a judge. */
 const search = (workflow: string, algorithm: Tree, taskset: Tree): Tree => ({
   project: 'Trinity_Multi_Step',
   name: 'search',

@@ -30,7 +30,7 @@ afterAll(async () => {
   await extensions.environments.close();
 });
 
-/** Every message about a file. */
+/** All messages of the check of a configuration. */
 function messagesOf(tree: unknown): readonly string[] {
   try {
     return parseConfig(JSON.stringify(tree), { ...extensions, env: {} }).warnings;
@@ -39,7 +39,11 @@ function messagesOf(tree: unknown): readonly string[] {
   }
 }
 
-/** One key of a file, `*` for the items of a list or the values of a section. @param value by default nothing */
+/**
+ * Configuration with one key; `*` in the key stands for list items or section values.
+ * @param value
+ * @default null
+ */
 function treeWith(key: string, value: unknown = null): unknown {
   const named =
     /^(?:data_processor\.experience_pipeline\.inputs|buffer\.trainer_input\.auxiliary_buffers)$/;
@@ -68,7 +72,7 @@ const overlay = (base: unknown, over: unknown): unknown =>
 const isTree = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The end of a refusal. */
+/** Matches the end of a refusal, which names the replacement. */
 const instead = /\b(?:Use|Declare)\b/;
 
 const partKeys = {
@@ -87,7 +91,7 @@ const values = {
   priorityFns: 'buffer.trainer_input.experience_buffer.replay_buffer.priority_fn',
 } as const;
 
-/** Tables by the names of YAML; undefined for a part that is not here. */
+/** Argument names of a part in our tables, by its YAML name; undefined for an unknown part. */
 function argsOf(kind: string, name: string): readonly string[] | undefined {
   const tables = builtInTables as unknown as Readonly<
     Record<string, Readonly<Record<string, { readonly args: object }>> | undefined>

@@ -17,13 +17,13 @@ beforeAll(async () => {
 const write = (name: string, tree: Tree): string =>
   workspace.write(`${name.replaceAll(/\W/g, '-')}.json`, JSON.stringify(tree));
 
-/** Rows that only the original has the games of. */
+/** Task rows that name ALFWorld games, which are not here. */
 const games = [
   'rows.jsonl',
   /which is ALFWorld's.*storage_type: generated and task_count/,
 ] as const;
 
-/** Files of tasks that are not `rows.jsonl`, and why they are refused. */
+/** Task files of examples that do not use `rows.jsonl`, and the expected refusal. */
 const rowsOf: Readonly<Record<string, readonly [file: string, refusal?: RegExp]>> = {
   'RAFT_alfworld/RAFT_alfworld_7B.yaml': games,
   'RAFT_alfworld/RAFT_reflect_alfworld_7B.yaml': games,
@@ -36,7 +36,7 @@ const rowsOf: Readonly<Record<string, readonly [file: string, refusal?: RegExp]>
   'ppo_countdown/countdown.yaml': ['countdown.jsonl'],
 };
 
-/** The world is in Python: see original.external.test.ts. */
+/** Examples whose world is in Python; original.external.test.ts runs them. */
 const python: ReadonlySet<string> = new Set(['grpo_sciworld/sciworld.yaml']);
 describe('an example of Trinity-RFT', () => {
   const all = Object.entries(examples);

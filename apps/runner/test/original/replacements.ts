@@ -1,16 +1,16 @@
 /** Replacements of models, data, addresses and sizes in an example of Trinity-RFT; everything else is unchanged. */
 import type { Tree } from '../support/workspace.js';
 
-/** A value of the file, wherever it is; of several the first. */
+/** First value of a key in the file, at any depth. */
 const valueOf = (text: string, key: string): string | undefined =>
   new RegExp(String.raw`^\s*(?:- )?${key}:\s*['"]?([^'"#\n]+?)['"]?\s*(?:#.*)?$`, 'm').exec(
     text,
   )?.[1];
 
-/** Workflows whose tasks the world makes: their rows name what only the original has. */
+/** Workflows whose tasks the world must generate, because the rows of the example refer to Trinity-RFT's data. */
 const generated = /alfworld_workflow|intercode_sql_workflow|email_search_workflow|webshop_workflow/;
 
-/** Files of `createOriginalWorkspace`. */
+/** Task file of `createOriginalWorkspace` for an example. */
 function fileOf(text: string): string {
   const workflow = valueOf(text, 'default_workflow_type') ?? '';
   if (/toolcall/.test(workflow)) return 'tool-calls.jsonl';
@@ -24,7 +24,7 @@ function fileOf(text: string): string {
 
 const ownAddress = (name: string): string => `sqlite:///${name.replaceAll(/\W/g, '-')}.db`;
 
-/** Overrides of the file: models, data and addresses. */
+/** Overrides of models, data and addresses for an example. */
 export function replacements(name: string, text: string): Tree {
   const path = fileOf(text);
   const world = generated.test(valueOf(text, 'default_workflow_type') ?? '');
@@ -85,14 +85,14 @@ export function replacements(name: string, text: string): Tree {
 
 const benchSet = { name: 'gsm8k_eval', format: { prompt_key: 'question', response_key: 'answer' } };
 
-/** The argument that bounds the turns of a workflow. */
+/** Arguments that bound the turns of a workflow. */
 const turns: readonly (readonly [workflow: RegExp, args: Tree])[] = [
   [/alfworld|intercode/, { max_env_steps: 2 }],
   [/frozen_?lake/i, { agent_max_steps: 2 }],
   [/agentscope|as_react|email/, { max_turns: 2 }],
 ];
 
-/** Overrides of the file, replacements included: two steps of a few short calls. */
+/** Overrides that shrink an example to two steps of a few short calls, on top of its replacements. */
 export function sizes(text: string, replaced: Tree): Tree {
   const workflow = valueOf(text, 'default_workflow_type') ?? '';
   const workflow_args = turns.find(([pattern]) => pattern.test(workflow))?.[1] ?? {};

@@ -1,9 +1,9 @@
-/** The examples of Trinity-RFT made small: two steps, a tiny model, few and short turns. */
+/** Shrinks the examples of Trinity-RFT: two steps, a tiny model, few and short turns. */
 import path from 'node:path';
 import { createModel } from '@trinity-rft/launcher';
 import { createWorkspace, type Tree, type Workspace } from '../support/workspace.js';
 
-/** A row that has every column of these files. */
+/** Task row with every column that the examples read. */
 const row = {
   question: '1+1=',
   problem: '1+1=',
@@ -24,7 +24,7 @@ const row = {
   rubric: [{ description: 'Says two.', title: 'Two', weight: 1 }],
 };
 
-/** Rows of the kinds of data that the examples read, by their files. */
+/** Rows of each kind of data, by file name. */
 const kinds: Readonly<Record<string, object>> = {
   'answers.jsonl': {
     messages: [
@@ -47,7 +47,7 @@ const kinds: Readonly<Record<string, object>> = {
   },
 };
 
-/** Has the rows, and `long`: a model that reads long prompts. */
+/** Creates a workspace with the rows, and `long`, a model for long prompts. */
 export async function createOriginalWorkspace(): Promise<Workspace> {
   const workspace = await createWorkspace();
   workspace.write('rows.jsonl', `${JSON.stringify(row)}\n`.repeat(100));
@@ -65,7 +65,7 @@ export async function createOriginalWorkspace(): Promise<Workspace> {
   return workspace;
 }
 
-/** Files of questions; elsewhere the world generates the tasks. */
+/** Task files of the examples that read questions; for the other examples, the world generates the tasks. */
 const questions: Readonly<Record<string, string>> = {
   'bots/bots.yaml': 'rows.jsonl',
   'bots/random.yaml': 'rows.jsonl',
@@ -74,7 +74,7 @@ const questions: Readonly<Record<string, string>> = {
   'agentscope_react/gsm8k.yaml': 'rows.jsonl',
   'ppo_countdown/countdown.yaml': 'countdown.jsonl',
 };
-/** What limits the turns of a workflow, whose own limit is too high for a test. */
+/** Arguments that limit the turns of a workflow whose own limit is too high for a test. */
 const brief: readonly (readonly [workflow: RegExp, args: Tree])[] = [
   [/alfworld/, { max_env_steps: 2 }],
   [/frozen_lake/, { agent_max_steps: 2 }],
@@ -90,13 +90,15 @@ interface Buffer {
   readonly trainer_input?: Tree;
 }
 
-/** What else a test gives the workflow. */
+/** Further settings of an example in a test. */
 interface Given {
   readonly file?: string;
   readonly args?: Tree;
 }
 
-/** Sizes, data and the model are of a test; without a judge, words decide. */
+/**
+ * Settings of an example with the sizes, data and model of the tests. Without a judge, answers are compared by words.
+ */
 export function small(
   name: string,
   example: Tree,

@@ -1,16 +1,13 @@
 /** Plugin modules of the tests, as a user would write them. */
 
-/** A reward that an untrained model gets a share of, so that groups differ and weights move. */
+/** Reward that gives an untrained model partial rewards, so that groups differ and weights change. */
 const digitsReward = `
 import { defineReward } from '@trinity-rft/workflow';
 export const share = (text: string): number => [...text].filter((c) => c >= '0' && c <= '9').length / 4;
 export const digits = defineReward({ name: 'digits', score: ({ response }) => share(response) });
 `;
 
-/**
- * Three turns over the OpenAI client with pauses of random length: who finishes first differs from
- * run to run.
- */
+/** Agent with three turns over the OpenAI client and random pauses, so that the order in which runs finish varies. */
 const chattyAgent = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { share } from './rewards.js';
@@ -33,7 +30,7 @@ export const chatty = defineWorkflow({
 });
 `;
 
-/** Fails in the fourth explore step, and in half of the tasks of the second and the sixth. */
+/** Agent that fails in the fourth explore step, and in half of the tasks of the second and the sixth. */
 const moodyAgent = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { share } from './rewards.js';

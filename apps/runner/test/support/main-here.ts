@@ -6,7 +6,7 @@ export interface EndedHere {
   readonly stderr: string;
 }
 
-/** A command line in this process. */
+/** Runs a command line in this process. */
 export async function mainHere(...args: readonly string[]): Promise<EndedHere> {
   const texts = { stdout: '', stderr: '' };
   const exitCode = await main(args, {

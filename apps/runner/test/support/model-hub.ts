@@ -1,4 +1,4 @@
-/** A hub in small: serves a model folder over the routes of the Hugging Face hub. */
+/** Small model hub: serves a model folder over the routes of the Hugging Face hub. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -67,7 +67,7 @@ function descriptionAt(pathname: string, id: string, files: ReadonlyMap<string, 
   }));
 }
 
-/** Weights are in LFS; the rest has the id of a git blob. */
+/** Digest fields of a file: weights are LFS files; other files have a git blob id. */
 function digests(name: string, content: Buffer): object {
   if (!/\.(?:safetensors|gguf)$/.test(name))
     return {

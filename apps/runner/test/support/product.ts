@@ -7,7 +7,7 @@ export interface Product {
   readonly server: Trinity;
   readonly client: ServeClient;
   readonly openai: OpenAI;
-  /** One answer to a question. */
+  /** Asks the model one question. */
   ask(question?: string): Promise<OpenAI.Chat.ChatCompletion>;
 }
 
@@ -50,7 +50,7 @@ async function addressOf(server: Trinity): Promise<string> {
   }
 }
 
-/** Asks again and again until it is so; the test's own deadline ends it. */
+/** Polls until the condition holds, up to the timeout of the test. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
 }

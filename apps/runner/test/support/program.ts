@@ -1,4 +1,4 @@
-/** A program of a user: runs a configuration, says so, and does nothing to end the process. */
+/** User program for tests: runs a configuration, prints the result, and leaves the process to end by itself. */
 import { run } from '@trinity-rft/launcher';
 
 const [configPath = '', interruptAfter] = process.argv.slice(2);

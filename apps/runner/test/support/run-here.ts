@@ -1,11 +1,11 @@
-/** A run inside the process of the test: no start-up to pay for. */
+/** Runs a configuration in the process of the test, which saves the start-up time. */
 import path from 'node:path';
 import { run, type RunOptions, type RunSummary } from '@trinity-rft/launcher';
 import { metricLines, type MetricLine } from './run-record.js';
 import type { Tree, Workspace } from './workspace.js';
 
 export interface RunHere {
-  /** Undefined when it failed. */
+  /** Undefined if the run failed. */
   readonly summary: RunSummary | undefined;
   readonly error: Error | undefined;
   /** What the console showed. */
@@ -39,7 +39,10 @@ export async function runHere(
   }
 }
 
-/** Runs the base configuration with changes, under a name, to its end. @throws the error that ends it */
+/**
+ * Runs the base configuration with changes, under a name, to its end.
+ * @throws the error of the run
+ */
 export async function finishHere(
   workspace: Workspace,
   name: string,

@@ -1,4 +1,4 @@
-/** What a run has left behind, as far as two runs of one seed agree on it. */
+/** Results of a run that are equal for two runs with the same seed. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -41,7 +41,7 @@ export function weightsDigest(jobDirectory: string): string {
   return digestOf(newestFile(jobDirectory, 'model.safetensors'));
 }
 
-/** Like {@link weightsDigest}, of the critic; undefined where nothing was trained with one. */
+/** SHA-256 of the critic's weights; undefined if no critic was trained. */
 export function criticDigest(jobDirectory: string): string | undefined {
   const file = newestFile(jobDirectory, path.join('critic', 'model.safetensors'));
   return existsSync(file) ? digestOf(file) : undefined;
@@ -55,7 +55,7 @@ const digestOf = (file: string): string =>
 
 export interface UsedRow {
   readonly uid: string;
-  /** Undefined: no train step used it. */
+  /** Undefined if no train step used the experience. */
   readonly trainStep: number | undefined;
 }
 

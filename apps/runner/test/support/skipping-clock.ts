@@ -1,4 +1,4 @@
-/** The system's clock, which a test can move on instead of waiting. */
+/** The system clock, which a test can advance instead of waiting. */
 import { type Clock, sleep, systemClock } from '@trinity-rft/core';
 
 export interface SkippingClock extends Clock {

@@ -19,30 +19,30 @@ export interface Ended {
 
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** For Node, before the command. */
+  /** Arguments of Node, before the command. */
   readonly nodeArgs?: readonly string[];
-  /** Another script than that of the command. */
+  /** Script to run instead of the command line. */
   readonly script?: string;
   /** Standard input. @default none */
   readonly input?: string;
 }
 
-/** An exact place in a run; see `kill-at.mjs`. */
+/** Exact point in a run; see `kill-at.mjs`. */
 export interface KillPoint {
   readonly call: 'rename' | 'writeFile' | 'append' | 'writev' | 'commit';
-  /** Part of the path. */
+  /** Part of the path in the call. */
   readonly match: string;
-  /** Which of these calls, from 1. */
+  /** Number of the matching call, from 1. */
   readonly nth: number;
   readonly when: 'before' | 'after';
-  /** Copies a folder there instead: what a kill would leave. */
+  /** Copies a folder at this point instead of killing the process, to get the files that a kill would leave. */
   readonly copy?: { readonly from: string; readonly to: string };
 }
 
 const root = new URL('../../../../', import.meta.url);
 const cli = fileURLToPath(new URL('apps/runner/src/cli.ts', root));
 const killer = new URL('kill-at.mjs', import.meta.url).href;
-/** Also the workers that the command starts get these. */
+/** Node arguments for running from sources; worker threads of the command get them too. */
 const sources = [
   '--conditions=@trinity-rft/source',
   `--import=${new URL('tools/register-source.mjs', root).href}`,
@@ -81,7 +81,7 @@ export function trinity(cwd: string, ...args: readonly string[]): Promise<Ended>
   return startTrinity(cwd, args).ended;
 }
 
-/** Starts a command that is killed at `point`; at several, it has to be killed at the last of them. */
+/** Starts a command that is killed at `point`; with several points, at the last of them. */
 export function killedTrinity(
   cwd: string,
   args: readonly string[],
@@ -102,7 +102,7 @@ export const runArgs = (config: string): readonly string[] => [
   'plugins',
 ];
 
-/** Excludes what the test runner sets for processes of its own. */
+/** Environment without the variables that the test runner sets. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(

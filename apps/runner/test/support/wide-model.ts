@@ -1,7 +1,4 @@
-/**
- * A second model: like that of the workspace, untrained in another way, and with room for long
- * prompts.
- */
+/** Second model: as in the workspace, but untrained with another seed, and with a larger context for long prompts. */
 import path from 'node:path';
 import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
 import { createModelFolder } from '@trinity-rft/engine-onnx';

@@ -1,7 +1,4 @@
-/**
- * A folder with a tiny model, sums to learn, and configurations: everything a run of one to three
- * seconds needs.
- */
+/** Folder with a tiny model, addition tasks, and configurations for runs of one to three seconds. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,8 +19,7 @@ export interface Workspace {
   write(file: string, text: string): string;
   read(file: string): string;
   /**
-   * Writes a configuration: {@link baseConfig} with other parts laid over it. JSON is YAML. Returns
-   * its path.
+   * Writes a configuration: {@link baseConfig} with the parts of `over` merged into it. JSON is YAML. Returns its path.
    */
   config(file: string, ...over: readonly Tree[]): string;
 }
@@ -36,7 +32,7 @@ afterAll(() => {
   for (const root of roots) rmSync(root, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** A fresh folder that is removed after the tests of the file. */
+/** Creates an empty folder that is removed after the tests of the file. */
 export async function createWorkspace(): Promise<Workspace> {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-run-'));
   roots.push(root);
@@ -59,7 +55,7 @@ export async function createWorkspace(): Promise<Workspace> {
   };
 }
 
-/** Ten thousand weights that know digits, letters and the signs of tool calls. */
+/** Creates a model with ten thousand weights, whose tokenizer has digits, letters and the markers of tool calls. */
 async function createModel(directory: string): Promise<void> {
   const files = buildCharTokenizer({
     characters: '0123456789+= \nabcdefghijklmnopqrstuvwxyz{}":,.',
@@ -90,7 +86,7 @@ export interface Sum {
   readonly answer: string;
 }
 
-/** `7+5=` with the answer `2`, the last digit. */
+/** Addition tasks such as `7+5=` with the answer `2`, the last digit. */
 function sums(first: number, count: number): readonly Sum[] {
   return Array.from(
     { length: count * 10 },
@@ -135,7 +131,7 @@ export const baseConfig: Tree = {
   monitor: { monitor_type: [] },
 };
 
-/** Evaluation tasks, to lay over the base. */
+/** Evaluation tasks, to merge into the base configuration. */
 export const evalTasksets: Tree = {
   buffer: {
     explorer_input: {
@@ -146,7 +142,7 @@ export const evalTasksets: Tree = {
   },
 };
 
-/** Supervised warm-up, then GRPO. */
+/** Stages: supervised warm-up, then GRPO. */
 export const twoStages: Tree = {
   stages: [
     {
@@ -172,7 +168,7 @@ export const twoStages: Tree = {
   ],
 };
 
-/** A critic, and a penalty on rewards whose coefficient moves with every step. */
+/** PPO settings with a critic, and a KL penalty whose coefficient adapts with every step. */
 export const actorCritic: Tree = {
   algorithm_type: 'ppo',
   kl_penalty_fn: 'k3',

@@ -1,4 +1,4 @@
-/** Field that filters the list below it. */
+/** Search field that filters the list below it. */
 
 interface SearchProps {
   readonly label: string;

@@ -60,7 +60,7 @@ export function Builder({ runs }: PageProps) {
   const [round, setRound] = useState(0);
   const started = useStarted();
   const { checked, isChecking } = useCheck(draft.file, draft.text, round);
-  /** Runs work, and shows its error. */
+  /** Runs asynchronous work, and shows its error on the page. */
   const attempt = (work: () => Promise<void>): void => {
     setSaid('');
     work().catch((error: unknown) => setSaid(messageOf(error)));

@@ -177,13 +177,13 @@ function Numbers({ lists, place }: NumbersProps) {
   );
 }
 
-/** Statistics beside a mean, which are only shown if a search names them. */
+/** True if a metric is shown. Statistics beside a mean are only shown if the search names them. */
 const isShown = (name: string, search: string): boolean =>
   search === ''
     ? !/\/(?:max|min|std|ci95_low|ci95_high|std@\d+)$/.test(name)
     : name.toLowerCase().includes(search.toLowerCase());
 
-/** Value and interval: of an evaluation as recorded, of other metrics over their latest values. */
+/** Interval of a metric: as recorded for evaluations, computed from the latest values for other metrics. */
 function intervalOf(metric: MetricInfo, { metrics }: RunMetrics): Interval | undefined {
   const named = (name: string) =>
     metrics.find((each) => each.role === metric.role && each.name === name);

@@ -103,6 +103,6 @@ export function Playground({ place, runs }: PageProps) {
   );
 }
 
-/** Run whose tasks are offered as questions: that of the last model, which was trained on them. */
+/** Run whose tasks are offered as questions: the run of the last chosen model, which was trained on them. */
 const runOf = (panes: readonly Pane[]): string | undefined =>
   panes.flatMap(({ source }) => (source.kind === 'checkpoint' ? source.run : [])).at(-1);

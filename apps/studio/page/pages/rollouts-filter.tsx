@@ -95,7 +95,7 @@ export function RolloutFilter({ run, filter, onFilter }: RolloutFilterProps) {
 
 interface Chip {
   readonly text: string;
-  /** Change of the filter that removes it. */
+  /** Query of the address without this filter. */
   readonly without: Place['query'];
 }
 
@@ -216,7 +216,7 @@ const Choice = ({ name, label, filter, options }: ChoiceProps) => (
   </label>
 );
 
-/** Names of tools that the rollouts called; the server reads all of them for the first request. */
+/** Names of tools that the rollouts called. The server reads all rollouts for the first request. */
 function useTools(run: string): readonly string[] {
   const [tools, setTools] = useState<readonly string[]>([]);
   useEffect(() => {

@@ -14,12 +14,12 @@ export type Step = (by: number) => void;
 
 interface RolloutTableProps {
   readonly run: string;
-  /** Rows that the store has by now. */
+  /** Number of rows that the store has by now. */
   readonly recorded: number | undefined;
   readonly columns: readonly ColumnName[];
   readonly filter: Place['query'];
   readonly chosen: number | undefined;
-  /** The table sets it to a function that opens the next or previous rollout. */
+  /** Set by the table to a function that opens the next or previous rollout. */
   readonly step: { current: Step };
   readonly onChoose: (id: number) => void;
   readonly onFilter: (changed: Place['query']) => void;
@@ -145,7 +145,7 @@ const againMs = 400;
 
 interface ListState {
   readonly asked: Set<number>;
-  /** Pages in view. */
+  /** Numbers of the pages in view. */
   wanted: readonly number[];
   /** Increased when the list is reset; answers of earlier rounds are ignored. */
   round: number;

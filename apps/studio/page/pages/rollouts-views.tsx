@@ -11,7 +11,10 @@ import { isColumns, type ColumnName } from './rollouts-columns.js';
 export interface SavedView {
   readonly name: string;
   readonly query: Place['query'];
-  /** @default the columns stay */
+  /**
+   * Columns to show.
+   * @default the columns stay
+   */
   readonly columns?: readonly ColumnName[];
 }
 

@@ -1,4 +1,4 @@
-/** Page of the rollouts of a run. The address has the filter and the open rollout. */
+/** Page of the rollouts of a run. The address contains the filter and the open rollout. */
 import { useCallback, useRef } from 'preact/hooks';
 import { Dialog } from '../design/dialog.js';
 import { Empty } from '../design/states.js';
@@ -16,7 +16,7 @@ import './rollouts.css';
 const beside = new Set(['rollout', 'view', 'kind']);
 const evaluations = '/evaluations';
 
-/** Runs to switch between, because evaluations are stored as a separate run. */
+/** Runs to switch between: evaluations of a run are stored as a separate run. */
 function sourcesOf(id: string, kind: string | undefined) {
   const training = id.endsWith(evaluations) ? id.slice(0, -evaluations.length) : id;
   const isEvaluation = kind === 'evaluation' || training !== id;

@@ -106,7 +106,7 @@ function grouped(runs: readonly RunSummary[]): readonly Group[] {
   return [...groups].map(([folder, members]) => ({ folder, members }));
 }
 
-/** Path that wraps at slashes only. */
+/** Path whose lines break at slashes only. */
 function Name({ id }: { readonly id: string }) {
   const parts = id.split(/(?<=\/)/);
   return (

@@ -16,7 +16,7 @@ import { pictureOf } from './workers/graph.js';
 type Member = Status['members'][number];
 type Link = Status['chains'][number][number];
 
-/** Interval of the heartbeats. */
+/** Interval between heartbeats of a process, in ms. */
 const everyMs = 1000;
 const answerMs = 8000;
 

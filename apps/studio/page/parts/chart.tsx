@@ -21,13 +21,16 @@ export interface ChartProps {
   readonly height?: number;
   readonly xLabel: string;
   readonly label: string;
-  /** Called with the zoomed range; undefined for all. @default a small chart without interaction */
+  /**
+   * Called with the zoomed range; undefined for the whole axis.
+   * @default a small chart without interaction
+   */
   readonly onZoom?: (range: Range | undefined) => void;
-  /** Receives the plot, to save it. */
+  /** Receives the uPlot instance, so that the chart can be saved. */
   readonly plot?: { current: uPlot | undefined };
 }
 
-/** Name of the colour of a run, a property of the design. */
+/** Name of the CSS property with the colour of a run. */
 const colourName = (run: number): string => `--curve-${(run % mostRuns) + 1}`;
 export const colourOf = (run: number): string => `var(${colourName(run)})`;
 
@@ -159,7 +162,7 @@ function optionsOf(
   };
 }
 
-/** Values under the cursor, for a chart without a legend. */
+/** Shows the values under the cursor, for a chart without a legend. */
 function readOut({ cursor: { idx }, data, series }: uPlot, element: HTMLElement): void {
   const at = idx ?? -1;
   const values = series.flatMap(({ width }, i) => {
@@ -173,7 +176,7 @@ function readOut({ cursor: { idx }, data, series }: uPlot, element: HTMLElement)
     values.length === 0 ? '' : `${numberText(data[0][at])}: ${values.join(' · ')}`;
 }
 
-/** Lines behind the curves. */
+/** Draws the marks as lines behind the curves. */
 function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
   const { ctx, bbox, scales } = plot;
   const { min = -Infinity, max = Infinity } = scales['x'] ?? {};

@@ -1,14 +1,14 @@
 /** Colours of tokens by a number, from red to green. */
 import { numberText } from '../numbers.js';
 
-/** Colour from 0 (red) to 1 (green). */
+/** Colour of a share: 0 is red, 1 is green. */
 const hue = (share: number): string => `hsl(${Math.round(120 * share)} 80% 45%)`;
 
 /** Most tokens are near 1, so the colours change fastest there: 0.9 and 0.99 are distinguishable. */
 export const heatOfChance = (probability: number): string =>
   hue(1 - Math.sqrt(Math.max(0, 1 - probability)));
 
-/** Colour from -1 (red) to 1 (green); none at 0. */
+/** Colour of a signed share: -1 is red, 1 is green; none at 0. */
 export const heatOfSign = (share: number): string | undefined =>
   Math.abs(share) < 1e-6 ? undefined : hue((Math.min(1, Math.max(-1, share)) + 1) / 2);
 

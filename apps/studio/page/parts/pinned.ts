@@ -14,7 +14,7 @@ function stored(): readonly string[] {
 
 export function usePinned() {
   const [pinned, setPinned] = useState(stored);
-  /** Adds or removes the metric. */
+  /** Pins the metric, or removes its pin. */
   const pin = (key: string): void => {
     const next = pinned.includes(key) ? pinned.filter((each) => each !== key) : [...pinned, key];
     localStorage.setItem(storageName, JSON.stringify(next));

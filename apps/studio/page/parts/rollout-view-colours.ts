@@ -64,7 +64,7 @@ export function scaleOf(calls: readonly ScoredCall[]): Scale {
 }
 
 const trained = 'hsl(210 80% 50%)';
-/** Nats at which a difference to the teacher, or to what was recorded, has its full colour. */
+/** Nats at which a difference to the teacher, or a ratio to the recorded probability, has its full colour. */
 const farApart = { teacher: 2, ratio: Math.LN2 } as const;
 
 /** Colour of a token; undefined for none. */

@@ -259,7 +259,7 @@ function leastLikely({ segments }: ScoredCall): string | undefined {
   return words.leastLikely(JSON.stringify(least.text), numberText(Math.exp(least.logprob)));
 }
 
-/** Origin of the prompt of a call. */
+/** Describes how the prompt of a call continues earlier calls. */
 function Beginning({ call, earlier }: Omit<CallViewProps, 'paint'>) {
   const { beginning, after, same, fork } = call;
   const from = earlier.find(({ id }) => id === after);
@@ -285,7 +285,7 @@ function Beginning({ call, earlier }: Omit<CallViewProps, 'paint'>) {
   );
 }
 
-/** Role if the template names one, else sampled or context. */
+/** Speaker of a piece: its role if the template names one, else sampled or context. */
 function speakerOf(piece: Piece | undefined): string | undefined {
   if (!piece) return undefined;
   const known: Readonly<Record<string, string>> = words.roles;

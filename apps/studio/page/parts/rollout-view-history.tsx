@@ -10,7 +10,7 @@ import { Sparkline } from './sparkline.js';
 const { history: words } = rollouts;
 
 interface HistoryViewProps extends TaskHistory {
-  /** Rollout that has the task. */
+  /** Rollout whose task is shown. */
   readonly trace: Trace;
   readonly onOpen: (row: number) => void;
 }
@@ -62,7 +62,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** This rollout, then the best and the worst answer of each explore step. */
+/** Answer of this rollout, then the best and the worst answer of each explore step. */
 function answersOf(times: TaskHistory['times'], { answer, reward }: Trace): readonly Answer[] {
   const own = { key: 'own', label: words.own(numberText(reward)), text: answer };
   const others = times.flatMap(({ batch, policyVersion, best, worst }) => {

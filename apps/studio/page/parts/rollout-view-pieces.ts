@@ -5,9 +5,9 @@ import type { ScoredCall, ScoredSegment } from './rollout-view-scores.js';
 /** Tokens of one segment that lie within one block. */
 export interface Stretch {
   readonly segment: ScoredSegment;
-  /** Index of its first token within the segment. */
+  /** Index of the stretch's first token within the segment. */
   readonly from: number;
-  /** One past its last. */
+  /** Index after the stretch's last token within the segment. */
   readonly to: number;
 }
 
@@ -15,7 +15,7 @@ export interface Piece {
   readonly kind: BlockKind;
   /** Role as the template writes it. */
   readonly role: string | undefined;
-  /** True if the model wrote some of it. */
+  /** True if the model sampled at least one token of the piece. */
   readonly sampled: boolean;
   readonly characters: number;
   readonly stretches: readonly Stretch[];

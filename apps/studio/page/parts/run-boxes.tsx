@@ -17,7 +17,7 @@ interface RunBoxesProps {
 /** Maximum number of listed runs. */
 const most = 50;
 
-/** Open until there is something to compare. */
+/** Check boxes, unfolded until at least two runs are ticked. */
 export function RunBoxes({ page, runs, place }: RunBoxesProps) {
   const { runs: ticked, query } = place;
   const [search, setSearch] = useState('');

@@ -2,7 +2,7 @@
 import type uPlot from 'uplot';
 import { saveBlob } from '../api.js';
 
-/** Picture of the screen, on its background. */
+/** Saves the chart as it is on the screen, with the background of the page, as PNG. */
 export async function savePng(plot: uPlot, title: string, name: string): Promise<void> {
   const { canvas } = plot.ctx;
   const [copy, head] = [document.createElement('canvas'), 24 * devicePixelRatio];
@@ -23,7 +23,7 @@ export async function savePng(plot: uPlot, title: string, name: string): Promise
 
 const space = 'http://www.w3.org/2000/svg';
 
-/** Shapes of the plot: axes with their numbers, curves, legend. */
+/** Saves the plot as SVG: axes with their numbers, curves, legend. */
 export function saveSvg(plot: uPlot, title: string, name: string): void {
   const text = new XMLSerializer().serializeToString(svgOf(plot, title));
   saveBlob(new Blob([text], { type: 'image/svg+xml' }), `${name}.svg`);
@@ -41,7 +41,7 @@ function element(
   return made;
 }
 
-/** Axes of uPlot: where its axes have their numbers. */
+/** Properties of uPlot axes with the positions of their drawn numbers. */
 interface DrawnAxis {
   readonly _splits?: readonly number[] | null;
   readonly _values?: readonly (string | number | null)[] | null;

@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks';
 
 /**
- * Same as `useState`, in the local storage of the browser.
- * @param isValid the storage may contain anything
+ * Same as `useState`, but the value is kept in the local storage of the browser.
+ * @param isValid checks the stored value, which may be anything
  */
 export function useStored<T>(
   name: string,

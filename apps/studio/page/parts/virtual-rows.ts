@@ -18,9 +18,9 @@ export interface VirtualRows {
   /** Height of the list, in pixels. */
   readonly height: number;
   readonly scroller: { readonly current: HTMLDivElement | null };
-  /** Scrolls as little as possible. */
+  /** Scrolls to the row with this index, as little as possible. */
   readonly show: (index: number) => void;
-  /** Rows that fit into the view. */
+  /** Number of rows that fit into the view. */
   readonly fitting: number;
 }
 

@@ -14,11 +14,14 @@ export interface ControlOptions {
   readonly command: readonly string[];
   /** The folder of the configurations. @default the working directory of the process */
   readonly cwd?: string;
-  /** Env of the processes that are started. @default the environment of the process */
+  /**
+   * Environment variables of started processes.
+   * @default the environment of this process
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Part with actions for `parts` of `openStudio`. Started runs continue after it is closed. */
+/** Actions of the studio, for `parts` of `openStudio`. Started runs continue after the studio is closed. */
 export function openControl({ command, cwd = '.', env = process.env }: ControlOptions): StudioPart {
   const root = path.resolve(cwd);
   const trinity = { command, env };

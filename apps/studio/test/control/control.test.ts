@@ -135,7 +135,7 @@ describe('a run', () => {
 });
 
 describe('to resume a run', () => {
-  /** Instead of trinity: notes what it is asked, and says that every file writes to `job`. */
+  /** Arguments of each call of the stand-in for `trinity`, whose answer says that every file writes to `job`. */
   const asked = (): readonly string[] =>
     existsSync(path.join(root, 'asked'))
       ? readFileSync(path.join(root, 'asked'), 'utf8').split('\n')

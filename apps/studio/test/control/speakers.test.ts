@@ -1,4 +1,4 @@
-/** Models in processes of their own: how many are loaded, and when they are unloaded. */
+/** Tests models in separate processes: how many are loaded, and when they are unloaded. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +13,7 @@ const practice = path.join(import.meta.dirname, '../../../../apps/create/templat
 let folder: string;
 let found: readonly FoundCheckpoint[];
 let speakers: Speakers | undefined;
-/** Free bytes that the system tells of. */
+/** Number of free bytes that the system reports. */
 let free: number;
 const gibibyte = 2 ** 30;
 
@@ -53,7 +53,7 @@ async function score(name: string, calls: readonly CallToScore[]) {
   await speakers?.score(checkpoint(name), calls, signal, (part) => parts.push(part));
   return parts;
 }
-/** Linux: the processes of models that this one has started. */
+/** Counts the processes of models that this process has started; Linux only. */
 function loadedCount(): number {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
   const isModel = (pid: string): boolean => {

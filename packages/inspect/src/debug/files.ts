@@ -19,9 +19,8 @@ export const debugFiles = {
 } as const;
 
 /**
- * Prepares the folder to write to: `directory`, cleared of the files of an earlier debug run, or,
- * with `suffix`, a new folder next to it if there was an earlier run. The file of a served model
- * stays.
+ * Prepares the folder to write to: `directory`, cleared of the files of an earlier debug run, or, with `suffix`, a new
+ * folder next to it if there was an earlier run. Keeps the file of a served model.
  */
 export async function prepareFolder(directory: string, suffix?: string): Promise<string> {
   const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);

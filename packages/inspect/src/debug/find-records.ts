@@ -15,8 +15,9 @@ export interface RecordsPlace {
 }
 
 /**
+ * Finds the recorded experiences of a run, and a tokenizer for them.
  * @param run a configuration, the folder of a run, or a database
- * @throws ConfigError when no experiences are recorded there
+ * @throws ConfigError when no experiences are recorded
  */
 export async function findRecords(
   run: string,

@@ -1,4 +1,4 @@
-/** Rewards that arrive after their runs, from outside the process of the run. */
+/** Lists runs that wait for a reward and stores their rewards, from outside the process of the run. */
 import { lateRewardsBeside, refusals } from '@trinity-rft/buffer/late-rewards';
 import { BufferError, usableReward } from '@trinity-rft/core';
 import type { PendingRun, RewardReceipt } from '@trinity-rft/core/store';

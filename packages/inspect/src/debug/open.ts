@@ -1,7 +1,4 @@
-/**
- * Common start of all debug commands: reads a configuration, and finds the stage and weights to
- * debug with.
- */
+/** Common start of all debug commands: reads a configuration, and selects the stage and its weights. */
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { type Clock, type Logger, systemClock } from '@trinity-rft/core';
@@ -18,8 +15,8 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
   /** Path of the YAML file. */
   readonly configPath: string;
   /**
-   * Folder for files of the command, in which it also looks for a served model. @default
-   * "debug_output"
+   * Folder that the command writes to and searches for the file of a served model.
+   * @default "debug_output"
    */
   readonly outputDirectory?: string;
   /**

@@ -17,10 +17,7 @@ export interface Span {
 export interface WorkflowDebugReport {
   readonly task: Task;
   readonly seconds: number;
-  /**
-   * Experiences of the attempt. If it failed, they are those of the calls until then, without
-   * rewards.
-   */
+  /** Experiences of the attempt. If the attempt failed, those before the failure, without rewards. */
   readonly experiences: readonly Experience[];
   readonly reward?: number;
   readonly metrics: Metrics;

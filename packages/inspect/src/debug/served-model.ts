@@ -40,8 +40,8 @@ export async function writeServedModel(
 }
 
 /**
- * The served model of this folder, if it answers. The file may be left over from a model that was
- * served earlier.
+ * Finds the model that is served from this folder. Undefined if its server does not answer, since the file may be left
+ * over from an earlier server.
  */
 export async function findServedModel(
   outputDirectory: string,

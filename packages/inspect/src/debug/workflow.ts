@@ -85,7 +85,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   }
 }
 
-/** Runs `work`, and collects errors that no code handles meanwhile. */
+/** Runs `work`, and collects uncaught errors and unhandled rejections that occur meanwhile. */
 async function withStrayErrors<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly strayErrors: readonly string[] }> {

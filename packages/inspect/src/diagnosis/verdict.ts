@@ -42,7 +42,7 @@ export interface EvaluationChange extends Change {
   readonly before: Scored;
   readonly after: Scored;
   readonly difference: number;
-  /** Interval of 95 % confidence of the difference. */
+  /** 95 % confidence interval of the difference. */
   readonly interval: Interval | undefined;
   /** Comparison task by task; undefined if only the two means are known. */
   readonly paired: PairedDifference | undefined;
@@ -63,9 +63,8 @@ export type PairedOf = (evaluation: {
 }) => PairedDifference | undefined;
 
 /**
- * If there are two or more evaluations, they decide: the interval of the difference between the
- * first and the last must exclude 0. Otherwise the slope of the training reward decides. Undefined
- * if there is neither.
+ * Verdict on a run. Two or more evaluations decide it: the interval of the difference between the first and the last
+ * must exclude 0. Otherwise the slope of the training reward decides. Undefined without evaluations and rewards.
  */
 export function verdictOf(run: RunRecord, pairedOf?: PairedOf): Verdict | undefined {
   const evaluated = evaluationChanges(run, pairedOf);

@@ -59,9 +59,8 @@ export async function readAnswers(
 }
 
 /**
- * Compares the rewards of the first and the last evaluation task by task. Failed runs count as 0.
- * Undefined for other metrics, and if the recorded answers are those of another evaluation: their
- * means have another difference.
+ * Compares the rewards of the first and the last evaluation task by task. Failed runs count as 0. Undefined for other
+ * metrics, and if the recorded answers belong to another evaluation, which a different difference of means reveals.
  */
 export const pairedRewards =
   (sets: readonly AnsweredSet[]): PairedOf =>

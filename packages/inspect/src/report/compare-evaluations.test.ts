@@ -5,7 +5,7 @@ import { compareEvaluations, mcnemar, unmetExpectations } from './compare-evalua
 import type { Evaluation } from './evaluate-run.js';
 import { renderJUnit, renderMarkdown } from './render-evaluation.js';
 
-/** Values of one set by task; a list for each checkpoint. */
+/** Evaluation of one set: `values` has a list per task with one value per checkpoint. */
 function evaluation(values: readonly (readonly number[])[], over: object = {}): Evaluation {
   const means = values.map((own) => own.reduce((sum, value) => sum + value, 0) / own.length);
   return {

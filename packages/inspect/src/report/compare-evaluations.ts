@@ -12,8 +12,8 @@ export interface Comparison {
   readonly after: number;
   readonly difference: PairedDifference;
   /**
-   * Two-sided exact McNemar test: probability of so uneven a change if neither side is better.
-   * Undefined unless every value is 0 or 1.
+   * Two-sided exact McNemar test: probability of a change at least this uneven if neither side is better. Undefined
+   * unless every value is 0 or 1.
    */
   readonly mcnemar: number | undefined;
   /** Tasks whose value changed, the largest changes first. */
@@ -28,9 +28,9 @@ interface Flip extends Pick<EvaluatedTask, 'row' | 'prompt'> {
 }
 
 /**
- * @param baseline an earlier evaluation, whose last checkpoint is used. @default the first
- * checkpoint of the evaluation itself
- * @throws ConfigError when the two did not evaluate the same tasks
+ * @param baseline an earlier evaluation, whose last checkpoint is used. @default the first checkpoint of the evaluation
+ * itself
+ * @throws ConfigError when the two evaluations have different tasks
  */
 export function compareEvaluations(
   evaluation: Evaluation,

@@ -21,8 +21,9 @@ interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'
   /** `base`, `last`, `best`, or numbers of train steps. @default base and last */
   readonly checkpoints?: readonly string[];
   /**
-   * Replaces the checkpoints, such as by an export. Files are written into its `directory`, and
-   * none into the run. @default the checkpoints are evaluated
+   * Model to evaluate instead of checkpoints, such as an export. Files are written into its `directory`, and none into
+   * the run's folder.
+   * @default the checkpoints are evaluated
    */
   readonly other?: OtherModel;
 }
@@ -60,13 +61,13 @@ export interface EvaluatedTask {
   readonly row: number;
   /** Hash of the whole row, which identifies the same task in another evaluation. */
   readonly digest: string;
-  /** The last characters of the first call's text. */
+  /** End of the prompt of the first call. */
   readonly prompt?: string;
   /** Mean over the task's runs. Failed runs count as 0. */
   readonly values: readonly number[];
   /** The last answer of the first run that did not fail; null if all failed. */
   readonly answers: readonly (string | null)[];
-  /** Reason that the reward function gave for that answer, if any. */
+  /** Reason that the reward function gave for the answer in `answers`, if any. */
   readonly reasons: readonly (string | null)[];
   readonly seconds: readonly number[];
 }
@@ -80,7 +81,7 @@ interface CheckpointScore {
   readonly mean: number;
   /** Means of all metrics over the tasks, from runs that did not fail. */
   readonly metrics: Metrics;
-  /** Interval of 95 % confidence. */
+  /** 95 % confidence interval of the mean. */
   readonly interval: Interval | undefined;
   readonly failedRuns: number;
   /**
@@ -147,7 +148,7 @@ function setEvaluation(set: string, evaluated: readonly EvaluatedCheckpoint[]): 
   };
 }
 
-/** Texts and times of one task for each checkpoint. */
+/** Prompt, answers, reasons and times of one task, one entry per checkpoint. */
 function playedTask(
   outcomes: readonly (TaskOutcome | undefined)[],
 ): Pick<EvaluatedTask, 'prompt' | 'answers' | 'reasons' | 'seconds'> {

@@ -45,7 +45,7 @@ interface Place {
   readonly jobDirectory: string;
   /** The database that the processes share. */
   readonly url: string;
-  /** Names that the run may have in it. */
+  /** Possible names of the run in the database. */
   readonly names: readonly string[];
   /** Advice for the user if the database cannot be opened. */
   readonly advice?: string;

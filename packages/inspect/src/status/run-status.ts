@@ -5,11 +5,11 @@ import { processState, type ProcessState } from './process-state.js';
 
 export interface MemberStatus extends MemberView {
   /**
-   * `silent` means that its heartbeats are overdue, or its process is stopped. Its tasks are
-   * assigned to other workers once the lease expires.
+   * `silent` means that the worker's heartbeats are overdue, or its process is stopped. Its tasks are assigned to other
+   * workers once the lease expires.
    */
   readonly health: 'working' | 'waiting' | 'silent' | 'left';
-  /** State of its operating system process, if that is or was on this machine. */
+  /** State of the worker's operating-system process; undefined if the process ran on another machine. */
   readonly process: ProcessState | undefined;
   /** Tasks in progress, as `batch/task`. */
   readonly tasks: readonly string[];

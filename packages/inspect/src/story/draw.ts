@@ -7,7 +7,7 @@ import { markup, type Markup } from './markup.js';
 export const chartSvg = (chart: StoryChart, size: Size): Markup =>
   svgOf(drawChart([chart], size), chart.title, [chart.name === 'evaluation']);
 
-/** The reward curve, with the points of the evaluation over it if they share the axis. */
+/** Chart of the reward curve, with the points of the evaluation over it if both share the axis. */
 export function rewardSvg(reward: StoryChart, evaluation: StoryChart | undefined, size: Size) {
   const both = evaluation ? [reward, evaluation] : [reward];
   const title = both.map((each) => each.title).join('; ');

@@ -31,7 +31,7 @@ export interface Studio {
 }
 
 /**
- * Opens runs for reading; they may continue at the same time.
+ * Opens the server for runs, which may still be in progress.
  * @throws ConfigError when the port is taken
  */
 export async function openStudio({

@@ -15,11 +15,11 @@ export interface Worst {
 /** Result for one policy version of a store. */
 export interface VerifiedVersion {
   readonly policyVersion: number;
-  /** Number of sampled tokens recorded under it. */
+  /** Number of sampled tokens recorded under this version. */
   readonly tokens: number;
   /** Folder of the weights. */
   readonly weights?: string;
-  /** Reason why it could not be checked. In this case there are no differences either. */
+  /** Reason why the version could not be checked; the differences are then absent. */
   readonly unchecked?: string;
   /** Largest |recorded - recomputed| log-probability. */
   readonly largest?: number;

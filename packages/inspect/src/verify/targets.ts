@@ -28,9 +28,9 @@ export type TargetOptions = Pick<
 >;
 
 /**
- * @param run a configuration, or the folder of a run or of one of its stages. Only a configuration
- * names the weights that a stage starts from
- * @throws ConfigError when it is neither, or no experiences are recorded
+ * @param run a configuration, or the folder of a run or of one of its stages. Only a configuration names the weights
+ * that a stage starts from
+ * @throws ConfigError when `run` is neither, or no experiences are recorded
  */
 export async function findTargets(
   run: string,

@@ -123,10 +123,7 @@ function gradientsOf(
   );
 }
 
-/**
- * Log-probabilities of weights that have moved since sampling, drawn from a normal distribution.
- * [N]
- */
+/** Log-probabilities of weights that have moved since sampling, one per token, drawn from a normal distribution. */
 function drifted(
   { actionMask, oldLogprobs }: Pick<LossInput, 'actionMask' | 'oldLogprobs'>,
   { nats, seed }: Drift,

@@ -1,4 +1,4 @@
-/** A run for each rule, sick with just that. */
+/** Example runs for the rules: only the named rule applies to each run. */
 import type { Metrics } from '@trinity-rft/core';
 import { rollouts, type WrittenRun } from './written-run.js';
 

@@ -1,4 +1,4 @@
-/** Folders of runs that never ran, written as a run writes them. */
+/** Writes folders of runs with given contents, using the writers of real runs. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
@@ -9,7 +9,10 @@ import { jsonlSink } from '@trinity-rft/monitor';
 export interface WrittenRun {
   /** @default 12 */
   readonly steps?: number;
-  /** Laid over those of a healthy run. */
+  /**
+   * Metrics that override those of a healthy run.
+   * @default no overrides
+   */
   readonly explorer?: (step: number) => Metrics;
   readonly trainer?: (step: number) => Metrics;
   /** @default those of a healthy run */
@@ -52,7 +55,7 @@ const healthyTrainer = (step: number): Metrics => ({
   'training/rollout_logprobs_diff_mean': 1e-4,
 });
 
-/** One run of each of the groups, in which rewards differ and lengths do not follow them. */
+/** Eight attempts at each of eight tasks. Rewards differ within groups and do not follow the lengths. */
 export const rollouts = (
   write: (
     run: number,
@@ -76,7 +79,7 @@ export const rollouts = (
     });
   });
 
-/** Writes the run into `folder`, through what a run writes with. */
+/** Writes the run into `folder` through the sink and store of real runs. */
 export async function writeRun(folder: string, run: WrittenRun): Promise<void> {
   const sink = jsonlSink({ path: path.join(folder, 'monitor', 'metrics.jsonl') });
   for (let step = 1; step <= (run.steps ?? 12); step++) {

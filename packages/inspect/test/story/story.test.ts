@@ -26,7 +26,7 @@ const evaluated = (mean: number, version: number): Metrics => ({
   'eval/model_version': version,
 });
 
-/** Ten tasks with these rewards. */
+/** Record of a run with ten tasks that have these rewards. */
 function record(
   folder: string,
   policyVersion: number,

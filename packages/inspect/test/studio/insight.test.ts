@@ -12,7 +12,7 @@ const rows = Array.from({ length: 40 }, (_, i) =>
   }),
 );
 
-/** More lines than are read one by one. */
+/** More lines than a record uses without sampling. */
 const lines = Array.from(
   { length: 6000 },
   (_, i) =>

@@ -1,4 +1,4 @@
-/** Curves over every axis, what happened in a run, and files as runs leave them. */
+/** Tests curves over every axis, events of a run, and damaged or incomplete files. */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -17,7 +17,7 @@ async function list(bench: Workbench, query: string) {
 const ids = async (bench: Workbench, query: string): Promise<readonly number[]> =>
   (await list(bench, query)).rows.map(({ id }) => id);
 
-/** Two attempts at one task; the first one calls a tool, and its second call continues from there. */
+/** Two attempts at one task. The first attempt calls a tool, and its second call continues the conversation. */
 function attempts(): readonly Experience[] {
   const eid = { batch: 4, task: 1, run: 0, step: 0 };
   const info = { taskset: 'sums', row: 7, finishReason: 'tool_calls' };
@@ -246,7 +246,7 @@ describe('a task over time', () => {
 describe('a rollout', () => {
   const named = '<tool_call>{"name": "sum"}</tool_call>';
 
-  /** Three calls of one attempt, stored in another order, of which the first was cut off. */
+  /** Three calls of one attempt, stored out of order; the response of the first call was truncated. */
   function calls(): readonly Experience[] {
     const eid = { batch: 3, task: 0, run: 0 };
     const at = (start: number) => ({ times: [{ start, end: start + 500 }] });

@@ -1,4 +1,4 @@
-/** The list of runs: which folders are runs, and what it says of each. */
+/** Tests the list of runs: which folders are runs, and their summaries. */
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -20,7 +20,7 @@ const files = buildCharTokenizer({
   eosToken: '<|im_end|>',
   chatTemplate: chatTemplates.minimal,
 });
-/** Run id of the run, in a folder below the one that is served. */
+/** Id of the run, which is in a subfolder of the served folder. */
 export const runId = 'project/first';
 
 export const tokenizer = createTokenizer(files);
@@ -29,7 +29,7 @@ export interface Workbench {
   readonly store: ExperienceStore;
   readonly root: string;
   readonly studio: Studio;
-  /** A JSON answer with its status. */
+  /** Requests a route and returns the status and the JSON answer. */
   api(path: string): Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
@@ -39,7 +39,7 @@ afterAll(async () => {
   for (const step of undo.toReversed()) await step();
 });
 
-/** An open store, as a run has it, and a studio over its folder. */
+/** Opens an experience store in the folder of a run, and a studio over the folder. */
 export async function openWorkbench(
   rows: readonly Experience[],
   withTokenizer = true,
@@ -64,7 +64,7 @@ export async function openWorkbench(
   return { root, store, studio, api };
 }
 
-/** An experience that says `prompt` and then `response`. */
+/** Experience with the given prompt and response texts. */
 export function saying(
   prompt: string,
   response: string,

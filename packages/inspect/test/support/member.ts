@@ -1,4 +1,4 @@
-/** A process that takes part in a run: `member.ts FILE RUN ROLE NAME WAIT ON LEASES`. */
+/** Worker process of a run for tests: `member.ts FILE RUN ROLE NAME WAIT ON LEASES`. */
 import { hostname } from 'node:os';
 import { systemClock } from '@trinity-rft/core';
 import { openRunStore } from '@trinity-rft/buffer/run-store';

@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { converse, sideBySide, type Talk, type Talker } from './converse.js';
 
-/** Says how many messages it was given; "add" makes it call a tool first. */
+/** Scripted talker that answers with the number of messages it got, and calls a tool first if asked to "add". */
 function adder(label: string, seen: ChatMessages[]): Talker {
   return {
     label,

@@ -21,7 +21,7 @@ type FieldKind = 'choice' | 'number' | 'text' | 'yaml';
 export interface Field {
   readonly name: string;
   readonly path: KeyPath;
-  /** Name in messages of checks. */
+  /** Key path as shown in messages of checks. */
   readonly key: string;
   readonly about: string;
   readonly kind: FieldKind;
@@ -116,7 +116,7 @@ export function valueAt(tree: unknown, path: KeyPath): unknown {
 
 export interface Filter {
   readonly tree: unknown;
-  /** Search in lower case; empty to show settings that are set. */
+  /** Search text in lower case; if empty, the settings that are set are shown. */
   readonly search: string;
   readonly showsAll: boolean;
   /** Keys with findings of the check. */

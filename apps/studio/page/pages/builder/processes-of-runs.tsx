@@ -32,7 +32,7 @@ export function useStarted(): readonly StartedRun[] {
   return started;
 }
 
-/** Processes started here, with the end of their output. */
+/** Processes that the studio has started, with the end of their output. */
 export function Started({ started }: { readonly started: readonly StartedRun[] }) {
   if (started.length === 0) return null;
   return (
@@ -52,7 +52,7 @@ export function Started({ started }: { readonly started: readonly StartedRun[] }
   );
 }
 
-/** Stop and resume. */
+/** Stop and resume buttons of the runs. */
 export function RunControls({ runs }: { readonly runs: readonly RunSummary[] }) {
   const can = runs.filter(canBeControlled);
   if (can.length === 0) return null;

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { act } from '../../api.js';
 
 const afterMs = 500;
-/** Longer than the timeout of the server. */
+/** Timeout in ms for a check, longer than that of the server. */
 const answerMs = 70_000;
 
 export interface Check {
@@ -12,7 +12,7 @@ export interface Check {
   readonly isChecking: boolean;
 }
 
-/** @param round changed to check again, because files that the text names may have changed */
+/** @param round increased to check again, because files that the text names may have changed */
 export function useCheck(file: string, text: string, round: number): Check {
   const [check, setCheck] = useState<Check>({ checked: undefined, isChecking: false });
   useEffect(() => {

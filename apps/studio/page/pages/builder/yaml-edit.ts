@@ -14,7 +14,7 @@ import {
 
 export type KeyPath = readonly (string | number)[];
 
-/** `buffer.explorer_input.eval_tasksets[0].name` */
+/** Formats a path as `buffer.explorer_input.eval_tasksets[0].name`. */
 export function showPath(path: KeyPath): string {
   let shown = '';
   for (const part of path)
@@ -49,7 +49,7 @@ function isSame(text: string, wanted: Document): boolean {
   return problem === undefined && JSON.stringify(tree) === JSON.stringify(wanted.toJS() ?? {});
 }
 
-/** Minimal edit of the text; undefined for forms that only the library can edit. */
+/** Minimal edit of the text; undefined for YAML syntax that only the YAML library can edit. */
 function spliced(
   text: string,
   document: Document,

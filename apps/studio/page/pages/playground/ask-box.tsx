@@ -7,7 +7,7 @@ import { words } from '../../words/playground.js';
 interface AskBoxProps {
   readonly isBusy: boolean;
   readonly canAsk: boolean;
-  /** True if there is a conversation. */
+  /** True if the conversation has at least one turn. */
   readonly hasBegun: boolean;
   readonly questions: readonly string[];
   readonly onSend: (question: string) => void;

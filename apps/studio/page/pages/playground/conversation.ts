@@ -6,7 +6,7 @@ import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
 export interface Turn {
   readonly question: string;
   readonly answer: Answer;
-  /** Attempt at the same conversation. */
+  /** Number of the attempt at the same conversation. */
   readonly attempt: number;
 }
 
@@ -82,14 +82,14 @@ export function messagesOf(
   return [...first, ...before, { role: 'user', content: question }];
 }
 
-/** Number of earlier attempts at this conversation with products, in this visit. */
+/** Number of earlier attempts at this conversation with products, since the page was opened. */
 export function attempts(panes: readonly Pane[], at: number, question: string): number {
   const turns = panes.flatMap((pane) => pane.turns).filter((turn) => turn.question === question);
   const inThisRound = panes.slice(0, at).filter(({ source }) => source.kind === 'product').length;
   return turns.length + inThisRound;
 }
 
-/** Prefix of task names of this visit, so that feedback of visits is not mixed. */
+/** Prefix of task names, unique per visit, so that feedback from different visits is not mixed. */
 const visit = crypto.randomUUID();
 
 /** Short hash of a conversation. */

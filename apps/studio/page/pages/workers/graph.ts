@@ -17,7 +17,7 @@ interface Box {
 
 interface Arrow {
   readonly id: string;
-  /** Path of an SVG path. */
+  /** `d` attribute of an SVG path. */
   readonly path: string;
   readonly label: string;
   readonly x: number;

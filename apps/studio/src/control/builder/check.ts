@@ -9,12 +9,12 @@ export interface CheckOptions {
   readonly file: string;
   /** @default the name in the file */
   readonly text: string;
-  /** Where the run would be started. */
+  /** Working directory of the run. */
   readonly cwd: string;
   readonly signal: AbortSignal;
 }
 
-/** Timeout in ms, longer than that of a hub that does not answer. */
+/** Timeout of a check in ms, longer than the timeout for an unreachable hub. */
 const deadlineMs = 60_000;
 
 /** Reads the last line of the output, which follows the output of plugins. */

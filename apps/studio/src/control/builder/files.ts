@@ -20,11 +20,11 @@ const most = 300;
 const largest = 500_000;
 const skipped = /^(?:node_modules|dist|\..*|global_step_.*|buffer|monitor|checkpoints)$/;
 const yamlName = /\.ya?ml$/;
-/** A file with two of these at its left margin is a configuration. */
+/** Matches top-level keys of a configuration. A file with two of them at its left margin is a configuration. */
 const ourKeys =
   /^(?:mode|model|algorithm|buffer|explorer|trainer|stages|checkpoint_root_dir)[ \t]*:/gm;
 
-/** Files by their paths below `root`, sorted. */
+/** Paths of configurations relative to `root`, sorted. */
 export async function findConfigurations(root: string): Promise<readonly string[]> {
   const found: string[] = [];
   const look = async (folder: string, depth: number): Promise<void> => {
@@ -50,8 +50,8 @@ async function isConfiguration(file: string): Promise<boolean> {
 }
 
 /**
- * The absolute path of a YAML file, which need not exist; its folder must, or be below one that does.
- * @throws ConfigError for what is not below `root`, also by way of a symbolic link
+ * Absolute path of a YAML file below `root`. The file and its folder need not exist yet.
+ * @throws ConfigError for a path outside of `root`, also through a symbolic link
  */
 export async function placeOfFile(root: string, name: string): Promise<string> {
   const file = path.resolve(root, name);
@@ -75,7 +75,7 @@ const refused = (name: string, why: string): ConfigError =>
 
 export const digestOf = (text: string): string => hash('sha256', text);
 
-/** @throws ConfigError when it cannot be read */
+/** @throws ConfigError when the file cannot be read */
 export async function readConfigurationText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
@@ -85,9 +85,9 @@ export async function readConfigurationText(file: string): Promise<string> {
 }
 
 /**
- * Writes the text in one go.
- * @param before digest of the text that is replaced; undefined: there is no file yet
- * @throws ConfigError when the file is another one than that
+ * Writes the text atomically.
+ * @param before digest of the text that is replaced; undefined for a new file
+ * @throws ConfigError when the file no longer has that digest
  */
 export async function saveConfiguration(
   file: string,

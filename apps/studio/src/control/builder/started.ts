@@ -27,9 +27,9 @@ interface Entry {
 
 /** Number of bytes kept from the end of the output. */
 const lastBytes = 16_384;
-/** Watchers that are only of use while a page is open. */
+/** Maximum number of watched runs; a watcher is only useful while a page is open. */
 const most = 20;
-/** Time in ms within which a mistake in the file ends the process. */
+/** Time in ms that a start waits, so that a mistake in the file is reported at once. */
 const firstLookMs = 50;
 
 export function createStartedRuns({ command, env }: TrinityCommand, root: string): StartedRuns {

@@ -3,9 +3,9 @@ import { ConfigError } from '@trinity-rft/core';
 import { lockHolder } from '@trinity-rft/launcher/files';
 
 /**
- * Ends the process after its step and a checkpoint; the second call ends it at once.
+ * Ends the process after its current step and a checkpoint; a second call ends it at once.
  * @param job the folder of the run
- * @throws ConfigError when no process of this machine makes it
+ * @throws ConfigError when no process of this machine works on the run
  */
 export async function stopRun(job: string): Promise<number> {
   // A file with a process id may be left over, and its number be another process's by now: the lock is not.

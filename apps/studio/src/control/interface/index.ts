@@ -17,7 +17,7 @@ export type Processes = z.infer<typeof processes>;
 
 /** Problems of a configuration, and what it would run. */
 export type Checked = z.infer<typeof checked>;
-/** Configurations that are there. */
+/** Configurations that were found below the folder. */
 export type FoundFiles = z.infer<typeof foundFiles>;
 /** A configuration as text. */
 export type OpenedFile = z.infer<typeof openedFile>;
@@ -34,7 +34,7 @@ export type Checkpoint = z.infer<typeof checkpoint>;
 export type SayRequest = z.infer<typeof sayBody>;
 /** A turn of a conversation. */
 export type Message = z.infer<typeof message>;
-/** A part of an answer, as it comes. */
+/** A part of a streamed answer. */
 export type Spoken = z.infer<typeof spoken>;
 /** A question to a product. */
 export type AskProduct = z.infer<typeof askProductBody>;

@@ -23,7 +23,7 @@ const spokenToken = z.object({
   top: z.array(alternative).describe('Most likely tokens at this position.'),
 });
 
-/** One line of JSON each. */
+/** Part of an answer; each part is one line of JSON. */
 export const spoken = z.discriminatedUnion('kind', [
   z
     .object({ kind: z.literal('wait'), what: z.string() })

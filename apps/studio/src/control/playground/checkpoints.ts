@@ -5,7 +5,7 @@ import type { Checkpoint } from '../interface/index.js';
 
 export interface FoundCheckpoint extends Checkpoint {
   readonly folder: string;
-  /** Bytes of the weights as stored. */
+  /** Size of the weight files, in bytes. */
   readonly bytes: number;
 }
 

@@ -28,7 +28,10 @@ interface Completion {
   readonly error?: { readonly message?: string };
 }
 
-/** @throws ConfigError with the error of the server */
+/**
+ * Sends a question to the product and returns its answer.
+ * @throws ConfigError with the error of the server
+ */
 export async function askProduct(given: AskProduct, signal: AbortSignal): Promise<ProductAnswer> {
   const { baseURL, apiKey } = productClient(given).openai();
   const { messages, temperature, maxTokens } = given;

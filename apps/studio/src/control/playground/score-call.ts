@@ -3,7 +3,7 @@ import type { TrainEngine } from '@trinity-rft/core/engine';
 import type { Scored } from '../interface/index.js';
 import type { CallToScore } from './protocol.js';
 
-/** Scores as the trainer does: of the whole distribution at the temperature of sampling. */
+/** Scores as the trainer does: from the full distribution, at the temperature of sampling. */
 export async function scoreCall(
   trainer: TrainEngine,
   { id, tokens, promptLength, temperature, recorded }: CallToScore,

@@ -45,7 +45,7 @@ export function startSpeaker(folder: string, env: TrinityCommand['env']): Speake
   return { child, ready, uses: 1, usedAt: Date.now(), listeners };
 }
 
-/** A process that has ended says so by itself. */
+/** Sends a message. Errors are ignored, because a process that has ended reports its end itself. */
 const send = (child: ChildProcess, message: ToSpeaker): void =>
   void child.send(message, () => undefined);
 

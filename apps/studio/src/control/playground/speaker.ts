@@ -1,4 +1,4 @@
-/** Entry of the process of one model, which answers and scores. It ends with the studio. */
+/** Entry of the process of one model, which answers and scores. The process ends with the studio. */
 import {
   createChatFormat,
   loadTokenizer,
@@ -62,7 +62,7 @@ async function reply(question: Question): Promise<void> {
   }
 }
 
-/** The trainer of an engine makes one pass at a time. */
+/** Queue of passes: the trainer of an engine makes one pass at a time. */
 let scoring: Promise<unknown> = Promise.resolve();
 
 async function score(
@@ -128,7 +128,7 @@ async function answer(
   };
 }
 
-/** Emits a character of several tokens with the last of them. */
+/** Texts of the tokens. A character of several tokens belongs to the last of them. */
 function textsOf({ tokenizer }: ChatFormat, tokens: Int32Array): readonly string[] {
   let before = 0;
   return Array.from(tokens, (_, i) => {

@@ -13,14 +13,14 @@ export interface SpeakersOptions {
 }
 
 export interface Speakers {
-  /** Parts of the answer as they come, the last one `end` or `problem`. Never rejects. */
+  /** Calls back with the parts of the answer as they arrive; the last one is `end` or `problem`. Never rejects. */
   say(
     checkpoint: FoundCheckpoint,
     request: Omit<SayRequest, 'checkpoint'>,
     signal: AbortSignal,
     tell: (part: Spoken) => void,
   ): Promise<void>;
-  /** Scores of the model for these texts, call by call. Ends as {@link say} does. */
+  /** Scores these texts with the model, call by call. Ends as {@link say} does. */
   score(
     checkpoint: FoundCheckpoint,
     calls: readonly CallToScore[],
@@ -30,11 +30,14 @@ export interface Speakers {
   close(): Promise<void>;
 }
 
-/** Weights may be stored in half the precision that they are computed with; beside them, a cache. */
+/** Memory per byte of stored weights: computing may need twice the stored precision, plus a cache. */
 const bytesPerStoredByte = 3;
 const ownBytes = 400 * 2 ** 20;
 const openMs = 180_000;
-/** Timeouts without a token of an answer, or a scored call: one pass over all of its tokens. */
+/**
+ * Timeouts in ms without output: for an answer, until the next token; for scoring, until the next call, which is one
+ * pass over all of its tokens.
+ */
 const silenceMs = { say: 60_000, score: 300_000 } as const;
 const roomMs = 60_000;
 const lookForRoomMs = 100;
@@ -62,7 +65,7 @@ export function createSpeakers({
     Math.min(idleMs, 10_000),
   ).unref();
 
-  /** Unloads idle models until there is room; waits for what is in use. */
+  /** Unloads idle models until there is room; waits for models in use. */
   const makeRoom = async (
     { bytes }: FoundCheckpoint,
     signal: AbortSignal,
@@ -98,7 +101,7 @@ export function createSpeakers({
     );
   };
 
-  /** Loads one model at a time, so that two do not claim the same memory. */
+  /** Queue that loads one model at a time, so that two models do not claim the same memory. */
   let queue: Promise<unknown> = Promise.resolve();
   const open = (checkpoint: FoundCheckpoint, signal: AbortSignal, tell: Tell): Promise<Speaker> => {
     const opened = queue.then(async () => {
@@ -121,7 +124,7 @@ export function createSpeakers({
     return opened;
   };
 
-  /** A model answers a question with parts of its kind. */
+  /** Sends a question to a model and calls back with the parts of its answer. */
   const put = async (
     checkpoint: FoundCheckpoint,
     question: Question,

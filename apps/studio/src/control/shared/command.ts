@@ -5,11 +5,11 @@ import { ConfigError } from '@trinity-rft/core';
 export interface TrinityCommand {
   /** Program and first arguments: `node`, `cli.js`. */
   readonly command: readonly string[];
-  /** Env of the processes; the key of the studio is not in it. */
+  /** Environment of the processes, without the key of the studio. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Environment without the key of the studio. */
+/** Name of the variable with the key of the studio, which started processes must not get. */
 const ownVariable = 'TRINITY_STUDIO_KEY';
 
 export const environmentOf = (env: TrinityCommand['env']): NodeJS.ProcessEnv =>
@@ -27,7 +27,10 @@ export interface AskOptions {
 
 const largestOutput = 1 << 24;
 
-/** Output of the command. @throws ConfigError when it takes too long */
+/**
+ * Runs the command and returns its output.
+ * @throws ConfigError when the command takes too long
+ */
 export async function askTrinity(
   { command: [program = '', ...first], env }: TrinityCommand,
   { args, cwd, input, signal, what, deadlineMs }: AskOptions,

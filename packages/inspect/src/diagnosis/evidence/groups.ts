@@ -32,13 +32,13 @@ export interface Correlation {
   readonly value: number;
   /** Number of runs in groups with differing rewards. */
   readonly runs: number;
-  /** Mean deviation of the other value within groups, as a share of its mean. */
+  /** Mean deviation of the correlated value within groups, as a share of its mean. */
   readonly spread: number;
 }
 
 /**
- * Correlates the reward of runs with another of their values, within groups whose rewards differ.
- * Undefined if either is constant within every group.
+ * Correlates the reward of runs with another value of the runs, within groups whose rewards differ. Undefined if either
+ * is constant within every group.
  * @param rewardOf @default the reward of the run
  */
 export function correlationWithin(

@@ -13,7 +13,7 @@ export interface Rule {
   readonly advice: string;
   /** Evidence that the rule applies. Undefined if it does not, or there is too little data. */
   readonly look: (run: RunRecord) => Evidence | undefined;
-  /** Names of rules that only describe consequences of this one, and are not reported with it. */
+  /** Names of rules that only describe consequences of this rule, and are not reported with it. */
   readonly explains?: readonly string[];
   /** True to report the rule only if no other rule applies. @default false */
   readonly isLastResort?: boolean;

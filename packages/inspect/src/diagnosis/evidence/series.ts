@@ -50,7 +50,7 @@ export function recently(
   return { role, metric, from: first.step, to: last.step, value: reduce(values) };
 }
 
-/** The same statistic for the first of several metrics that has enough steps. */
+/** Statistic as in {@link recently}, of the first of several metrics that has enough steps. */
 export function recentlyAny(
   run: RunRecord,
   metrics: readonly (readonly [role: Role, metric: string])[],

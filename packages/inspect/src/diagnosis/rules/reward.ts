@@ -126,7 +126,7 @@ function equalParts(run: RunRecord): string {
   return ` There the scorers gave on average ${means.join(', ')}.${names.map((name) => reasonFor(name, first)).join('')}`;
 }
 
-/** The same share from recorded rollouts, for advantage functions that write no such metric. */
+/** Share of groups with equal rewards among recorded rollouts, for advantage functions that write no such metric. */
 function recordedShare(run: RunRecord): number | undefined {
   const groups = groupsOf(run);
   return groups.length < largeGroups ? undefined : groups.filter(isEqual).length / groups.length;
@@ -163,7 +163,7 @@ const followsLength: Rule = {
   },
 };
 
-/** Correlation with the trained tokens among attempts at a task with as many model calls. */
+/** Correlation of a reward with the trained tokens, among attempts at the same task with equally many model calls. */
 const lengthCorrelation = (
   runs: readonly RecordedRun[],
   rewardOf: (run: RecordedRun) => number | undefined,

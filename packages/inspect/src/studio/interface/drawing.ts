@@ -15,7 +15,7 @@ export interface Size {
 }
 
 export interface Drawing extends Size {
-  /** One for each series, in order. */
+  /** Drawn series, in the order of the given ones. */
   readonly series: readonly DrawnSeries[];
   readonly xTicks: readonly Tick[];
   readonly yTicks: readonly Tick[];
@@ -33,7 +33,7 @@ interface DrawnPoint {
   readonly x: number;
   readonly y: number;
   readonly value: number;
-  /** Ends of its interval. */
+  /** Lower and upper end of the point's interval. */
   readonly low?: number;
   readonly high?: number;
 }

@@ -1,7 +1,7 @@
 /** Numbers of a story as text. */
 import type { Story } from './types.js';
 
-/** Always three decimals, so that columns align. */
+/** Formats a number with three decimals, so that columns align. */
 export const fixed = (value: number): string => value.toFixed(3);
 
 export const signed = (value: number): string =>
@@ -9,7 +9,7 @@ export const signed = (value: number): string =>
 
 export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** `42 s`, `3 min 20 s`, `2 h 5 min`. */
+/** Formats a duration, such as `42 s`, `3 min 20 s`, `2 h 5 min`. */
 export function duration(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -19,7 +19,7 @@ export function duration(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `248 k`, `1.25 M`. */
+/** Formats a large number, such as `248 k`, `1.25 M`. */
 function large(count: number): string {
   if (count >= 1e9) return `${Number((count / 1e9).toPrecision(3))} B`;
   if (count >= 1e6) return `${Number((count / 1e6).toPrecision(3))} M`;

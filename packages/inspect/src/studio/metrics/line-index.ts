@@ -12,7 +12,7 @@ export interface RoleLines {
 
 export type LineIndex = Map<string, RoleLines>;
 
-/** Matches lines as `trinity` writes them; other lines are parsed as a whole. */
+/** Matches lines as `trinity` writes them; other lines are parsed completely. */
 const usual = /^\{"role":"(\w+)","step":(\d+),/;
 const prefixLength = 80;
 

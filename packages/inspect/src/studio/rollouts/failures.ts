@@ -6,7 +6,7 @@ export interface RunFailure {
   readonly message: string;
   /** Number of failed attempts. */
   readonly attempts: number;
-  /** True if its calls got the failure reward and are in the store. */
+  /** True if the run's calls got the failure reward and are in the store. */
   readonly isRewarded: boolean;
 }
 

@@ -8,7 +8,7 @@ import type { RowIndex } from './row-index.js';
 type Index = Pick<RowIndex, 'columns' | 'chains' | 'size' | 'detailed'>;
 type Test = (rollout: number) => boolean;
 
-/** Rollouts in the order of the query. The text of the query is not checked. */
+/** Rollouts that match the query, in its order. Does not apply the text search of the query. */
 export function matchingRollouts(
   query: RolloutQuery,
   index: Index,

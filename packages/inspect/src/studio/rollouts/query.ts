@@ -21,7 +21,7 @@ interface RolloutFilter {
   readonly taskset?: string;
   readonly row?: number;
   readonly ranges: readonly Range[];
-  /** Kind of problem that the rollout has; `any`: one of them. */
+  /** Kind of problem that the rollout has; `any` matches all kinds. */
   readonly problem?: ProblemKind | 'any';
   /** Name of a tool that was called. */
   readonly tool?: string;

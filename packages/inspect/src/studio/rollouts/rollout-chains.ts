@@ -27,7 +27,9 @@ const end = 0;
 export function createRolloutChains(names: CallNames): RolloutChains {
   const [firsts, next] = [integers(), integers()];
   let count = 0;
-  /** Open addressing: rollouts plus one; 0 is a free slot. At most half of the slots are used. */
+  /**
+   * Hash table with open addressing: rollout numbers plus one; 0 is a free slot. At most half of the slots are used.
+   */
   let slots = new Int32Array(1024);
 
   const isSame = (a: number, b: number): boolean =>

@@ -1,4 +1,4 @@
-/** Sources of everything about the rollouts of a run, and their advantages. */
+/** Data sources for the rollouts of a run, and their advantages. */
 import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import type { Tokenizer } from '@trinity-rft/chat';
 import { type Experience, responseLength } from '@trinity-rft/core';

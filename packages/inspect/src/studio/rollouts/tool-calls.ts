@@ -5,7 +5,7 @@ import { tokenTexts, toolCallParsers, type Tokenizer } from '@trinity-rft/chat';
 export interface ToolCall {
   /** Undefined if the syntax is unknown. */
   readonly name: string | undefined;
-  /** Response token at which it begins. */
+  /** Response token at which the call begins. */
   readonly at: number;
 }
 

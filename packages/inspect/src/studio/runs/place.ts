@@ -12,8 +12,8 @@ export interface RunPlace {
   /** SQLite file of its experiences. */
   readonly database?: string;
   /**
-   * Model folder with the tokenizer of its records. If absent, its checkpoints are searched for
-   * one.
+   * Model folder with the tokenizer of its records.
+   * @default the newest checkpoint with a tokenizer
    */
   readonly modelFolder?: string;
 }

@@ -10,7 +10,7 @@ export interface RunState {
   readonly state: RunSummary['state'];
   readonly pid?: number;
   readonly failure?: string;
-  /** Time at which one of its files was last written. */
+  /** Time at which a file of the run was last written. */
   readonly changedAt: number;
 }
 

@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Shown in a checkout in which the page was not built. */
+/** Text shown instead of the page if the page was not built. */
 const notBuilt = 'The page is not built. Run "pnpm build", and start the command again.\n';
 
 /** Files of the page by their path in the URL, such as `/index.html`. */

@@ -15,7 +15,7 @@ import { chartsOf } from './charts.js';
 import { costOf, timeOf } from './cost.js';
 import { evaluationsOf, storyVerdict } from './verdict.js';
 
-/** Reads the files of the run; it may continue meanwhile. */
+/** Reads the story from the files of the run, which may still be in progress. */
 export async function storyOf(run: Run): Promise<Story> {
   const { place, metrics } = run;
   const settings = await settingsOf(place.folder);

@@ -30,7 +30,9 @@ function evidenceOf(verdict: Verdict | undefined): string {
   return sentences(text, evaluation ? differenceText(evaluation) : noEvaluation);
 }
 
-/** `The difference is +0.092 (95 % interval +0.061 to +0.123), more than chance: 58 tasks better, ...`. */
+/**
+ * Sentence such as `The difference is +0.092 (95 % interval +0.061 to +0.123), more than chance: 58 tasks better, ...`.
+ */
 function differenceText({ difference, interval, change, paired }: EvaluationChange): string {
   if (paired && paired.better + paired.worse === 0)
     return `None of the ${paired.same} tasks changed its reward.`;
