@@ -7,13 +7,13 @@ import { createAlgorithm, type AlgorithmPreset } from '../packages/algorithm/src
 import { algorithmPresets } from '../packages/algorithm/src/presets/table.ts';
 import { createBatch, type Batch } from './algorithm/batch.ts';
 
-/** Limit on the CPU time per million tokens, in ms. */
+/** Maximum CPU time per million tokens, in ms. */
 const most = 150;
 const shape = { tasks: 128, runs: 8, length: 1024 };
 const size = shape.tasks * shape.runs * shape.length;
 const perMillion = 1e6 / size;
 
-/** Milliseconds per million tokens. */
+/** Times in milliseconds per million tokens. */
 interface Timing {
   /** Mean CPU time of this thread. */
   readonly cpu: number;

@@ -144,7 +144,7 @@ function memory(): Record<string, unknown> {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-/** Best of the rounds, because other work on the machine only adds time. */
+/** Best value over the rounds, because other work on the machine only adds time. */
 function best(measured: readonly Measured[], value: (result: Measured) => number): number {
   return Math.min(...measured.map(value));
 }

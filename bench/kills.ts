@@ -149,7 +149,7 @@ async function replaceTrainer(processes: Processes, post: Post, tell: Tell): Pro
   tell(end === 'replaced' ? 'another trainer has its place' : 'it came back before that');
 }
 
-/** Facts that were acknowledged earlier and are missing or changed at the end. */
+/** Facts that were acknowledged during the run, and are missing or changed at the end. */
 function lost(seen: readonly Acknowledged[], end: Acknowledged): readonly string[] {
   const changed = (part: 'results' | 'uses'): ReadonlySet<string> =>
     new Set(

@@ -10,8 +10,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { metricLines, usedRows, weightsDigest } from '../apps/runner/test/support/run-record.ts';
 
 /**
- * Arguments that run the command from the sources. This process's own are relative to its working
- * directory.
+ * Node arguments that run the command from the sources. The arguments of this process are relative to its working
+ * directory, so they cannot be reused.
  */
 const fromSources = [
   '--conditions=@trinity-rft/source',
@@ -49,7 +49,7 @@ function folder(name: string): string {
   return directory;
 }
 
-/** Weights, metrics of both stages and roles, and the train step that used each experience. */
+/** Results to compare: weights, metrics of both stages and roles, and the train step that used each experience. */
 function record(directory: string) {
   const job = path.join(directory, 'runs/Trinity-RFT/quickstart');
   const grpo = path.join(job, 'grpo');

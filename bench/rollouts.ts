@@ -53,7 +53,7 @@ interface Frames {
   readonly count: number;
 }
 
-/** Frame times include other work on the machine; the processor time of the longest task does not. */
+/** Measures frames. Frame times include other work on the machine; the processor time of the longest task does not. */
 async function frames(page: Page, what: keyof typeof scrolls, how = ''): Promise<void> {
   const scroll = scrolling(scrolls[what]);
   let measured: Frames | undefined;
@@ -68,7 +68,7 @@ const hasRows = "document.querySelector('#row-0, .body .row')?.children[1]?.text
 const isComplete =
   "/^\\d+ (of \\d+ )?rollouts/.test(document.querySelector('.count')?.textContent ?? '')";
 
-/** Scroll position of each frame: `at` goes from 0 to 1. */
+/** Scroll positions by frame: `at` goes from 0 to 1. */
 const scrolls = {
   'wheel, 120 pixels each': 'rows.scrollTop += 120',
   'from end to end': 'rows.scrollTop = at * rows.scrollHeight',

@@ -45,7 +45,7 @@ async function playMany(from: number, count: number): Promise<void> {
   process.exitCode = wrong === 0 ? 0 : 1;
 }
 
-/** First seed that detects the error, and the message. */
+/** First seed that detects the error, with the message. */
 async function firstSeed(bug: Bug, most: number): Promise<string> {
   for (let seed = 1; seed <= most; seed++) {
     const { violations } = await simulate(seed, { bug });

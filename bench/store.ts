@@ -26,7 +26,7 @@ import {
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const wanted = process.argv.slice(2);
 const databases = ['sqlite', 'postgres'];
-/** True if the name was given, or no name of its kind was given. */
+/** True if the name was given, or no name of the same kind was given. */
 function wants(name: string): boolean {
   const isDatabase = databases.includes(name);
   const ofKind = wanted.filter((each) => databases.includes(each) === isDatabase);

@@ -112,7 +112,7 @@ async function longestFrame({ page: shown }: Look, act: () => Promise<void>): Pr
   return Number(await shown.evaluate('on_ = false; Math.max(...frames_)'));
 }
 
-/** Measures the effect of other work on the machine on frames. */
+/** Measures frames without interaction: the effect of other work on the machine. */
 async function rest(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 4000));
 }

@@ -15,7 +15,7 @@ import { markdownTable } from './markdown-table.ts';
 const file = join(import.meta.dirname, '../docs/reference/algorithms.md');
 const mark = '<!-- From here on written by `pnpm docs:algorithms`. -->';
 
-/** The page with a new generated part. The part before the mark is written by hand. */
+/** Renders the page with a new generated part. The part before the mark is written by hand. */
 export function renderAlgorithmDocs(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
   const { presets, parts } = algorithmReference(builtInTables);

@@ -100,7 +100,7 @@ async function exec([command, ...rest]) {
   return run(undefined, command, rest, toolchain());
 }
 
-/** Runs the trinity command from the sources, which need no build, in the folder where it was typed. */
+/** Runs the trinity command from the sources, without a build, in the folder from which it was called. */
 async function trinity(args) {
   const env = toolchain({ pnpm: false });
   const sources = [
@@ -144,8 +144,8 @@ async function install(env) {
 }
 
 /**
- * Versions that this repository is developed with, from `.node-version` and `packageManager`, which
- * other tools read too.
+ * Versions with which this repository is developed, from `.node-version` and `packageManager`, which other tools read
+ * too.
  */
 function readPins() {
   const node = readFileSync(join(root, '.node-version'), 'utf8').trim();

@@ -57,7 +57,7 @@ function readImports(source: string): readonly Import[] {
   });
 }
 
-/** `... from './a.js'`, `import './a.js'`, `import('./a.js')`, and `new URL('./a.js', ...)` of threads. */
+/** Matches `... from './a.js'`, `import './a.js'`, `import('./a.js')`, and `new URL('./a.js', ...)` of threads. */
 const relativeImport = /\b(?:from |import ?\(?\s*|new URL\()'(\.{1,2}\/[^']+)'/g;
 
 const sourceFiles = (source: string): readonly string[] =>

@@ -16,11 +16,11 @@ export interface Blemish {
   readonly text: string;
 }
 
-/** Texts of the studio's page, all of which users read. */
+/** Matches files with texts of the studio's page, all of which users read. */
 const shown = /\/page\/texts\.ts$/;
 const everything = /[\s\S]+/g;
 
-/** Words and openings in a file's comments that the prose rules forbid. */
+/** Finds words and openings in a file's comments that the prose rules forbid. */
 export function blemishesOf(source: string, texts = comment): readonly Blemish[] {
   return [...source.matchAll(texts)].flatMap(({ 0: text, index }) =>
     [opening, words].flatMap((pattern) =>
@@ -32,7 +32,7 @@ export function blemishesOf(source: string, texts = comment): readonly Blemish[]
   );
 }
 
-/** One line per package with more findings than its allowance, with the first findings. */
+/** Reports one line per package with more findings than its allowance, with the first findings. */
 export function checkProse(root: string, prose = proseOf(root)): readonly string[] {
   const allowed = readAllowance(root);
   return prose.flatMap(({ path, found }) => {

@@ -7,7 +7,7 @@ import { listPackages } from './workspace.ts';
 /** The only file of the composition root that may import the outer ring. */
 const exception = 'packages/launcher/src/outer/outer.ts';
 
-/** One line per import that violates the rings; empty if there is none. */
+/** Reports one line per import that violates the rings; empty if there is none. */
 export function checkRings(root: string): readonly string[] {
   const core = readCore(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'));
   const packages = listPackages(root).filter(({ path }) => !path.startsWith('examples/'));

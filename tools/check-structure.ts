@@ -8,7 +8,7 @@ import { checkProse } from './check-prose.ts';
 import { checkRings } from './check-rings.ts';
 import { listPackages, type Manifest, type WorkspacePackage } from './workspace.ts';
 
-/** One line per deviation; empty if there is none. */
+/** Reports one line per deviation; empty if there is none. */
 export function checkStructure(root: string): readonly string[] {
   const packages = listPackages(root);
   const layers = readLayers(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'));

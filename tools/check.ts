@@ -36,7 +36,7 @@ for (const { name } of checks) {
 }
 process.exitCode = checks.every(({ name }) => outcomes.get(name)?.outcome === 'ok') ? 0 : 1;
 
-/** Runs checks until none is left. Checks after a failed check are skipped. */
+/** Runs checks until none is left. Skips checks that need a failed one. */
 async function work(): Promise<void> {
   for (;;) {
     const next = waiting.findIndex(

@@ -41,7 +41,7 @@ const alike: Readonly<Record<string, string>> = {
     'buffer.explorer_input.tasksets.*.data_selector',
 };
 
-/** The page with new tables. The part before the mark is written by hand. */
+/** Renders the page with new tables. The part before the mark is written by hand. */
 export function renderConfigDocs(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
   return [intro, '', ...sectionsBelow([])].join('\n');
@@ -59,7 +59,7 @@ const statusesOf = (path: Path): readonly KeyStatus[] =>
 const isPartial = ({ values, except }: KeyStatus): boolean =>
   values !== undefined || (except?.some((value) => typeof value === 'string') ?? false);
 
-/** Path of a section's keys: its own, or that of its list items; undefined for values. */
+/** Path of the keys of a section: its own path, or that of its list items; undefined for values. */
 function sectionPath(path: Path): Path | undefined {
   const item = [...path, '*'];
   if (keysOf(at(path)).length > 0) return path;
@@ -67,8 +67,8 @@ function sectionPath(path: Path): Path | undefined {
 }
 
 /**
- * Status of a key as a whole. The status of a section's switch (`enable`) counts for the section. The
- * status of a section that only applies to one kind of task does not count.
+ * Status of a key, with that of its section's switch (`enable`). A status of a section that applies to only one kind of
+ * task does not count.
  */
 function wholeStatus(path: Path): KeyStatus | undefined {
   const twin = path.map((part) => (part === 'tasksets' ? 'eval_tasksets' : part));

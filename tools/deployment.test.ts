@@ -85,9 +85,7 @@ describe('units of systemd', () => {
   });
 });
 
-/**
- * Problem of a `node` command that starts the installed command line, or a file that the package lacks.
- */
+/** Problem of a `node` command that starts the installed command line: an error, or a file that the package lacks. */
 async function installedFault(words: readonly string[]): Promise<string | undefined> {
   const { name, bin } = JSON.parse(
     readFileSync(join(root, 'apps/runner/package.json'), 'utf8'),

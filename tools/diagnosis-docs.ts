@@ -6,7 +6,7 @@ import { rules } from '../packages/inspect/src/diagnosis/index.ts';
 const file = join(import.meta.dirname, '../docs/guides/diagnosis.md');
 const mark = '<!-- From here on written by `pnpm docs:diagnosis`. -->';
 
-/** The page with a new generated part. The part before the mark is written by hand. */
+/** Renders the page with a new generated part. The part before the mark is written by hand. */
 export function renderDiagnosisDocs(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
   const sections = rules.map(({ name, title, when, advice }) =>

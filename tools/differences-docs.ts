@@ -22,7 +22,7 @@ const mark = '<!-- From here on written by `pnpm docs:differences`. -->';
 
 type Row = readonly [name: string, instead: string];
 
-/** The page with new tables. The part before the mark is written by hand. */
+/** Renders the page with new tables. The part before the mark is written by hand. */
 export function renderDifferences(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
   return [
@@ -89,7 +89,7 @@ function commandLine(name: string): string {
     : `command ${code(command)}, option ${code(option)}`;
 }
 
-/** The key, with the values that are refused if only some are. */
+/** Name of a key, with the refused values if only some values are refused. */
 function nameOf({ path, values, except }: KeyStatus): string {
   const key = shown(path.split('.'));
   if (values !== undefined)

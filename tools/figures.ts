@@ -137,7 +137,7 @@ const isLong = (line: string): boolean => line.length > 100;
 const isShort = ({ text }: TextFile): boolean => linesOf(text).length < 25;
 
 interface PackageExports {
-  /** Names that the entry points export. */
+  /** Number of names that the entry points export. */
   readonly exported: number;
   /** Number of exported names that no file of another package imports, including tests and examples. */
   readonly unused: number;
@@ -182,7 +182,7 @@ const isFrom = (name: string, from: string): boolean =>
   from === name || from.startsWith(`${name}/`);
 
 interface Import {
-  /** The importing file. */
+  /** Path of the importing file. */
   readonly file: string;
   readonly from: string;
   readonly imported: readonly string[];

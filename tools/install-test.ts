@@ -33,9 +33,9 @@ interface Case {
   readonly manager: 'npm' | 'pnpm';
   readonly template: string;
   /**
-   * `whole`: from installation to the trained, served and called model. `add`: adds to an existing
-   * project. `old`: uses the command that a too old Node prints. `seams`: uses the user's own parts,
-   * outside of the repository.
+   * Path of the test. `whole`: from installation to the trained, served and called model. `add`: adds to an existing
+   * project. `old`: uses the command that a too old Node prints. `seams`: uses the user's own parts, outside of the
+   * repository.
    */
   readonly path?: 'whole' | 'add' | 'old' | 'seams';
 }
@@ -54,7 +54,10 @@ const quick: readonly Case[] = [
   { node: '24', manager: 'npm', template: 'own-parts', path: 'seams' },
 ];
 
-/** npm does not have AgentScope; `tools/templates.test.ts` trains its template with a double. */
+/**
+ * All cases. AgentScope is missing, because npm does not have it; `tools/templates.test.ts` trains its template with a
+ * double.
+ */
 const all: readonly Case[] = [
   ...oldNodeVersions.map((node): Case => ({
     node,
@@ -139,7 +142,7 @@ async function tryCase(one: Case, url: string, { env, refused }: Gate): Promise<
   return result;
 }
 
-/** Settings for npm and pnpm that make our packages come from another registry. */
+/** Settings with which npm and pnpm take our packages from another registry. */
 function scopeAt(url: string): Readonly<Record<string, string>> {
   const setting = '@trinity-rft:registry';
   const folder = join(work, 'config');

@@ -38,7 +38,8 @@ function configProblems({ file, line, text, words }: Block): readonly string[] {
 }
 
 /**
- * The example there depends on every framework, so that the imports of all templates can be resolved.
+ * Folder for the modules of templates: the example there depends on every framework, so that all imports can be
+ * resolved.
  */
 const projects = join(root, 'examples/react-calculator/runs/template-types');
 

@@ -1,4 +1,4 @@
-/** Runs with one fault each, under the name of the rule that should detect it. */
+/** Runs with one fault each, keyed by the rule that should detect it. */
 import { writeFileSync } from 'node:fs';
 import type { RewardInput } from '../../packages/core/src/index.ts';
 import type { RunOptions } from '../../packages/launcher/src/index.ts';

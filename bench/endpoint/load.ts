@@ -100,10 +100,7 @@ export async function load({ perSecond, seconds, pool, ended }: LoadOptions): Pr
   };
 }
 
-/**
- * Sends one client's prompts of six megabytes one after the other, which should not slow the other
- * clients down.
- */
+/** Sends one client's prompts of six megabytes one after the other, which should not slow down other clients. */
 export async function sendLargePrompts(place: Place, until: () => boolean): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   const content = 'Where is "the order"\nthat I placed on Monday? '.repeat(6e6 / 46);

@@ -49,8 +49,8 @@ export const sizeOf = (name: BenchModel): number =>
   parameterCount(completeConfig(benchModels[name]));
 
 /**
- * Calls `work` with a temporary folder of random weights. Another process creates the folder, so that
- * its memory is not counted as the engine's.
+ * Calls `work` with a temporary folder of random weights. A separate process creates the folder, so that the memory for
+ * creating it is not counted as the engine's.
  */
 export async function withModel<T>(
   name: BenchModel,

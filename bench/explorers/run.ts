@@ -92,7 +92,7 @@ const fromSources = [
 ];
 const cli = fileURLToPath(new URL('../../apps/runner/src/cli.ts', import.meta.url));
 
-/** Exploration begins after the first evaluation and ends with the last train step. */
+/** Runs the example. Exploration is timed from the end of the first evaluation to the last train step. */
 async function trinityRun(cwd: string, file: string) {
   const child = spawn(process.execPath, [...fromSources, cli, 'run', file], {
     cwd,

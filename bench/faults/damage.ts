@@ -86,7 +86,7 @@ function faultsOfFile(
 }
 
 /**
- * Changes of the files outside of the run that it reads again when it resumes. Each change is undone
+ * Yields changes of files outside of the run's folder that the run reads again when it resumes. Each change is undone
  * after its use.
  */
 export async function* dataFaults(root: string, count: number): AsyncGenerator<Fault> {

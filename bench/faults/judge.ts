@@ -8,15 +8,15 @@ import type { Fault } from './damage.ts';
 import { jobOf, train, type Ended } from './workspace.ts';
 
 /**
- * `refused`: one of our errors names the fault. `equal`: the run ends as it would without the fault.
- * `record only`: likewise, except for the damaged file, which is a record for users. The other two are
+ * Verdict on a resumed run. `refused`: one of our errors names the fault. `equal`: the run ends as it would without the
+ * fault. `record only`: as `equal`, except for the damaged file, which is a record for users. The other two are
  * failures.
  */
 export type Verdict = 'refused' | 'equal' | 'record only' | 'NO NAMED ERROR' | 'SILENTLY DIFFERENT';
 
 export interface Judgement {
   readonly verdict: Verdict;
-  /** The error, or the difference. */
+  /** Error message, or the difference of the results. */
   readonly detail: string;
 }
 

@@ -18,7 +18,7 @@ import type { Judgement } from './judge.ts';
 interface Stored {
   readonly kind: string;
   readonly folder: string;
-  /** The files to damage; all their bytes count as one sequence. */
+  /** Files to damage; their bytes count as one sequence. */
   readonly files: readonly string[];
   readonly read: (folder: string) => unknown;
 }

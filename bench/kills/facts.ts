@@ -11,7 +11,7 @@ import { jobOf, project, storeUrlOf, type RunPlace } from './workspace.ts';
 export interface Acknowledged {
   /** Results of tasks by `batch/task`: worker, time and checksum. */
   readonly results: ReadonlyMap<string, string>;
-  /** Train step or reason for each used experience. */
+  /** Train step, or reason for discarding, of each used experience. */
   readonly uses: ReadonlyMap<string, string>;
   readonly trainStep: number;
 }
@@ -69,7 +69,7 @@ export interface Facts {
     readonly tasks: number;
     readonly withoutResult: number;
     readonly experiences: number;
-    /** Number of tasks that have more, or fewer, experiences than runs. */
+    /** Number of tasks with more, or fewer, experiences than runs. */
     readonly otherExperiences: number;
     readonly trained: number;
     readonly trainedTwice: number;

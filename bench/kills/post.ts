@@ -9,7 +9,7 @@ export interface Post {
   readonly role: Role;
   /** Number of the trainer whose folder the process uses, from 1. */
   readonly trainer: number;
-  /** Output of its processes. */
+  /** Output of all processes of the role. */
   readonly log: string;
   readonly child: ChildProcess;
   readonly exit: Promise<number | null>;

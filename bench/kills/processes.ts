@@ -24,7 +24,7 @@ export interface Processes {
   readonly replaceTrainer: (ms: number) => Promise<'replaced' | 'back' | undefined>;
   /** Number of the newest trainer, whose folder has the weights. */
   readonly trainer: () => number;
-  /** Resolves once all processes have exited by themselves, with their unexpected exits. */
+  /** Resolves with the unexpected exits once all processes have exited by themselves. */
   readonly ended: Promise<readonly string[]>;
 }
 
@@ -150,7 +150,7 @@ async function replaceTrainer(run: Run, ms: number): Promise<'replaced' | 'back'
   return 'back';
 }
 
-/** Returns false if the process was refused. */
+/** Waits until a trainer owns the run. Returns false if its process was refused. */
 async function takesOffice(run: Run, next: Post): Promise<boolean> {
   let isRunning = true;
   void next.exit.then(() => {
@@ -163,7 +163,7 @@ async function takesOffice(run: Run, next: Post): Promise<boolean> {
   return false;
 }
 
-/** Copies what another machine with the same disk would find of the silent trainer. */
+/** Copies the files that another machine with the same disk would find of the silent trainer. */
 function copyFolder(place: RunPlace, from: number, to: number): void {
   const [source, target] = [jobOf(place, from), jobOf(place, to)];
   // Explorers continue in their own folders.

@@ -22,7 +22,7 @@ export type Sections = ReturnType<typeof sectionsOf>;
 export const storeUrlOf = ({ root, name, postgresUrl }: RunPlace): string =>
   postgresUrl ?? `sqlite:///${path.join(root, `${name}.db`)}`;
 
-/** Trainers that replace a silent one have their own folder, as on another machine. */
+/** Checkpoint folder of a trainer. A trainer that replaces a silent one has its own folder, as on another machine. */
 const checkpointsOf = (trainer: number): string => `machine-${trainer}`;
 
 /** Folder of a run's files. @param trainer number of the trainer, from 1 */

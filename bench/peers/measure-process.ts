@@ -15,13 +15,12 @@ export interface Measured {
 
 const [pollMs, limitMs] = [50, 3_600_000];
 const pageBytes = 4096;
-/** Uses the shell's timer, which includes the processor time of children that have ended. */
+/** Shell code with a timer that includes the processor time of children that have ended. */
 const timed = `TIMEFORMAT='%R %U %S'; { time "$@" 2>&3; } 3>&2 2>&4`;
 
 /**
- * Measures a program. @throws Error with the end of its output if the program fails or takes over an
- * hour
- * @throws Error with the end of what was printed, when the program fails or takes over an hour
+ * Measures a program.
+ * @throws Error with the end of its output if the program fails or takes over an hour
  */
 export async function measureProcess(command: readonly string[], cwd?: string): Promise<Measured> {
   const before = busySeconds();

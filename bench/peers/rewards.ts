@@ -1,4 +1,4 @@
-/** Rewards that the sides learned to get, and the difference between them, as Markdown. */
+/** Rewards that both sides reach, and the difference between them, as Markdown. */
 import { mean } from '../../packages/core/src/index.ts';
 import { sampleStd } from '../../packages/core/src/internal.ts';
 import { studentQuantile, type Interval } from '../../packages/explorer/src/metrics/interval.ts';

@@ -32,7 +32,7 @@ export interface Place {
 export interface Sides {
   readonly ours: Side;
   /**
-   * Peers with different settings, if the best setting is unknown. Only the fastest of the first repeat
+   * Peers with different settings, if the best setting is unknown. Only the peer that is fastest in the first repeat
    * continues.
    */
   readonly peers: readonly Side[];

@@ -54,7 +54,7 @@ export type ShapeName = keyof typeof shapes;
 
 export const weightsOf = (name: ShapeName): number => parameterCount(completeConfig(shapes[name]));
 
-/** A folder in bfloat16, the format of public models; created once. */
+/** Folder with bfloat16 weights, the format of public models; created once. */
 export async function modelFolder(name: ShapeName, cache: string): Promise<string> {
   const folder = path.join(cache, `model-${name}`);
   if (existsSync(folder)) return folder;

@@ -71,7 +71,7 @@ export const planOf = (step: number, count: number): ExplorePlan => ({
   isLast: false,
 });
 
-/** One run, with an experience of 200 tokens for every turn. */
+/** Result of one run, with an experience of 200 tokens for every turn. */
 export const rollout = ({ batch, task }: LeasedTask, turns: number): TaskResult => ({
   experiences: Array.from({ length: turns }, (_, step) =>
     createExperience({

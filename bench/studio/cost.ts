@@ -21,7 +21,7 @@ interface CostOptions {
 }
 
 interface Took {
-  /** Processor seconds of the process that trains. */
+  /** Processor seconds of the training process. */
   readonly cpu: number;
   readonly wall: number;
 }
@@ -32,7 +32,7 @@ const kinds = ['alone', 'beside'] as const;
 /** Train steps before the first stretch, until the code is compiled. */
 const warmUpSteps = 20;
 const stretchSteps = 30;
-/** Time after the page was opened or closed, in ms, because that cost occurs only once. */
+/** Pause after the page was opened or closed, in ms, because the cost of opening and closing occurs only once. */
 const settleMs = 3000;
 const pollMs = 10;
 const quickstart = path.resolve(import.meta.dirname, '../../examples/quickstart');
@@ -138,7 +138,7 @@ function startTraining(cwd: string): Training {
   };
 }
 
-/** Writes a configuration that the measurement ends, and that saves nothing meanwhile. */
+/** Writes a configuration that runs until the measurement ends, and saves nothing meanwhile. */
 function writeEndless(from: string, to: string): void {
   const lengths = [30, 1_000_000];
   const text = readFileSync(from, 'utf8')

@@ -10,7 +10,7 @@ interface TraceEvent {
   readonly name: string;
   readonly pid: number;
   readonly tid: number;
-  /** Processor time, in microseconds. */
+  /** Processor time in microseconds. */
   readonly tdur?: number;
   readonly args?: { readonly name?: string };
 }

@@ -22,7 +22,7 @@ import { parseScores } from '../../packages/workflow/src/built-in/judge/parse-ju
 
 type Read = (text: string) => unknown;
 
-/** Units that are repeated up to the length, each with another end. */
+/** Texts that are repeated up to the wanted length, each with a final text. */
 const units = [
   ...[' ', '\n', '\t', 'a', 'é', '0', '.', '"', "'", '\\', '{', '[', '(', '<', '$', '-', '/'],
   ...[
@@ -83,7 +83,7 @@ export const adversarial = (length: number, few = false): readonly string[] =>
     ),
   );
 
-/** Patterns of real tokenizers, and two that no tokenizer should have. */
+/** Patterns of real tokenizers, and two worst cases that no tokenizer should have. */
 const patterns: Readonly<Record<string, string>> = {
   'gpt-2': `'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+`,
   'llama-3': `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`,

@@ -1,7 +1,4 @@
-/**
- * The worlds of the bench: their difficulty, the number of demonstrations, and the length of the
- * training.
- */
+/** Environments of the bench: their difficulty, the number of demonstrations, and the length of the training. */
 
 import { chatTemplates } from '../../packages/chat/src/index.ts';
 
@@ -11,7 +8,7 @@ export interface Ground {
   readonly environment: string;
   readonly args: Tree;
   readonly workflowArgs?: Tree;
-  /** Replaces the instructions, which are too long for so small a model. */
+  /** System prompt instead of the environment's instructions, which are too long for so small a model. */
   readonly systemPrompt: string;
   readonly model: {
     readonly hiddenSize: number;
@@ -23,7 +20,7 @@ export interface Ground {
   };
   /** Matches the words that become one token each, if the demonstrations contain them several times. */
   readonly words: RegExp;
-  /** Further words: texts of the template, and observations of impossible actions. */
+  /** Further words of the vocabulary: texts of the template, and observations after impossible actions. */
   readonly marks?: readonly string[];
   /** Jinja template. @default the minimal one, which does not print tools */
   readonly chatTemplate?: string;
@@ -60,7 +57,7 @@ const lake: Ground = {
   training: { steps: 80, batch: 16, learningRate: 1e-3, algorithm: grpo },
 };
 
-/** Derives a ground that differs only in the algorithm. */
+/** Derives settings that differ only in the algorithm. */
 const by = (algorithm_type: string, ground: Ground): Ground => ({
   ...ground,
   training: { ...ground.training, algorithm: { ...grpo, algorithm_type } },

@@ -8,7 +8,7 @@ import type { Terminal } from './project.ts';
 
 type Manager = 'npm' | 'pnpm';
 
-/** Shortens the run in the folder, and trains it with the command. */
+/** Shortens the run in the folder to two steps, and trains it with the command. */
 export async function trainTwoSteps(
   folder: string,
   terminal: Terminal,

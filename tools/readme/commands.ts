@@ -16,7 +16,7 @@ export interface DocumentedCommand {
   readonly isWhole: boolean;
 }
 
-/** Lines of `sh` blocks, and inline code that begins like a command. */
+/** Reads commands from the lines of `sh` blocks, and from inline code that begins like a command. */
 export function readCommands(root: string, file: string): readonly DocumentedCommand[] {
   const lines = readBlocks(root, file)
     .filter(({ language }) => language === 'sh')

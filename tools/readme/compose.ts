@@ -7,7 +7,7 @@ export interface Service {
   readonly entrypoint?: readonly string[];
   readonly command: string | readonly string[];
   readonly environment: Readonly<Record<string, string | null>>;
-  /** `SOURCE:TARGET` or `SOURCE:TARGET:ro` */
+  /** Volume as `SOURCE:TARGET` or `SOURCE:TARGET:ro`. */
   readonly volumes: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly healthcheck?: { readonly test: readonly string[] };

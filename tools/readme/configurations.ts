@@ -10,7 +10,7 @@ const others = ['kubernetes', 'compose', 'models'];
 export const isConfiguration = ({ language, words }: Block): boolean =>
   language === 'yaml' && !others.some((word) => words.includes(word));
 
-/** The password of the database must not appear in any output. */
+/** Environment variables; the password of the database must not appear in any output. */
 const env = { DATABASE_URL: 'postgresql://trinity:hunter2@postgres/runs' };
 
 /** @throws ConfigError with every problem */

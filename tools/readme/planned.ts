@@ -11,7 +11,7 @@ export interface Started {
 }
 
 export interface Planned extends Started {
-  /** `host:port` */
+  /** Address as `host:port`. */
   readonly at: string;
   /** Shell lines that write the files that the program reads. */
   readonly files: readonly string[];

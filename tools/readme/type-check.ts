@@ -31,5 +31,5 @@ export function typeErrors(root: string, blocks: readonly Block[]): readonly str
   });
 }
 
-/** Examples may declare values that they do not use. */
+/** Compiler options of examples, which may declare values that they do not use. */
 const ownOptions: ts.CompilerOptions = { noUnusedLocals: false, declaration: false };

@@ -15,7 +15,7 @@ import {
 } from './next-steps.js';
 import { findTemplate } from './templates.js';
 
-/** Packages with install scripts that download or print, which training does not need. */
+/** Packages whose install scripts download or print, and are not needed for training. */
 const denied = ['onnxruntime-node', 'protobufjs'];
 
 /** Folders that runs, debugging and exports write. */
@@ -37,7 +37,7 @@ export interface AddToProjectOptions {
   readonly template?: string;
   /** Folder of the project. @default the working directory */
   readonly cwd?: string;
-  /** Folder for the new files. It is created in `cwd`, or must be empty. @default "trinity" */
+  /** Folder for the new files. The folder is created in `cwd`; an existing one must be empty. @default "trinity" */
   readonly folder?: string;
   /**
    * Environment variables, which reveal the package manager and its version.
@@ -154,7 +154,7 @@ async function writeWorkspace(file: string): Promise<string> {
   return file;
 }
 
-/** Nearest file of that name that `accepts` allows, in the folder or above it. */
+/** Nearest file with the name that `accepts` allows, in the folder or above it. */
 function findUp(
   folder: string,
   name: string,

@@ -8,9 +8,9 @@ import { installCommand, packageManagerOf, quoted, type Environment } from './ne
 import { findTemplate, packageFolder } from './templates.js';
 
 export interface CreateProjectOptions {
-  /** Name of one of {@link templates}. @default "openai" */
+  /** Name of a template in {@link templates}. @default "openai" */
   readonly template?: string;
-  /** Folder to create, or an empty one. Its last part becomes the package name. */
+  /** Folder to create; an existing one must be empty. Its last part becomes the package name. */
   readonly folder: string;
   /** Base of `folder`. @default the working directory */
   readonly cwd?: string;
@@ -76,7 +76,7 @@ export async function copyParts(
   await restoreHiddenFiles(target);
 }
 
-/** @throws ConfigError if it is a file, or contains files */
+/** @throws ConfigError if the folder is a file, or contains files */
 export async function makeEmptyFolder(folder: string): Promise<void> {
   if ((await stat(folder).catch(() => undefined))?.isFile())
     throw new ConfigError(`${folder} is a file. Choose a folder that does not exist.`);

@@ -5,7 +5,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const packageManagers: readonly PackageManager[] = ['npm', 'pnpm', 'yarn', 'bun'];
 
-/** Package manager that started this process, read from the variable that all of them set. */
+/** Package manager that started this process, read from `npm_config_user_agent`, which all of them set. */
 export function packageManagerOf(env: Environment): PackageManager {
   const [name] = (env['npm_config_user_agent'] ?? '').split('/');
   return packageManagers.find((known) => known === name) ?? 'npm';

@@ -15,7 +15,7 @@ export interface Template {
 /** Root folder of this package, which contains both the sources and the built files. */
 export const packageFolder = path.join(import.meta.dirname, '..');
 
-/** Templates in the order of the list; the first is the default. */
+/** Templates in the order in which they are listed; the first is the default. */
 export const templates: readonly Template[] = [
   agent('openai', 'an agent on the plain openai client'),
   agent('ai-sdk', 'an agent of the Vercel AI SDK'),

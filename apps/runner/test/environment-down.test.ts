@@ -8,7 +8,7 @@ import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
 import { runArgs, startTrinity } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
-/** Environment with two steps per task; its first calls fail, as many as the file `down` says. */
+/** Environment with two steps per task. While the file `down` exists, steps fail after as many as the file says. */
 const wall = `
 import { existsSync, readFileSync } from 'node:fs';
 import { defineEnvironment, nativeEnvironment } from '@trinity-rft/environment';

@@ -15,10 +15,7 @@ export const digits = defineReward({
 
 const longestPauseMs = 800;
 
-/**
- * Reward that takes as long as an agent with tools, so that processes are disturbed in the middle of
- * tasks.
- */
+/** Reward function that takes as long as an agent with tools, so that faults hit processes in the middle of tasks. */
 export const slowDigits = defineReward({
   name: 'slow_digits',
   score: async ({ response }) => {

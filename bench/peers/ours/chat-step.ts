@@ -51,7 +51,7 @@ const figures = await timeSteps(async () => {
 await engine.close();
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 
-/** Every second run of a task is correct, so that all rows are trained on. */
+/** Samples the runs of a task. Every second run is correct, so that all rows are trained on. */
 async function sample(task: number): Promise<readonly Experience[]> {
   const prompt = Int32Array.from(
     { length: promptTokens },

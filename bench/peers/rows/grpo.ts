@@ -58,12 +58,12 @@ const project = 'peers';
 const keys = { prompt_key: 'question', response_key: 'answer' };
 const silent = { write: () => undefined, isTTY: false, columns: () => 80 };
 
-/** Each step is trained on before the next one is sampled. */
+/** Sync settings with which each step is trained on before the next one is sampled. */
 const onPolicy: Sync = {
   name: 'trinity',
   synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
 };
-/** Each step is sampled while the previous one is trained on. */
+/** Sync settings with which each step is sampled while the previous one is trained on. */
 const overlapped: Sync = {
   name: 'fully_async',
   synchronizer: { sync_method: 'memory', sync_style: 'fully_async', max_staleness: 1 },
@@ -134,7 +134,7 @@ function trl(size: Size, warm: string, { folder, python }: Place): readonly Side
   return [{ name: 'TRL', command }];
 }
 
-/** A folder with `model/` and `data/tasks.jsonl`, created once. */
+/** Folder with `model/` and `data/tasks.jsonl`, created once. */
 async function warmedUp({ name, warmup, ...size }: Size, cache: string): Promise<string> {
   const folder = path.join(cache, `warm-${name}`);
   if (existsSync(path.join(folder, 'model'))) return folder;

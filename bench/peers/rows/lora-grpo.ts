@@ -7,7 +7,7 @@ import { modelFolder, shapes } from '../shapes.ts';
 const shape = '135M';
 const job = { tasks: 8, runs: 8, promptTokens: 44, responseTokens: 14, rank: 16 };
 /**
- * Micro-batch sizes to try; the fastest of the first repeat continues. A single micro-batch of all rows
+ * Micro-batch sizes to try; the fastest one in the first repeat is used afterwards. A single micro-batch of all rows
  * takes 11 GiB and is slower.
  */
 const microBatches = [8, 16, 32];

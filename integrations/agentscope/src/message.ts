@@ -12,7 +12,7 @@ interface ToolCallBlock {
   type: 'tool_call';
   id: string;
   name: string;
-  /** JSON, as the model wrote it. */
+  /** Input of the call as JSON, as the model wrote it. */
   input: string;
 }
 
@@ -46,8 +46,7 @@ export interface Message<Block extends { type: string } = ContentBlock> {
 }
 
 /**
- * The text blocks of a message, joined by line breaks. An agent's reply has one, from its last
- * turn.
+ * The text blocks of a message, joined by line breaks. The reply of an agent has one text block, from its last turn.
  */
 export function textOf({
   content,

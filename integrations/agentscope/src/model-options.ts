@@ -21,7 +21,7 @@ export interface AgentscopeModelSettings extends Omit<
   readonly formatter: TurnFormatter;
 }
 
-/** `endpoint.agentscope()` with the formatter that keeps turns separate. Calls go over HTTP. */
+/** Settings of `endpoint.agentscope()` with the formatter that keeps turns separate. Calls go over HTTP. */
 export function agentscopeModel(
   endpoint: Pick<AgentEndpoint, 'agentscope'>,
   { formatter, stream = false }: AgentscopeModelOptions = {},

@@ -3,7 +3,7 @@ import { ModelError } from '@trinity-rft/core';
 import type { ContentBlock, Message, OutputBlock, TextBlock } from './message.js';
 
 /**
- * Leaves out thoughts, like AgentScope's own formatter.
+ * Converts a message without its thoughts, like AgentScope's own formatter.
  * @throws ModelError 400 for data blocks
  */
 export function wireMessages({ role, name, content }: Message): Record<string, unknown>[] {
@@ -33,7 +33,7 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
   ];
 }
 
-/** An agent without a system prompt sends an empty one, which is left out. */
+/** True if a text is not empty: an agent without a system prompt sends an empty one, which is left out. */
 const hasText = (texts: readonly TextBlock[]): boolean => texts.some(({ text }) => text !== '');
 
 /** The texts of a tool's output, joined by line breaks. */

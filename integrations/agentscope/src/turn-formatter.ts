@@ -22,10 +22,9 @@ export interface InnerFormatter {
 }
 
 /**
- * The agent keeps one assistant message per reply. AgentScope's default formatter sends all texts
- * and calls of the message before all its results, so from the third call on the prompt would not
- * continue the recorded conversation. This formatter ends the message after the results of each
- * turn.
+ * Creates the formatter. AgentScope's agent keeps one assistant message per reply. AgentScope's default formatter sends
+ * all texts and calls of the message before all its results, so from the third call on the prompt would not continue
+ * the recorded conversation. This formatter ends the message after the results of each turn.
  * @param inner formats each turn; required for images.
  * @default a formatter for text, tool calls and results
  */

@@ -18,7 +18,7 @@ import {
 
 /** Context of a workflow, with the model settings for the agent. */
 export interface AgentscopeContext extends AgentContext {
-  /** `new OpenAIChatModel(settings)` is the model of this run. */
+  /** Settings for `new OpenAIChatModel(settings)`, which is then the model of this run. */
   readonly settings: AgentscopeModelSettings;
 }
 
@@ -28,7 +28,7 @@ export interface Reply {
 }
 
 export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeModelOptions {
-  /** The value of `default_workflow_type`. */
+  /** Name in `default_workflow_type`. */
   readonly name: string;
   /**
    * Schema of `workflow_args`, in zod or another Standard Schema library.
@@ -47,7 +47,7 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
 }
 
 /**
- * There is no `model_fault`, because the framework reports mistakes to the model.
+ * Declares the workflow. It has no metric `model_fault`, because the framework reports mistakes to the model.
  * @throws ConfigError for an invalid name
  */
 export function agentscopeWorkflow<Args = AnyArgs>({

@@ -22,8 +22,8 @@ type Settings = (
 ) => ConstructorParameters<typeof OpenAIChatModel>[0];
 
 /**
- * Agents are stateful, so runs share a function that creates them. The framework takes no abort signal:
- * its calls end with the run.
+ * Creates an agent for each run, because agents are stateful. The framework takes no abort signal: its calls end with
+ * the run.
  */
 const agentOf =
   (settings: Settings) =>

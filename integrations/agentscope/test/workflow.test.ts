@@ -51,7 +51,7 @@ async function attempt(
 const asked = (text: string) =>
   createMsg({ name: 'user', role: 'user', content: [{ type: 'text', id: 'question', text }] });
 
-/** Sends no tools; the framework would send an empty list and a tool choice. */
+/** Agent that sends no tools; the framework would send an empty list and a tool choice. */
 const ask: AgentscopeWorkflowOptions['run'] = ({ question, settings }) =>
   new Agent({ name: 'sums', sysPrompt: 'Be brief.', model: new OpenAIChatModel(settings) }).reply({
     msgs: asked(question),

@@ -16,9 +16,7 @@ interface DefaultProvider {
 /** State of the process: one object, even if plugins load further copies of this package. */
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
-  /**
-   * Set while scopes are open. `before` still resolves embedding models, image models and so on.
-   */
+  /** Resolver while scopes are open. `before` still resolves embedding models, image models and so on. */
   installed?:
     | {
         readonly before: DefaultProvider | undefined;

@@ -2,8 +2,8 @@
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * `model_behavior`: an answer that does not fit its schema. The framework reports other mistakes to
- * the model.
+ * Kind of fault. `model_behavior`: an answer that does not fit its schema. The framework reports other mistakes to the
+ * model.
  */
 export type ModelFault = 'model_behavior';
 
@@ -12,6 +12,6 @@ export const outcomeOf = <Result>(
   run: Promise<Result>,
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
-/** Compares names, because several versions of the framework may be installed. */
+/** Kind of fault by the error's name, because several versions of the framework may be installed. */
 const faultOf = ({ name }: Error): ModelFault | undefined =>
   name === 'AI_NoObjectGeneratedError' ? 'model_behavior' : undefined;

@@ -16,7 +16,7 @@ export interface AiSdkContext<Model> extends AgentContext {
   readonly languageModel: Model;
 }
 
-/** `run` must pass `signal` to the agent as its `abortSignal`. */
+/** Options of {@link aiSdkWorkflow}. `run` must pass `signal` to the agent as its `abortSignal`. */
 export interface AiSdkWorkflowOptions<
   Create extends CreateProvider,
   Args = AnyArgs,
@@ -26,8 +26,8 @@ export interface AiSdkWorkflowOptions<
 }
 
 /**
- * An agent that names its model as text gets the auxiliary model of that name, or else the trained
- * model. The metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
+ * Declares the workflow. An agent that names its model as text gets the auxiliary model of that name, or else the
+ * trained model. The metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function aiSdkWorkflow<Create extends CreateProvider, Args = AnyArgs>({

@@ -33,7 +33,7 @@ const toolSet = (tools: readonly AgentTool[]): ToolSet =>
     ]),
   );
 
-/** An agent made of the two functions, with the model as an argument. */
+/** Agent made of `generateText` and `streamText`, with the model as an argument. */
 function functions(
   tools: readonly AgentTool[],
   provider: CreateProvider<LanguageModel>,
@@ -52,7 +52,7 @@ function functions(
   };
 }
 
-/** An agent object of a module that names its model as text. */
+/** Agent object of a module, which names its model as text. */
 function agentObject(tools: readonly AgentTool[]): AgentUnderTest<AgentEndpoint> {
   const agent = new ToolLoopAgent({ model: 'openai/gpt-5', tools: toolSet(tools), stopWhen });
   return ({ endpoint, question, streamed, signal }) =>

@@ -12,7 +12,7 @@ const inProcess = inProcessRollouts();
 const ask = async (model = 'openai/gpt-5'): Promise<string> =>
   (await generateText({ model, prompt: 'Hi.' })).text;
 
-/** Resolves every name to a model that answers `text`. */
+/** Opens a scope in which every name resolves to a model that answers `text`. */
 async function answering(text: string) {
   const sampler = scriptedSampler({ script: () => inProcess.encode(`${text}<|im_end|>`) });
   const { endpoint } = await inProcess.open({ sampler, signal: new AbortController().signal });

@@ -34,7 +34,7 @@ export const outcomeOf = <Result>(
 /** Limit on the search, because causes may be cyclic. */
 const maxCauses = 16;
 
-/** Searches the causes as well, because middleware may wrap an error. */
+/** Kind of fault of an error or of its causes, because middleware may wrap an error. */
 function faultOf(error: Error): ModelFault | undefined {
   let current: unknown = error;
   for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {

@@ -25,8 +25,8 @@ export interface RunConfig {
 }
 
 /**
- * The configuration of a run: its model for {@link redirectModel} and {@link runModel}, and its own
- * thread.
+ * Creates the configuration of a run: its model for {@link redirectModel} and {@link runModel}, and a thread of the
+ * run.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
   return {

@@ -26,7 +26,7 @@ export interface LangchainWorkflowOptions<Args = AnyArgs>
   extends LangchainModelOptions, AgentWorkflowOptions<LangchainContext, Args> {}
 
 /**
- * The metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
+ * Declares the workflow. Its metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function langchainWorkflow<Args = AnyArgs>({

@@ -1,4 +1,4 @@
-/** A model that all runs share, and that makes one call at a time. */
+/** Tests a model that all runs share, and that makes one call at a time. */
 import { ChatOpenAI } from '@langchain/openai';
 import { rolloutContext } from '@trinity-rft/model';
 import { inProcessRollouts } from '@trinity-rft/model/testing';

@@ -1,4 +1,4 @@
-/** Agents and graphs as workflows: threads, faults, tool names. */
+/** Tests agents and graphs as workflows: threads, faults, tool names. */
 import { MemorySaver, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
 import {
   scriptedModel,

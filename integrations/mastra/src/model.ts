@@ -20,8 +20,8 @@ export interface MastraModel {
 }
 
 /**
- * Pass it to `new Agent({ model })`, `agent.generate(messages, { model })` or a `model` function.
- * Mastra calls it over HTTP with the global `fetch`. To stay in this process, pass a model of an AI
+ * Creates a model configuration for `new Agent({ model })`, `agent.generate(messages, { model })` or a `model`
+ * function. Mastra calls the model over HTTP with the global `fetch`. To stay in this process, pass a model of an AI
  * SDK provider created with `endpoint.aiSdk()`.
  */
 export function mastraModel(

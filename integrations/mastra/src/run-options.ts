@@ -6,13 +6,13 @@ import { mastraModel, type MastraModel, type MastraModelOptions } from './model.
 export interface MastraRunOptions {
   readonly model: MastraModel;
   readonly abortSignal: AbortSignal;
-  /** Ids of this run, so that memories of other runs do not change its prompts. */
+  /** Thread and resource of this run, so that memories of other runs do not change its prompts. */
   readonly memory: { readonly thread: string; readonly resource: string };
 }
 
 /**
- * Create the options once per run and use them for all its calls. One agent object can serve many
- * runs.
+ * Creates the options of a run. Create them once per run and use them for all its calls. One agent object can serve
+ * many runs.
  */
 export function mastraRunOptions(
   { model, runtime, signal }: Pick<WorkflowContext, 'model' | 'runtime' | 'signal'>,

@@ -20,7 +20,7 @@ export interface MastraWorkflowOptions<Args = AnyArgs>
   extends MastraModelOptions, AgentWorkflowOptions<MastraContext, Args> {}
 
 /**
- * The metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
+ * Declares the workflow. Its metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function mastraWorkflow<Args = AnyArgs>(

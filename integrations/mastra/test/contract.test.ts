@@ -12,7 +12,7 @@ import { mastraModel, type MastraModelOptions } from '../src/model.js';
 const served = await servedRollouts();
 afterAll(() => served.close());
 
-/** One agent object, which gets the model with each call. */
+/** One agent object for all runs, which gets the model with each call. */
 function agentObject(
   tools: readonly AgentTool[],
   options: MastraModelOptions,

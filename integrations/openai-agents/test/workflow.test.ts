@@ -1,4 +1,4 @@
-/** Agents as workflows: faults as data, agents with their own model, handoffs, and agents as tools. */
+/** Tests agents as workflows: faults as data, agents with their own model, handoffs, and agents as tools. */
 import { Agent, handoff, Runner, tool } from '@openai/agents';
 import {
   scriptedModel,

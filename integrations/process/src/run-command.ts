@@ -14,7 +14,10 @@ export interface Command {
   readonly cwd?: string;
   /** Additional variables, which override those of this process and of the endpoint. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Written to standard input, which is then closed. @default "" */
+  /**
+   * Text for standard input, which is then closed.
+   * @default ""
+   */
   readonly input?: string;
   /**
    * Maximum length of the transcript, in characters. The oldest output is dropped.
@@ -29,7 +32,7 @@ export interface CommandResult {
   readonly exitCode: number;
   /** Lines of standard output and standard error in order of arrival. */
   readonly transcript: readonly TranscriptLine[];
-  /** Wall-clock time. */
+  /** Wall-clock duration in seconds. */
   readonly seconds: number;
 }
 
@@ -37,10 +40,10 @@ export interface CommandResult {
 const graceMs = 1000;
 
 /**
- * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When
- * it exits or `signal` aborts, its whole process group is killed (on Windows, only the program).
- * @throws WorkflowError `PROCESS_START` if it cannot be started; `PROCESS_FAILED`, with the end of
- * its output, if its exit code is not 0; CancelledError if `signal` aborts
+ * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When the program exits or
+ * `signal` aborts, its whole process group is killed (on Windows, only the program).
+ * @throws WorkflowError `PROCESS_START` if the program cannot be started; `PROCESS_FAILED`, with the end of its output,
+ * if its exit code is not 0; CancelledError if `signal` aborts
  */
 export async function runCommand(
   endpoint: AgentEndpoint,

@@ -15,13 +15,13 @@ export interface Transcript {
 
 const defaultLimit = 1_000_000;
 
-/** Limit on the length of pieces, so that dropping a part of one stays cheap. */
+/** Maximum length of a piece, so that dropping a part of a piece stays cheap. */
 const pieceLength = 16_384;
 
-/** Keeps the newest `limit` characters. */
+/** Creates a transcript that keeps the newest `limit` characters. */
 export function createTranscript(limit = defaultLimit): Transcript {
   let pieces: TranscriptLine[] = [];
-  /** Index of the oldest kept piece; earlier ones are removed in batches. */
+  /** Index of the oldest kept piece; earlier pieces are removed in batches. */
   let first = 0;
   let kept = 0;
   let dropped = 0;

@@ -15,12 +15,12 @@ import {
 import { runCommand, type Command, type CommandResult } from './run-command.js';
 
 export interface ProcessContext extends WorkflowContext {
-  /** The task's prompt. */
+  /** Prompt of the task. */
   readonly question: string;
 }
 
 export interface ProcessWorkflowOptions<Args = AnyArgs> {
-  /** The value of `default_workflow_type`. */
+  /** Name in `default_workflow_type`. */
   readonly name: string;
   /**
    * Schema of `workflow_args`, in zod or another Standard Schema library.
@@ -29,7 +29,10 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
   readonly args?: ArgsSchema<Args>;
   /** Returns the command for a task. */
   readonly command: (context: ProcessContext, args: Args) => Command;
-  /** @default the task's reward function scores the standard output */
+  /**
+   * Scores the result of the program.
+   * @default the task's reward function scores the standard output
+   */
   readonly score?: (
     result: CommandResult,
     context: ProcessContext,
@@ -37,8 +40,8 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
 }
 
 /**
- * Starts the program once per run and records its model calls. The metric `process_seconds` is its
- * duration.
+ * Declares a workflow that starts the program once per run and records its model calls. The metric `process_seconds` is
+ * the duration of the program.
  * @throws ConfigError for an invalid name
  */
 export function processWorkflow<Args = AnyArgs>({
@@ -73,10 +76,7 @@ function checked(name: string, made: Command): Command {
   return made;
 }
 
-/**
- * Adds the metric `process_seconds` to a score. Other values stay unchanged; the explorer reports
- * them.
- */
+/** Adds the metric `process_seconds` to a score. Invalid values stay unchanged; the explorer reports them. */
 function withSeconds(result: WorkflowResult, seconds: number): WorkflowResult {
   const isBare = typeof result === 'number' || typeof result === 'boolean';
   const output: unknown = isBare ? { reward: result } : result;

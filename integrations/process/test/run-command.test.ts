@@ -111,7 +111,7 @@ describe('a program that fails', () => {
 });
 
 describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
-  /** Starts a child that ignores SIGTERM and writes its id to `file`, and then runs `then`. */
+  /** Script that starts a child, which ignores SIGTERM and writes its id to `file`, and then runs `then`. */
   const withChild = (file: string, then: string): string => {
     const child = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid))`;
     return `

@@ -21,7 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(world.cwd, { recursive: true, force: true }));
 
-/** Solves one row more with the better prompt, and one with the other model; calls twice where it is "xx". */
+/**
+ * Agent that solves one row more with the better prompt and one more with the other model, and calls the model twice
+ * for the row "xx".
+ */
 async function workflowFunc({ task, model, systemPrompt, components }: PromptedInput<Row>) {
   expect(components).toMatchObject({ system: systemPrompt, tool: 'z' });
   for (const _ of systemPrompt)

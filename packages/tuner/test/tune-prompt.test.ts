@@ -22,14 +22,14 @@ const dataset = (name: string, count: number) => {
 const trainDataset = dataset('train', 12);
 const evalDataset = dataset('test', 8);
 
-/** Hidden from the prompt that the search begins with. */
+/** Rules that the judge checks; the initial prompt does not contain them. */
 const rules = ['greet', 'cite', 'metric', 'short', 'sign', 'json'];
 
-/** An agent that follows the rules that stand in its prompt. */
+/** Agent that follows the rules that its prompt contains. */
 const follow = ({ systemPrompt }: PromptInput<Row>) => ({
   response: rules.filter((rule) => systemPrompt.includes(rule)),
 });
-/** Tells the first rule that is not followed. */
+/** Judge that names the first rule that is not followed. */
 const judge = ({ response }: { readonly response: readonly string[] }) => {
   const missing = rules.find((rule) => !response.includes(rule));
   return {
@@ -38,7 +38,7 @@ const judge = ({ response }: { readonly response: readonly string[] }) => {
   };
 };
 
-/** Adds what the feedback says to the text that it is shown. */
+/** Proposer that adds the rule in the feedback to the text that it is shown. */
 function listener(): Proposer & { readonly asked: string[] } {
   const asked: string[] = [];
   const model = scriptedModel({

@@ -1,4 +1,4 @@
-/** Worlds whose answers a judge compares, over HTTP. */
+/** Tests environments whose answers a judge compares, over HTTP. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';

@@ -1,4 +1,4 @@
-/** Trinity-RFT's world workflows, played by the world's solver instead of a policy. */
+/** Tests Trinity-RFT's workflows, played by the solver of each environment instead of a policy. */
 import { type Experience, type RawTask, type Task, defaultFormatArgs } from '@trinity-rft/core';
 import type { Action } from '@trinity-rft/environment';
 import { createEnvironments, drivers } from '@trinity-rft/environment/playing';
@@ -15,7 +15,7 @@ const workflowOf = (name: string) => {
   return found;
 };
 
-/** Text with which a policy takes the action in this format. */
+/** Text with which a policy writes the action in this format. */
 function written(action: Action, format: string): ScriptedAnswer {
   if (action.type === 'text') return format.replace('{action}', action.text);
   return { toolCalls: [{ name: action.name, arguments: action.arguments }] };

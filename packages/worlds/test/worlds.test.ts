@@ -1,4 +1,4 @@
-/** Properties that hold in every world. */
+/** Tests properties that hold in every environment. */
 import { type RawTask, silentLogger } from '@trinity-rft/core';
 import type { Action, EnvironmentDefinition, Episode } from '@trinity-rft/environment';
 import { builtInEnvironments } from '@trinity-rft/worlds';

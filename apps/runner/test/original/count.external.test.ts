@@ -100,8 +100,8 @@ function partnerOf(name: string, text: string): readonly [file: string, mode?: s
 }
 
 /**
- * Runs an example at a small size and returns its output.
- * @param of example whose folder is used
+ * Runs an example at a small size. Returns the error message and the output; empty if the run succeeds.
+ * @param of example whose replacements are used
  */
 async function runSmall(name: string, of = name, mode?: string): Promise<string> {
   const configPath = path.resolve(folder, name);

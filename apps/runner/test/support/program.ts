@@ -1,4 +1,7 @@
-/** User program for tests: runs a configuration, prints the result, and leaves the process to end by itself. */
+/**
+ * User program for tests: runs a configuration, prints the result and the resources that are still open, and exits by
+ * itself.
+ */
 import { run } from '@trinity-rft/launcher';
 
 const [configPath = '', interruptAfter] = process.argv.slice(2);

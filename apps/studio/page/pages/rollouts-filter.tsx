@@ -95,7 +95,7 @@ export function RolloutFilter({ run, filter, onFilter }: RolloutFilterProps) {
 
 interface Chip {
   readonly text: string;
-  /** Query of the address without this filter. */
+  /** Change of the query that removes the filter. */
   readonly without: Place['query'];
 }
 

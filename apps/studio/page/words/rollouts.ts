@@ -100,7 +100,7 @@ export const words = {
     problem: 'Failed, a fault of the model, cut off, or not trained on.',
   },
   tokens: (prompt: number, response: number) => `${prompt} prompt, ${response} response`,
-  /** Names of the called tools, with the number of calls if it is larger than the number of tools. */
+  /** Names of the called tools, with the number of calls if it differs from the number of tools. */
   toolCalls: (tools: readonly string[], calls: number) => {
     if (calls === 0) return '';
     if (tools.length === 0) return String(calls);

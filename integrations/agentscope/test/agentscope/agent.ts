@@ -11,7 +11,7 @@ export interface AgentOptions {
   maxIters?: number;
 }
 
-/** Stateful: one object holds one conversation. */
+/** Stateful agent: one object holds one conversation. */
 export class Agent {
   readonly name: string;
   readonly context: Msg[] = [];

@@ -6,7 +6,7 @@ export interface FormatterBase {
 }
 
 /**
- * Sends one wire message per message with all its texts and tool calls, followed by all tool results.
+ * Formatter that sends one wire message per message, with all its texts and tool calls, followed by all tool results.
  * Every role has a name, and a list as content.
  */
 export class OpenAIChatFormatter implements FormatterBase {

@@ -10,7 +10,7 @@ export interface ToolCallBlock {
   type: 'tool_call';
   id: string;
   name: string;
-  /** JSON, as the model wrote it. */
+  /** Input of the call as JSON, as the model wrote it. */
   input: string;
 }
 
@@ -31,7 +31,7 @@ export interface Msg {
   role: 'user' | 'assistant' | 'system';
   content: ContentBlock[];
   metadata: Record<string, unknown>;
-  /** ISO 8601. */
+  /** Time in ISO 8601. */
   timestamp: string;
 }
 
@@ -42,8 +42,7 @@ export const UserMsg = ({ name, content }: { name: string; content: string }): M
 let createdIds = 0;
 
 /**
- * Creates a message. Unlike the framework, it uses counters as ids and constant timestamps; neither is
- * sent.
+ * Creates a message. Unlike the framework, uses counters as ids and constant timestamps, which requests do not contain.
  */
 export function createMsg(given: Pick<Msg, 'name' | 'role' | 'content'>): Msg {
   return { id: newId(), metadata: {}, timestamp: '1970-01-01T00:00:00.000Z', ...given };

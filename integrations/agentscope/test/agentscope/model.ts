@@ -25,9 +25,9 @@ type Content = (TextBlock | ToolCallBlock)[];
 type Request = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'stream'>;
 
 /**
- * Sends `tool_choice` even without tools, and `tools: []` as well when streaming. Ignores
- * reasoning. The inner client retries failed calls twice, whatever `maxRetries` is. Unlike the
- * framework's, it returns a streamed answer only when it is complete.
+ * Model that sends `tool_choice` even without tools, and `tools: []` as well when streaming. Ignores reasoning. The
+ * inner client retries failed calls twice, whatever `maxRetries` is. Unlike the framework's model, returns a streamed
+ * answer only when it is complete.
  */
 export class OpenAIChatModel {
   readonly modelName: string;

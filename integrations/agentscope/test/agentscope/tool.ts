@@ -14,7 +14,7 @@ export interface Tool {
   name: string;
   description: string;
   inputSchema: ToolInputSchema;
-  /** The author of the schema types its input. */
+  /** Runs the tool. `never` lets the author of the schema choose the type of the input. */
   call: (input: never) => string | Promise<string>;
 }
 
@@ -49,7 +49,7 @@ export class Toolkit {
   }
 }
 
-/** Checks only that required keys are present and have the declared type. */
+/** Parses the input. Checks only that required keys are present and have the declared type. */
 function readInput(
   input: string,
   { properties = {}, required = [] }: ToolInputSchema,

@@ -1,4 +1,4 @@
-/** Agents for the contract: one object for all runs, created with another model. */
+/** Agents for the contract: one object for all runs, created with a model that must not be called. */
 import type { AIMessage, BaseMessage } from '@langchain/core/messages';
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';

@@ -1,4 +1,4 @@
-/** The agent for the contract: one object for all runs, which names or holds another model. */
+/** Agent for the contract: one object for all runs, which names or holds a model that must not be called. */
 import { Agent, tool, type Model } from '@openai/agents';
 import type { AgentContract, AgentTool } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
@@ -11,7 +11,7 @@ import {
 } from '../../src/index.js';
 
 /**
- * The tool validates its input itself, because the SDK does not validate against schemas that are not
+ * Converts a tool, which validates its input itself, because the SDK does not validate against schemas that are not
  * strict.
  */
 const toTool = ({ name, description, parameters, execute }: AgentTool) =>
@@ -31,7 +31,7 @@ export const elsewhere: Model = {
   },
 };
 
-/** Creates the agent. Streams are read to their end, as a user interface does. */
+/** Creates the agent. Streams are read to the end, as a user interface does. */
 export const createAgent =
   (
     api: OpenAIAgentsApi,

@@ -25,7 +25,7 @@ export async function openToolServer(): Promise<ToolServer> {
   };
 }
 
-/** Runs a tool. Invalid input is answered with a text, as a tool would. */
+/** Runs a tool. Invalid input is answered with an error text, as a tool would answer. */
 function execute(tools: readonly AgentTool[], name: string | undefined, text: string): string {
   const tool = tools.find((each) => each.name === name);
   if (!tool) return `There is no tool ${name}.`;

@@ -5,9 +5,9 @@ import { checks } from './checks.js';
 import { failureOf, inTime, type Subject } from './transcript.js';
 
 export interface EnvironmentCheck {
-  /** The claim as a sentence: `equal starts give equal episodes`. */
+  /** Claim that is checked, as a sentence: `equal starts give equal episodes`. */
   readonly name: string;
-  /** `skipped`: there was nothing to check. */
+  /** `skipped` if there was nothing to check. */
   readonly outcome: 'passed' | 'failed' | 'skipped';
   /** Reason for a failure or a skip, or what was found. */
   readonly detail?: string;
@@ -20,11 +20,11 @@ export interface CheckOptions {
   readonly rows?: readonly RawTask[];
   /** Episodes open at once; use fewer if each one is a process. @default 100 */
   readonly episodesAtOnce?: number;
-  /** Timeout of each call of the environment. @default 60_000 */
+  /** Timeout of each call of the environment, in ms. @default 60_000 */
   readonly timeoutMs?: number;
   /** @default no signal */
   readonly signal?: AbortSignal;
-  /** Called with each result as soon as it is there. */
+  /** Called with each result as soon as it is known. */
   readonly onCheck?: (check: EnvironmentCheck) => void;
 }
 

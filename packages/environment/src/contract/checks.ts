@@ -13,7 +13,7 @@ import {
   type Subject,
 } from './transcript.js';
 
-/** Has at most one property; empty if the claim holds. */
+/** Finding of a check, with at most one property; empty if the claim holds. */
 interface Finding {
   readonly failed?: string;
   readonly skipped?: string;
@@ -40,7 +40,7 @@ const equalEpisodes: Check = async (subject) => {
   return {};
 };
 
-/** Words that no environment is likely to know. */
+/** Action that no environment is likely to understand. */
 const nonsense = 'qzx 7 frobnicate';
 
 const refusalsChangeNothing: Check = async (subject) => {
@@ -172,7 +172,7 @@ const splitsAreApart: Check = async ({ definition: { tasks }, args }) => {
 
 const keyOf = (row: RawTask): string => JSON.stringify(row);
 
-/** Checks, keyed by the claim that each verifies. They also validate every answer that they get. */
+/** Checks, keyed by the claim that each verifies. Checks also validate the form of every answer. */
 export const checks: Readonly<Record<string, Check>> = {
   'equal starts give equal episodes': equalEpisodes,
   'a refused action changes nothing, and says why': refusalsChangeNothing,

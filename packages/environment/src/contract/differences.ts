@@ -1,10 +1,10 @@
 /** Describes for users where two values differ. */
 
-/** Limit on the differences shown; more would add nothing. */
+/** Maximum number of differences shown. */
 const mostShown = 3;
 const longestValue = 60;
 
-/** `steps[0].reward is 1 and 0; start.observation is "a" and "b"`: the first paths that differ. */
+/** Text with the first paths that differ: `steps[0].reward is 1 and 0; start.observation is "a" and "b"`. */
 export function describeDifferences(a: unknown, b: unknown): string {
   const all = [...differences(a, b, '')];
   const shown = all
@@ -41,7 +41,7 @@ function pathTo(path: string, key: string, isArray: boolean): string {
 const textOf = (value: unknown): string =>
   value === undefined ? 'not there' : (JSON.stringify(value) ?? typeof value);
 
-/** Cuts long texts to a part that begins shortly before they differ. */
+/** Cuts long texts to a part that begins shortly before the first difference. */
 function shortened(left: string, right: string): string {
   if (Math.max(left.length, right.length) <= longestValue) return `${left} and ${right}`;
   let at = 0;

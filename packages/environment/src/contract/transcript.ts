@@ -23,7 +23,7 @@ export interface Subject {
   /** Rows of the training split. */
   readonly rows: readonly RawTask[];
   readonly episodesAtOnce: number;
-  /** Timeout of each answer. */
+  /** Timeout of each answer, in ms. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -104,8 +104,8 @@ export async function failureOf(work: () => Promise<unknown>): Promise<string | 
 }
 
 /**
- * Rejects after `timeoutMs`. Takes no signal, so that episodes are closed even if the checks are
- * stopped.
+ * Rejects if the work takes longer than `timeoutMs`. Takes no signal, so that episodes are closed even if the checks
+ * are stopped.
  */
 export const inTime = <T>(
   { timeoutMs: ms }: Pick<Subject, 'timeoutMs'>,

@@ -8,7 +8,7 @@ import {
   TaskError,
 } from '@trinity-rft/core';
 
-/** One of this many tasks is for evaluation. */
+/** Share of the evaluation split: one of this many tasks. */
 const evalShare = 10;
 
 /**

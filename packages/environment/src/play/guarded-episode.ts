@@ -27,9 +27,12 @@ import { shorten, within } from '../waiting/within.js';
 export interface GuardOptions {
   /** Name in error messages. */
   readonly name: string;
-  /** Timeout of each answer. */
+  /** Timeout of each answer, in ms. */
   readonly timeoutMs: number;
-  /** Timeout of becoming ready. @default `timeoutMs` */
+  /**
+   * Timeout of the first observation, in ms.
+   * @default `timeoutMs`
+   */
   readonly startTimeoutMs?: number;
   readonly clock: Pick<Clock, 'after' | 'now'>;
   readonly logger: Logger;
@@ -114,10 +117,7 @@ function placeOf(step: number, action: Action): Place {
   return { step, action: deriveSeed(0, written), text };
 }
 
-/**
- * Adds step and action to errors, so that the explorer sees if another attempt breaks at the same
- * place.
- */
+/** Adds step and action to errors, so that the explorer recognises that another attempt breaks at the same place. */
 async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -130,7 +130,7 @@ async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>
   }
 }
 
-/** Stops the deadline's clock while the judge is asked: the judge has limits of its own. */
+/** Stops the deadline's clock during calls of the judge, which have their own limits. */
 const outsideDeadlines = (judge: Judge, clock: StoppableClock): Judge => ({
   ask: async (question) => {
     const goOn = clock.stop();

@@ -2,7 +2,10 @@
 import type { ChatMessage, ChatResponse, ToolCall } from '@trinity-rft/core';
 import type { Episode } from '../seam/types.js';
 
-/** The first messages that the model sees. @param system replaces the episode's instructions */
+/**
+ * Returns the first messages that the model sees.
+ * @param system replaces the episode's instructions
+ */
 export function opening(
   { instructions, observation }: Pick<Episode, 'instructions' | 'observation'>,
   system = instructions,

@@ -19,11 +19,11 @@ import { combineRewards, type RewardRule } from './rewards.js';
 export interface PlayOptions {
   readonly maxTurns: number;
   /**
-   * Global pattern; its first group, or else its match, is the action.
+   * Global pattern of an action: its first group, or without a group the whole match, is the action.
    * @default the whole text, trimmed
    */
   readonly actionPattern?: RegExp;
-  /** Form of an action, shown to a model whose text has no action. @default the pattern */
+  /** Form of an action, shown to a model whose text has no action. @default `actionPattern` */
   readonly actionHint?: string;
   readonly reward: RewardRule;
   /** Episode rewards below this become 0. @default no threshold */
@@ -35,7 +35,7 @@ export interface PlayOptions {
   readonly time?: OwnTime;
 }
 
-/** Time that an episode may take, not counting the time reserved for its grade. */
+/** Time limit of an episode, not counting the time reserved for its grade. */
 interface OwnTime {
   /** Aborts when the time is over. */
   readonly over: AbortSignal;
@@ -44,8 +44,8 @@ interface OwnTime {
 }
 
 /**
- * Reason that the episode ended: the environment ended it (`done`) or reached a limit of its own
- * (`truncated`), or the policy used up its turns, tokens or time.
+ * Reason that the episode ended: the environment ended it (`done`) or reached its own limit (`truncated`), or the
+ * policy used up its turns, tokens or time.
  */
 export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens' | 'out_of_time';
 
@@ -69,7 +69,7 @@ export interface PlayedEpisode {
 type Model = Pick<RolloutModel, 'chat' | 'extractExperiencesFromHistory'>;
 
 /**
- * Plays to the end. An episode that the policy does not finish is graded by its last state.
+ * Plays an episode to the end. An episode that the policy does not finish is graded by its last state.
  * @throws EnvironmentError if the environment breaks or gives no reward; ModelError
  */
 export async function playEpisode(
@@ -96,7 +96,7 @@ export async function playEpisode(
   return { reward, end, turns, metrics: play.metrics(end, turns.length) };
 }
 
-/** The state of one conversation. */
+/** State of the conversation of one episode. */
 class Play {
   readonly #messages: ChatMessage[];
   readonly #rewards: number[] = [];
@@ -117,7 +117,7 @@ class Play {
     return this.#rewards.reduce((sum, reward) => sum + reward, 0);
   }
 
-  /** One model call and its actions. Undefined if the episode continues. */
+  /** Makes one model call and takes its actions. Undefined if the episode continues. */
   async turn(model: Model): Promise<EpisodeEnd | undefined> {
     const response = await this.#ask(model);
     if (typeof response === 'string') return response;

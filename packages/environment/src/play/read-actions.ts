@@ -15,7 +15,7 @@ export interface ReadOptions {
   readonly tools: readonly ToolDefinition[];
 }
 
-/** Tool calls in order, or else the text as one action. */
+/** Returns the tool calls in order; without tool calls, the text as one action. */
 export function readActions(
   { toolCalls, responseText }: ChatResponse,
   { actionPattern, actionHint, tools }: ReadOptions,

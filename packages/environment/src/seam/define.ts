@@ -16,8 +16,8 @@ export interface PlayDefaults {
   /** Model calls per episode. @default 20 */
   readonly maxTurns?: number;
   /**
-   * Form in which the model writes an action, with `{action}` in its place:
-   * `<action>{action}</action>`. The last action in its text counts.
+   * Form in which the model writes an action, with `{action}` in its place: `<action>{action}</action>`. The last
+   * action in the model's text counts.
    * @default the whole text, trimmed
    */
   readonly actionFormat?: string;
@@ -42,9 +42,15 @@ export interface EnvironmentOptions<Args> {
    * @default any arguments
    */
   readonly args?: ArgsSchema<Args>;
-  /** Schema of the rows that it plays, for checks before a run. @default any row fits */
+  /**
+   * Schema of the rows that the environment plays, for checks before a run.
+   * @default any row fits
+   */
   readonly rows?: ArgsSchema;
-  /** Requirements with these arguments, besides its own code. @default nothing */
+  /**
+   * Requirements of the environment with these arguments.
+   * @default nothing besides its own code
+   */
   readonly needs?: (args: Args) => Needs;
   readonly play?: PlayDefaults;
   /**
@@ -53,7 +59,7 @@ export interface EnvironmentOptions<Args> {
    */
   readonly judged?: boolean;
   /**
-   * Makes it ready to play, for example by starting servers or loading data.
+   * Opens the environment, for example by starting servers or loading data.
    * @throws EnvironmentError, ConfigError
    */
   readonly open: (args: Args, context: EnvironmentContext) => Promise<Environment> | Environment;
@@ -74,15 +80,22 @@ export interface EnvironmentDefinition {
   readonly description: string;
   readonly play: PlayDefaults;
   readonly judged: boolean;
-  /** The schema of its arguments, if it has one. */
+  /** Schema of the environment's arguments, if it has one. */
   readonly args?: ArgsSchema;
   /** Problems of `environment_args`. */
   checkArgs(args: AnyArgs): readonly ArgProblem[];
   /** Returns the problems of a row. @default any row fits */
   readonly checkRow?: (row: RawTask) => readonly ArgProblem[];
-  /** @throws ConfigError if the arguments are wrong @default nothing */
+  /**
+   * Requirements of the environment with these arguments.
+   * @throws ConfigError if the arguments are wrong
+   * @default nothing
+   */
   readonly needs?: (args: AnyArgs) => Needs;
-  /** @throws ConfigError if the arguments are wrong; EnvironmentError */
+  /**
+   * Opens the environment.
+   * @throws ConfigError if the arguments are wrong; EnvironmentError
+   */
   open(args: AnyArgs, context: EnvironmentContext): Promise<Environment>;
   readonly tasks?: (range: TaskRange, args: AnyArgs) => readonly RawTask[];
   readonly solver?: (start: EpisodeStart, args: AnyArgs) => Solver;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 export interface DescribedArg {
   readonly name: string;
-  /** Type, range, default and meaning: `integer from 1 up to 3, default 2`. */
+  /** Type, range, default and meaning of an argument: `integer from 1 up to 3, default 2`. */
   readonly text: string;
 }
 

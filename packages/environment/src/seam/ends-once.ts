@@ -1,4 +1,4 @@
-/** Makes steps after the end an error: the answer to one would belong to another episode. */
+/** Makes steps after the end of an episode an error: the answer to such a step would belong to another episode. */
 import { EnvironmentError } from '@trinity-rft/core';
 import type { Episode } from './types.js';
 

@@ -1,4 +1,4 @@
-/** The interface between a policy and the world that it acts in. */
+/** Interface between a policy and its environment. */
 import type { ChatMessage, Metrics, RawTask, ToolDefinition } from '@trinity-rft/core';
 
 /** Action of the policy in one step. */
@@ -6,7 +6,7 @@ export type Action = TextAction | ToolAction;
 
 export interface TextAction {
   readonly type: 'text';
-  /** The action alone, without the reasoning around it: `search[red shoes]`. */
+  /** Text of the action without the reasoning around it: `search[red shoes]`. */
   readonly text: string;
 }
 
@@ -19,13 +19,16 @@ export interface ToolAction {
 
 /** Answer of the world to an action. */
 export interface StepResult {
-  /** Text for the policy. Never shown if `done`, because the last one may contain the answer. */
+  /** Text for the policy. Never shown if `done`, because the last observation may contain the answer. */
   readonly observation: string;
   /** Reward of this step; a finite number. @default no reward at this step */
   readonly reward?: number;
   /** True if the episode is over. */
   readonly done: boolean;
-  /** True if the episode is over because a limit of the world was reached. @default false */
+  /**
+   * True if the episode is over because the environment reached one of its limits.
+   * @default false
+   */
   readonly truncated?: boolean;
   /**
    * True if the action was not possible: the observation says why, nothing else changed, and the
@@ -36,10 +39,7 @@ export interface StepResult {
   readonly metrics?: Metrics;
 }
 
-/**
- * Start of an episode. Equal starts must give equal episodes, so that all runs of a group get the
- * same one.
- */
+/** Start of an episode. Equal starts must give equal episodes, so that all runs of a group get the same episode. */
 export interface EpisodeStart {
   /** Row of the task set; for generated tasks, one that the definition's `tasks` returned. */
   readonly row: RawTask;
@@ -63,9 +63,9 @@ export interface Judge {
 
 export interface JudgeQuestion<T> {
   readonly messages: readonly ChatMessage[];
-  /** Returns undefined if it cannot parse the answer. */
+  /** Parses an answer of the judge; undefined if it cannot be parsed. */
   readonly parse: (answer: string) => T | undefined;
-  /** Form of the answer, for the reminder after one that cannot be parsed: `true or false`. */
+  /** Form of the answer, such as `true or false`, for the reminder after an answer that cannot be parsed. */
   readonly expected: string;
 }
 
@@ -91,11 +91,11 @@ export interface Episode {
    */
   grade?(signal: AbortSignal): Promise<number>;
   /**
-   * Equal for equal states, for algorithms that compare steps from one state.
+   * Key of the current state: equal for equal states. Used by algorithms that compare steps from one state.
    * @default states are unknown
    */
   stateKey?(): string;
-  /** Ends the episode and frees what it holds. Safe to call twice. */
+  /** Ends the episode and frees its resources. Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -107,5 +107,5 @@ export interface Environment {
   close(): Promise<void>;
 }
 
-/** Plays one episode well: the next action after each observation, undefined when it gives up. */
+/** Plays one episode well: returns the next action after each observation; undefined when it gives up. */
 export type Solver = (observation: string) => Action | undefined;

@@ -1,4 +1,4 @@
-/** Every fault at every message of an episode: the episode ends unchanged, or it breaks. */
+/** Injects every fault at every message of an episode, which must then end unchanged or fail. */
 import { isDeepStrictEqual } from 'node:util';
 import { EnvironmentError, silentLogger, systemClock } from '@trinity-rft/core';
 import pLimit from 'p-limit';
@@ -55,7 +55,7 @@ function at(position: number, kind: FaultKind): { inject: Injector; injected: ()
   return { inject, injected: () => isInjected };
 }
 
-/** Faults that only the deadline detects: their deadline is short. */
+/** Faults that only the deadline detects; tests use a short deadline for them. */
 const silent: ReadonlySet<FaultKind> = new Set(['hang', 'late', 'corrupt', 'truncate']);
 const patient = { delayMs: 1, lateMs: 1, deadlineMs: 60_000, startMs: 60_000 };
 const hasty = { delayMs: 1, lateMs: 600, deadlineMs: 300, startMs: 300 };
@@ -63,7 +63,7 @@ const hasty = { delayMs: 1, lateMs: 600, deadlineMs: 300, startMs: 300 };
 interface Outcome {
   readonly kind: FaultKind;
   readonly position: number;
-  /** `same`, `broken`, or the unexpected result. */
+  /** Outcome of the episode: `same`, `broken`, or the unexpected result. */
   readonly how: unknown;
   readonly injected: boolean;
 }

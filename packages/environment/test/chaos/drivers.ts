@@ -1,4 +1,4 @@
-/** The world of letters behind each driver, with a proxy in between. */
+/** The letters environment behind each driver, with a proxy in between. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -34,9 +34,9 @@ export interface Driver {
 }
 
 export interface DriverOptions extends ChaosOptions {
-  /** Deadline of each answer. */
+  /** Deadline of each answer, in ms. */
   readonly deadlineMs: number;
-  /** Deadline for the start of a process or connection. */
+  /** Deadline for the start of a process or connection, in ms. */
   readonly startMs: number;
 }
 
@@ -103,7 +103,7 @@ interface Params {
   readonly action: string;
 }
 
-/** Stands in for python/bridge.py, with the world of letters. */
+/** Answers as python/bridge.py does, with the letters environment. */
 function answerAsPython(input: Readable, output: Writable): void {
   const worlds = new Map<string, Letters>();
   const results: Readonly<Record<string, (params: Params) => unknown>> = {
@@ -198,7 +198,7 @@ function lettersServer(seed: number): McpServer {
 
 const firstState = ({ row }: McpStart): string => new Letters(Number(row['seed'])).observation;
 
-/** The reward is read from the last state that the server reported. */
+/** MCP environment whose reward is read from the last state that the server reported. */
 function mcpDefinition(
   name: string,
   { deadlineMs, startMs }: DriverOptions,
@@ -223,7 +223,7 @@ function mcpDefinition(
   });
 }
 
-/** Turns written letters into calls; after the last one, the policy is done. */
+/** Wraps an episode so that written letters become tool calls; after the last letter, the policy is done. */
 function spoken(episode: Episode): Episode {
   let said = 0;
   return {

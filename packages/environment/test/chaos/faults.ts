@@ -1,4 +1,4 @@
-/** Faults of messages, and a connection that has them. */
+/** Faults of messages, and a connection that injects them. */
 
 export const faultKinds = [
   'kill',
@@ -10,8 +10,8 @@ export const faultKinds = [
   'truncate',
 ] as const;
 /**
- * `delay` is shorter than the deadline of the side that waits, `late` is longer. `hang`: neither
- * this message nor any later one arrives.
+ * Kind of fault. `delay` is shorter than the deadline of the waiting side, `late` is longer. `hang`: neither this
+ * message nor any later one arrives.
  */
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -21,14 +21,17 @@ export type Injector = (possible: readonly FaultKind[]) => FaultKind | undefined
 export interface ChaosOptions {
   readonly inject: Injector;
   readonly delayMs: number;
-  /** Longer than the deadline. */
+  /** Delay of a `late` message in ms, longer than the deadline. */
   readonly lateMs: number;
 }
 
 export interface LaneOptions extends ChaosOptions {
-  /** @default all */
+  /**
+   * Kinds of faults to inject.
+   * @default all
+   */
   readonly kinds?: readonly FaultKind[];
-  /** `isCut`: the rest of the message never arrives. */
+  /** Sends a message. `isCut`: the rest of the message never arrives. */
   readonly send: (message: string, isCut?: boolean) => void;
   /** Kills the other side without notice. */
   readonly kill: () => void;

@@ -1,4 +1,4 @@
-/** Stands between an HTTP client and its server. */
+/** Proxy between an HTTP client and its server. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type ChaosOptions, createLane, faultKinds } from './faults.js';
@@ -22,10 +22,10 @@ const dropped: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ]);
 
-/** Nothing repeats a POST, and no request is answered twice. */
+/** Kinds of faults that occur with HTTP: no client repeats a POST, and no request is answered twice. */
 const kinds = faultKinds.filter((kind) => kind !== 'duplicate');
 
-/** A request and its answer are two messages. */
+/** Forwards a request and its answer, which count as two messages. */
 export async function forward(
   target: string,
   chaos: ChaosOptions,

@@ -1,4 +1,4 @@
-/** A world in which every letter counts: an extra or missing one changes the reward. */
+/** Environment whose reward depends on every letter: an extra or missing letter changes it. */
 import { defineEnvironment } from '../../src/seam/define.js';
 import { nativeEnvironment } from '../../src/native/native-environment.js';
 import { rowsOfSplit } from '../../src/native/splits.js';
@@ -28,7 +28,7 @@ export class Letters {
     return { observation: this.observation, reward: done ? this.score : undefined, done };
   }
 
-  /** Depends on every letter, and on their number. */
+  /** Score that depends on every letter and on the number of letters. */
   get score(): number {
     return (this.#state + this.#said) / 20;
   }

@@ -1,4 +1,4 @@
-/** Faults of a world in this process: it throws, never answers, or answers wrongly. */
+/** Injects faults into an environment in this process: it throws, never answers, or answers wrongly. */
 import type { Environment, Episode, StepResult } from '../../src/seam/types.js';
 import type { ChaosOptions, FaultKind } from './faults.js';
 
@@ -21,7 +21,7 @@ const chaoticEpisode = (inner: Episode, chaos: ChaosOptions): Episode => ({
   },
 });
 
-/** Returns true if the answer must be wrong. */
+/** Applies a fault. Returns true if the answer must be wrong. */
 async function meet({ inject, delayMs, lateMs }: ChaosOptions): Promise<boolean> {
   const fault = inject(kinds);
   if (fault === 'kill') throw new TypeError('The world broke.');

@@ -1,4 +1,4 @@
-/** In place of a program: its input and output go to the proxy that listens on the port of the first argument. */
+/** Program that connects its input and output to the proxy on the port of its first argument. */
 import { connect } from 'node:net';
 
 const [port, ...args] = process.argv.slice(2);

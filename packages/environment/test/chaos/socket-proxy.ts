@@ -1,4 +1,4 @@
-/** Stands between an OpenEnv client and its server. */
+/** Proxy between an OpenEnv client and its server. */
 import { createServer } from 'node:http';
 import { WebSocket, WebSocketServer } from 'ws';
 import { type ChaosOptions, createLane } from './faults.js';

@@ -1,4 +1,4 @@
-/** Stands between a program that exchanges lines and the process that started it. */
+/** Proxy between a program that exchanges lines and the process that started it. */
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';

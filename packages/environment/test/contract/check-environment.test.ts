@@ -9,7 +9,7 @@ import {
 } from '@trinity-rft/environment';
 import { expect, it } from 'vitest';
 
-/** A number that the policy has to say; "right" after "wait". */
+/** World whose policy has to say a number, and "right" after "wait". */
 const says = ({ answer }: Readonly<Record<string, unknown>>): World => {
   let waited = 0;
   return {

@@ -1,4 +1,4 @@
-/** The contract of environments, over the official SDK. */
+/** Tests the contract of environments over the official MCP SDK. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { mcpEnvironment } from '../../src/drivers/mcp/mcp-environment.js';
 import { checkEnvironment, rowsOfSplit, type EnvironmentDefinition } from '../../src/index.js';
 import { counterServer } from './counter-server.mjs';
 
-/** A sum, then a product: `(0 + a) * b`. */
+/** Environment whose policy computes a sum and then a product: `(0 + a) * b`. */
 const counter = (server: McpServer): EnvironmentDefinition =>
   mcpEnvironment({
     name: 'counter',
@@ -39,7 +39,10 @@ const counter = (server: McpServer): EnvironmentDefinition =>
     },
   });
 
-/** A session for every client. @returns its address, and how many sessions there were */
+/**
+ * Serves a session to every client.
+ * @returns the server's address and the number of sessions
+ */
 async function serve() {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const open = async (): Promise<StreamableHTTPServerTransport> => {

@@ -1,4 +1,4 @@
-/** A number that its tools change, of one session; also a program that speaks over standard input and output. */
+/** MCP server with a number per session that its tools change; also a program for standard input and output. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** An MCP server by the official SDK, whose tools break it. */
+/** MCP server, built with the official SDK, whose tools make it fail. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Servers of npm over stdio, one over HTTP, and one that breaks. */
+/** Tests npm servers over stdio, a server over HTTP, and a server that fails. */
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';

@@ -1,4 +1,4 @@
-/** Real pages in a real browser. */
+/** Tests real pages in a real browser. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';

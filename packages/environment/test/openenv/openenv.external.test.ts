@@ -1,4 +1,4 @@
-/** The official Python library on the other side: its server with our client, its client with our server. */
+/** Tests the official Python library as the other side: its server with our client, its client with our server. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { silentLogger, systemClock } from '@trinity-rft/core';

@@ -1,4 +1,4 @@
-/** The bridge against a stand-in, and its Python side with a world of the standard library. */
+/** Tests the bridge with a stand-in, and its Python side with an environment that needs only the standard library. */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { EnvironmentError, silentLogger } from '@trinity-rft/core';

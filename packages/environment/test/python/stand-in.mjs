@@ -1,4 +1,4 @@
-/** Speaks the protocol of python/bridge.py, and breaks it as the task's `fault` says. */
+/** Stand-in for python/bridge.py that violates the protocol as the task's `fault` says. */
 import { createInterface } from 'node:readline';
 
 const faults = new Map();

@@ -1,4 +1,4 @@
-/** Real environments of PyPI over the bridge, each played to its best result. */
+/** Plays real environments from PyPI over the bridge, each to its best result. */
 import { silentLogger } from '@trinity-rft/core';
 import { findPython } from '@trinity-rft/test-support';
 import { describe, expect, it, type TestContext } from 'vitest';
@@ -14,7 +14,7 @@ async function programWith(context: TestContext, names: readonly string[]): Prom
   return 'missing' in found ? context.skip(found.missing) : found.program;
 }
 
-/** Plays `actions`; a world without a `solution` in its info gets them from the caller. */
+/** Plays `actions`; for an environment without a `solution` in its info, the caller passes them. */
 async function play(
   program: string,
   args: Record<string, unknown>,

@@ -23,7 +23,7 @@ export interface CandidateOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The input for one row. */
+/** Input of `work` for one row. */
 interface RowContext {
   readonly task: RawTask;
   readonly model: AgentModel;
@@ -41,7 +41,7 @@ interface Measured<T> {
 
 export interface Candidate {
   readonly rows: readonly RawTask[];
-  /** Rejects with the error of `work`; local models retry as in training. */
+  /** Runs `work` on a row. Rejects with the error of `work`; local models retry as in training. */
   run<T>(row: number, work: (context: RowContext) => Promise<T>): Promise<Measured<T>>;
   close(): Promise<void>;
 }
@@ -119,7 +119,7 @@ const costMetrics = (calls: number, input: number, output: number): Metrics => (
   total_tokens: input + output,
 });
 
-/** The deadline of one row, as in training. */
+/** Timeout of one row in ms, as in training. */
 const timeoutMs = 3_600_000;
 
 async function openRemote(

@@ -51,7 +51,7 @@ export interface JudgedRow {
   readonly error?: unknown;
 }
 
-/** Results in the order of the rows. */
+/** Runs a model on the rows; results are in the order of the rows. */
 export async function runRows<Row, Response, Model>(
   model: TunerModelConfig,
   options: RowsOptions<Row, Response, Model>,

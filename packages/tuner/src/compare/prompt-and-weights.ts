@@ -29,7 +29,7 @@ export interface PromptedInput<Row = RawTask, Model = AgentModel> extends Workfl
   Row,
   Model
 > {
-  /** The text `system` of the components. */
+  /** System prompt: the text `system` of the components. */
   readonly systemPrompt: string;
   readonly components: Components;
 }
@@ -67,15 +67,15 @@ export interface PromptAndWeightsOptions<
 
 export type VariantName = 'base' | 'prompt only' | 'weights only' | 'both';
 
-/** Sums over the rows that succeeded. */
+/** Costs summed over the rows that succeeded. */
 export interface Cost {
-  /** Model calls. */
+  /** Number of model calls. */
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Sum of the durations of all rows, some of which may have run concurrently. */
   readonly seconds: number;
-  /** Present if prices are given. */
+  /** Cost in US dollars; present if prices are given. */
   readonly dollars?: number;
 }
 
@@ -83,7 +83,7 @@ export interface VariantResult {
   readonly name: VariantName;
   readonly components: Components;
   readonly modelPath: string;
-  /** Mean over the rows; a failed row counts as 0. */
+  /** Mean reward over the rows; a failed row counts as 0. */
   readonly reward: number;
   /** 95 % confidence interval of `reward`. */
   readonly interval: Interval | undefined;

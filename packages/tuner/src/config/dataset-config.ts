@@ -24,12 +24,18 @@ export interface DatasetFields {
   readonly split?: string;
   /** Passes over the rows. @default 1 */
   readonly totalEpochs?: number;
-  /** Explore steps, instead of `totalEpochs`. @default as many as `totalEpochs` gives */
+  /**
+   * Number of explore steps, instead of `totalEpochs`.
+   * @default as many as `totalEpochs` gives
+   */
   readonly totalSteps?: number;
 }
 
 export interface PreviewOptions {
-  /** @default standard output */
+  /**
+   * Prints the preview.
+   * @default standard output
+   */
   readonly write?: (text: string) => unknown;
   readonly signal?: AbortSignal;
 }

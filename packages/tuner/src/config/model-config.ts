@@ -62,7 +62,10 @@ export interface TunerModelFields {
   readonly temperature?: number;
   /** @default 1 */
   readonly topP?: number;
-  /** Passed to the chat template. @default left to the template */
+  /**
+   * Value passed to the chat template as `enable_thinking`.
+   * @default left to the template
+   */
   readonly enableThinking?: boolean;
   /** Values other than 1 give a warning, because the embedded engine has one process. @default 1 */
   readonly tensorParallelSize?: number;

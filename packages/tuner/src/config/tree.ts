@@ -36,7 +36,10 @@ export type ConfigTree = Readonly<Record<string, unknown>>;
 
 type Tree = Record<string, unknown>;
 
-/** The tree if there is no file. @param timestamp such as `20260701093000` */
+/**
+ * Default configuration tree, used without a file.
+ * @param timestamp such as `20260701093000`
+ */
 export function defaultTree(timestamp: string): ConfigTree {
   return {
     project: 'AgentScope',
@@ -56,9 +59,7 @@ export function defaultTree(timestamp: string): ConfigTree {
   };
 }
 
-/**
- * The settings as a tree to merge into `file`. Its lists replace those of the file.
- */
+/** Settings as a tree to merge into `file`. Lists of the settings replace those of the file. */
 export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTree {
   const { evalDataset, auxiliaryModels, projectName, experimentName, monitorType } = settings;
   const algorithm = settings.algorithm && AlgorithmConfig(settings.algorithm);
@@ -143,8 +144,8 @@ function auxiliarySection(
 }
 
 /**
- * `buffer.explorer_input`: the arguments replace the file's task sets. What they do not set, such
- * as the format, is kept from the first set. Every row goes to the user's function.
+ * `buffer.explorer_input`: the arguments replace the file's task sets. Keys that the arguments do not set, such as the
+ * format, are kept from the first task set. Every row goes to the user's function.
  */
 function explorerInput(
   train: DatasetConfig | undefined,
@@ -165,7 +166,7 @@ function explorerInput(
   return sets;
 }
 
-/** The file's task sets that name a workflow, with the adapter workflow in its place. */
+/** Task sets of the file that name a workflow, with the adapter workflow instead. */
 function ownWorkflow(inFile: Tree): Tree {
   const namesWorkflow = (set: Tree): boolean => set['default_workflow_type'] !== undefined;
   const changed = [...singleKeys, ...listKeys]
@@ -201,7 +202,7 @@ const datasetSection = ({ path, name, split }: DatasetConfig): Tree => ({
   split,
 });
 
-/** Always returns a list; a single entry becomes a list of one. */
+/** Converts a value to a list; a single entry becomes a list of one. */
 const treesOf = (value: unknown): readonly Tree[] =>
   Array.isArray(value) ? (value as readonly Tree[]) : isTree(value) ? [value] : [];
 

@@ -7,7 +7,7 @@ type Awaitable<T> = T | Promise<T>;
 
 /** The input of one run. `Row` is a row of the data set, `Model` the result of the adapter. */
 export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
-  /** The row, unchanged. */
+  /** Row of the data set, unchanged. */
   readonly task: Row;
   /**
    * The trained model of this run. Create agents that hold it inside the function, once per run.
@@ -26,7 +26,7 @@ export type WorkflowType<Row = RawTask, Response = unknown, Model = AgentModel> 
 ) => Awaitable<WorkflowOutput<Response>>;
 
 export interface JudgeInput<Row = RawTask, Response = unknown, Model = AgentModel> {
-  /** The row, unchanged. */
+  /** Row of the data set, unchanged. */
   readonly task: Row;
   /** The response of the workflow function. */
   readonly response: Response;
@@ -40,7 +40,7 @@ export type JudgeType<Row = RawTask, Response = unknown, Model = AgentModel> = (
   input: JudgeInput<Row, Response, Model>,
 ) => Awaitable<JudgeOutput>;
 
-/** The model object of a framework: `(endpoint) => aiSdkModel(endpoint, createOpenAI)`. */
+/** Creates the model object of a framework: `(endpoint) => aiSdkModel(endpoint, createOpenAI)`. */
 export type ModelAdapter<Model> = (endpoint: AgentEndpoint) => Awaitable<Model>;
 
 /**
@@ -67,7 +67,7 @@ export function checkJudgeFunction(judgeFunc: unknown): void {
   );
 }
 
-/** Parameter names do not exist at run time, so only the number of parameters is checked. */
+/** Checks the number of parameters only, because parameter names do not exist at run time. */
 function checkFunction(what: string, shape: string, value: unknown): void {
   if (typeof value !== 'function')
     throw new InvalidFunctionError(

@@ -3,7 +3,7 @@ import { WorkflowError, type Metrics } from '@trinity-rft/core';
 import { z } from 'zod';
 import { describeIssues } from '../config/fields.js';
 
-/** Accepts booleans: `true` is 1, `false` is 0. */
+/** Number or boolean: `true` is 1, `false` is 0. */
 const number = z.union([z.number(), z.boolean().transform(Number)]);
 const metrics = z.record(z.string(), number).nullish();
 const workflowSchema = z.strictObject({
@@ -15,20 +15,20 @@ const judgeSchema = z.strictObject({ reward: number, feedback: z.string().nullis
 
 /** The result of a workflow function. */
 export interface WorkflowOutput<Response = unknown> {
-  /** Required if there is no judge, otherwise ignored. */
+  /** Reward of the run; required without a judge, otherwise ignored. */
   readonly reward?: number | null;
-  /** The input of the judge. */
+  /** Response of the agent, which the judge gets. */
   readonly response?: Response;
-  /** Reported as metrics of the run. */
+  /** Metrics of the run. */
   readonly metrics?: Metrics | null;
 }
 
 export interface JudgeOutput {
-  /** A finite number. */
+  /** Reward of the run; a finite number. */
   readonly reward: number;
   /** Reason of the reward, in words: `tunePrompt` learns from it, and runs store it. */
   readonly feedback?: string | null;
-  /** Reported as metrics of the run; override those of the workflow function. */
+  /** Metrics of the run, which override those of the workflow function. */
   readonly metrics?: Metrics | null;
 }
 

@@ -49,10 +49,10 @@ export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions
 
 export interface CandidateResult {
   readonly model: TunerModelConfig;
-  /** Mean over the rows that succeeded; undefined if all rows failed. */
+  /** Mean reward over the rows that succeeded; undefined if all rows failed. */
   readonly reward: number | undefined;
   readonly failedRows: number;
-  /** Means over the rows that succeeded, named `<key>_avg`. */
+  /** Mean metrics over the rows that succeeded, named `<key>_avg`. */
   readonly metrics: Metrics;
 }
 

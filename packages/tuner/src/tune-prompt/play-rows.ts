@@ -13,9 +13,9 @@ import {
 export type Components = Readonly<Record<string, string>>;
 
 export interface PromptInput<Row = RawTask> {
-  /** The row, unchanged. */
+  /** Row of the data set, unchanged. */
   readonly task: Row;
-  /** The text `system`. */
+  /** System prompt: the text `system` of the components. */
   readonly systemPrompt: string;
   /** All tuned texts, keyed by name, such as descriptions of tools or prompts of other agents. */
   readonly components: Components;
@@ -37,7 +37,7 @@ export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
  */
 export interface Played {
   readonly task: RawTask;
-  /** Shortened to the length that the proposer sees. */
+  /** Response, shortened to the length that the proposer sees. */
   readonly response: string;
   readonly reward?: number;
   /** Feedback of the judge; for a failed row, the error. */

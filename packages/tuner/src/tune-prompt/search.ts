@@ -54,7 +54,7 @@ export async function search(state: SearchState, options: SearchOptions): Promis
   return bestOf(state, selection);
 }
 
-/** Index of the candidate with the highest mean over the selection rows; the earliest if equal. */
+/** Index of the candidate with the highest mean over the selection rows; the earliest of equal ones. */
 function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
   const means = candidates.map((candidate) => meanReward(candidate, selection));
   return means.reduce((best, value, i) => (value > means[best]! ? i : best), 0);

@@ -84,9 +84,9 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
 }
 
 export interface TunedPrompt {
-  /** The system prompt. */
+  /** Best system prompt. */
   readonly prompt: string;
-  /** All texts, keyed by name. */
+  /** Best texts, keyed by name. */
   readonly components: Components;
   /**
    * `trainset_reward` (of the original texts on the selection rows), `trainset_reward_best`,
@@ -101,8 +101,7 @@ export interface TunedPrompt {
 /** Agent runs per selection row. */
 const levels = { light: 8, medium: 20, heavy: 50 } as const;
 /**
- * A third of the training rows, up to this number, are selection rows; the proposer sees the
- * others.
+ * Maximum number of selection rows: a third of the training rows up to this number. The proposer sees the other rows.
  */
 const mostSelectionRows = 40;
 

@@ -25,7 +25,10 @@ export interface LearnConfig {
 
 /** Loads configuration files: `LearnConfig.loadConfig('config.yaml')`. */
 export const LearnConfig = {
-  /** @throws ConfigError with every problem of the file: line, column, value and fix */
+  /**
+   * Loads a configuration file.
+   * @throws ConfigError with every problem of the file: line, column, value and fix
+   */
   loadConfig(path: string, surroundings: Surroundings = {}): LearnConfig {
     const file = readConfigFile({ ...surroundings, configPath: path }) as ConfigFile;
     plan('learn()', surroundings, file);

@@ -15,7 +15,7 @@ import { plan, type ConfigFile, type PlanSettings } from '../config/plan.js';
 
 /** Settings that are not part of the configuration. */
 export interface RunSettings {
-  /** Interrupts after the current step and saves a checkpoint, from which the same call resumes. */
+  /** Stops training after the current step with a checkpoint, from which the same call resumes. */
   readonly signal?: AbortSignal;
   /** Terminal for the progress. @default standard output */
   readonly terminal?: Terminal;
@@ -61,7 +61,7 @@ export async function tune<Row, Response, Model>(
   return train('tune()', options, options);
 }
 
-/** Shared by `tune` and `learn`. */
+/** Trains with the settings that `tune` and `learn` share. */
 export async function train<Row, Response, Model>(
   caller: string,
   functions: Functions<Row, Response, Model>,

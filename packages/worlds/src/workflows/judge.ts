@@ -12,8 +12,7 @@ import { judgeLimits } from '@trinity-rft/workflow';
 import { z } from 'zod';
 
 /**
- * `judge`: the name or position of an auxiliary model (default: the first), or false to compare
- * words instead.
+ * `judge` argument: the name or position of an auxiliary model (default: the first), or false to compare words instead.
  */
 export const judgeShape = {
   judge: z
@@ -56,7 +55,7 @@ export function judgeOf(context: Context, settings: JudgeSettings): Judge | unde
 
 type Choice = Pick<JudgeSettings, 'judge'>;
 
-/** Applies Trinity-RFT's `llm_as_a_judge: false`, which turns the judge off. */
+/** Applies Trinity-RFT's `llm_as_a_judge: false`, which disables the judge. */
 export const choiceOf = (
   { judge }: Choice,
   rewardFnArgs: GraderContext['rewardFnArgs'],

@@ -9,11 +9,15 @@ import { type Attempts, oneAttempt, threeTags, twoAttempts } from './raft.js';
 
 export interface NamedWorkflow {
   readonly name: string;
-  /** Schema of Trinity-RFT's arguments and those of the world. */
+  /** Schema of Trinity-RFT's arguments and of the environment's arguments. */
   readonly args: z.ZodObject;
   /** Converts the arguments to those of `environment_workflow`. */
   readonly play: (args: Readonly<Record<string, unknown>>) => Partial<EnvironmentArgs>;
-  /** Row for the world. @default the row of the task set @throws TaskError */
+  /**
+   * Row for the environment.
+   * @default the row of the task set
+   * @throws TaskError
+   */
   readonly rowOf?: (task: Task) => RawTask;
   /** Number and prompts of the attempts at a task. @default one attempt */
   readonly attempts?: Attempts;
@@ -30,7 +34,7 @@ interface NamedOptions<Shape extends z.ZodRawShape> {
   readonly unused?: Readonly<Record<string, string>>;
 }
 
-/** Arguments of the world that Trinity-RFT does not have, such as its level. */
+/** Arguments of the environment that Trinity-RFT does not have, such as its level. */
 const worldArgs = { environment_args: z.record(z.string(), z.unknown()).default({}) };
 
 function named<Shape extends z.ZodRawShape>(options: NamedOptions<Shape>): NamedWorkflow {
@@ -113,7 +117,7 @@ const alfworld = named({
   rowOf: householdRow,
 });
 
-/** `alfworld_workflow_v2` is the name in earlier examples. */
+/** Trinity-RFT's step-wise ALFWorld workflow; `alfworld_workflow_v2` is its name in earlier examples. */
 const stepWiseAlfworld = ['step_wise_alfworld_workflow', 'alfworld_workflow_v2'].map((name) =>
   named({ name, args: householdArgs(30), play: playHousehold(-0.1), rowOf: householdRow }),
 );
@@ -174,7 +178,7 @@ const sciworld = named({
   },
 });
 
-/** Trinity-RFT's names of rewards: Ra grades what is asked, Rs whether to stop or continue. */
+/** Reward rules by Trinity-RFT's names: Ra grades the content of a question, Rs the decision to stop or continue. */
 const scorings: Readonly<Record<string, string>> = { Ra: 'content', Rs: 'decision' };
 
 const learnToAsk = named({
@@ -192,7 +196,7 @@ const learnToAsk = named({
   }),
 });
 
-/** Trinity-RFT's rows have question and answer under the keys that the format names. */
+/** Row with question and answer, which Trinity-RFT's rows have under the keys that the format names. */
 const questionRow = (task: Task): RawTask =>
   'question' in task.rawTask
     ? task.rawTask

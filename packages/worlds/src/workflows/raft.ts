@@ -2,7 +2,7 @@
 import { type Experience, withFields } from '@trinity-rft/core';
 import { instructions } from '../worlds/household/instructions.js';
 
-/** Plays the task once. */
+/** Plays the task once, with the given system prompt. */
 type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
 /** @param given the system prompt of the task set */
 export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
@@ -16,13 +16,13 @@ export const threeTags =
 const ownPrompt = `${instructions}
 Before the command, write what you know about tasks of this kind as <experience>...</experience>, and what you think as <think>...</think>.`;
 
-/** One attempt; it is trained on only if it succeeds and keeps the format. */
+/** Plays one attempt, which is trained on only if it succeeds and keeps the format. */
 export const oneAttempt: Attempts = async (attempt, given = ownPrompt) => {
   const first = await attempt(given);
   return isGood(first) ? first : untrained(first);
 };
 
-/** A second attempt, whose prompt contains the first, if the first did not succeed. */
+/** Plays a second attempt, whose prompt contains the first, if the first did not succeed. */
 export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
   const first = await attempt(given);
   if (isGood(first)) return first;
@@ -47,7 +47,7 @@ function isGood(turns: readonly Experience[]): boolean {
   return rewardOf(turns) >= 1 && !isStuck && actions.every((action) => action !== undefined);
 }
 
-/** Experiences that count in metrics but do not train the policy. */
+/** Experiences that count in metrics but are not trained on. */
 const untrained = (turns: readonly Experience[]): readonly Experience[] =>
   turns.map((turn) =>
     withFields(turn, { reward: 0, actionMask: new Uint8Array(turn.actionMask.length) }),

@@ -40,8 +40,7 @@ export const environmentWorkflow = (environments: Environments): WorkflowDefinit
 const typed: ReadonlySet<string> = new Set(['agentscope_react_workflow', 'as_react_workflow']);
 
 /**
- * Lets the two workflows whose argument `type` selects what they play also play the world of
- * e-mails.
+ * Adds the e-mail environment to the two workflows whose argument `type` selects an environment.
  * @returns other workflows unchanged
  */
 export function withWorldTypes(
@@ -108,12 +107,12 @@ function worldWorkflow(named: NamedWorkflow, environments: Environments): Workfl
   };
 }
 
-/** Environments that a check may open; others may take minutes to start. */
+/** Names of the environments that a check may open; other environments may take minutes to start. */
 const startsAtOnce: ReadonlySet<string> = new Set(builtInEnvironments.map(({ name }) => name));
-/** Maximum start time in checks, in ms, because a user waits for them at a terminal. */
+/** Maximum start time of an environment in checks, in ms, because the user waits at a terminal. */
 const longestStartMs = 30_000;
 
-/** @throws TaskError if the world cannot play the row */
+/** @throws TaskError if the environment cannot play the row */
 async function checkRow(
   { play, rowOf }: NamedWorkflow,
   task: Task,
@@ -135,7 +134,7 @@ async function checkRow(
   await episode.close();
 }
 
-/** @throws TaskError if the environment expects rows of another form */
+/** @throws TaskError if the row does not have the form that the environment expects */
 function readRow({ play, rowOf }: NamedWorkflow, task: Task, environments: Environments): void {
   const row = rowOf?.(task) ?? task.rawTask;
   const { environment } = environmentArgs.parse(play(task.workflowArgs));

@@ -1,4 +1,4 @@
-/** One episode, and how to win it. */
+/** One episode, and a solver that wins it. */
 import type { Action, Solver, StepResult, World } from '@trinity-rft/environment';
 
 export function playRound(number: number, most: number): World {

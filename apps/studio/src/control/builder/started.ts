@@ -27,7 +27,7 @@ interface Entry {
 
 /** Number of bytes kept from the end of the output. */
 const lastBytes = 16_384;
-/** Maximum number of watched runs; a watcher is only useful while a page is open. */
+/** Maximum number of listed runs. The output of older runs that have ended is deleted. */
 const most = 20;
 /** Time in ms that a start waits, so that a mistake in the file is reported at once. */
 const firstLookMs = 50;

@@ -8,7 +8,7 @@ import type { McpServer } from './server.js';
 
 export interface McpConnection {
   readonly tools: readonly Tool[];
-  /** `refused`: the server rejects the call and says why. */
+  /** `refused`: the server rejects the call with a reason. */
   call(
     name: string,
     args: Readonly<Record<string, unknown>>,
@@ -164,7 +164,7 @@ function caller(
   };
 }
 
-/** The texts of a result, or else its structured data. */
+/** Texts of a tool result; without texts, its structured data. */
 function textOf({ content, structuredContent }: CallToolResult): string {
   const texts = content.map((part) => {
     if (part.type === 'text') return part.text;

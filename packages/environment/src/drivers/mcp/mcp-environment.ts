@@ -63,7 +63,10 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   readonly server: (start: McpStart, args: Args) => McpServer;
   /** Fills the folder before the server starts. @default no files */
   readonly prepare?: (start: McpStart, args: Args) => Promise<void> | void;
-  /** The first message. @default the row's `prompt` */
+  /**
+   * First message to the policy.
+   * @default the row's `prompt`
+   */
   readonly prompt?: (start: McpStart, args: Args) => string;
   /** System prompt. @default no system prompt */
   readonly instructions?: string;
@@ -135,11 +138,11 @@ interface Begun {
   readonly start: McpStart;
   readonly observation: string;
   readonly connection: McpConnection;
-  /** Frees the place for another episode. */
+  /** Frees a slot for another episode. */
   readonly free: () => void;
 }
 
-/** Longest wait for a free place, in ms. */
+/** Longest wait for a free slot, in ms. */
 const waitMs = 600_000;
 
 const busy = (name: string, limit: number) =>

@@ -4,7 +4,7 @@ export type McpServer =
   | {
       readonly command: string;
       readonly args?: readonly string[];
-      /** Added to the few variables that the SDK passes on, such as PATH. */
+      /** Environment variables, added to the few that the SDK passes on, such as PATH. */
       readonly env?: Readonly<Record<string, string>>;
       /** @default the folder of the episode */
       readonly cwd?: string;

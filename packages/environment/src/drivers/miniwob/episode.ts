@@ -156,7 +156,7 @@ async function callOn(
 const verdictSchema = z.object({ isDone: z.boolean(), reward: z.number() });
 
 /**
- * Reads the raw reward; the page's other reward falls with the time that the model takes.
+ * Reads the raw reward; the page's default reward decreases with the time that the model takes.
  * @throws EnvironmentError
  */
 async function readVerdict({ page, task }: OpenPage): Promise<z.infer<typeof verdictSchema>> {

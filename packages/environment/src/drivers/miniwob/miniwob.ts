@@ -15,7 +15,7 @@ import { type MiniwobArgs, miniwobArgs } from './args.js';
 import { browserOf } from './browser.js';
 import { miniwobEpisode, startTask, type Within } from './episode.js';
 
-/** The policy reads the page as numbered elements and acts by their numbers. */
+/** Environment whose policy reads the page as numbered elements and acts by their numbers. */
 export const miniwob = defineEnvironment<MiniwobArgs>({
   name: 'miniwob',
   description: 'Web pages of MiniWoB++ in Chromium: click, fill, select, press.',

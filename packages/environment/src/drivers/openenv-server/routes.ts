@@ -12,7 +12,7 @@ export interface HttpAnswer {
 export interface Routes {
   readonly definition: EnvironmentDefinition;
   readonly tasks: Tasks;
-  /** True if actions are tool calls. */
+  /** True if the actions of the environment are tool calls. */
   readonly hasTools: boolean;
 }
 

@@ -55,7 +55,7 @@ export interface EnvironmentServerOptions {
 export interface EnvironmentServer {
   /** Address for clients: `http://HOST:PORT` */
   readonly url: string;
-  /** Ends all episodes. */
+  /** Ends all episodes and stops the server. */
   close(): Promise<void>;
 }
 
@@ -244,14 +244,14 @@ function pingAll(sockets: ReadonlyMap<WebSocket, unknown>): () => void {
   return () => clearInterval(timer);
 }
 
-/** Does not reject. */
+/** Answers a message of a client. Does not reject. */
 async function handle(session: Session, socket: WebSocket, text: string): Promise<void> {
   const reply = await replyTo(session, text);
   if (reply === undefined) socket.close();
   else if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(reply));
 }
 
-/** Undefined for the message "close". */
+/** Reply to a message; undefined for the message "close". */
 async function replyTo(session: Session, text: string): Promise<Reply | undefined> {
   try {
     const message = parse(text);

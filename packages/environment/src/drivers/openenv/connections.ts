@@ -24,9 +24,9 @@ export interface Connections {
 export interface ConnectionsOptions {
   readonly address: Address;
   readonly limit: number;
-  /** Timeout of an answer. */
+  /** Timeout of an answer, in ms. */
   readonly timeoutMs: number;
-  /** Longest wait for a connection that the server accepts. */
+  /** Longest wait for a connection that the server accepts, in ms. */
   readonly startMs: number;
 }
 
@@ -55,7 +55,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     return connection;
   };
 
-  /** Undefined if the server has no capacity. */
+  /** Opens a connection; undefined if the server has no capacity. */
   async function attempt(message: { readonly type: string }, start: Patience) {
     const connection = await some(start);
     try {

@@ -3,7 +3,7 @@ import { defineEnvironment } from '../../seam/define.js';
 import type { Action, StepResult } from '../../seam/types.js';
 import { nativeEnvironment } from '../../native/native-environment.js';
 
-/** Walk `length` steps to the right; a step to the left falls into a hole. */
+/** Corridor to walk `length` steps to the right; a step to the left falls into a hole. */
 export const corridor = defineEnvironment({
   name: 'corridor',
   description: 'Walk to the right end.',

@@ -1,4 +1,4 @@
-/** The client against our own server, and against servers that break the rules. */
+/** Tests the client with our own server, and with servers that violate the protocol. */
 import { silentLogger, EnvironmentError } from '@trinity-rft/core';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { createServer } from 'node:http';

@@ -14,7 +14,7 @@ export interface BridgeOptions {
 export interface Bridge {
   /** Number of calls in progress or waiting. */
   readonly load: number;
-  /** Undefined while the process lives. */
+  /** Error that ended the process; undefined while the process lives. */
   failure(): TrinityError | undefined;
   /**
    * Answer of the process. Aborting the wait does not stop the process, because it holds other

@@ -3,7 +3,10 @@ import { InvariantError } from '@trinity-rft/core';
 import { startBridge, type Bridge, type BridgeOptions } from './bridge.js';
 
 export interface Bridges {
-  /** The least busy process. @throws EnvironmentError if it cannot be started */
+  /**
+   * Returns the process with the fewest calls.
+   * @throws EnvironmentError if it cannot be started
+   */
   some(): Promise<Bridge>;
   close(): void;
 }

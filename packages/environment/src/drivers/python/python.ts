@@ -27,7 +27,7 @@ export const python = defineEnvironment<PythonArgs>({
 /** Module that a kind needs: built-in kinds are named after their module. */
 const moduleOf = (kind: string): string => kind.split(':')[0] ?? kind;
 
-/** The Python script that runs environments. It lies beside `src` and `dist`. */
+/** Path of the Python script that runs environments, in a folder beside `src` and `dist`. */
 export function script(): string {
   const manifest = createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json');
   return path.join(path.dirname(manifest), 'python', 'bridge.py');
@@ -69,7 +69,7 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
   };
 }
 
-/** The row's own seed, as generated rows have one, else that of the task. */
+/** Seed of an episode: that of the row if it has one, as generated rows do, else that of the task. */
 function seedOf({ row, seed }: EpisodeStart): number {
   const own = row['seed'];
   return Number.isSafeInteger(own) ? (own as number) : seed;

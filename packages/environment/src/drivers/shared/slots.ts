@@ -1,11 +1,11 @@
-/** Limits how many of something are open at once. */
+/** Limits the number of concurrent users of a resource. */
 import type { EnvironmentError } from '@trinity-rft/core';
 import { type Patience, within } from '../../waiting/within.js';
 
 export interface Slots {
   /**
    * Waits for a free slot.
-   * @returns a function that frees it
+   * @returns a function that frees the slot
    * @throws the error of `late` on timeout; CancelledError
    */
   take(patience: Patience, late: () => EnvironmentError): Promise<() => void>;

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { EpisodeStart } from '../../seam/types.js';
 import { broken } from '../../waiting/within.js';
 
-/** Number of starts that are remembered; the oldest are dropped. */
+/** Maximum number of remembered starts; the oldest are evicted. */
 const remembered = 10_000;
 
 /** @returns a function that throws if an equal start gave a different first observation before */

@@ -7,7 +7,7 @@ export interface Puzzle {
 }
 
 /**
- * 1 if an expression that uses each number once reaches the target; 0.05 for any other expression,
+ * Score of an answer: 1 if an expression that uses each number once reaches the target; 0.05 for any other expression,
  * 0.01 for other text. As in Reasoning Gym 0.1.25, `countdown`.
  */
 export function scoreCountdown(answer: string, { numbers, target }: Puzzle): number {

@@ -5,7 +5,7 @@ import { pick } from '../shared/pick.js';
 
 interface Email {
   readonly messageId: string;
-  /** `YYYY-MM-DD`. */
+  /** Date as `YYYY-MM-DD`. */
   readonly date: string;
   readonly from: string;
   readonly subject: string;
@@ -16,7 +16,7 @@ interface Email {
 
 export interface Mailbox {
   readonly emails: readonly Email[];
-  /** Messages with all of the words, sent no later than `until`; newest first, at most ten. */
+  /** Searches messages with all of the words, sent no later than `until`; newest first, at most ten. */
   search(words: readonly string[], until: string): readonly Email[];
   find(messageId: string): Email | undefined;
   close(): void;
@@ -80,7 +80,7 @@ const topics: readonly Topic[] = [
   },
 ];
 
-/** Each combination of topic, project and person occurs at most once. */
+/** Creates a mailbox in which each combination of topic, project and person occurs at most once. */
 export function createMailbox(count: number, seed: number): Mailbox {
   const random = createRandom(deriveSeed(seed, 'mailbox'));
   const all = topics.flatMap((topic) =>

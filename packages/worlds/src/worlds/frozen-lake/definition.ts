@@ -7,7 +7,7 @@ import { drawLake, type Lake, type LakeOptions, readLake, shortestPath } from '.
 import { readPlayer, walk } from './world.js';
 
 const argsSchema = z.strictObject({
-  /** Cells on a side. 1: 3; 2: 4; 3: 6. */
+  /** Difficulty, by cells on a side. 1: 3; 2: 4; 3: 6. */
   level: z.int().min(1).max(3).default(2),
   size: z.int().min(2).max(20).optional(),
   p: z.number().gt(0).max(1).default(0.8),

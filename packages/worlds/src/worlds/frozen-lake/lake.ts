@@ -10,7 +10,7 @@ export interface Lake {
 }
 
 export interface LakeOptions {
-  /** Cells on a side, at least 2. */
+  /** Number of cells on a side, at least 2. */
   readonly size: number;
   /** Probability that a cell is ice rather than a hole. */
   readonly p: number;

@@ -9,7 +9,10 @@ P is you, G the goal, _ ice, O a hole. Each step goes to the next cell up, down,
 The reward is 1 at the goal and 0 in a hole. Plan the shortest way.
 Think, then end every answer with one step in triple backticks, such as \`\`\`Up\`\`\`.`;
 
-/** @param slipSeed seed of random slips; undefined if the ice is not slippery */
+/**
+ * World of one walk over a lake.
+ * @param slipSeed seed of random slips; undefined if the ice is not slippery
+ */
 export function walk(lake: Lake, slipSeed: number | undefined): World {
   let cell = lake.start;
   const slip = slipSeed === undefined ? undefined : createRandom(slipSeed);
@@ -44,7 +47,7 @@ function readStep(action: Action): Direction | undefined {
   return directions.find((name, index) => name === word || String(index + 1) === word);
 }
 
-/** The direction wanted or one of the two beside it, with a probability of a third each. */
+/** Returns the wanted direction or one of its two neighbours, each with a probability of a third. */
 function slipped(wanted: Direction, third: number): Direction {
   const index = (directions.indexOf(wanted) + third + 3) % 4;
   return directions[index] ?? wanted;

@@ -71,7 +71,7 @@ const applianceOf = (type: TaskType): string | undefined =>
 const numbered = (kind: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${kind} ${index + 1}`);
 
-/** Draws a goal, and a room that has what it needs. */
+/** Draws a goal, and a room with the receptacles and objects for it. */
 function drawGoal(type: TaskType, random: Random): { readonly room: Room; readonly goal: Goal } {
   const appliance = applianceOf(type);
   const treatable: readonly string[] | undefined = isTreatment(type)
@@ -117,7 +117,7 @@ const surfaces = (receptacles: readonly string[]): readonly string[] => {
   return open.length === 0 ? receptacles : open;
 };
 
-/** `kindOf('mug 2')` is `mug`. */
+/** Kind in a name: `kindOf('mug 2')` is `mug`. */
 export const kindOf = (name: string): string => name.replace(/ \d+$/, '');
 
 /** Sentence that asks the policy to act. */

@@ -7,7 +7,7 @@ export interface Household {
   /** Observation after the command; undefined if it has no effect. */
   act(command: Command): string | undefined;
   isDone(): boolean;
-  /** Equal for equal states. */
+  /** Key of the house's state; equal for equal states. */
   key(): string;
 }
 

@@ -1,4 +1,4 @@
-/** Kinds of rooms, their furniture and objects, and what can be done with them. */
+/** Kinds of rooms, their furniture and objects, and the actions that they allow. */
 
 export interface Room {
   /** Kinds of receptacles, with the largest number of each. */
@@ -91,7 +91,7 @@ export const rooms: Readonly<Record<string, Room>> = {
 /** Kinds of receptacles that can be opened; they start closed. */
 export const openable = new Set(words('cabinet drawer fridge microwave safe'));
 
-/** Appliances and the kinds of objects that they change, by what they do. */
+/** Appliances, and the kinds of objects that each changes, keyed by treatment. */
 export const treatments = {
   heat: {
     appliance: 'microwave',

@@ -37,7 +37,7 @@ export function planOf(house: House, expert: (typeof experts)[number]): readonly
 
 type Visit = (place: string) => readonly string[];
 
-/** Makes `visit` first visit all unvisited places that come before a place in the room's order. */
+/** Wraps `visit` so that it first visits all unvisited places before the wanted one in the room's order. */
 function searching({ receptacles, goal }: House, visit: Visit): Visit {
   const unseen = receptacles.filter((name) => kindOf(name) !== goal.target);
   return (place) => {

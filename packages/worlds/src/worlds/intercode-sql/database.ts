@@ -6,7 +6,10 @@ import { once } from '../shared/once.js';
 import { pick } from '../shared/pick.js';
 
 export interface ReadOnlyDatabase {
-  /** @throws Error with SQLite's message, or the reason for which the query is refused */
+  /**
+   * Runs a query.
+   * @throws Error with SQLite's message, or the reason for which the query is refused
+   */
   query(sql: string): readonly Readonly<Record<string, unknown>>[];
   close(): void;
 }

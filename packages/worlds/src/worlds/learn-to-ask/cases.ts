@@ -1,4 +1,4 @@
-/** Medical consultations, generated from a seed: some topics were asked about, some are left. */
+/** Medical consultations, generated from a seed: the patient was asked about some topics; the others are missing. */
 import { createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 

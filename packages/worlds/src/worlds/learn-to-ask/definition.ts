@@ -12,7 +12,7 @@ import { gradeQuestion, type QuestionScores } from './judge.js';
 import { drawCase, questionAbout, topicsOf } from './cases.js';
 
 const argsSchema = z.strictObject({
-  /** Topics per case. 1: two; 2: four; 3: six. */
+  /** Difficulty, by topics per case. 1: two; 2: four; 3: six. */
   level: z.int().min(1).max(3).default(2),
   /**
    * Rule of the reward. 'strict': from 0 to 1. The others are Trinity-RFT's: 'fused' (0 to 4) and
@@ -29,7 +29,9 @@ const rowSchema = z.object({
 });
 type Row = z.infer<typeof rowSchema>;
 
-/** Ask the next question of a consultation or end it, after Learn-to-Ask (arXiv:2510.25441). */
+/**
+ * Environment whose policy asks the next question of a consultation or ends it, after Learn-to-Ask (arXiv:2510.25441).
+ */
 export const learnToAsk = defineEnvironment({
   name: 'learn_to_ask',
   description: 'Ask the next useful question of a consultation, or end it when all is known.',
@@ -102,7 +104,9 @@ const rewardOf: Readonly<Record<z.infer<typeof argsSchema>['scoring'], (parts: P
     decision: ({ decision, format }) => 3 * decision + format,
   };
 
-/** All scores are 0 if the decision is wrong. Only a question that was due is graded. */
+/**
+ * Rules that combine the scores. All scores are 0 if the decision is wrong. A question is only graded if one was due.
+ */
 const partsBy =
   (judge: Judge | undefined) =>
   async (answer: string, row: Row): Promise<Parts> => {
@@ -127,10 +131,7 @@ async function scoresOf(
   return { content: isUseful ? 1 : 0, format: isOneQuestion ? 1 : 0 };
 }
 
-/**
- * Checks that a row can be graded without a judge: words are known only for the topics of generated
- * cases.
- */
+/** Checks that a row can be graded without a judge: grading words are known only for the topics of generated cases. */
 function assertWordsKnow({ decision_truth: decision, info_truth: missing }: Row): void {
   const other = missing.find((topic) => questionAbout(topic) === '');
   if (other === undefined || decision === 'stop') return;

@@ -29,7 +29,10 @@ export const cancelReasons = ['no longer needed', 'ordered by mistake'] as const
 
 const kinds = ['cancel', 'return', 'move'] as const;
 
-/** @param level 1: cancellations; 2: also returns and moves; 3: also wishes that must be denied */
+/**
+ * Draws a case.
+ * @param level 1: cancellations; 2: also returns and moves; 3: also wishes that must be denied
+ */
 export function drawCase(level: number, seed: number): RetailCase {
   const random = createRandom(seed);
   const state = drawShop(level === 1 ? 4 : 12, random);
@@ -51,7 +54,7 @@ function drawWish(kind: (typeof kinds)[number], random: Random): Wish {
   return kind === 'move' ? { kind, address: drawAddress(random) } : { kind };
 }
 
-/** The shop after the wish is granted; unchanged if it must be denied. */
+/** State of the shop after the wish is granted; unchanged if it must be denied. */
 export function goalOf({ state, order, wish, isAllowed }: RetailCase): ShopState {
   const goal = copyOf(state);
   const found = goal.orders.find(({ id }) => id === order.id);

@@ -8,12 +8,12 @@ export interface Document {
 }
 
 export interface FullText {
-  /** Ids of the documents that contain all words, or any of them; best match first. */
+  /** Searches documents that contain all words, or any of them. Returns ids, best match first. */
   search(words: readonly string[], mode: 'all' | 'any', most: number): readonly string[];
   close(): void;
 }
 
-/** Words are compared by their stems. */
+/** Indexes documents; words are compared by their stems. */
 export function fullText(documents: readonly Document[]): FullText {
   const database = openSqlite(':memory:');
   database.exec("CREATE VIRTUAL TABLE docs USING fts5(id UNINDEXED, text, tokenize = 'porter')");

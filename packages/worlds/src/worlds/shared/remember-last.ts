@@ -1,7 +1,4 @@
-/**
- * Caches the result for the latest arguments, because solvers and tasks ask for the same one many
- * times.
- */
+/** Caches the result for the latest arguments, because a solver and its task request the same result many times. */
 export function rememberLast<Args extends readonly (string | number)[], T>(
   make: (...args: Args) => T,
 ): (...args: Args) => T {

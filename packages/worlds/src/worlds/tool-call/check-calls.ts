@@ -107,9 +107,7 @@ function kindOf(value: unknown): Kind | undefined {
 const isOf = (value: unknown, kind: Kind): boolean =>
   kindOf(value) === kind || (kind === 'float' && kindOf(value) === 'integer');
 
-/**
- * Accepts the described type, or that of the expected value, which may be the name of a variable.
- */
+/** Accepts a value of the described type, or of the expected value's type, which may be the name of a variable. */
 function hasType(
   value: unknown,
   possible: readonly unknown[],

@@ -20,10 +20,7 @@ export function rowsOfLevel(level: number): readonly ToolCallRow[] {
   return parsed.filter(({ id }) => id.startsWith(prefix));
 }
 
-/**
- * Read from a file when needed: every run loads this module, and few need its half megabyte of
- * rows.
- */
+/** Reads the rows on the first call: every run loads this module, and few runs need its half megabyte of rows. */
 function readRows(): readonly ToolCallRow[] {
   const manifest = createRequire(import.meta.url).resolve('@trinity-rft/worlds/package.json');
   const file = path.join(path.dirname(manifest), 'data', 'bfcl.json');

@@ -4,7 +4,10 @@ import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import type { Page } from './corpus.js';
 
-/** Reads `*.txt` and `*.md`, including those in subfolders. @throws ConfigError */
+/**
+ * Reads `*.txt` and `*.md` files, including files in subfolders.
+ * @throws ConfigError
+ */
 export async function readFolder(folder: string): Promise<readonly Page[]> {
   const names = await listFolder(folder);
   const texts = names.filter((name) => /\.(?:txt|md)$/.test(name)).toSorted();

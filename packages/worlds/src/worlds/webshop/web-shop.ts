@@ -31,7 +31,7 @@ export interface WebShop {
 
 export interface WebShopStep {
   readonly observation: string;
-  /** Reward of the purchase, from 0 to 1; 0 until then. */
+  /** Reward of the purchase, from 0 to 1; 0 before a purchase. */
   readonly reward: number;
   readonly done: boolean;
 }

@@ -39,7 +39,7 @@ const noDepartment = (): never => {
   throw new RangeError('There are no departments.');
 };
 
-/** A title with the first two attributes; the others are found on the product's pages. */
+/** Title with the first two attributes; the product's pages show the others. */
 function titleOf({ items }: Department, attributes: readonly string[], random: Random): string {
   const pick = (all: readonly string[]) => all[random.integer(all.length)] ?? '';
   const [first = '', second = ''] = attributes;

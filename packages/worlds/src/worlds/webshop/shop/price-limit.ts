@@ -1,6 +1,6 @@
 import type { Random } from '@trinity-rft/core';
 
-/** Higher than every price. */
+/** Limit above every price, in dollars. */
 const noLimit = 1_000_000;
 
 /**

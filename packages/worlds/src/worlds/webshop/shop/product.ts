@@ -1,7 +1,7 @@
 /** Products, and goals of customers. */
 
 export interface Product {
-  /** Ten characters in upper case. */
+  /** Amazon product id: ten characters in upper case. */
   readonly asin: string;
   readonly title: string;
   /** Search query by which WebShop's authors found the product. */
@@ -32,9 +32,9 @@ export interface Goal {
   readonly name: string;
   readonly productCategory: string;
   readonly attributes: readonly string[];
-  /** Wanted values; from synthetic goals, keyed by the option's name. */
+  /** Wanted option values; keyed by option name in synthetic goals. */
   readonly goalOptions: readonly string[] | Readonly<Record<string, string>>;
   readonly priceUpper: number;
-  /** The goal in the customer's words. */
+  /** Text of the goal in the customer's words. */
   readonly instruction: string;
 }

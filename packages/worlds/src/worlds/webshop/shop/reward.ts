@@ -3,18 +3,18 @@ import { colorOf } from './colors.js';
 import type { Goal, Product } from './product.js';
 import { tokenSetRatio } from './token-set-ratio.js';
 
-/** Finds the nouns of a title: in lower case and in order. */
+/** Function that finds the nouns of a title, in lower case and in order. */
 export type Nouns = (title: string) => readonly string[];
 
 export interface Purchase {
   readonly product: Product;
-  /** Chosen values, keyed by the option's name. */
+  /** Chosen option values, keyed by option name. */
   readonly options: Readonly<Record<string, string>>;
 }
 
 /**
- * typeReward * (attributes matched + options matched + [price within the limit]) / (attributes +
- * options + 1), from 0 to 1.
+ * Reward of a purchase, from 0 to 1: typeReward * matched / total. `matched` counts the attributes, the options, and a
+ * price within the limit; `total` is the number of attributes and options plus 1.
  */
 export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns: Nouns): number {
   const wanted = wantedOptions(goal);
@@ -42,7 +42,7 @@ function hasAttribute(product: Product, attribute: string): boolean {
 }
 
 /**
- * 1 for the same kind of product, 0.5 or 0.1 for less similar ones, 0 if the titles share no noun.
+ * Factor for the kind of product: 1 for the same kind, 0.5 or 0.1 for less similar ones, 0 if the titles share no noun.
  */
 function typeReward(product: Product, goal: Goal, nouns: Nouns): number {
   const overlap = titleOverlap(nouns(product.title), nouns(goal.name));

@@ -2,7 +2,7 @@
 import type { Product } from './product.js';
 
 export interface SearchIndex {
-  /** At most `most` products, best match first. */
+  /** Finds at most `most` products, best match first. */
   search(query: string, most: number): readonly Product[];
 }
 

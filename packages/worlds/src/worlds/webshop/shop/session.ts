@@ -26,9 +26,12 @@ export type ShopAction = { readonly name: string; readonly argument: string };
 export interface Visit {
   parts(): readonly Part[];
   hasSearchBar(): boolean;
-  /** @returns the reward of a purchase, which ends the visit; otherwise undefined */
+  /**
+   * Acts on the page.
+   * @returns the reward of a purchase, which ends the visit; otherwise undefined
+   */
   act(action: ShopAction): number | undefined;
-  /** Equal if the same page is shown with the same options chosen. */
+  /** Key of the visit's state: equal if the same page is shown with the same options chosen. */
   key(): string;
 }
 
@@ -63,7 +66,7 @@ export const isPossible = (visit: Visit, { name, argument }: ShopAction): boolea
 export function visitShop({ products, index, nouns }: Shop, goal: Goal): Visit {
   let place: Place = { at: 'start' };
   const seen = new Set<string>();
-  /** The page of the current place; built when first needed. */
+  /** Current page; built when first needed. */
   let shown: readonly Part[] | undefined;
 
   const pageParts = (): readonly Part[] => {
