@@ -67,8 +67,8 @@ function sectionPath(path: Path): Path | undefined {
 }
 
 /**
- * Status of a key, with that of its section's switch (`enable`). A status of a section that applies to only one kind of
- * task does not count.
+ * Status of a key. A section has the status of its first key if that is `enable` or `ratio`. A status for one kind of
+ * task set only does not count.
  */
 function wholeStatus(path: Path): KeyStatus | undefined {
   const twin = path.map((part) => (part === 'tasksets' ? 'eval_tasksets' : part));

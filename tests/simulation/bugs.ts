@@ -1,6 +1,6 @@
 /**
- * Errors that systems of the field have had, made on purpose: each replaces a part that a process
- * works with, and the simulation has to notice.
+ * Deliberate errors, as other systems have had them: each replaces a part of a process, and the simulation must detect
+ * it.
  */
 import type { Engine, Sampler } from '../../packages/core/src/engine-seam.ts';
 import type { ExperienceStore } from '../../packages/core/src/store-seam.ts';
@@ -52,7 +52,7 @@ const ofSampler = (change: (sampler: Sampler) => Partial<Sampler>): Change =>
     return { ...engine, sampler: new Proxy(sampler, { get }) };
   });
 
-/** Samples by the weights before those that were adopted last, and says they were the last. */
+/** Sampler that uses the weights before the latest adopted ones, and reports the latest version. */
 function staleSampler(sampler: Sampler): Partial<Sampler> {
   let serving = openModel().sampler;
   let next = serving;
@@ -70,7 +70,7 @@ function staleSampler(sampler: Sampler): Partial<Sampler> {
   };
 }
 
-/** The first weights that a process adopts do not reach what samples. */
+/** Sampler that ignores the first weights that a process adopts. */
 function baseAtFirst(sampler: Sampler): Partial<Sampler> {
   const base = openModel().sampler;
   let adopted = 0;
@@ -101,7 +101,7 @@ const withoutReward = (result: TaskResult): TaskResult => ({
 const hasFailed = ({ outcome }: TaskResult): boolean => JSON.stringify(outcome).includes('"failed');
 
 export interface KnownBug extends Bug {
-  /** The first that shows it; `pnpm bench simulate --bugs` searches for it. */
+  /** First seed that detects the error; `pnpm bench simulate --bugs` searches for it. */
   readonly seed: number;
 }
 

@@ -1,4 +1,4 @@
-/** Whenever nobody gets on, `trinity why` names a cause soon. */
+/** Checks that `trinity why` names a cause soon after a run stalls. */
 import { causesOf } from '../../packages/inspect/src/status/causes.ts';
 import { statusOf } from '../../packages/inspect/src/status/run-status.ts';
 import type { RunView } from '../../packages/core/src/run-store.ts';
@@ -15,12 +15,15 @@ export interface CauseWatchOptions {
   readonly report: (violation: string) => void;
 }
 
-/** Five seconds, and those in which a process that is at work finds out that answers were lost. */
+/**
+ * Maximum time in ms without progress and without a named cause: five seconds, plus the time until a working process
+ * notices lost answers.
+ */
 const patienceMs = 8000;
 const lookEveryMs = 1000;
 
 export function watchCauses({ kernel, view, report }: CauseWatchOptions): CauseWatch {
-  /** Since then nothing has happened, and no cause was named. */
+  /** Time of the last progress or named cause. */
   let since = 0;
   const look = async (): Promise<void> => {
     const ms = kernel.now() - since;
@@ -61,11 +64,11 @@ const moves: ReadonlySet<StoreVerb> = new Set([
   'finishRun',
 ]);
 
-/** Others only look, or are repeated while their caller waits. */
+/** True for calls that change the run; other calls only read, or are repeated while their caller waits. */
 const isMove = (verb: StoreVerb, result: unknown): boolean =>
   moves.has(verb) && !(Array.isArray(result) && result.length === 0);
 
-/** What is missing in the causes. An explorer that has a task may be waiting for its agent. */
+/** Explains what is missing in the causes of a stalled run. An explorer with a task may be waiting for its agent. */
 function unnamedIn(view: RunView): string | undefined {
   if (view.end) return undefined;
   const { chains } = causesOf(statusOf(view, ''));

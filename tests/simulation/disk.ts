@@ -1,6 +1,6 @@
 /**
- * Files below {@link diskRoot} are kept in memory, and each access is an event of the kernel: a
- * process can die between any two of them, or have a full disk. Other paths reach the real disk.
+ * In-memory disk for files below {@link diskRoot}. Each access is an event of the kernel: a process can die between any
+ * two accesses, or have a full disk. Other paths reach the real disk.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -9,7 +9,7 @@ import { currentProcess, type Kernel } from './kernel.ts';
 
 export const diskRoot = '/simulated';
 
-/** Content, or undefined for a folder. */
+/** Content of files by path; undefined for a folder. */
 type Entries = Map<string, Buffer | undefined>;
 
 interface Disk {
@@ -19,7 +19,7 @@ interface Disk {
 
 let disk: Disk | undefined;
 
-/** An empty disk for the next simulation. */
+/** Starts the next simulation with an empty disk. */
 export function formatDisk(kernel: Kernel): void {
   install();
   disk = { kernel, entries: new Map([[diskRoot, undefined]]) };
@@ -109,7 +109,7 @@ function stat(file: string) {
   return { ...kindOf(file), size: entriesOf().get(file)?.length ?? 0, mtimeMs: 0 };
 }
 
-/** For reading, from the begin to the end. */
+/** Opens a file for reading from start to end. */
 async function open(file: string) {
   let rest = Buffer.from(readFile(file));
   return {
@@ -141,7 +141,7 @@ const verbs: Readonly<Record<string, Verb>> = {
   copyFile: (from: string, to: string) => writeFile(to, readFile(from)),
 };
 
-/** The verb as an event of the process that calls it; a file is empty before it is written. */
+/** Makes a file operation an event of the calling process. A file is empty before it is written. */
 function deferred(name: string, verb: Verb): (...args: unknown[]) => Promise<unknown> {
   return (...args) => {
     const owner = currentProcess();

@@ -1,4 +1,4 @@
-/** One database in memory for all simulations of this process: its statements stay prepared. */
+/** In-memory database that all simulations of this process share, so that its statements stay prepared. */
 import type { RunDatabase } from '../../packages/buffer/src/run-store/database/run-database.ts';
 import { memoryDatabase } from '../../packages/buffer/src/run-store/database/sqlite.ts';
 import type { Tables } from '../../packages/buffer/src/run-store/database/tables.ts';
@@ -21,7 +21,10 @@ const tables: Readonly<Record<keyof Tables, true>> = {
 let clock = (): number => 0;
 let opened: Promise<RunDatabase> | undefined;
 
-/** @param now the clock of leases, from here on */
+/**
+ * Empties the database.
+ * @param now the clock for leases from now on
+ */
 export async function emptyDatabase(now: () => number): Promise<RunDatabase> {
   clock = now;
   opened ??= memoryDatabase(() => clock());

@@ -1,6 +1,6 @@
 /**
- * The engine and the agents of a simulation: a small exact model whose every weight depends on what
- * was trained in which order, so that wrong, repeated or forgotten training shows in its digest.
+ * Engine and agents of a simulation: a small exact model whose every weight depends on the order of training, so that
+ * wrong, repeated or forgotten training changes its digest.
  */
 import { createHash } from 'node:crypto';
 import type { Experience } from '../../packages/core/src/index.ts';
@@ -13,20 +13,23 @@ const vocabSize = 6;
 export const openModel = (): ReturnType<typeof fakeEngine> =>
   fakeEngine({ vocabSize, seed: 7, maxModelLen: 64 });
 
-/** The weights that each version has, as the trainer made them. */
+/** Weights of each version, as the trainer made them. */
 export interface Truth {
-  /** An engine whose train steps are remembered. */
+  /** Creates an engine whose train steps are remembered. */
   watch(process: Process): Engine & Pick<ReturnType<typeof fakeEngine>, 'weights'>;
-  /** The step that this process made last as `version` counts: it is recorded in the store. */
+  /**
+   * Marks the latest train step that this process made as `version` as recorded in the store. Returns the violation, if
+   * any.
+   */
   settle(caller: string, version: number): string | undefined;
-  /** Why these weights cannot have sampled it; undefined if they can. */
+  /** Reason why these weights cannot have sampled the experience; undefined if they can. */
   sampledBy(experience: Experience, version: number): string | undefined;
   digest(version: number): string | undefined;
 }
 
 export function createTruth(): Truth {
   const settled = new Map<number, Float64Array>([[0, openModel().weights()]]);
-  /** `<process> <version>`: not recorded yet. */
+  /** Weights by `<process> <version>` that are not recorded in the store yet. */
   const made = new Map<string, Float64Array>();
   return {
     watch: (process) => {

@@ -1,4 +1,4 @@
-/** The file of the trainer's experiences: it outlives the processes that open it, one at a time. */
+/** File of the trainer's experiences. It outlives the processes that open it, one at a time. */
 import { leaseStore } from '../../packages/buffer/src/store/lease-store.ts';
 import { memoryRows } from '../../packages/buffer/src/store/memory.ts';
 import { BufferError } from '../../packages/core/src/index.ts';
@@ -6,7 +6,10 @@ import type { ExperienceStore } from '../../packages/core/src/store-seam.ts';
 import type { Process } from './kernel.ts';
 
 export interface ExperienceFile {
-  /** @throws BufferError when another process that is alive has it open */
+  /**
+   * Opens the file.
+   * @throws BufferError when another living process has the file open
+   */
   open(process: Process): ExperienceStore;
 }
 

@@ -1,4 +1,4 @@
-/** An explorer as a process of its own: mode `explore`, with an engine and agents of the simulation. */
+/** Runs an explorer as a simulated process: mode `explore`, with the engine and agents of the simulation. */
 import path from 'node:path';
 import {
   createEnvironmentCircuits,

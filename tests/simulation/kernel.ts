@@ -1,19 +1,19 @@
 /**
- * A world in one thread whose time, order of events and faults follow from a seed. Everything that a
- * simulated process waits for is an event of this queue; between two events all continuations run.
+ * Single-threaded simulation whose time, order of events and faults follow from a seed. A simulated process only waits
+ * for events of this queue; between two events all continuations run.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { type Clock, createRandom, deriveSeed, sleep } from '../../packages/core/src/index.ts';
 import type { Random } from '../../packages/core/src/random.ts';
 
-/** One life of a simulated process: what it waits for never comes once it is dead. */
+/** One life of a simulated process; after its death, events that it waits for never occur. */
 export interface Process {
   readonly name: string;
   alive: boolean;
-  /** No event of it happens before this time. */
+  /** Time before which no event of the process occurs. */
   pausedUntil: number;
-  /** Its wall clock minus the true time, in milliseconds. */
+  /** Wall clock of the process minus the true time, in milliseconds. */
   clockOffset: number;
   diskIsFull: boolean;
 }
@@ -28,7 +28,7 @@ export const newProcess = (name: string): Process => ({
 
 interface Event {
   at: number;
-  /** Decides between events of the same time. */
+  /** Order among events of the same time. */
   order: number;
   readonly what: string;
   readonly owner: Process | undefined;
@@ -42,16 +42,16 @@ export interface Kernel {
   random(name: string): Random;
   /** The process whose code is running. */
   current(): Process | undefined;
-  /** Starts the life of a process; resolves or rejects with what `main` does, never if it dies. */
+  /** Starts a process. Settles as `main` does; stays pending if the process dies. */
   spawn(process: Process, main: () => Promise<void>): Promise<void>;
-  /** Runs `run` after `ms` as part of `owner`, unless it is dead by then. */
+  /** Runs `run` after `ms` as part of `owner`, unless the owner is dead by then. */
   schedule(
     event: { readonly what: string; readonly ms: number; readonly owner: Process | undefined },
     run: () => void,
   ): () => void;
   clock(owner: Process | undefined): Clock;
   /**
-   * Runs events until `isOver` or nothing is left to happen before `deadline`.
+   * Runs events until `isOver`, or until no event is left before `deadline`.
    * @param afterEvent may throw to stop
    */
   run(options: {
@@ -66,7 +66,7 @@ export interface Kernel {
 
 const running = new AsyncLocalStorage<Process>();
 
-/** The process whose code is running, of whichever kernel. */
+/** Process whose code is running, in any kernel. */
 export const currentProcess = (): Process | undefined => running.getStore();
 
 export function createKernel(seed: number): Kernel {
@@ -83,7 +83,10 @@ export function createKernel(seed: number): Kernel {
     return () => (event.cancelled = true);
   };
 
-  /** The next event of a living process that is not paused; others are dropped or put off. */
+  /**
+   * Next event of a living process that is not paused. Drops events of dead processes and postpones those of paused
+   * ones.
+   */
   const next = (deadline: number): Event | undefined => {
     for (;;) {
       const event = queue.peek();
@@ -140,13 +143,13 @@ export function createKernel(seed: number): Kernel {
   };
 }
 
-/** Waits until every continuation that can run has run. */
+/** Waits until all continuations that can run have run. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const isBefore = (a: Event, b: Event): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
-/** A binary heap. */
+/** Priority queue as a binary heap. */
 function createQueue() {
   const heap: Event[] = [];
   const swapUp = (index: number): void => {

@@ -1,7 +1,7 @@
 /**
- * The database of a run as seen by a process at the other end of a network that delays, loses,
- * repeats and cuts. What is lost shows as it does with a database: the connection is gone after a
- * while, whether the transaction was committed is unknown, and it is done again.
+ * Database of a run behind a network that delays, loses, repeats and cuts messages. Losses look as they do with a real
+ * database: the connection breaks after a while, it is unknown whether the transaction was committed, and the
+ * transaction is repeated.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { BufferError } from '../../packages/core/src/index.ts';
@@ -14,7 +14,9 @@ import type {
 import type { Kernel, Process } from './kernel.ts';
 
 export interface NetworkFaults {
-  /** Probabilities per transaction. */
+  /**
+   * Probability per transaction that its request is lost. The next three fields are probabilities per transaction, too.
+   */
   readonly loseRequest: number;
   readonly loseAnswer: number;
   readonly repeatRequest: number;
@@ -33,7 +35,7 @@ export const noNetworkFaults: NetworkFaults = {
   longestDelayMs: 2,
 };
 
-/** Calls that ask the database for nothing. */
+/** Store calls that send no request to the database. */
 const local = ['waitForChange', 'close'] as const satisfies readonly (keyof RunStore)[];
 
 export type StoreVerb = Exclude<keyof RunStore, (typeof local)[number]>;
@@ -41,11 +43,11 @@ export type StoreVerb = Exclude<keyof RunStore, (typeof local)[number]>;
 interface StoreCall {
   readonly verb: StoreVerb;
   readonly args: readonly unknown[];
-  /** Arguments of results that the next transaction stores together. */
+  /** Arguments of `storeResult` calls that the next transaction stores together. */
   readonly waiting: (readonly unknown[])[];
 }
 
-/** What a call has done in the database. */
+/** Effect of a call in the database. */
 export interface Committed {
   readonly verb: StoreVerb;
   readonly args: readonly unknown[];
@@ -56,29 +58,29 @@ export interface Committed {
 export interface NetworkOptions {
   readonly kernel: Kernel;
   readonly database: RunDatabase;
-  /** Now: they end, so that a run can. */
+  /** Current faults; they end eventually, so that a run can end. */
   readonly faults: () => NetworkFaults;
-  /** Called after each transaction, whether or not its caller learns of it. */
+  /** Called after each transaction, even if its caller does not learn of it. */
   readonly onCommit: (committed: Committed) => void;
 }
 
 export interface Network {
-  /** The database as `process` sees it. */
+  /** Connects `process` to the database. */
   connect(process: Process): RunDatabase;
-  /** No transaction of that process gets through until then. */
+  /** Blocks all transactions of the process until the given time. */
   cut(process: string, until: number): void;
-  /** No transaction of anybody gets through until then. */
+  /** Blocks all transactions until the given time. */
   stopServer(until: number): void;
 }
 
-/** Until a lost connection is noticed. */
+/** Time in ms after which a lost connection is noticed. */
 const lostAfterMs = 1000;
-/** How long a process tries to reach the database. */
+/** Time in ms for which a process tries to reach the database. */
 const patienceMs = 6000;
 
 const calls = new AsyncLocalStorage<StoreCall>();
 
-/** A store whose calls are known to the network. */
+/** Wraps a store so that the network knows its calls. */
 export function observed(store: RunStore): RunStore {
   const waiting: (readonly unknown[])[] = [];
   return new Proxy(store, {
@@ -106,7 +108,7 @@ interface Shared extends NetworkOptions {
 interface Listener {
   readonly process: Process;
   readonly callback: () => void;
-  /** A notification is on its way. */
+  /** True while a notification is on its way. */
   isRung: boolean;
 }
 
@@ -144,7 +146,7 @@ export function createNetwork(options: NetworkOptions): Network {
 
 type Transaction<T> = () => Promise<T>;
 
-/** Repeats the transaction until its end is known. */
+/** Repeats the transaction until its outcome is known. */
 async function untilAnswered<T>(
   shared: Shared,
   process: Process,
@@ -177,7 +179,7 @@ interface Attempt<T> {
   readonly commits: (result: unknown) => void;
 }
 
-/** Tells what calls a transaction is made for; those of a result are stored together. */
+/** Reports the calls that a transaction was made for; `storeResult` calls of one transaction are reported together. */
 function commitsOf({ onCommit }: Shared, { name: caller }: Process): (result: unknown) => void {
   const call = calls.getStore();
   if (!call) return () => undefined;

@@ -1,4 +1,4 @@
-/** Mode `both`, alone and undisturbed: how a run in the style `fixed` has to end. */
+/** Runs mode `both` without faults: the expected result of a run in the style `fixed`. */
 import { createRuntime } from '../../packages/core/src/index.ts';
 import type { RemoteExploration } from '../../packages/launcher/src/modes/both/open.ts';
 import { createTransport } from '../../packages/launcher/src/assembly/transport.ts';

@@ -1,6 +1,6 @@
 /**
- * What must be true of a run, checked against every transaction of its store. The oracle keeps its
- * own small model of the run from the calls alone, so an error of the store cannot hide itself.
+ * Invariants of a run, checked at every transaction of its store. The oracle builds its own small model of the run from
+ * the calls alone, so that errors of the store are not hidden.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type {
@@ -21,22 +21,22 @@ export interface OracleOptions {
   /** True time in milliseconds. */
   readonly now: () => number;
   readonly leaseMs: number;
-  /** Tasks may be explored by newer weights than they were planned for. */
+  /** True if tasks may be explored with newer weights than planned. */
   readonly mayBeNewer: boolean;
-  /** The explore step that ends the run. */
+  /** Last explore step of the run. */
   readonly lastStep: number;
-  /** How often one experience may be trained on. */
+  /** Maximum number of times an experience may be trained on. */
   readonly uses: number;
-  /** The row of the task set that a task must be of. */
+  /** Expected row of the task set for a task. */
   readonly rowOf: (step: number, task: number) => number;
-  /** True if weights of that version may sample that explore step; the reason if not. */
+  /** Undefined if weights of the version may sample the explore step, else the reason. */
   readonly mayExplore: (use: {
     readonly step: number;
     readonly version: number;
-    /** Every explore step up to this one has been used up by these weights. */
+    /** Last explore step such that these weights have used up all steps up to it. */
     readonly usedUpTo: number;
   }) => string | undefined;
-  /** True if those weights give these log-probabilities; the reason if not. */
+  /** Undefined if weights of the version give the recorded log-probabilities, else the reason. */
   readonly sampledBy: (experience: Experience, version: number) => string | undefined;
 }
 
@@ -45,7 +45,7 @@ interface TaskState {
   readonly version: number | undefined;
   holder: { readonly name: string; readonly epoch: number } | undefined;
   result: TaskResult | undefined;
-  /** Done without a result: its batch does not wait for it. */
+  /** True if the task was cut off without a result, so that its batch does not wait for it. */
   isCut: boolean;
 }
 
@@ -58,10 +58,10 @@ interface MemberState extends Membership {
 export interface Oracle {
   observe(committed: Committed): void;
   readonly violations: readonly string[];
-  /** Checked when the run says that it is over. */
+  /** Checks the final state when the run reports its end. */
   checkEnd(): void;
   readonly records: ReadonlyMap<number, TrainRecord>;
-  /** Reports a violation that another part has seen. */
+  /** Reports a violation that another part has found. */
   report(violation: string): void;
   readonly facts: RunFacts;
 }
@@ -69,18 +69,18 @@ export interface Oracle {
 interface ExperienceState {
   trained: number;
   discarded: string | undefined;
-  /** The train step that trained on it, or discarded it. */
+  /** Train step that trained on the experience or discarded it. */
   usedAt: number | undefined;
 }
 
 interface RunFacts {
   readonly members: Map<string, MemberState>;
   readonly tasks: Map<string, TaskState>;
-  /** Uids of stored results: how often each was trained, or why it was discarded. */
+  /** Experiences of stored results by uid: how often each was trained on, or why it was discarded. */
   readonly experiences: Map<string, ExperienceState>;
   readonly records: Map<number, TrainRecord>;
   readonly published: PublishedWeights[];
-  /** `<explorer> <epoch>`: versions whose delivery it has proven. */
+  /** Weight versions whose delivery an explorer has verified, by `<explorer> <epoch>`. */
   readonly proven: Map<string, Set<number>>;
   plannedUpTo: number;
   end: RunEnd | undefined;
@@ -116,7 +116,7 @@ export function createOracle(options: OracleOptions): Oracle {
 }
 
 interface Parts extends OracleOptions {
-  /** The process that has made the call. */
+  /** Process that made the call. */
   readonly caller?: string;
   readonly facts: RunFacts;
   readonly report: (violation: string) => void;
@@ -124,7 +124,7 @@ interface Parts extends OracleOptions {
 
 type Check = (parts: Parts, args: readonly unknown[], result: unknown) => void;
 
-/** By verb: what a call that succeeded may have done. */
+/** Checks of successful calls, by verb. */
 const checks: Readonly<Partial<Record<StoreVerb, Check>>> = {
   join: (parts, [info], result) => joined(parts, info as MemberInfo, result as Membership),
   heartbeat: (parts, [member]) => wrote(parts, 'heartbeat', member as Membership),
@@ -157,7 +157,7 @@ const checks: Readonly<Partial<Record<StoreVerb, Check>>> = {
   finishRun: (parts, [member, end]) => finished(parts, member as Membership, end as RunEnd),
 };
 
-/** A member is known to be alive as long as it has not been silent for the lease time. */
+/** True if a worker's last sign of life is less than the lease time ago. */
 const isAlive = ({ now, leaseMs }: Parts, member: MemberState): boolean =>
   !member.gone && now() - member.lastBeat < leaseMs;
 
@@ -178,7 +178,7 @@ function joined(parts: Parts, info: MemberInfo, membership: Membership): void {
   facts.members.set(info.name, { ...membership, process, lastBeat: now(), gone: false });
 }
 
-/** Nobody writes with an epoch that is not the newest of its name; a trainer not beside another. */
+/** Checks that a write has the newest epoch of its worker's name, and that there is only one trainer. */
 function wrote({ facts, report, now, caller }: Parts, what: StoreVerb, member: Membership): void {
   const known = facts.members.get(member.name);
   if (known && known.process !== caller)
@@ -242,13 +242,13 @@ function leased(parts: Parts, member: Membership, task: LeasedTask, maxStep: num
   state.holder = member;
 }
 
-/** Who is at work on it, and alive. */
+/** Worker that holds the task and is alive. */
 function workerOf(parts: Parts, { holder }: TaskState): MemberState | undefined {
   const member = holder && parts.facts.members.get(holder.name);
   return member && member.epoch === holder.epoch && isAlive(parts, member) ? member : undefined;
 }
 
-/** What nobody is at work on is done without a result. */
+/** Cuts off the tasks of a batch that no living worker holds. */
 function cutOff(parts: Parts, member: Membership, batch: string): void {
   wrote(parts, 'cutOffBatch', member);
   for (const [key, state] of parts.facts.tasks)
@@ -313,7 +313,7 @@ function explored(
   if (wrong) report(`experience ${uid} of ${member.name}: ${wrong}`);
 }
 
-/** The last explore step of which nothing is left that train steps after `version` use. */
+/** Last explore step whose experiences are all used up before train steps after `version`. */
 function usedUpTo({ tasks, experiences, plannedUpTo }: RunFacts, version: number): number {
   for (let step = 1; step <= plannedUpTo; step++) {
     const ofStep = [...tasks.values()].filter((task) => task.step === step);
@@ -392,7 +392,7 @@ function finished(parts: Parts, member: Membership, end: RunEnd): void {
   facts.end = end;
 }
 
-/** Nothing is forgotten: neither a task nor an experience. */
+/** Checks that no task and no experience was forgotten. */
 function checkEnd({ facts, report, lastStep }: Parts): void {
   if (!facts.end) report('the trainer ended without saying so');
   if (facts.plannedUpTo !== lastStep)

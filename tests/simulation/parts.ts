@@ -1,4 +1,4 @@
-/** Shared by the simulated processes of a run: settings, tasks, agents and the algorithm. */
+/** Settings, tasks, agents and algorithm that the simulated processes of a run share. */
 import {
   createExperience,
   type Runtime,
@@ -27,11 +27,11 @@ export interface ProcessParts {
   readonly store: RunStore;
   readonly engine: Engine;
   readonly runtime: Runtime;
-  /** Experiences for the trainer. */
+  /** Opens the trainer's experiences. */
   readonly openExperiences: () => ExperienceStore;
 }
 
-/** The tasks of a run, in their order. */
+/** Tasks of a run, in order. */
 export function feedOf(scenario: Scenario): { readonly feed: TaskFeed } & StageFacts {
   const { exploreSteps, tasksPerStep } = scenario;
   let last = 0;
@@ -75,7 +75,7 @@ export function taskOf(
   };
 }
 
-/** Calls the model once or twice; slow, sometimes failing, and the same for the same ids. */
+/** Agent that calls the model once or twice, slowly and sometimes without success. Equal ids give equal results. */
 export function agentOf({ longestCallMs }: Scenario) {
   return defineWorkflow({
     name: 'agent',
@@ -107,7 +107,7 @@ export const modelFactory =
     longestPauseMs: () => 0,
   });
 
-/** A model whose samples follow from the ids of the run and the weights in use. */
+/** Model whose samples depend only on the ids of the run and the weights in use. */
 function modelOf(
   sampler: Sampler,
   seed: number,
@@ -135,7 +135,7 @@ function modelOf(
   return { call, extractExperiencesFromHistory: () => [] } as unknown as AgentModel;
 }
 
-/** Reward less the mean of the group. */
+/** Advantage: reward minus the mean of the group. */
 const advantage: AdvantageFn = (experiences) => {
   const means = new Map(
     [...groupBy(experiences, ({ eid }) => taskKey(eid))].map(([key, group]) => [
@@ -153,7 +153,7 @@ const advantage: AdvantageFn = (experiences) => {
   };
 };
 
-/** Loss = -sum of advantage * log-probability. */
+/** Algorithm with loss = -sum of advantage * log-probability. */
 export const algorithm: TrainerOptions['algorithm'] & { readonly advantage: AdvantageFn } = {
   advantage,
   needs: { ...noNeeds, rollouts: true },

@@ -1,4 +1,4 @@
-/** What a seed stands for: the settings of a run, and what happens to it when. */
+/** Scenario of a seed: the settings of a run, and its faults with their times. */
 import { createRandom, deriveSeed } from '../../packages/core/src/index.ts';
 import type { Random } from '../../packages/core/src/random.ts';
 import type { OverRollout } from '../../packages/explorer/src/internal.ts';
@@ -18,11 +18,11 @@ export interface Scenario {
   readonly repeatTimes: number;
   readonly syncInterval: number;
   readonly syncOffset: number;
-  /** Explore steps that may pass between the weights and what they explore. */
+  /** Maximum staleness: explore steps between the weights and the step that they explore. */
   readonly maxStaleness: number;
   readonly saveInterval: number;
   readonly overRollout: OverRollout;
-  /** Weights go through the store, not through a shared folder. */
+  /** True if weights travel through the store instead of a shared folder. */
   readonly weightsInStore: boolean;
   /** Concurrency of an explorer: attempts in flight. */
   readonly concurrency: number;
@@ -33,11 +33,11 @@ export interface Scenario {
   readonly network: NetworkFaults;
 }
 
-/** `target` is the number of a process: 0 = the trainer, then the explorers. */
+/** Fault at a time. `target` is the number of a process: 0 is the trainer, then the explorers. */
 export type Fault = { readonly at: number; readonly target: number } & (
   | { readonly kind: 'kill'; readonly restartAfterMs: number }
   | { readonly kind: 'pause'; readonly forMs: number }
-  /** Paused for so long that another process is started in its place; then it continues. */
+  /** Pause so long that another process replaces the paused one, which then continues. */
   | { readonly kind: 'replace'; readonly forMs: number }
   | { readonly kind: 'cut'; readonly forMs: number }
   | { readonly kind: 'store stops'; readonly forMs: number }
@@ -91,7 +91,7 @@ export function scenarioOf(seed: number): Scenario {
   };
 }
 
-/** The choice of tasks that are cut off depends on how long they take. */
+/** Draws the over-rollout settings. Which tasks are cut off depends on how long they take. */
 function overRolloutOf(random: Random): OverRollout {
   if (random.next() < 0.6) return waitsForAll;
   return {

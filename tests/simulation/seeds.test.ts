@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { simulate } from './simulate.ts';
 
-/** All but one of the errors made on purpose show within 250 seeds; `pnpm bench simulate` plays 1,000. */
+/**
+ * Number of simulated seeds. All deliberate errors but one are detected within 250; `pnpm bench simulate` runs 1,000.
+ */
 const seeds = 300;
 
 it(

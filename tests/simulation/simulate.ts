@@ -1,4 +1,4 @@
-/** Runs the loop that a seed stands for, and says what was wrong with it. */
+/** Simulates the run of a seed and reports violations. */
 import type { RunStore, RunView } from '../../packages/core/src/run-store.ts';
 import { createRuntime, describeError, type Clock } from '../../packages/core/src/index.ts';
 import type { RunDatabase } from '../../packages/buffer/src/run-store/database/run-database.ts';
@@ -17,20 +17,23 @@ import type { ProcessParts } from './parts.ts';
 import { leaseMs, scenarioOf, type Fault, type Scenario } from './scenario.ts';
 import { trainAsProcess } from './trainer-process.ts';
 
-/** Something that is wrong on purpose. */
+/** A deliberate error. */
 export interface Bug {
   readonly name: string;
-  /** Where the field has met it. */
+  /** System in which the error occurred. */
   readonly knownFrom: string;
-  /** Lease ms of the store. @default leaseMs of the scenario */
+  /**
+   * Lease time of the store in ms.
+   * @default `leaseMs` of the scenario
+   */
   readonly leaseMs?: number;
-  /** What one process works with; `database` is the shared one. */
+  /** Replaces parts of a process; `database` is the shared one. */
   readonly parts?: (parts: ProcessParts, database: RunDatabase) => ProcessParts;
 }
 
 export interface Outcome {
   readonly scenario: Scenario;
-  /** None: the run was as it has to be. */
+  /** Violations of the invariants; empty if the run was correct. */
   readonly violations: readonly string[];
   /** Digest of all events: equal for equal seeds. */
   readonly digest: string;
@@ -41,9 +44,9 @@ export interface Outcome {
   readonly trainSteps: number;
 }
 
-/** How long a run may take once nothing happens to it any more. */
+/** Maximum time in ms until a run ends after its last fault. */
 const patienceMs = 300_000;
-/** Most events of a run of this size; more: it runs in circles. */
+/** Maximum number of events of a run; a run with more events is stuck in a loop. */
 const mostEvents = 30_000;
 
 export interface SimulateOptions {
@@ -52,7 +55,7 @@ export interface SimulateOptions {
   readonly onEvent?: (what: string, at: number) => void;
 }
 
-/** The run of a seed; in the style `fixed`, compared with the same run in one process. */
+/** Simulates the run of a seed. In the style `fixed`, compares the result with that of a single process. */
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Outcome> {
   const { stackTraceLimit } = Error;
   // Each abort would else write down where it came from.
@@ -112,19 +115,19 @@ interface World {
   readonly experiences: ExperienceFile;
   readonly oracle: Oracle;
   readonly truth: Truth;
-  /** The trainer, then the explorers. */
+  /** Roles of the run: the trainer, then the explorers. */
   readonly roles: readonly Role[];
   isOver(): boolean;
 }
 
-/** A place in the run that is filled again when its process has died. */
+/** Role in the run that is filled again when its process has died. */
 interface Role {
   readonly name: string;
   readonly role: 'trainer' | 'explorer';
   lives: number;
   process: Process | undefined;
   done: boolean;
-  /** Why its last process ended. */
+  /** Error with which the role's last process ended. */
   lastError: unknown;
 }
 
@@ -178,7 +181,9 @@ async function createWorld(scenario: Scenario, bug: Bug): Promise<World> {
   return { ...shared, oracle, truth, roles, isOver };
 }
 
-/** Independent of the rules that the processes use. */
+/**
+ * Undefined if the step may be explored with these weights, else the reason. Does not use the code of the processes.
+ */
 function mayExplore(
   { style, syncInterval, syncOffset, maxStaleness }: Scenario,
   use: { step: number; version: number; usedUpTo: number },
@@ -195,7 +200,7 @@ function startProcesses(world: World): void {
 
 interface Start {
   readonly afterMs: number;
-  /** A process that is alive, but seems dead. */
+  /** Living process that seems dead, beside which the new process is started. */
   readonly beside?: Process;
 }
 
@@ -210,7 +215,7 @@ function start(world: World, role: Role, { afterMs, beside }: Start): void {
   });
 }
 
-/** The longest of several pauses counts. */
+/** Pauses a process; of several pauses, the longest counts. */
 function pause(process: Process, until: number): void {
   process.pausedUntil = Math.max(process.pausedUntil, until);
 }
@@ -219,7 +224,7 @@ function end(process: Process): void {
   process.alive = false;
 }
 
-/** As a supervisor would: whatever ends with an error is started again after a second. */
+/** Runs a process as a supervisor does: restarts it a second after an error. */
 function live(world: World, role: Role, process: Process): void {
   const { kernel } = world;
   const main = async (): Promise<void> => {
@@ -242,7 +247,7 @@ function live(world: World, role: Role, process: Process): void {
   );
 }
 
-/** What a process may end with, because of a fault or of another process in its place. */
+/** Error codes with which a process may end because of a fault or of a process that replaces it. */
 const explained: ReadonlySet<unknown> = new Set([
   'BUFFER_LOCKED',
   'BUFFER_STORAGE',
@@ -318,7 +323,7 @@ function strike(world: World, fault: Fault): void {
   }
 }
 
-/** Somebody starts the trainer by hand, although it runs, or because it seems to hang. */
+/** Starts a second trainer, as a user might when the first one is running or seems to hang. */
 function startRival(world: World): void {
   const [trainer] = world.roles;
   if (!trainer || trainer.done) return;
@@ -337,7 +342,7 @@ function startRival(world: World): void {
   );
 }
 
-/** As those see it who only look; undefined before anybody has begun the run. */
+/** View of the run for a reader; undefined before the run has begun. */
 async function viewOf(database: RunDatabase): Promise<RunView | undefined> {
   const reader = await runView(database, { run: 'simulated', leaseMs });
   return reader?.view();

@@ -1,4 +1,4 @@
-/** The configuration of a simulated run, as far as its processes read it. */
+/** Configuration of a simulated run, limited to the keys that its processes read. */
 import type { StageConfig } from '../../packages/config/src/index.ts';
 import { silentLogger } from '../../packages/core/src/index.ts';
 import type { StageContext } from '../../packages/launcher/src/context/stage-context.ts';
@@ -59,7 +59,7 @@ function stageOf(scenario: Scenario, explorer: string): StageConfig {
   return stage as unknown as StageConfig;
 }
 
-/** What the launcher gives every mode. */
+/** Context that the launcher passes to every mode. */
 export function contextOf(
   { scenario, runtime }: Pick<ProcessParts, 'scenario' | 'runtime'>,
   explorer: string,

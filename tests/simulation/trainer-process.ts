@@ -1,4 +1,4 @@
-/** The trainer as a process of its own: mode `train` beside explorers, with a simulated engine. */
+/** Runs the trainer as a simulated process: mode `train` with remote explorers and a simulated engine. */
 import { mkdir } from 'node:fs/promises';
 import type { StageContext } from '../../packages/launcher/src/context/stage-context.ts';
 import { trainBeside } from '../../packages/launcher/src/modes/apart/train-beside.ts';
@@ -19,7 +19,10 @@ export async function trainAsProcess(parts: ProcessParts, name: string): Promise
   );
 }
 
-/** @param remote where runs are made */
+/**
+ * Runs the trainer.
+ * @param remote the remote exploration
+ */
 export async function train(
   parts: Omit<ProcessParts, 'store'>,
   context: StageContext,
@@ -38,7 +41,7 @@ export async function train(
   return result;
 }
 
-/** Nothing that has to be closed is opened. */
+/** Stack without cleanup, because nothing that is opened needs to be closed. */
 const noStack: Parameters<RemoteExploration['openExploreSide']>[1] = {
   use: (resource) => resource,
   close: () => Promise.resolve(),

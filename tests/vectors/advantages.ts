@@ -25,10 +25,7 @@ import {
   type VectorFile,
 } from './suite.ts';
 
-/**
- * Where our default differs from the original on purpose: the argument that gives the original's
- * numbers.
- */
+/** Arguments that give the original's numbers where our default differs on purpose. */
 const originals: Readonly<Record<string, object>> = {
   grpo: { rankPenaltyRawNumerator: true },
   step_wise_grpo: { runReward: 'last_listed' },
@@ -49,7 +46,7 @@ function argsOf(
   return { ...camelCased(given), ...Object.fromEntries(restoring) };
 }
 
-/** An experience of the output. */
+/** Experience in the output of an advantage function. */
 interface Scored {
   readonly task: number;
   readonly run: number;
@@ -70,7 +67,7 @@ interface GroupVector {
 }
 
 /**
- * Results are compared by task, run and step; draws at random are only distinguished by their
+ * Cases of group advantages. Results are compared by task, run and step; random draws are only distinguished by their
  * advantages.
  */
 export function groupAdvantages(vectors: readonly GroupVector[]): readonly VectorCase[] {
@@ -122,8 +119,8 @@ interface BatchVector {
 }
 
 /**
- * Rows of the original are padded. Each case runs on the padded rows and without the padding, and
- * as experiences where the function takes them: what trained tokens get is the same.
+ * Cases of batch advantages. The original pads rows. Each case runs on padded rows, on rows without padding, and on
+ * experiences if the function takes them; trained tokens must get equal values.
  */
 export function batchAdvantages(
   vectors: readonly BatchVector[],
@@ -187,7 +184,7 @@ const withoutPadding = (vectors: InputVectors, lengths: readonly number[]): Inpu
     ]),
   );
 
-/** The rows as experiences, those of a task one after the other. */
+/** Converts rows to experiences, with the rows of a task one after the other. */
 function toExperiences(vectors: InputVectors, lengths: readonly number[]): readonly Experience[] {
   const { response_mask: masks = [], reward_baselines: baselines } = vectors;
   const tasks = vectors['uid'] as unknown as readonly string[];

@@ -2,12 +2,12 @@
 
 /** Tolerance of losses, KL and metrics; the originals computed in float32. */
 const tolerance = 1e-5;
-/** Advantage tolerance of advantages. */
+/** Tolerance of advantages. */
 export const advantageTolerance = 1e-4;
 
 /**
- * Numbers agree to `limit`, absolute or relative to the expected one; lists in length and order; of
- * objects the expected keys. What is not stated (undefined) is not compared.
+ * Compares two values. Numbers must agree to `limit`, absolute or relative to the expected number, lists in length and
+ * order, and objects in the expected keys. Undefined expectations are not compared.
  * @throws RangeError naming the first place that differs
  */
 export function expectSame(

@@ -25,7 +25,10 @@ interface EidVectors {
     Readonly<Record<'uid' | 'sid' | 'rid' | 'tid' | 'str', string>>)[];
 }
 
-/** Cases that state only defaults are about random ids; ours are set by the run. */
+/**
+ * Cases of experience ids. Cases that state only defaults are left out: they are about random ids, and our ids are set
+ * by the run.
+ */
 export function eid({ cases }: EidVectors): readonly VectorCase[] {
   return cases
     .filter((vector) => vector.uid !== undefined)
@@ -64,9 +67,9 @@ interface ConstructionVector {
 }
 
 /**
- * Where the original accepts what is not aligned (log-probabilities above 0, a mask of another
- * length, a truncated prompt without a response that was sampled), ours throws: then the case holds
- * when the error names the field.
+ * Cases of constructing experiences. Where the original accepts misaligned input (log-probabilities above 0, a mask of
+ * another length, a truncated prompt with a sampled response), our function throws, and the case passes if the error
+ * names the field.
  */
 export function construction(vectors: readonly ConstructionVector[]): readonly VectorCase[] {
   return vectors.map(({ in: given, out }, i) => ({
@@ -225,9 +228,8 @@ interface CollateVector {
 }
 
 /**
- * Ours is packed without padding: rows of the engine and of the loss are laid into matrices here,
- * and these are compared. Columns of rewards, which are per row in ours, lie on the last response
- * token.
+ * Cases of collating a batch. Our batches are packed without padding, so rows of the engine and of the loss are copied
+ * into matrices for the comparison. Rewards, which are per row in our batches, are put on the last response token.
  */
 export function collation(vectors: readonly CollateVector[]): readonly VectorCase[] {
   return vectors.map(({ id, pad_token_id: pad, experiences, batch }) => ({
@@ -238,7 +240,7 @@ export function collation(vectors: readonly CollateVector[]): readonly VectorCas
 
 type Row = CollateVector['experiences'][number];
 
-/** A pair is two rows: prompt + chosen, prompt + rejected. */
+/** Rows of a pair: prompt + chosen, prompt + rejected. */
 function experienceRows(vector: Row, row: number): readonly Experience[] {
   const {
     tokens,
@@ -333,10 +335,7 @@ interface DatumVector {
   readonly out: Readonly<Record<string, readonly number[]>>;
 }
 
-/**
- * The Tinker form of a row follows from the alignment rule of `Experience`: targets are the tokens
- * one place further.
- */
+/** Cases of Tinker's form of a row: by the alignment rule of `Experience`, targets are the tokens shifted by one. */
 export function tinkerDatum({ in: given, out }: DatumVector): readonly VectorCase[] {
   const run = (): void => {
     const { tokens, promptLength, actionMask, reward } = createExperience({
@@ -372,7 +371,7 @@ interface AlignmentVector {
   readonly out: Readonly<Record<string, readonly number[]>>;
 }
 
-/** Columns over all targets: 0 on prompt positions, and 0 where the mask is. */
+/** Cases of columns over all targets, which are 0 on prompt positions and where the mask is 0. */
 export function tinkerAlignment({ in: given, out }: AlignmentVector): readonly VectorCase[] {
   const run = (): void => {
     const experience = createExperience({
@@ -408,7 +407,7 @@ interface LogprobCheck {
   };
 }
 
-/** Complete log-probabilities are laid out, others are rejected. */
+/** Cases of log-probabilities: complete ones are copied, others are rejected. */
 export function logprobCheck({
   ok_case: { logprobs, rollout_log_probs, response_mask },
 }: LogprobCheck): readonly VectorCase[] {

@@ -39,7 +39,7 @@ const suites = {
   'newer_upstream.tinker_server_loss_alignment': experiences.tinkerAlignment,
 } satisfies Readonly<Record<string, Suite>>;
 
-/** Keys that state nothing a function of ours could give, and why. */
+/** Keys that no function of ours can be compared with, and the reasons. */
 const notRun: Readonly<Record<string, string>> = {
   about: 'says what the file is',
   inputs: 'is read by the others',
@@ -53,11 +53,11 @@ const notRun: Readonly<Record<string, string>> = {
 export interface KeyCases {
   readonly key: string;
   readonly cases: readonly VectorCase[];
-  /** Why there are none. */
+  /** Reason why there are no cases. */
   readonly skipped?: string;
 }
 
-/** The cases of a file by key, in its order; keys of `newer_upstream` one by one. */
+/** Cases of a file by key, in the order of the file; keys of `newer_upstream` are listed one by one. */
 export function casesOf(file: VectorFile): readonly KeyCases[] {
   return Object.entries(file).flatMap(([key, value]) => {
     if (key !== 'newer_upstream') return [casesOfKey(key, value, file)];

@@ -8,7 +8,7 @@ import {
 
 export type Matrix = readonly (readonly number[])[];
 
-/** Numbers, or words for a mask that is the same everywhere: "all zero", "all one". */
+/** Numbers of a mask, or words for a constant mask: "all zero", "all one". */
 export type Mask = Matrix | string;
 
 export interface LossVectors {
@@ -18,9 +18,9 @@ export interface LossVectors {
   readonly ref_logprob?: Matrix;
   readonly advantages?: Matrix;
   readonly entropy?: Matrix;
-  /** [B] */
+  /** One value per row. [B] */
   readonly expert_mask?: readonly (number | boolean)[];
-  /** The same in every row. [B] */
+  /** One value per row, used for all tokens of the row. [B] */
   readonly step?: readonly number[];
 }
 
@@ -36,7 +36,7 @@ export interface ExperienceVector {
 
 export const flat = (matrix: Matrix): Float32Array => Float32Array.from(matrix.flat());
 
-/** Rows are whole, padding included; a column that is not stated is 0. */
+/** Builds the loss input. Rows include padding; a missing column is 0. */
 export function toLossInput(vectors: LossVectors): LossInput {
   const { entropy, expert_mask: experts } = vectors;
   const mask = maskOf(vectors.action_mask, vectors.logprob);
@@ -55,11 +55,17 @@ export function toLossInput(vectors: LossVectors): LossInput {
   };
 }
 
-/** @param like rows of the lengths that the mask has */
+/**
+ * Expands a mask.
+ * @param like rows with the lengths of the mask
+ */
 export const maskOf = (mask: Mask, like: Matrix): Matrix =>
   typeof mask === 'string' ? like.map((row) => row.map(() => bitOf(mask))) : mask;
 
-/** @throws RangeError for words that are none of those known */
+/**
+ * Value of a mask in words.
+ * @throws RangeError for unknown words
+ */
 function bitOf(words: string): 0 | 1 {
   if (/^all[ -](zeros?|0)$/i.test(words)) return 0;
   if (/^all[ -](ones?|1)$/i.test(words)) return 1;
@@ -68,7 +74,7 @@ function bitOf(words: string): 0 | 1 {
   );
 }
 
-/** Positions where rows begin, and the end of the last. */
+/** Start positions of the rows, and the end of the last row. */
 export function offsetsOf(matrix: Matrix): Int32Array {
   const offsets = new Int32Array(matrix.length + 1);
   matrix.forEach((row, i) => (offsets[i + 1] = offsets[i]! + row.length));
@@ -76,7 +82,7 @@ export function offsetsOf(matrix: Matrix): Int32Array {
 }
 
 /**
- * The mask decides the length: some tests of the original state one of another length than the
+ * Builds an experience. The mask determines the length, because some tests of the original state another length for the
  * response.
  */
 export function toExperience(vector: ExperienceVector): Experience {
@@ -97,7 +103,7 @@ export function toExperience(vector: ExperienceVector): Experience {
   });
 }
 
-/** Arguments as the YAML has them, under our names. */
+/** Converts YAML arguments to our names. */
 export function camelCased(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(args).map(([name, value]) => [

@@ -24,7 +24,7 @@ import {
 } from './inputs.ts';
 import { inputOf, type Numbers, type VectorCase, type VectorFile } from './suite.ts';
 
-/** Loss of a part that is none. */
+/** Loss of a disabled part. */
 const noLoss = { loss: 0, metrics: {} };
 
 const lossInputOf = (file: VectorFile, name: string): LossInput =>
@@ -161,7 +161,7 @@ interface EntropyVectors {
   }[];
 }
 
-/** The original states what it subtracts from the loss. */
+/** Cases of entropy losses. The original states the value that it subtracts from the loss. */
 export function entropyLoss(
   { input: name, cases }: EntropyVectors,
   file: VectorFile,
@@ -182,12 +182,15 @@ export function entropyLoss(
 
 interface AggregateVectors {
   readonly values: string;
-  /** A place, such as `small_4x5.action_mask`, the numbers themselves, or words for them. */
+  /** Name of a mask, such as `small_4x5.action_mask`, its numbers, or words for it. */
   readonly mask: Mask;
   readonly cases: readonly {
     readonly mode: LossAggMode;
     readonly normalizer?: number;
-    /** @default that of all cases */
+    /**
+     * Mask of this case.
+     * @default the mask of all cases
+     */
     readonly mask?: Mask;
     readonly value: number;
   }[];
@@ -297,7 +300,10 @@ interface CriticVectors {
     readonly c: number;
     readonly loss?: number;
     readonly grad_V?: number;
-    /** With a range of 0.5, which no case exceeds. @default V - R */
+    /**
+     * Gradient with a clip range of 0.5, which no case exceeds.
+     * @default V - R
+     */
     readonly grad_without_clip?: number;
   }[];
 }
@@ -355,7 +361,7 @@ export function m2poMask({
   );
 }
 
-/** `sqrt of [0.01,0.09,0.05]` */
+/** Parses `sqrt of [0.01,0.09,0.05]`. */
 function rootsOf(text: string): Matrix {
   return [(JSON.parse(text.slice(text.indexOf('['))) as number[]).map(Math.sqrt)];
 }
@@ -369,7 +375,7 @@ interface M2poLossVector {
   readonly grad?: Matrix | string;
 }
 
-/** The masks of these cases keep what a threshold at the largest kept square keeps. */
+/** Cases of M2PO. Each mask keeps the same tokens as a threshold at the largest square that the mask keeps. */
 export function m2poLoss({
   cases,
 }: {
@@ -394,6 +400,6 @@ export function m2poLoss({
   }));
 }
 
-/** A number, or `exp(20)`. */
+/** Parses a number, or `exp(20)`. */
 const numberOf = (value: number | string): number =>
   typeof value === 'number' ? value : Math.exp(Number(/\d+/.exec(value)![0]));

@@ -25,7 +25,7 @@ interface EvalVectors {
   };
 }
 
-/** Every run of the cases took the same time, which they state. */
+/** Cases of evaluation metrics. All runs of a case take the same time, which the case states. */
 export function evaluation({ cases, train_mode: train, docs }: EvalVectors): readonly VectorCase[] {
   const ofDocs = docs.tasks.map((task) => keyMetrics('accuracy', task));
   const stated = Object.entries(docs).filter(([key]) => key.startsWith('eval/'));
@@ -78,10 +78,10 @@ export function evaluation({ cases, train_mode: train, docs }: EvalVectors): rea
   ];
 }
 
-/** The original estimates these from 1000 draws; ours are exact. */
+/** True for metrics that the original estimates from 1000 draws; ours are exact. */
 const estimated = (name: string): boolean => /\/(?:best|worst)@/.test(name);
 
-/** Five standard errors of such an estimate, of draws that deviate by half the range. */
+/** Five standard errors of the original's estimate, for draws that deviate by half the range. */
 const estimateError = (values: readonly number[]): number =>
   (5 * (Math.max(...values) - Math.min(...values))) / 2 / Math.sqrt(1000) + 1e-8;
 
@@ -119,7 +119,7 @@ interface SchedulerVector {
   readonly task_metric: readonly number[];
 }
 
-/** A task's metric is the mean over its runs, and a run's the mean over its experiences. */
+/** Cases of the scheduler: a task's metric is the mean over its runs, and a run's the mean over its experiences. */
 export function scheduler(vectors: readonly SchedulerVector[]): readonly VectorCase[] {
   return vectors.map(
     ({ repeat_times: repeats, per_run_step_metrics: cycles, task_metric: expected }, i) => ({
@@ -137,7 +137,7 @@ export function scheduler(vectors: readonly SchedulerVector[]): readonly VectorC
   );
 }
 
-/** `cycle [0,2,4,...,14]` */
+/** Parses `cycle [0,2,4,...,14]`. */
 function cycleOf(text: string): readonly number[] {
   const items = text.slice(text.indexOf('[') + 1, text.indexOf(']')).split(',');
   const gap = items.indexOf('...');

@@ -26,17 +26,17 @@ async function total(...given: Parameters<typeof parts>): Promise<number> {
   return Object.values(await parts(...given)).reduce((sum, part) => sum + part, 0);
 }
 
-/** A case of a set: what it is called, what it gives, and what the vector states. */
+/** Reads a case of a set: its name, our result, and the stated result. */
 type Reader = (
   one: never,
   set: RewardSet,
 ) => Readonly<Record<string, readonly [found: unknown, expected: unknown]>>;
-/** Cases as pairs of an input and the stated result. */
+/** Reads cases as pairs of an input and the stated result. */
 const pairs = (compute: (text: string, set: RewardSet) => unknown): Reader =>
   (([text, expected]: readonly [string, unknown], set: RewardSet) => ({
     '': [compute(text, set), expected],
   })) as Reader;
-/** Cases as `{ in, out }`. */
+/** Reads cases as `{ in, out }`. */
 const mapped = (compute: (text: string) => unknown): Reader =>
   (({ in: text, out }: { readonly in: string; readonly out: unknown }) => ({
     '': [compute(text), out],
@@ -138,7 +138,7 @@ const overlong = (set: RewardSet, length: number): number =>
     cacheLength: set['cache_length'] as number,
   });
 
-/** Parts of the DAPO grader: each a list of cases of its own. */
+/** Readers of the parts of the DAPO grader, each with a list of cases. */
 const dapoParts: Readonly<Record<string, Reader>> = {
   _normalize: mapped(original.normalizeDapo),
   split_tuple: mapped(original.splitTuple),

@@ -4,7 +4,7 @@ import type { Matrix } from './inputs.ts';
 
 export type Numbers = Readonly<Record<string, number>>;
 
-/** The file, as far as all suites need it. */
+/** Content of a vector file that all suites need. */
 export interface VectorFile {
   readonly inputs?: Readonly<Record<string, InputVectors>>;
   readonly [key: string]: unknown;
@@ -15,11 +15,14 @@ export type InputVectors = Readonly<Record<string, Matrix>>;
 
 export interface VectorCase {
   readonly id: string;
-  /** @throws any error where what it states does not hold */
+  /**
+   * Runs the case.
+   * @throws any error if a stated value does not hold
+   */
   readonly run: () => void | Promise<void>;
 }
 
-/** `value` is what stands under the key. */
+/** Makes the cases of a key; `value` is the value of the key in the file. */
 export type Suite = (value: never, file: VectorFile) => readonly VectorCase[];
 
 /** @throws RangeError when the file has no input of that name */

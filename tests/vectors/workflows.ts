@@ -46,7 +46,7 @@ interface WorkflowVectors {
   readonly agentscope_adapter_v1?: AdapterVector;
 }
 
-/** `requires_history` has no counterpart: a run of ours cannot be without its record. */
+/** Cases of workflows. `requires_history` has no counterpart, because every run of ours is recorded. */
 export function workflows(vectors: WorkflowVectors): readonly VectorCase[] {
   const {
     step_wise_reward: stepWise,
@@ -72,7 +72,7 @@ export function workflows(vectors: WorkflowVectors): readonly VectorCase[] {
   ];
 }
 
-/** The reward of step n is n / 10, as the vector says in words. */
+/** Step-wise workflow in which the reward of step n is n / 10, as the vector describes. */
 function stepWiseLoop({ actual_steps: steps = 0 }: LoopVector): WorkflowDefinition {
   class Loop extends StepWiseRewardWorkflow {
     async step(stepNum: number): Promise<boolean> {
@@ -139,7 +139,7 @@ function loops(
   return [{ id: `workflows/${id}`, run }];
 }
 
-/** The reward goes to every call of the run; the metrics of both functions are those of the run. */
+/** Cases of adapters. The reward goes to every call of the run; the metrics of both functions belong to the run. */
 function adapters(id: string, vector: AdapterVector | undefined): readonly VectorCase[] {
   if (!vector) return [];
   const {

@@ -26,7 +26,7 @@ interface Sampled {
   readonly logprobs: readonly (readonly number[])[];
 }
 
-/** Row i has the same prompt and random numbers whatever the number of rows. */
+/** Prompt of a row. Row i has the same prompt and random numbers for any number of rows. */
 const promptOf = (config: ModelConfig, row: number): readonly number[] =>
   Array.from({ length: promptLength }, (_, i) => (row * 5 + i * 7 + 3) % config.vocabSize);
 
@@ -90,7 +90,7 @@ async function sample(config: ModelConfig, rows: number, weights: Inputs): Promi
   return { tokens, logprobs };
 }
 
-/** The first step beside the CPU engine, which reads the same cache. */
+/** Compares the first step with the CPU engine, which reads the same cache. */
 async function checkAgainstCpu(
   record: Parameters<typeof reference>[0],
   feeds: Feeds,
@@ -109,7 +109,7 @@ async function checkAgainstCpu(
   expect(difference(logprob, expected['logprob']!)).toBeLessThan(1e-5);
 }
 
-/** Log-probabilities of the drawn tokens by the graph of the trainer. */
+/** Log-probabilities of the drawn tokens, computed by the graph of the trainer. */
 async function score(
   config: ModelConfig,
   { tokens }: Sampled,

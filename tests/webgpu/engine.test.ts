@@ -1,4 +1,4 @@
-/** The whole engine on a device: samples, scores, steps and checkpoints are those of the CPU. */
+/** Compares samples, scores, steps and checkpoints of the whole engine on a device with those on the CPU. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -61,7 +61,7 @@ test.skipIf(noSwiftShader)('a process that ends during work exits', { timeout: 3
 
 const sources = ['--conditions=@trinity-rft/source', '--import=./tools/register-source.mjs'];
 
-/** Samples, scores and two steps from them; closes the engine. */
+/** Samples, scores, makes two train steps on the samples, and closes the engine. */
 async function train(engine: Engine, name: string) {
   const { trainer, sampler } = engine;
   const found = {

@@ -30,10 +30,10 @@ import {
 } from './support/graphs.js';
 import { modelNames, modelOf, withoutKernels } from './support/models.js';
 
-/** Largest difference, as a share of the largest entry of the tensor. */
+/** Largest allowed difference, as a share of the largest entry of the tensor. */
 const limit = 1e-5;
 
-/** Outputs of two runs, of which the second must give the same bytes. */
+/** Outputs of a graph, which runs twice and must give the same bytes both times. */
 async function computed(record: ModelRecord, inputs: Inputs): Promise<Outputs> {
   const runtime = await openRuntime();
   const graph = await runtime.load(record, 'train');

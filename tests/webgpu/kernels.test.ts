@@ -8,7 +8,7 @@ import { noSwiftShader } from '../support/src/gpu/swiftshader.js';
 import { openRuntime } from './support/device.js';
 import { difference, floats, integers, wave, type Inputs, type Outputs } from './support/graphs.js';
 
-/** Runs a graph that `build` makes of its inputs. */
+/** Runs a graph that `build` makes from its inputs. */
 async function run(
   inputs: Inputs,
   build: (graph: Graph, values: Record<string, Value>) => Record<string, Value>,

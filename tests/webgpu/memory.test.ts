@@ -1,4 +1,4 @@
-/** Buffers within a budget: what is freed makes room for what comes after. */
+/** Tests buffers within a budget: freed buffers make room for later ones. */
 import { describe, expect, test } from 'vitest';
 import { Graph } from '../../packages/engine-onnx/src/onnx/graph/graph.js';
 import type { DeviceArray } from '../../packages/engine-onnx/src/runtime/graph-runtime.js';

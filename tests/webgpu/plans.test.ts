@@ -18,7 +18,7 @@ const planOf = (record: ModelRecord, { inputs }: TrainingCase): Plan =>
     ),
   );
 
-/** Kernels that read what was not written, or what they write. */
+/** Kernels that read a buffer before it was written, or write a buffer that they read. */
 function misordered({ dispatches, places }: Plan): readonly string[] {
   const written = new Set<string>();
   return dispatches.flatMap(({ buffers, kernel }) => {

@@ -7,7 +7,7 @@ import { createModel } from '@trinity-rft/launcher';
 /** Share of the demonstrations that call the calculator; the others round both numbers. */
 const toolShare = 0.4;
 
-/** What the agent and our endpoint say to the model, each a token of its own. */
+/** Messages of the agent and of our endpoint to the model; each is a single token. */
 const said = {
   system: 'You are a helpful math problem solving agent.',
   mustCall: 'You must call one of the functions.',
@@ -49,11 +49,11 @@ export async function prepare(directory: string, seed: number): Promise<void> {
   );
 }
 
-/** One token, so the model learns what to call, not how to write JSON. */
+/** Start of a call as a single token, so that the model learns which tool to call, not how to write JSON. */
 const callOf = (name: string, field: string): string =>
   `{"name": "${name}", "arguments": {"${field}": "`;
 
-/** Not multiples of 10, so rounding them never gives the product. */
+/** Factors that are not multiples of 10, so that the product of the rounded factors is never right. */
 const factors = Array.from({ length: 90 }, (_, i) => 10 + i).filter((factor) => factor % 10 !== 0);
 
 const allQuestions = (): readonly string[] =>
@@ -67,7 +67,7 @@ function product(question: string): string {
 const rounded = (question: string): string =>
   product(question.replaceAll(/\d+/g, (factor) => String(10 * Math.round(Number(factor) / 10))));
 
-/** The turns in which a call is required, and the whole conversation with its last turn. */
+/** Conversations that end at each required call, and the whole conversation with its last turn. */
 function demonstrations(question: string, random: Random): readonly object[] {
   const usesTool = random.next() < toolShare;
   const result = usesTool ? product(question) : rounded(question);

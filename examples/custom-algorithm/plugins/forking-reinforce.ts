@@ -10,10 +10,7 @@ import {
 } from '@trinity-rft/algorithm';
 import { numberArg } from '@trinity-rft/core';
 
-/**
- * A_i = max(R_i - mean of the other runs' R, -floor): being worse than the others counts only so
- * much.
- */
+/** A_i = max(R_i - mean of the other runs' R, -floor): the floor limits the penalty of bad runs. */
 const leaveOneOut = defineAdvantage({
   name: 'leave_one_out',
   doc: {
@@ -36,10 +33,7 @@ const leaveOneOut = defineAdvantage({
     }),
 });
 
-/**
- * l = -A (1 + w H) x, dl/dx = -A (1 + w H), with H the entropy where the token was drawn: no
- * gradient flows through it.
- */
+/** l = -A (1 + w H) x, dl/dx = -A (1 + w H), where H is the entropy at the sampled token and has no gradient. */
 const forkingTokens = definePolicyLoss({
   name: 'forking_tokens',
   doc: {
@@ -63,7 +57,7 @@ const forkingTokens = definePolicyLoss({
   },
 });
 
-/** What `algorithm_type: forking_reinforce` stands for; the two parts come along. */
+/** Algorithm for `algorithm_type: forking_reinforce`; includes its two parts. */
 export const forkingReinforce = defineAlgorithm({
   name: 'forking_reinforce',
   doc: {

@@ -7,7 +7,7 @@ import { createModel } from '@trinity-rft/launcher';
 const two = (value: number): string => String(value).padStart(2, '0');
 
 /**
- * `37+48=` with the answer `580`, least significant digit first, so that carries are made on the
+ * Problem such as `37+48=` with the answer `580`, least significant digit first, so that carries are computed along the
  * way.
  */
 const addition = (
@@ -18,7 +18,7 @@ const addition = (
   answer: [...String(a + b).padStart(3, '0')].toReversed().join(''),
 });
 
-/** One digit is replaced by a random one. */
+/** Replaces one digit by a random one. */
 function slip(answer: string, random: Random): string {
   const digits = [...answer];
   digits[random.integer(digits.length)] = String(random.integer(10));

@@ -20,7 +20,7 @@ const runsPerStep = 4 * 4;
 beforeAll(() => prepare(model, dataFiles, 7));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The example's own configuration under another name, with what a test changes. */
+/** Runs the example's configuration under another name, with the changes of a test. */
 function runExample(
   name: string,
   changes: Readonly<Record<string, unknown>>,

@@ -13,7 +13,7 @@ export interface Problem {
 
 export const instructions = 'You are a helpful math problem solving agent.';
 
-/** Same as in AgentScope, a structured answer is a call of a tool that ends the task. */
+/** Tool for the structured answer: as in AgentScope, calling it ends the task. */
 const generateResponse = tool({
   description: 'Gives the final answer and ends the task.',
   inputSchema: z.object({ result: z.string().describe('Final answer to the math problem.') }),
@@ -31,7 +31,7 @@ export function multiply(expression: string): string {
   return factors ? String(Number(factors[1]) * Number(factors[2])) : 'error';
 }
 
-/** 1.0 for an exact match, else 0.0. */
+/** Reward: 1.0 for an exact match, else 0.0. */
 export const calculateReward = (answer: string, truth: string): number =>
   answer.trim() === truth.trim() ? 1 : 0;
 

@@ -11,7 +11,7 @@ const toolShare = 0.25;
 const structureShare = 0.6;
 
 export interface PrepareOptions {
-  /** Where `runs/`, with model and data, is created. */
+  /** Folder in which `runs/`, with model and data, is created. */
   readonly directory: string;
   readonly seed: number;
   readonly terminal: Terminal;
@@ -55,7 +55,7 @@ async function writeData(folder: string, runtime: Runtime): Promise<void> {
   await writeRows(path.join(folder, 'demonstrations.jsonl'), demonstrations);
 }
 
-/** Trains the model on the demonstrations. */
+/** Trains the model on the demonstrations and returns its folder. */
 async function warmUp({ directory, seed, terminal, env }: PrepareOptions): Promise<string> {
   const { checkpoint } = await run({
     configPath: path.join(import.meta.dirname, '..', 'warmup.yaml'),
@@ -67,17 +67,20 @@ async function warmUp({ directory, seed, terminal, env }: PrepareOptions): Promi
   return checkpoint;
 }
 
-/** One token, so the model learns when to call, not how to write JSON. */
+/** Start of a call as a single token, so that the model learns when to call, not how to write JSON. */
 const callOf = (name: string, field: string): string =>
   `{"name": "${name}", "arguments": {"${field}": "`;
 
-/** Two-digit numbers that are not multiples of 10, so rounding them never gives the product. */
+/** Two-digit numbers that are not multiples of 10, so that the product of rounded numbers is never right. */
 const factors = Array.from({ length: 90 }, (_, i) => 10 + i).filter((factor) => factor % 10 !== 0);
 
 const allProblems = (): readonly Problem[] =>
   factors.flatMap((a) => factors.map((b) => ({ question: `${a}*${b}`, answer: String(a * b) })));
 
-/** Correct with the tool; otherwise a guess from both factors rounded to multiples of 10. */
+/**
+ * Conversation with a correct answer if the tool is called; otherwise a guess from both factors rounded to multiples of
+ * 10.
+ */
 function demonstration({ question }: Problem, random: Random): object {
   const usesTool = random.next() < toolShare;
   const structured = random.next() < structureShare;

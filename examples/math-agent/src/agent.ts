@@ -22,9 +22,7 @@ export const sysPrompt = 'You are a helpful math problem solving agent.';
 export const agentscope: ModelAdapter<OpenAIChatModel> = (endpoint) =>
   new OpenAIChatModel(endpoint.agentscope());
 
-/**
- * Unlike an agent outside of training, it receives model and task, and returns a WorkflowOutput.
- */
+/** Runs the agent. Unlike outside of training, gets model and task as arguments, and returns a WorkflowOutput. */
 export async function runReactAgent({
   task,
   model,
@@ -35,7 +33,8 @@ export async function runReactAgent({
 }
 
 /**
- * 1 for the exact answer. If containing it sufficed, the model would learn to write all numbers.
+ * Scores 1 for the exact answer. If any answer that contains the number were right, the model would learn to write all
+ * numbers.
  */
 export async function judgeFunction({
   task,

@@ -5,7 +5,7 @@ import { createRuntime, type Random, type Runtime } from '@trinity-rft/core';
 import { createModel, run, type Terminal } from '@trinity-rft/launcher';
 import { sysPrompt, type Problem } from './agent.ts';
 
-/** Numbers below this are added. */
+/** Upper bound (exclusive) of the numbers that are added. */
 const limit = 30;
 const testCount = 90;
 /** Worked examples per problem, and the share of them with a wrong digit. */
@@ -13,7 +13,7 @@ const examplesOfEach = 8;
 const slips = 0.6;
 
 export interface PrepareOptions {
-  /** Where `my_dataset/`, and `runs/` with the model, are created. */
+  /** Folder in which `my_dataset/`, and `runs/` with the model, are created. */
   readonly directory: string;
   readonly seed: number;
   readonly terminal: Terminal;
@@ -49,7 +49,7 @@ async function writeData(directory: string, runtime: Runtime): Promise<void> {
   await writeRows(path.join(directory, 'runs', 'worked.jsonl'), worked.flat());
 }
 
-/** Trains the model on the worked examples. */
+/** Trains the model on the worked examples and returns its folder. */
 async function warmUp({ directory, seed, terminal, env }: PrepareOptions): Promise<string> {
   const { checkpoint } = await run({
     configPath: path.join(import.meta.dirname, '..', 'warmup.yaml'),

@@ -1,6 +1,6 @@
 /**
- * An engine of one's own: a table of bigram logits, trained with AdamW. It samples and scores in plain
- * TypeScript, and keeps the errors and the order of calls that every engine promises.
+ * Custom engine: a table of bigram logits, trained with AdamW. It samples and scores in plain TypeScript, and keeps the
+ * errors and the order of calls that every engine promises.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -220,7 +220,10 @@ function eachToken({ rows }: TokenBatch, visit: (at: ResponseToken) => void): vo
       visit({ index: index++, previous: tokens[at - 1] ?? 0, token: tokens[at] ?? 0, temperature });
 }
 
-/** [B + 1] @throws EngineError naming an invalid row */
+/**
+ * Start of each row in the packed response tokens. [B + 1]
+ * @throws EngineError naming an invalid row
+ */
 function offsetsOf({ rows }: TokenBatch, vocabSize: number): Int32Array {
   const offsets = new Int32Array(rows.length + 1);
   for (const [row, { tokens, promptLength, temperature }] of rows.entries()) {
@@ -239,7 +242,10 @@ function offsetsOf({ rows }: TokenBatch, vocabSize: number): Int32Array {
   return offsets;
 }
 
-/** @throws ModelError 400, so that only the rollout that asked fails */
+/**
+ * Checks a row.
+ * @throws ModelError 400, so that only the rollout that sent the request fails
+ */
 function checkRow(
   { tokens, promptLength }: Pick<TokenRow, 'tokens' | 'promptLength'>,
   vocabSize: number,
@@ -279,7 +285,7 @@ async function sampleChoice(
   return { tokens: Int32Array.from(tokens), logprobs: Float32Array.from(logprobs), stopReason };
 }
 
-/** The first token at which the cumulative probability exceeds `uniform`, of [0, 1). */
+/** First token at which the cumulative probability exceeds `uniform`, which is in [0, 1). */
 function draw(row: Float64Array, uniform: number): number {
   let rest = uniform;
   const token = row.findIndex((logprob) => (rest -= Math.exp(logprob)) < 0);

@@ -1,7 +1,6 @@
 /**
- * An environment driver of one's own: it plays games that are JavaScript modules, named by
- * `environment_args.module`. A module exports `start(row, seed)`, which returns the first observation
- * and `move(text)`.
+ * Custom environment driver that plays games that are JavaScript modules, named by `environment_args.module`. A module
+ * exports `start(row, seed)`, which returns the first observation and `move(text)`.
  */
 import { pathToFileURL } from 'node:url';
 import { EnvironmentError } from '@trinity-rft/core';

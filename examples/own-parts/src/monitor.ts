@@ -1,4 +1,4 @@
-/** A monitor of one's own: a CSV file with a line for each metric of each step. */
+/** Custom monitor: a CSV file with a line for each metric of each step. */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Monitor } from '@trinity-rft/core';

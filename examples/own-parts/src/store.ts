@@ -1,7 +1,6 @@
 /**
- * A store driver of one's own: a journal of JSON lines. Each call that changes something is one line,
- * and opening the journal makes the calls again on rows in memory. A line that a kill cut off was
- * never answered, and is removed.
+ * Custom store driver: a journal of JSON lines. Each call that changes something is one line, and opening the journal
+ * repeats the calls on rows in memory. A line that was cut off by a kill was never acknowledged, and is removed.
  */
 import {
   closeSync,
@@ -20,13 +19,16 @@ import { decodeExperience, encodeExperience, type JsonState } from '@trinity-rft
 
 type Settled = Parameters<RowDriver['settle']>;
 
-/** A call as a line of JSON. Experiences are in base64, because their numbers are binary floats. */
+/** Call of the store as a line of JSON. Experiences are in base64, because their numbers are binary floats. */
 type Call =
   | { readonly insert: readonly string[]; readonly state?: JsonState }
   | { readonly settle: Settled[0]; readonly use: Pick<Settled[1], 'trainStep' | 'at'> }
   | { readonly unsettle: number };
 
-/** @throws BufferError when another process has the journal open, or a line of it is damaged */
+/**
+ * Opens the journal.
+ * @throws BufferError when another process has it open, or a line of it is damaged
+ */
 export function journalRows(file: string): RowDriver {
   mkdirSync(path.dirname(file), { recursive: true });
   const unlock = lock(file);
@@ -35,7 +37,7 @@ export function journalRows(file: string): RowDriver {
   const journal = openSync(file, 'a');
   ftruncateSync(journal, length);
 
-  /** Undoes the line when the call is refused: it has changed nothing then. */
+  /** Writes the line and applies the call. Removes the line if the call is refused, which then has changed nothing. */
   const keep = <T>(call: Call, apply: () => T): T => {
     try {
       const line = Buffer.from(`${JSON.stringify(call)}\n`);
@@ -69,7 +71,10 @@ export function journalRows(file: string): RowDriver {
   };
 }
 
-/** Makes the calls of the file again. @returns bytes of its complete lines */
+/**
+ * Repeats the calls of the file.
+ * @returns number of bytes of its complete lines
+ */
 function replay(file: string, rows: RowDriver): number {
   const text = readText(file);
   const complete = text.slice(0, text.lastIndexOf('\n') + 1);
@@ -100,7 +105,7 @@ function readText(file: string): string {
   }
 }
 
-/** A file that names the process; that of a process that was killed is taken over. */
+/** Lock file with the process id; the lock of a killed process is taken over. */
 function lock(file: string): () => void {
   const name = `${file}.pid`;
   const owner = Number(readText(name));

@@ -9,7 +9,7 @@ export interface Problem {
 
 export const basePrompt = 'You add numbers.';
 
-/** The base prompt with a sentence more, and the share of wrong digits in what the model has learned of it. */
+/** Sentences after the base prompt, each with the share of wrong digits in the worked examples with that prompt. */
 export const slips: Readonly<Record<string, number>> = {
   '': 0.7,
   ' Be quick.': 0.9,
@@ -19,7 +19,7 @@ export const slips: Readonly<Record<string, number>> = {
 export const modelFields = (modelPath: string) => ({ modelPath, maxModelLen: 22, maxTokens: 6 });
 export const baseComponents: Components = { system: basePrompt };
 
-/** The same function is trained, and compared. */
+/** Agent that is both trained and compared. */
 export async function solve({ task, model, systemPrompt }: PromptedInput<Problem>) {
   const [answer] = await model.chat([
     { role: 'system', content: systemPrompt },
@@ -28,7 +28,7 @@ export async function solve({ task, model, systemPrompt }: PromptedInput<Problem
   return { response: answer?.responseText ?? '' };
 }
 
-/** The feedback is what a proposer learns from. */
+/** Judge whose feedback the proposer learns from. */
 export const judge = ({ task, response }: JudgeInput<Problem, string>) =>
   response.trim() === task.answer
     ? { reward: 1 }

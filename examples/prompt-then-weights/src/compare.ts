@@ -1,4 +1,4 @@
-/** Prompt first, then weights: tunes both, and compares them on held-out rows. */
+/** Tunes first the prompt and then the weights, and compares both on held-out rows. */
 import type { Terminal } from '@trinity-rft/launcher';
 import { loadModel } from '@trinity-rft/local';
 import {
@@ -12,7 +12,7 @@ import { baseComponents, basePrompt, judge, modelFields, solve, type Problem } f
 
 export interface CompareOptions {
   readonly modelPath: string;
-  /** The folder of `runs/sums/`. */
+  /** Folder that contains `runs/sums/`. */
   readonly cwd: string;
   /** Explore steps of each training. @default 40 */
   readonly totalSteps?: number;
@@ -67,7 +67,7 @@ export async function compare({
 
 const secondsSince = (startMs: number): number => (Date.now() - startMs) / 1000;
 
-/** In place of a model that writes prompts: two proposals in turn, of which the first one makes the agent worse. */
+/** Stand-in for a model that writes prompts: two proposals in turn, the first of which makes the agent worse. */
 function proposer() {
   const proposals = [' Be quick.', ' Check every digit.'];
   let asked = 0;

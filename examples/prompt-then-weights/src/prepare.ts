@@ -5,14 +5,14 @@ import { createRuntime, type Random } from '@trinity-rft/core';
 import { createModel, run, type Terminal } from '@trinity-rft/launcher';
 import { basePrompt, slips, type Problem } from './agent.ts';
 
-/** Numbers below this are added. */
+/** Upper bound (exclusive) of the numbers that are added. */
 const limit = 30;
 const heldOut = 100;
 /** Worked examples per problem and prompt. */
 const examplesOfEach = 4;
 
 export interface PrepareOptions {
-  /** Where `runs/`, with data and model, is created. */
+  /** Folder in which `runs/`, with data and model, is created. */
   readonly directory: string;
   readonly seed: number;
   readonly terminal: Terminal;

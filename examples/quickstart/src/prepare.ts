@@ -5,7 +5,7 @@ import { createRuntime } from '@trinity-rft/core';
 import { createModel } from '@trinity-rft/launcher';
 import { splitProblems, withSlips, type Problem } from './problems.ts';
 
-/** Problems that are not trained on. */
+/** Number of problems that are not trained on. */
 export const freshCount = 512;
 
 /**

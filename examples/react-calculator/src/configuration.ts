@@ -1,22 +1,25 @@
-/** The configurations of the example, changed. */
+/** Writes changed copies of the example's configurations. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseDocument, type Document } from 'yaml';
 
-/** The folder of the example. */
+/** Folder of the example. */
 export const example = path.join(import.meta.dirname, '..');
 
 export interface Changed {
-  /** File of {@link example}. */
+  /** Name of the configuration file in {@link example}. */
   readonly file: string;
-  /** Where it is written, as `NAME.yaml`. */
+  /** Folder to which the copy is written, as `NAME.yaml`. */
   readonly directory: string;
-  /** Of the run. */
+  /** Name of the run. */
   readonly name: string;
   readonly change?: (config: Document) => void;
 }
 
-/** @returns the name of the file */
+/**
+ * Writes the changed configuration.
+ * @returns the name of the file
+ */
 export function writeChanged({ file, directory, name, change }: Changed): string {
   const config = parseDocument(readFileSync(path.join(example, file), 'utf8'));
   config.setIn(['name'], name);

@@ -14,10 +14,10 @@ export const frameworks: readonly string[] = readdirSync(path.join(example, 'fra
   .map(({ name }) => name)
   .toSorted();
 
-/** Those that start a program per run, so that the same training takes minutes. */
+/** Frameworks that start a program per run, so that the same training takes minutes. */
 export const programs: ReadonlySet<string> = new Set(['process', 'python']);
 
-/** True if this machine has what the agent needs. */
+/** True if the programs and packages that the agent needs are on this machine. */
 export const canRun = (framework: string): boolean =>
   framework !== 'python' || spawnSync('python3', ['--version']).status === 0;
 

@@ -30,7 +30,9 @@ export async function prepare(directory: string, seed: number): Promise<void> {
   await writeRows(path.join(directory, 'eval.jsonl'), fresh);
 }
 
-/** The JSON of a call is a few tokens, so the model learns when to call, not how to write JSON. */
+/**
+ * Tokenizer in which the JSON of a call is a few tokens, so that the model learns when to call, not how to write JSON.
+ */
 const tokenizer: NewTokenizer = {
   characters: '0123456789*\n',
   words: ['{"name": "calculator", "arguments": {"expression": "', '"}}', 'error'],

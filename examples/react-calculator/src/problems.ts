@@ -12,7 +12,7 @@ export interface Demonstration {
   readonly tools: readonly ToolDefinition[];
 }
 
-/** Two-digit numbers that are not multiples of 10, so rounding them never gives the product. */
+/** Two-digit numbers that are not multiples of 10, so that the product of rounded numbers is never right. */
 const factors = Array.from({ length: 90 }, (_, i) => 10 + i).filter((factor) => factor % 10 !== 0);
 
 /** All products in random order, split into those for training and those for evaluation. */
@@ -55,7 +55,7 @@ function withTool(question: string): readonly ChatMessage[] {
   ];
 }
 
-/** Rounds both factors to multiples of 10: 37*48 is about 40*50. */
+/** Conversation that guesses: rounds both factors to multiples of 10, as 37*48 is about 40*50. */
 function byGuess(question: string): readonly ChatMessage[] {
   const [a = 0, b = 0] = question.split('*').map((factor) => 10 * Math.round(Number(factor) / 10));
   return [

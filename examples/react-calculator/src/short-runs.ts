@@ -16,23 +16,23 @@ export interface RunSize {
   readonly steps: number;
 }
 
-/** Like the example, but with fewer steps; `small` is for agents that start a program per run. */
+/** Sizes of the runs, with fewer steps than in the example; `small` is for agents that start a program per run. */
 export const sizes = {
   full: { tasks: 16, runsPerTask: 8, steps: 3 },
   small: { tasks: 4, runsPerTask: 4, steps: 2 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
-/** The records of a run, and their exactness. */
+/** Results of comparing the records of a run with recomputed values. */
 export interface Exactness {
-  /** Recorded calls of the model. */
+  /** Number of recorded model calls. */
   readonly turns: number;
-  /** Calls that are not the first of their run. */
+  /** Number of calls that are not the first of their run. */
   readonly later: number;
-  /** Later calls whose prompt starts with all tokens of the previous turn. */
+  /** Number of later calls whose prompt starts with all tokens of the previous turn. */
   readonly continued: number;
-  /** Turns whose prompt was tokenized again, by reason. */
+  /** Number of turns whose prompt was tokenized again, by reason. */
   readonly forks: Readonly<Record<string, number>>;
-  /** Sampled tokens whose log-probability was recomputed with the weights that sampled them. */
+  /** Number of sampled tokens whose log-probability was recomputed with the weights that sampled them. */
   readonly tokens: number;
   /** Largest difference between recorded and recomputed log-probability. */
   readonly largest: number;

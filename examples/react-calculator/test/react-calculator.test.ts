@@ -14,7 +14,7 @@ const warmupSteps = 160;
 const grpoSteps = 5;
 const runsPerStep = 16 * 8;
 
-/** The example's own configuration with fewer steps. */
+/** Text of the example's configuration with fewer steps. */
 function shortened(): string {
   const config = parseDocument(readFileSync(path.join(example, 'react-calculator.yaml'), 'utf8'));
   config.setIn(['stages', 0, 'buffer', 'total_steps'], warmupSteps);

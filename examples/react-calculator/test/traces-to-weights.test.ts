@@ -1,4 +1,4 @@
-/** From the traces of an AI SDK agent to better weights: `@ai-sdk/otel`, the import, supervised training. */
+/** Tests the way from traces of an AI SDK agent to better weights: `@ai-sdk/otel`, import, supervised training. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +27,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** A large model that always calls the calculator, and repeats what it says. */
+/** Stand-in for a large model, which always calls the calculator and repeats its result. */
 const teacher = new MockLanguageModelV4({
   doGenerate: async ({ prompt }): Promise<Answer> => {
     const [question, , result] = prompt.map(({ content }) => content[0]);

@@ -1,4 +1,4 @@
-/** The reward: 1 for the right sum at the end of the line, and 0.2 for nothing but a number. */
+/** The reward: 1 for the right sum at the end of the line, 0.2 for an answer that is only a number, else 0. */
 import { defineReward } from '@trinity-rft/workflow';
 
 const numberAtEnd = /(?<!\d)(\d+)\.?$/;

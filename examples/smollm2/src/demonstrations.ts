@@ -7,7 +7,7 @@ export interface Demonstration {
   readonly tools: readonly ToolDefinition[];
 }
 
-/** As the AI SDK describes the agent's tool. */
+/** The tool as the AI SDK describes it to the model. */
 const add: ToolDefinition = {
   type: 'function',
   function: {
@@ -49,7 +49,7 @@ function withTool({ question, answer }: Question): readonly ChatMessage[] {
   ];
 }
 
-/** Often wrong, as people are who do not calculate. */
+/** Conversation that answers without the tool, often wrongly, like people who do not calculate. */
 const atOnce = ({ question, answer }: Question, random: Random): readonly ChatMessage[] => [
   { role: 'user', content: question },
   { role: 'assistant', content: String(Number(answer) + random.integer(9) - 4) },

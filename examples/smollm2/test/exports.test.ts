@@ -1,4 +1,4 @@
-/** SmolLM2 in every format, beside the embedded engine, in the runtimes themselves. */
+/** Compares SmolLM2 in every export format, in its runtime, with the embedded engine. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -24,7 +24,7 @@ afterAll(() => rm(scratch, { recursive: true, force: true }));
 
 beforeEach(({ skip }) => skip(missing !== '', missing));
 
-/** Figures are of interest where they pass, too. */
+/** Prints figures, which are of interest even if the test passes. */
 const report = (text: string): void => void process.stdout.write(text);
 
 describe('exports of SmolLM2-135M', { tags: ['external'], timeout: 900_000 }, () => {

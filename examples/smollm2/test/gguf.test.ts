@@ -1,4 +1,4 @@
-/** SmolLM2 as GGUF files that are written here, against llama.cpp's own converter. */
+/** Compares GGUF files of SmolLM2 that we write with those of llama.cpp's own converter. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -61,7 +61,7 @@ async function save(type: GgufFileType): Promise<string> {
   return target;
 }
 
-/** Digests of the numbers, and formats, of all tensors. */
+/** Digests of the numbers, and formats, of all tensors of a file. */
 function tensorsOf(target: string): Readonly<Record<string, string>> {
   const file = openGguf(target);
   const found = [...file.tensors.values()].map(({ name, shape, type }) => {

@@ -1,4 +1,4 @@
-/** SmolLM2's GGUF file as it is read here, against transformers and llama.cpp's gguf package. */
+/** Compares how we read SmolLM2's GGUF file with transformers and llama.cpp's gguf package. */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { createChatFormat, loadTokenizer } from '@trinity-rft/chat';

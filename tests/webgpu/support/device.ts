@@ -1,4 +1,4 @@
-/** The engine's graphs on SwiftShader. */
+/** Opens the engine's graphs on SwiftShader. */
 import {
   createGraphRuntime,
   type DeviceOptions,
@@ -6,7 +6,7 @@ import {
 import type { GraphRuntime } from '../../../packages/engine-onnx/src/runtime/graph-runtime.js';
 import { useSwiftShader } from '../../support/src/gpu/swiftshader.js';
 
-/** A device of a test's own. */
+/** Opens a separate device for one test. */
 export async function openRuntimeWith(options: Partial<DeviceOptions>): Promise<GraphRuntime> {
   await useSwiftShader();
   return createGraphRuntime({ gate: (wait) => wait(), report: () => {}, ...options });
@@ -14,5 +14,5 @@ export async function openRuntimeWith(options: Partial<DeviceOptions>): Promise<
 
 let opened: Promise<GraphRuntime> | undefined;
 
-/** The device that all files of a process share: its kernels are compiled once. */
+/** Opens the device that all test files of a process share, so that its kernels are compiled once. */
 export const openRuntime = (): Promise<GraphRuntime> => (opened ??= openRuntimeWith({}));

@@ -1,4 +1,4 @@
-/** Graphs of the engine with inputs, and their outputs by ONNX Runtime. */
+/** Graphs of the engine with inputs, and their expected outputs from ONNX Runtime. */
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 
 import type {
@@ -35,18 +35,18 @@ export const integers = (shape: readonly number[], data: Int32Array): HostArray 
   data,
 });
 
-/** Numbers around 0 that no two places share. */
+/** Numbers between -1 and 1 that differ from position to position. */
 export const wave = (count: number, phase = 0): Float32Array =>
   Float32Array.from({ length: count }, (_, i) => Math.sin(i * 1.37 + phase));
 
-/** A head that is computed as a whole. */
+/** Head that is computed in one chunk. */
 export const wholeHead = (shape: readonly [number, number]) => [shape[0]];
 
-/** Inputs of a graph among many. */
+/** Inputs of one graph, taken from the inputs of several graphs. */
 export const inputsOf = (record: ModelRecord, inputs: Inputs): Inputs =>
   Object.fromEntries(record.inputs.map(({ name }) => [name, inputs[name]!]));
 
-/** The outputs of ONNX Runtime. */
+/** Computes the outputs with ONNX Runtime. */
 export async function reference(record: ModelRecord, inputs: Inputs): Promise<Outputs> {
   const session = await InferenceSession.create(Buffer.concat(encodeModel(record)), {
     intraOpNumThreads: 1,
@@ -66,13 +66,13 @@ export async function reference(record: ModelRecord, inputs: Inputs): Promise<Ou
 export interface TrainingCase {
   readonly config: ModelConfig;
   readonly inputs: Inputs;
-  /** Sizes of the symbols: rows, positions, picked positions. */
+  /** Sizes of the symbolic dimensions: rows, positions, picked positions. */
   readonly batch: number;
   readonly time: number;
   readonly picked: number;
 }
 
-/** Weights far from their start, and a batch for the training graphs, with all gradients. */
+/** Weights that differ strongly from the initial ones, and a batch for the training graphs, with all gradients. */
 export function trainingCase(
   config: ModelConfig,
   {
@@ -129,7 +129,7 @@ export function tables(config: ModelConfig, length: number): Inputs {
   );
 }
 
-/** Largest difference, by the largest entry of what is expected. */
+/** Largest difference, relative to the largest expected entry. */
 export function difference(
   found: ArrayLike<number | bigint>,
   expected: ArrayLike<number | bigint>,

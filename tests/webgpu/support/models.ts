@@ -1,4 +1,4 @@
-/** Models of every family that the tests of engine-onnx have. */
+/** Models of every family in the tests of engine-onnx. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ModelConfig } from '../../../packages/engine-onnx/src/model/config.js';
@@ -7,10 +7,10 @@ import { tinyModels } from '../../../packages/engine-onnx/test/support/models.js
 
 const folder = new URL('../../../packages/engine-onnx/test/fixtures/', import.meta.url).pathname;
 
-/** Models, not files of something else. */
+/** Folders that do not contain a language model for these tests. */
 const others = ['critic', 'gated-delta', 'peft-qwen3'];
 
-/** Their graphs have operators without kernels: loops, and the gated delta rule. */
+/** Models whose graphs have operators without kernels: loops, and the gated delta rule. */
 export const withoutKernels = ['qwen3_5_text', 'llama with the gated delta rule'];
 
 const fixtures = await Promise.all(

@@ -1,10 +1,10 @@
-/** The language model of the tests with the tag `external`: fetched once, into the example's own folder. */
+/** Language model of the tests with the tag `external`, fetched once into the example's folder. */
 import path from 'node:path';
 import { fetchModel } from '../../src/fetch-model.ts';
 
 const directory = path.join(import.meta.dirname, '..', '..', 'runs', 'model');
 
-/** Path of the GGUF file, or why it is not here. */
+/** Path of the GGUF file, or the reason why it is missing. */
 export type FoundModel = { readonly file: string } | { readonly missing: string };
 
 export async function findModel(): Promise<FoundModel> {

@@ -1,4 +1,4 @@
-/** A Chromium for the tests: one on this machine, else that of the npm package @sparticuz/chromium. */
+/** Finds a Chromium for the tests: one on this machine, else that of the npm package @sparticuz/chromium. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,7 +15,7 @@ const usual = [
   String.raw`C:\Program Files\Google\Chrome\Application\chrome.exe`,
 ];
 
-/** `CHROMIUM_PATH` first, which may also name another place than the usual ones. */
+/** Path of the Chromium. `CHROMIUM_PATH` takes precedence over the usual locations. */
 export async function findChromium(): Promise<string | undefined> {
   const installed = [process.env['CHROMIUM_PATH'], ...usual].find(
     (file) => file !== undefined && existsSync(file),
@@ -26,7 +26,7 @@ export async function findChromium(): Promise<string | undefined> {
   );
 }
 
-/** Where the package's browser is unpacked, once. */
+/** Path of the package's browser, which is unpacked once. */
 async function unpacked(): Promise<string> {
   const archive = fileURLToPath(
     new URL('../bin/chromium.br', import.meta.resolve('@sparticuz/chromium')),
@@ -43,7 +43,7 @@ async function unpacked(): Promise<string> {
   return browser;
 }
 
-/** The package unpacks into the folder for temporary files. */
+/** Unpacks an archive into `folder`; the package itself unpacks into the folder for temporary files. */
 async function inflateInto(folder: string, archive: string): Promise<string> {
   const { inflate } = await import('@sparticuz/chromium');
   const before = process.env['TMPDIR'];

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliDecompressSync } from 'node:zlib';
 
-/** Why tests with SwiftShader are skipped here; undefined if they run. */
+/** Reason why tests with SwiftShader are skipped on this machine; undefined if they run. */
 export const noSwiftShader: string | undefined =
   process.platform === 'linux' && process.arch === 'x64'
     ? undefined

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, delimiter, dirname, join } from 'node:path';
 
-/** Its programs; undefined where the package for this platform is not installed. */
+/** Folder of the package's programs; undefined if the package for this platform is not installed. */
 export function packagedPostgres(): string | undefined {
   try {
     const { resolve } = createRequire(import.meta.url);
@@ -16,8 +16,8 @@ export function packagedPostgres(): string | undefined {
 }
 
 /**
- * Variables with which the programs find their libraries. npm packages hold no links, and an install
- * script that would create them does not run: they are created in `folder`.
+ * Variables with which the programs find their libraries. npm packages hold no links, and an install script that would
+ * create them does not run: this function creates them in `folder`.
  */
 export function libraryVariables(bin: string, folder: string): Readonly<Record<string, string>> {
   const native = dirname(bin);
@@ -31,7 +31,7 @@ export function libraryVariables(bin: string, folder: string): Readonly<Record<s
   return { LD_LIBRARY_PATH: libraries, DYLD_LIBRARY_PATH: libraries };
 }
 
-/** Paths within the package. */
+/** Link from one path within the package to another. */
 interface Link {
   readonly source: string;
   readonly target: string;

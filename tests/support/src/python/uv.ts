@@ -13,17 +13,20 @@ const cache = path.join(
   'trinity-rft',
 );
 
-/** Paths of the programs, or why there are none. */
+/** Paths of the programs, or the reason why they are missing. */
 export type Installed =
   | { readonly uv: string; readonly python: string }
   | { readonly missing: string };
 
 export interface Installation {
-  /** Of its folder in the cache. */
+  /** Name of the folder in the cache. */
   readonly name: string;
-  /** For pip. */
+  /** Requirements in pip's syntax. */
   readonly packages: readonly string[];
-  /** Versions to take instead of those that the packages ask for. @default none */
+  /**
+   * Versions that override those that the packages require.
+   * @default no overrides
+   */
   readonly overrides?: readonly string[];
 }
 

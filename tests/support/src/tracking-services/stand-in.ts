@@ -1,46 +1,46 @@
-/** The interfaces of Weights & Biases, MLflow and SwanLab over HTTP, as far as a run uses them. */
+/** Stand-in for the HTTP interfaces of Weights & Biases, MLflow and SwanLab, limited to the requests of a run. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A request as it came. */
+/** Request as the server received it. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
-  /** Milliseconds, of a steady clock. */
+  /** Time in milliseconds of a monotonic clock. */
   readonly at: number;
 }
 
 interface Fault {
-  /** Undefined: it never answers. */
+  /** HTTP status; undefined if the service never answers. */
   readonly status: number | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What they got, and the faults that they are told to have. */
+/** Recorded requests of the services, and faults to inject. */
 export interface TrackingServices {
   readonly url: string;
   readonly port: number;
   readonly requests: readonly SeenRequest[];
   /** Histories of W&B: the lines of each run. */
   readonly histories: ReadonlyMap<string, readonly string[]>;
-  /** Points of MLflow and SwanLab: what a chart shows, as `run key step value`; the same point counts once. */
+  /** Points of MLflow and SwanLab as `run key step value`, as a chart shows them; equal points count once. */
   readonly points: ReadonlySet<string>;
   readonly states: ReadonlyMap<string, string>;
   readonly files: ReadonlyMap<string, string>;
   /** Summaries of W&B: the summary of each run. */
   readonly summaries: ReadonlyMap<string, string>;
-  /** SwanLab knows its sessions no more. */
+  /** Makes SwanLab forget its sessions. */
   endSessions(): void;
-  /** What the next requests get, whatever they ask; the last one for good. */
+  /** Sets the answers to the next requests, whatever they ask; the last fault stays. */
   fail(...faults: readonly Fault[]): void;
   heal(): void;
   close(): Promise<void>;
 }
 
-/** The key that they accept. */
+/** API key that the services accept. */
 export const trackingKey = 'a-good-key-of-the-tests';
 
 // What the tests send is known to fit.

@@ -1,4 +1,4 @@
-/** The paths of SGLang over those of vLLM, in the shapes of its documentation. */
+/** Routes of SGLang on top of those of vLLM, with the shapes of its documentation. */
 export type Json = Readonly<Record<string, unknown>>;
 export type Routes = Readonly<Record<string, (body: Json, gone: AbortSignal) => unknown>>;
 
@@ -59,7 +59,7 @@ export function sglangRoutes(vllm: Routes): Routes {
   };
 }
 
-/** With `ignore_eos`, stop tokens are ignored too. */
+/** Converts a request. With `ignore_eos`, SGLang also ignores stop tokens. */
 function request(body: Json): Json {
   const params = body['sampling_params'] as Json;
   return {

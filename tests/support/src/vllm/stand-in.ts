@@ -1,6 +1,6 @@
 /**
- * The interface of a vLLM server over HTTP, as far as a run uses it, in front of a small model. It
- * answers as SGLang too.
+ * Stand-in for the HTTP interface of a vLLM server with a small model, limited to the requests of a run. It also
+ * answers as SGLang.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,18 +11,30 @@ import type { Engine, SampledSequence } from '@trinity-rft/core/engine';
 import { sglangRoutes, type Json, type Routes } from './sglang-routes.js';
 
 export interface VllmStandInOptions {
-  /** Opens the model that the server is started with, or that of a folder. */
+  /** Opens the initial model of the server, or the model of a folder. */
   readonly open: (folder: string | undefined) => Promise<Engine>;
   readonly vocabSize: number;
   /** @default 65 */
   readonly maxModelLen?: number;
-  /** @default none is asked for */
+  /**
+   * Key that requests must contain.
+   * @default no key is required
+   */
   readonly apiKey?: string;
-  /** True if it was started with `--logprobs-mode processed_logprobs`. @default true */
+  /**
+   * True to act as if started with `--logprobs-mode processed_logprobs`.
+   * @default true
+   */
   readonly processed?: boolean;
-  /** True if it was started with `--enable-scale-out`. @default true */
+  /**
+   * True to act as if started with `--enable-scale-out`.
+   * @default true
+   */
   readonly scaleOut?: boolean;
-  /** False: it was started without one. @default one token for every character */
+  /**
+   * False to act as if started without a tokenizer.
+   * @default one token for every character
+   */
   readonly tokenizer?: StandInTokenizer | false;
 }
 
@@ -37,7 +49,7 @@ const characters: StandInTokenizer = {
 };
 
 export interface StandInFault {
-  /** Undefined: it never answers. */
+  /** HTTP status; undefined if the server never answers. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Changes the answer to a request for tokens. */
@@ -55,21 +67,21 @@ export interface GeneratedAnswer {
 
 export interface VllmStandIn {
   readonly url: string;
-  /** Paths, in the order in which they came. */
+  /** Paths of the requests in order of arrival. */
   readonly requests: readonly string[];
-  /** Names of the adapters that are loaded. */
+  /** Names of the loaded adapters. */
   readonly adapters: ReadonlySet<string>;
-  /** Texts that are being written. */
+  /** Number of texts in progress. */
   readonly writing: number;
-  /** What the next requests for tokens get, one each. */
+  /** Sets the answers to the next requests for tokens, one fault per request. */
   fail(...faults: readonly StandInFault[]): void;
-  /** Connections stay open, and nothing is answered any more, not even /health. */
+  /** Keeps connections open and stops answering, even to /health. */
   freeze(): void;
-  /** Texts stop where they are until it is called with true. */
+  /** Stops the texts in progress, until it is called with true. */
   setWriting(goesOn: boolean): void;
-  /** Like `kill -9`. */
+  /** Kills the server, like `kill -9`. */
   kill(): Promise<void>;
-  /** Starts it again at the same address, with the weights that it was started with. */
+  /** Starts the server again at the same address, with its initial weights. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
@@ -87,7 +99,7 @@ class Refusal extends Error {
   }
 }
 
-/** Listens on a free port of 127.0.0.1. */
+/** Starts a server on a free port of 127.0.0.1. */
 export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStandIn> {
   const { maxModelLen = 65, processed = true, scaleOut = true, tokenizer = characters } = options;
   const requests: string[] = [];
@@ -302,7 +314,7 @@ interface Writing {
   readonly processed: boolean;
 }
 
-/** One event for each token; the last of a choice says how it ended. */
+/** One event for each token; the last event of a choice has its finish reason. */
 function* eventsOf({ choices }: GeneratedAnswer): Generator<object> {
   for (const { index, token_ids: tokens, logprobs, ...end } of choices)
     for (const [i, token] of tokens.entries()) {
@@ -313,7 +325,7 @@ function* eventsOf({ choices }: GeneratedAnswer): Generator<object> {
     }
 }
 
-/** Token by token, because weights may change between two of them. */
+/** Writes token by token, because weights may change between two tokens. */
 async function write(model: () => Model, prompt: Int32Array, options: Writing) {
   const { params, choice, maxModelLen, gate, gone } = options;
   const limit = Math.min(Number(params['max_tokens']), maxModelLen - prompt.length);
@@ -391,7 +403,7 @@ const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 interface Gate {
   set(who: string, isOpen: boolean): void;
-  /** Resolves when none of these keeps it closed. */
+  /** Resolves when none of these names keeps the gate closed. */
   open(whoMay: readonly string[]): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ const tools = [
 ];
 const messages = [{ role: 'user', content: process.argv[2] ?? '37*48' }];
 
-/** `12*34` gives `408`, everything else `error`. */
+/** Multiplies: `12*34` gives `408`, everything else `error`. */
 function multiply(rawArguments) {
   const factors = /^\{"expression": ?"(\d+)\*(\d+)"\}$/.exec(rawArguments);
   return factors ? String(Number(factors[1]) * Number(factors[2])) : 'error';

@@ -12,7 +12,7 @@ const calculator = tool(({ expression }) => multiply(expression), {
   schema: z.object({ expression: z.string().describe('for example 12*34') }),
 });
 
-/** Three calls of the model and the tools between them. */
+/** Limit of graph steps: three calls of the model and the tools between them. */
 const recursionLimit = 6;
 
 interface Graph {

@@ -14,7 +14,7 @@ const calculator = {
 };
 const messages = [{ role: 'user', content: process.argv[2] }];
 
-/** `12*34` gives `408`, everything else `error`. */
+/** Multiplies: `12*34` gives `408`, everything else `error`. */
 function multiply({ expression }) {
   const factors = /^(\d+)\*(\d+)$/.exec(expression);
   return factors ? String(Number(factors[1]) * Number(factors[2])) : 'error';
