@@ -156,8 +156,8 @@ function readPins() {
 }
 
 /**
- * Environment for commands: that of this process, with the pinned tools first in PATH if its own
- * versions do not fit.
+ * Environment variables for commands: those of this process, with the pinned tools first in PATH if the versions of
+ * this process do not fit.
  */
 function toolchain({ pnpm } = { pnpm: true }) {
   // A system's Node trusts the system's certificates, for example that of a company's proxy; npm's Node
@@ -304,7 +304,7 @@ function skippedIn({ name, assertionResults }) {
   return lines;
 }
 
-/** One line per failed test, or per file that could not be loaded. */
+/** Describes failed tests, one line per test or per file that could not be loaded. */
 function failedIn({ name, status, assertionResults }) {
   const file = relative(root, name);
   const failed = assertionResults.filter((test) => test.status === 'failed');

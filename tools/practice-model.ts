@@ -16,7 +16,7 @@ const { train, fresh } = splitProblems(runtime.random('problems'), 128);
 const writeRows = (file: string, rows: readonly object[]): void =>
   writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 
-/** True for model files; excludes the optimizer state and the manifest that lists it. */
+/** True for model files; excludes the optimizer state and the manifest that lists the optimizer state. */
 const isOfTheModel = (file: string): boolean =>
   !['optimizer', 'manifest.json'].includes(basename(file));
 

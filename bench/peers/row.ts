@@ -52,9 +52,15 @@ export interface Side {
 
 /** Figures that a side reports about itself. */
 export interface Figures {
-  /** Seconds of the job. @default those of the whole process */
+  /**
+   * Seconds of the job.
+   * @default seconds of the whole process
+   */
   readonly seconds?: number;
-  /** Processor seconds of the job. @default those of the whole process */
+  /**
+   * Processor seconds of the job.
+   * @default processor seconds of the whole process
+   */
   readonly cpuSeconds?: number;
   /** Further figures by name. */
   readonly parts?: Readonly<Record<string, number>>;

@@ -33,7 +33,7 @@ export interface OracleOptions {
   readonly mayExplore: (use: {
     readonly step: number;
     readonly version: number;
-    /** Last explore step such that these weights have used up all steps up to it. */
+    /** Last explore step up to which these weights have used up all explore steps. */
     readonly usedUpTo: number;
   }) => string | undefined;
   /** Undefined if weights of the version give the recorded log-probabilities, else the reason. */

@@ -1,4 +1,4 @@
-/** Commands in documents, and whether they exist. */
+/** Reads commands from documents, and checks that they exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProgram, dashed } from '../../apps/runner/src/program.ts';

@@ -20,7 +20,7 @@ export interface CreateProjectOptions {
 
 export interface CreatedProject {
   readonly template: string;
-  /** Absolute path. */
+  /** Absolute path of the project. */
   readonly folder: string;
   /** Name in package.json. */
   readonly name: string;

@@ -4,7 +4,7 @@ import { ConfigError } from '@trinity-rft/core';
 
 export interface Template {
   readonly name: string;
-  /** One line for users. */
+  /** Description for users, on one line. */
   readonly description: string;
   /** Folders in `templates/`, whose files are copied in this order. */
   readonly parts: readonly string[];

@@ -177,7 +177,7 @@ const posting = (
 const chunked = ({ route }: Server, keys: readonly string[]): string =>
   `POST ${route} HTTP/1.1${head([...keys, 'Content-Type: application/json', 'Transfer-Encoding: chunked'])}`;
 
-/** Bytes to send and the expected status; undefined: any below 500, or none. */
+/** Bytes to send and the expected status; undefined allows any status below 500, or no answer. */
 const cases: readonly [string, (server: Server) => Iterable<Piece>, number?][] = [
   ['GET //', () => [`GET // HTTP/1.1${head([])}`]],
   ['GET //[', () => [`GET //[ HTTP/1.1${head([])}`]],

@@ -36,7 +36,10 @@ const cellsOf = (line: string): readonly string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-/** `{a,b}` names alternatives, `...` and `*` any ending, words in capitals any name. */
+/**
+ * Pattern for a name in the document: `{a,b}` lists alternatives, `...` and `*` match any ending, words in capitals
+ * match any name.
+ */
 function patternOf(name: string, prefix: string): RegExp {
   const source = name
     .replaceAll(/[@^][kn]\b/g, '')
@@ -75,7 +78,7 @@ function lookUp(name: string): MetricHelp {
 
 const order = [...new Set(entries.map(({ group }) => group))];
 
-/** Order of groups: that of the document, with undocumented groups in second place. */
+/** Order of groups: the order of the document, with undocumented groups in second place. */
 export const groupRank = (group: string): number => {
   const rank = order.indexOf(group);
   return rank === -1 ? 0.5 : rank;

@@ -126,7 +126,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await look.page.locator('.files ::-p-text(job.yaml)').click();
     await look.says('.verdict', 'No errors, 0 warnings.');
     await look.says('pre.output', 'Run: mode both, grpo');
-    const started = 'section[aria-label="Started here"] summary';
+    const started = 'section[aria-label="Started runs"] summary';
     const size = 'input[id="setting-buffer.batch_size"]';
     const set = async (text: string): Promise<void> => {
       await look.page.$eval(size, (input) => input.select());
@@ -158,7 +158,7 @@ describe.skipIf(chromium === undefined)(`what the studio does, in a browser${rea
     await control('Resume');
     await look.says(started, 'running');
     await control('Stop');
-    const ends = `[...document.querySelectorAll('section[aria-label="Started here"] strong')].map((each) => each.textContent).join()`;
+    const ends = `[...document.querySelectorAll('section[aria-label="Started runs"] strong')].map((each) => each.textContent).join()`;
     await look.page.waitForFunction(
       `${ends} === 'ended with exit code 130,ended with exit code 130'`,
     );

@@ -326,7 +326,7 @@ describe.skipIf(chromium === undefined)(`the page of rollouts${reason}`, () => {
       expect(options).toEqual([
         ['probability', false],
         ['advantage (not recorded)', true],
-        ['what is trained', false],
+        ['trained tokens', false],
         ['reward of the token (not recorded)', true],
         ['teacher (not recorded)', true],
         ['probability by the checkpoint (score it first)', true],

@@ -54,8 +54,8 @@ const figures: Figures = { seconds: total, parts };
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 
 /**
- * Writes the project as `npm create` does. Install scripts are off, because that of onnxruntime-node
- * downloads CUDA.
+ * Writes the project as `npm create` does. Install scripts are off, because the script of onnxruntime-node downloads
+ * CUDA.
  */
 function writeProject(): void {
   cpSync(path.join(quickstart, 'src'), path.join(project, 'src'), { recursive: true });

@@ -8,7 +8,7 @@ import { sysPrompt, type Problem } from './agent.ts';
 /** Upper bound (exclusive) of the numbers that are added. */
 const limit = 30;
 const testCount = 90;
-/** Worked examples per problem, and the share of them with a wrong digit. */
+/** Number of worked examples per problem, and the share of examples with a wrong digit. */
 const examplesOfEach = 8;
 const slips = 0.6;
 

@@ -9,7 +9,7 @@ export interface TurnFormatter {
   format(options: {
     msgs: readonly Message<Pick<ContentBlock, 'type' | 'id'>>[];
   }): Promise<Record<string, unknown>[]>;
-  /** Required by AgentScope's interface. */
+  /** Output of a tool as text; required by AgentScope's interface. */
   convertToolOutputToString(output: string | readonly OutputBlock[]): {
     text: string;
     promotedMsg: null;

@@ -14,7 +14,7 @@ export interface ProviderSettings {
   readonly includeUsage: boolean;
 }
 
-/** `createOpenAI` or `createOpenAICompatible`, in the major version that fits your `ai`. */
+/** Provider factory: `createOpenAI` or `createOpenAICompatible`, in the major version that fits your `ai`. */
 export type CreateProvider<Model = unknown> = (
   settings: ProviderSettings,
 ) => (modelId: string) => Model;

@@ -49,9 +49,8 @@ export function runModel<Own>(config: WithConfigurable | undefined, own: Own): O
 }
 
 /**
- * Middleware of `createAgent` that replaces the agent's model by that of {@link runConfig}, so that
- * one agent object can serve many runs. It must come last, because later middleware may choose
- * another model.
+ * Middleware of `createAgent` that replaces the agent's model by the model of {@link runConfig}, so that one agent
+ * object can serve many runs. The middleware must come last, because later middleware may choose another model.
  */
 export function redirectModel(): AgentMiddleware {
   return createMiddleware({

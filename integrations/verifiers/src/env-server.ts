@@ -19,7 +19,7 @@ export interface RolloutRequest {
 }
 
 export interface RolloutOptions {
-  /** `tcp://HOST:PORT` */
+  /** Address of the environment server: `tcp://HOST:PORT`. */
   readonly address: string;
   /** Maximum time until the server's first answer, in ms. */
   readonly startMs: number;

@@ -93,7 +93,7 @@ function overridesOf({ mode, explorerName }: RunArguments): Record<string, unkno
 
 /**
  * Number of explorer processes; 0 for a single process.
- * @throws ConfigError when it is not a number
+ * @throws ConfigError when the option is not a number
  */
 async function explorersOf(configPath: string, given: RunArguments): Promise<number> {
   const { explorers, mode } = given;

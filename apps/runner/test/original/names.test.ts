@@ -56,7 +56,7 @@ function treeWith(key: string, value: unknown = null): unknown {
   return build('', key.split('.'));
 }
 
-/** `over` laid over `base`, section by section. */
+/** Merges `over` into `base`, section by section. */
 const overlay = (base: unknown, over: unknown): unknown =>
   isTree(base) && isTree(over)
     ? Object.fromEntries(

@@ -9,7 +9,7 @@ import { examples } from './examples.js';
 import { createOriginalWorkspace, small } from './small.js';
 
 const name = 'grpo_sciworld/sciworld.yaml';
-/** Downloads among it. */
+/** Timeout in ms, which includes downloads. */
 const timeout = 1_800_000;
 
 it('grpo_sciworld/sciworld.yaml trains', { tags: ['external'], timeout }, async (context) => {

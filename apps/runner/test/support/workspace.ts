@@ -13,7 +13,7 @@ import { afterAll } from 'vitest';
 import { plugins } from './agents.js';
 
 export interface Workspace {
-  /** Absolute. */
+  /** Absolute path of the folder. */
   readonly root: string;
   /** Writes a file below the root, with its folder, and returns its path. */
   write(file: string, text: string): string;

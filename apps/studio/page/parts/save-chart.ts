@@ -2,7 +2,7 @@
 import type uPlot from 'uplot';
 import { saveBlob } from '../api.js';
 
-/** Saves the chart as it is on the screen, with the background of the page, as PNG. */
+/** Saves the chart as PNG, as shown on the screen, with the background of the page. */
 export async function savePng(plot: uPlot, title: string, name: string): Promise<void> {
   const { canvas } = plot.ctx;
   const [copy, head] = [document.createElement('canvas'), 24 * devicePixelRatio];

@@ -29,7 +29,7 @@ export const words = {
   warnings: 'Warnings',
   line: (line: number) => `Line ${line}`,
   plan: 'Plan',
-  started: 'Started here',
+  started: 'Started runs',
   startedAs: (file: string, pid: number) => `${file}, process ${pid}:`,
   exit: (code: number | null | undefined) =>
     code === undefined

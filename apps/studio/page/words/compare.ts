@@ -11,12 +11,12 @@ export const words = {
   allCurves: 'All curves of these runs',
   settings: 'Settings',
   setting: 'Setting',
-  noSettings: (runs: string) => `Recorded no settings: ${runs}.`,
+  noSettings: (runs: string) => `No settings recorded: ${runs}.`,
   different: (different: number, all: number) => `${different} of ${all} settings differ.`,
   showAll: 'Show all',
-  numbers: 'Latest numbers',
+  numbers: 'Latest values',
   metric: 'Metric',
   aboutNumbers:
-    'Mean of the latest 20 values and its 95 % interval, as if they did not depend on each other; of an evaluation its last value and the interval that it wrote. A bar marks rows where the intervals of two runs do not meet. Largest, smallest and deviation are found by their names.',
+    'Mean of the latest 20 values with its 95 % interval, assuming independent values; for evaluations, the last value with its recorded interval. A bar marks rows where the intervals of two runs do not overlap. Search to find largest and smallest values and deviations.',
   apart: '(they differ)',
 } as const;

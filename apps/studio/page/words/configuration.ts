@@ -2,5 +2,6 @@
 export const words = {
   search: 'Find a setting',
   none: 'No settings were recorded',
-  noneText: 'Runs that "trinity run" starts record theirs in config.json of their folder.',
+  noneText:
+    'Runs started with "trinity run" record their settings in settings.json in their folder.',
 } as const;

@@ -7,11 +7,11 @@ export const words = {
     count === 0 ? 'No problem found.' : count === 1 ? '1 finding.' : `${count} findings.`,
   looked: (rules: number, rollouts: number) =>
     `${rules} rules checked the metrics and the newest ${rollouts} rollouts.`,
-  change: 'What to change:',
+  change: 'Recommendation:',
   rule: (name: string, when: string) => `Rule ${name}: ${when}.`,
   steps: (from: number, to: number) => `(steps ${from} to ${to})`,
-  metrics: 'Metrics that show it',
-  rollouts: 'Rollouts that show it:',
-  list: 'all in the list',
+  metrics: 'Related metrics',
+  rollouts: 'Related rollouts:',
+  list: 'show all',
   rollout: (id: number) => `#${id}`,
 } as const;

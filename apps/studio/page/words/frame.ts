@@ -3,7 +3,7 @@ export const words = {
   title: 'Trinity Studio',
   skip: 'Skip to the content',
   run: 'Run',
-  evaluations: 'Show those of its evaluations',
+  evaluations: 'Show its evaluations',
   pagesOf: (run: string) => `Pages of ${run}`,
   close: 'Close',
   copy: (text: string) => `Copy ${text}`,
@@ -20,7 +20,7 @@ export const words = {
     kinds: { page: 'Page', run: 'Run', metric: 'Metric', action: 'Action' },
   },
   keyboard: {
-    title: 'Keyboard',
+    title: 'Keyboard shortcuts',
     keys: {
       palette: 'Search runs, pages, metrics and actions',
       search: 'Search on this page',

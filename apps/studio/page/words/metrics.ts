@@ -1,6 +1,6 @@
 /** Words of the page of metrics. */
 export const words = {
-  about: 'Drag over the curve to zoom, double-click to see all.',
+  about: 'Drag over the curve to zoom, double-click to reset.',
   aboutGrid:
     'A name opens its chart at full width. The cursor marks the same step in all charts. A pin keeps a metric at the top, in this browser.',
   grid: 'All metrics',
@@ -14,10 +14,10 @@ export const words = {
   without: (run: string) => `Hide ${run}`,
   tooMany: (count: number) => `${count} runs are chosen; the first five are shown.`,
   chart: (metric: string, runs: string) => `Curve of ${metric}: ${runs}`,
-  over: 'Over',
+  over: 'X axis',
   smooth: 'Smoothing',
   log: 'Log scale',
-  all: 'Show all',
+  all: 'Reset zoom',
   save: (type: string) => `Save as ${type}`,
   reading: (share: number) => `Reading the metrics: ${Math.round(share * 100)} %.`,
   noAxis: {

@@ -16,7 +16,7 @@ export const words = {
   questions: 'From the tasks of the run:',
   noCheckpoints: 'No checkpoint can answer yet',
   noCheckpointsText:
-    'Here the model before training and after it answer the same question. A run saves checkpoints while it trains; start one, or choose a product behind trinity serve below.',
+    'The models before and after training answer the same question here. A run saves checkpoints while it trains; start one, or choose a product behind trinity serve below.',
   settings: 'Settings',
   system: 'System message',
   systemExample: 'None',

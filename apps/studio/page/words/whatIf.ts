@@ -40,7 +40,7 @@ export const words = {
     value === ''
       ? 'One of the gradients is 0.'
       : `Direction of the gradient by the log-probabilities: cosine ${value}.`,
-  summary: 'Side by side',
+  summary: 'Comparison',
   quantity: 'Quantity',
   before: 'Recorded',
   after: 'Changed',
@@ -52,7 +52,7 @@ export const words = {
     meanAbsAdvantage: 'Mean size of the advantage',
     gradientNorm: 'Gradient norm of an explore step',
   },
-  groups: 'Groups, those that are reordered most first',
+  groups: 'Groups, most reordered first',
   group: (batch: string, task: string) => `Explore step ${batch}, task ${task}`,
   columns: [
     'Attempt',

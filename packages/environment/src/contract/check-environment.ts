@@ -14,7 +14,10 @@ export interface EnvironmentCheck {
 }
 
 export interface CheckOptions {
-  /** `environment_args`. @default {} */
+  /**
+   * Value of `environment_args`.
+   * @default {}
+   */
   readonly args?: Readonly<Record<string, unknown>>;
   /** Rows to play. @default 20 rows that the environment generates */
   readonly rows?: readonly RawTask[];

@@ -21,7 +21,10 @@ export interface PlayDefaults {
    * @default the whole text, trimmed
    */
   readonly actionFormat?: string;
-  /** Rule that combines the steps' rewards into that of the episode. @default 'sum' */
+  /**
+   * Rule that combines the rewards of the steps into the reward of the episode.
+   * @default 'sum'
+   */
   readonly reward?: 'last' | 'sum' | 'max';
 }
 

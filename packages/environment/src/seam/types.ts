@@ -43,7 +43,7 @@ export interface StepResult {
 export interface EpisodeStart {
   /** Row of the task set; for generated tasks, one that the definition's `tasks` returned. */
   readonly row: RawTask;
-  /** 32-bit, unsigned; the same for all runs of a task. */
+  /** Seed of the episode: 32-bit, unsigned, equal for all runs of a task. */
   readonly seed: number;
   /**
    * Judge for verdicts that rules cannot give.

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Proxy {
-  /** `http://HOST:PORT` */
+  /** Address of the proxy: `http://HOST:PORT`. */
   readonly url: string;
   close(): Promise<void>;
 }

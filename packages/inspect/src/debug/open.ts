@@ -37,7 +37,7 @@ export interface DebugContext {
   readonly context: FrozenContext;
   /** Warnings of the configuration, followed by log messages, which are added as they occur. */
   readonly notices: readonly string[];
-  /** Absolute path. */
+  /** Absolute path of the output directory. */
   readonly outputDirectory: string;
 }
 

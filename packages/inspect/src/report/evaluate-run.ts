@@ -29,7 +29,7 @@ interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'
 }
 
 interface OtherModel {
-  /** Sampler that uses the tokenizer of the run. Either it or `model` is given. */
+  /** Sampler that uses the tokenizer of the run. Either `sampler` or `model` is given. */
   readonly sampler?: Sampler;
   /** Folder or GGUF file of a model. */
   readonly model?: string;

@@ -7,8 +7,8 @@ import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launc
 const progressFile = 'stage_meta.json';
 
 /**
- * Creates the folder of the run below `overrides.checkpoint_root_dir`. All stages except the last
- * are links to those of the run itself.
+ * Creates the folder of the run below `overrides.checkpoint_root_dir`. All stages except the last are links to the
+ * stages of the run itself.
  */
 export async function createEvaluationFolder(
   options: ConfigurationOptions,

@@ -1,4 +1,4 @@
-/** Recorded answers of evaluations as text: those of the first weights next to those of the last. */
+/** Recorded answers of evaluations as text: answers by the first weights next to answers by the last. */
 import { ConfigError } from '@trinity-rft/core';
 import { visible } from '../debug/visible.js';
 import { gainOf, readAnswers, type Answered, type AnsweredSet } from './answers.js';

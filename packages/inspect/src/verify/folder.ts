@@ -30,7 +30,7 @@ export async function databasesIn(directory: string): Promise<readonly string[]>
     .map((name) => path.join(buffers, name));
 }
 
-/** Process id of the run or server in this folder, if it is alive. */
+/** Id of the living process that runs or serves in this folder; undefined if there is none. */
 export async function runningPid(jobDirectory: string): Promise<number | undefined> {
   for (const role of ['run', 'serve']) {
     const pid = Number(

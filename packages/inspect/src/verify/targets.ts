@@ -8,7 +8,7 @@ import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
 import { databasesIn, locateRun } from './folder.js';
 
-/** Experience store of one stage, and the weights that sampled it. */
+/** Experience store of one stage, and the weights that sampled its experiences. */
 export interface VerifyTarget {
   readonly database: string;
   /** Folders of weights by policy version. */

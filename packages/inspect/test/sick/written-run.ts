@@ -15,10 +15,13 @@ export interface WrittenRun {
    */
   readonly explorer?: (step: number) => Metrics;
   readonly trainer?: (step: number) => Metrics;
-  /** @default those of a healthy run */
+  /**
+   * Recorded experiences.
+   * @default the experiences of a healthy run
+   */
   readonly rollouts?: readonly Experience[];
   readonly failure?: string;
-  /** Lines of its log. */
+  /** Lines of the run's log. */
   readonly log?: string;
 }
 

@@ -33,7 +33,7 @@ interface RowContext {
 interface Measured<T> {
   readonly value: T;
   /**
-   * `execution_time` in seconds, and `model_calls`, `input_tokens`, `output_tokens` and
+   * Metrics of the row: `execution_time` in seconds, and `model_calls`, `input_tokens`, `output_tokens` and
    * `total_tokens` summed over all calls.
    */
   readonly metrics: Metrics;

@@ -33,7 +33,7 @@ export interface MeasuredResponse<Response = unknown> {
 export interface RowsOptions<Row, Response, Model> {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
   readonly judgeFunc: JudgeType<Row, MeasuredResponse<Response>, Model>;
-  /** `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
+  /** Data set. `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
   readonly dataset: DatasetFields;
   /** Rows that run concurrently. @default 2 */
   readonly maxThreads?: number;

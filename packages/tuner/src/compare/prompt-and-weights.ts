@@ -95,7 +95,7 @@ export interface VariantResult {
 /** The report as plain data. */
 export interface PromptAndWeightsReport {
   readonly rows: number;
-  /** In the order: base, prompt only, weights only, both. */
+  /** Results in the order: base, prompt only, weights only, both. */
   readonly variants: readonly VariantResult[];
   /**
    * Differences paired by row: from the base to each other variant, and from prompt only and

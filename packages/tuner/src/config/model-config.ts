@@ -69,11 +69,20 @@ export interface TunerModelFields {
   readonly enableThinking?: boolean;
   /** Values other than 1 give a warning, because the embedded engine has one process. @default 1 */
   readonly tensorParallelSize?: number;
-  /** Like `tensorParallelSize`. @default 1 */
+  /**
+   * Number of engines. As with `tensorParallelSize`, values other than 1 give a warning.
+   * @default 1
+   */
   readonly inferenceEngineNum?: number;
-  /** `null` leaves tool calls in the text. @default "hermes" */
+  /**
+   * Parser of tool calls; `null` leaves tool calls in the text.
+   * @default "hermes"
+   */
   readonly toolCallParser?: string | null;
-  /** `null` leaves reasoning in the text. @default "qwen3", which needs no tags in the answer */
+  /**
+   * Parser of reasoning; `null` leaves reasoning in the text.
+   * @default "qwen3", which needs no tags in the answer
+   */
   readonly reasoningParser?: string | null;
   readonly tinkerConfig?: TinkerFields;
   /**

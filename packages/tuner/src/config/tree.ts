@@ -144,8 +144,8 @@ function auxiliarySection(
 }
 
 /**
- * `buffer.explorer_input`: the arguments replace the file's task sets. Keys that the arguments do not set, such as the
- * format, are kept from the first task set. Every row goes to the user's function.
+ * Section `buffer.explorer_input`: the arguments replace the file's task sets. Keys that the arguments do not set, such
+ * as the format, are kept from the first task set. Every row goes to the user's function.
  */
 function explorerInput(
   train: DatasetConfig | undefined,

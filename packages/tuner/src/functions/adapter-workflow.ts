@@ -18,7 +18,7 @@ export interface Functions<Row, Response, Model> {
 }
 
 /**
- * Creates the workflow, which validates the outputs of both functions. Metrics of the judge override those of the
+ * Creates the workflow, which validates the outputs of both functions. Metrics of the judge override metrics of the
  * workflow function.
  */
 export function adapterWorkflow<Row, Response, Model>(

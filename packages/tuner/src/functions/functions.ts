@@ -44,8 +44,8 @@ export type JudgeType<Row = RawTask, Response = unknown, Model = AgentModel> = (
 export type ModelAdapter<Model> = (endpoint: AgentEndpoint) => Awaitable<Model>;
 
 /**
- * @throws InvalidFunctionError if it is not a function with one parameter; its result is not
- * checked
+ * Checks a workflow function, but not its result.
+ * @throws InvalidFunctionError if the value is not a function with one parameter
  */
 export function checkWorkflowFunction(workflowFunc: unknown): void {
   checkFunction(
@@ -56,8 +56,8 @@ export function checkWorkflowFunction(workflowFunc: unknown): void {
 }
 
 /**
- * @throws InvalidFunctionError if it is not a function with one parameter; its result is not
- * checked
+ * Checks a judge function, but not its result.
+ * @throws InvalidFunctionError if the value is not a function with one parameter
  */
 export function checkJudgeFunction(judgeFunc: unknown): void {
   checkFunction(

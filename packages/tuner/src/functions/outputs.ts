@@ -28,7 +28,7 @@ export interface JudgeOutput {
   readonly reward: number;
   /** Reason of the reward, in words: `tunePrompt` learns from it, and runs store it. */
   readonly feedback?: string | null;
-  /** Metrics of the run, which override those of the workflow function. */
+  /** Metrics of the run, which override equally named metrics of the workflow function. */
   readonly metrics?: Metrics | null;
 }
 

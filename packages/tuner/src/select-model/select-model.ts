@@ -24,7 +24,7 @@ import {
 export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = AgentModel> {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
   readonly judgeFunc: JudgeType<Row, MeasuredResponse<Response>, Model>;
-  /** `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
+  /** Data set. `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
   readonly trainDataset: DatasetFields;
   /** At least two models: folders, or models of a service with `baseUrl`. */
   readonly candidateModels: readonly TunerModelFields[];

@@ -8,7 +8,7 @@ import type { Components, Played } from './play-rows.js';
 
 export interface Candidate {
   readonly components: Components;
-  /** Index of the candidate that it was derived from; undefined for the first. */
+  /** Index of the candidate from which this one was derived; undefined for the first candidate. */
   readonly parent?: number;
   /** Results, keyed by the index of the row. */
   readonly played: Record<number, Played>;

@@ -72,7 +72,7 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
    * @default only the system prompt
    */
   readonly components?: Components;
-  /** `totalSteps` limits the number of rows. */
+  /** Data set. `totalSteps` limits the number of rows. */
   readonly trainDataset: DatasetFields;
   readonly evalDataset?: DatasetFields;
   readonly config: PromptTuneConfig;
@@ -89,11 +89,10 @@ export interface TunedPrompt {
   /** Best texts, keyed by name. */
   readonly components: Components;
   /**
-   * `trainset_reward` (of the original texts on the selection rows), `trainset_reward_best`,
-   * `prompts_tried` (attempts), `prompts_kept`, `calls` and `failed_rows`. With an evaluation set
-   * also `valset_reward`, `valset_reward_best`, and the 95 % interval of their difference,
-   * `valset_difference_low` to `valset_difference_high`; unless `valset_reward` is 0, also
-   * `valset_improvement` in percent.
+   * Metrics of the search: `trainset_reward` (of the original texts on the selection rows), `trainset_reward_best`,
+   * `prompts_tried` (attempts), `prompts_kept`, `calls` and `failed_rows`. With an evaluation set also `valset_reward`,
+   * `valset_reward_best`, and the 95 % interval of their difference, `valset_difference_low` to
+   * `valset_difference_high`; unless `valset_reward` is 0, also `valset_improvement` in percent.
    */
   readonly metrics: Metrics;
 }

@@ -28,7 +28,7 @@ export interface TuneOptions<Row = RawTask, Response = unknown, Model = AgentMod
   extends PlanSettings, RunSettings {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
   /**
-   * Judge whose reward replaces that of the workflow function.
+   * Judge whose reward replaces the reward of the workflow function.
    * @default the workflow function's reward
    */
   readonly judgeFunc?: JudgeType<Row, Response, Model>;

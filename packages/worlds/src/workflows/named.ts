@@ -267,7 +267,7 @@ const emailSearch = named({
   }),
 });
 
-/** `agentscope_react_workflow` if its argument `type` is `email_search`. */
+/** Workflow for `agentscope_react_workflow` if its argument `type` is `email_search`. */
 export const agentscopeEmailSearch = named({
   name: 'agentscope_react_workflow',
   args: { type: z.literal('email_search'), max_turns: count().default(10), ...judgeShape },

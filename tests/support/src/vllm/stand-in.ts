@@ -77,7 +77,7 @@ export interface VllmStandIn {
   fail(...faults: readonly StandInFault[]): void;
   /** Keeps connections open and stops answering, even to /health. */
   freeze(): void;
-  /** Stops the texts in progress, until it is called with true. */
+  /** Stops the texts in progress until the next call with true. */
   setWriting(goesOn: boolean): void;
   /** Kills the server, like `kill -9`. */
   kill(): Promise<void>;

@@ -1,4 +1,4 @@
-/** 1 for the right number, less for answers farther from it, 0 if the answer is not a number. */
+/** The reward: 1 for the right number, less for answers farther from it, 0 if the answer is not a number. */
 import { defineReward } from '@trinity-rft/workflow';
 
 export const closeness = defineReward({

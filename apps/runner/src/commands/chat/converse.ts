@@ -12,7 +12,7 @@ type ToolCall = Extract<
   { readonly type: 'tool-call' }
 >['toolCall'];
 
-/** One side of the comparison, with a history that contains its own answers. */
+/** One side of a comparison, with a history that contains this side's answers. */
 export interface Talker {
   readonly label: string;
   readonly model: Pick<LocalModel, 'stream'>;
@@ -61,7 +61,7 @@ interface Turn extends Talk {
   readonly ask: Ask;
 }
 
-/** @returns the history of each talker with its answer, or unchanged if it gave none */
+/** @returns the history of each talker, with its answer if there was one */
 async function answerAll(
   talkers: readonly Talker[],
   before: readonly ChatMessages[],
@@ -127,8 +127,7 @@ interface Answer {
 }
 
 /**
- * Streams an answer until its end or Ctrl-C. For columns it is collected while a line counts its
- * characters.
+ * Streams an answer until its end or Ctrl-C. For columns, the answer is collected while a line shows its length so far.
  * @returns undefined when there is no answer
  */
 async function answer(

@@ -15,7 +15,7 @@ export interface Schema {
   readonly pattern?: string;
 }
 
-/** `yaml`: a value with parts, written as YAML. */
+/** Kind of input; `yaml` is a nested value, written as YAML. */
 type FieldKind = 'choice' | 'number' | 'text' | 'yaml';
 
 export interface Field {

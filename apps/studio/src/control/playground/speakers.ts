@@ -8,7 +8,10 @@ export interface SpeakersOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Idle time after which a model is unloaded. @default 5 minutes */
   readonly idleMs?: number;
-  /** Returns the bytes of free memory. @default reads them from the system */
+  /**
+   * Returns the number of free bytes of memory.
+   * @default asks the operating system
+   */
   readonly availableMemory?: () => number;
 }
 

@@ -130,7 +130,10 @@ function settler(
   };
 }
 
-/** JSON-RPC code "method not found": a server without ping answers with it, which is enough. */
+/**
+ * JSON-RPC code "method not found". A server without ping answers with this code, which also proves that all earlier
+ * answers have arrived.
+ */
 const methodNotFound = -32_601;
 
 async function listTools(client: Client, options: object): Promise<readonly Tool[]> {

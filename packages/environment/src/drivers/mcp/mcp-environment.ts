@@ -36,7 +36,7 @@ export interface McpCall {
 /** Start of an episode. */
 export interface McpStart {
   readonly row: RawTask;
-  /** 32-bit, unsigned; the same for all runs of a task. */
+  /** Seed of the episode: 32-bit, unsigned, equal for all runs of a task. */
   readonly seed: number;
   /**
    * Folder of this episode alone, empty at first and deleted at the end. The policy sees it as
@@ -49,7 +49,7 @@ export interface McpStart {
 export interface McpEnd extends McpStart {
   /** All calls in order. */
   readonly calls: readonly McpCall[];
-  /** The policy's last text; undefined when it ran out of turns or tokens. */
+  /** Last text of the policy; undefined if the policy ran out of turns or tokens. */
   readonly answer: string | undefined;
 }
 
@@ -72,10 +72,7 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   readonly instructions?: string;
   /** Names of the tools that the policy may call. @default all tools of the server */
   readonly tools?: readonly string[] | ((args: Args) => readonly string[] | undefined);
-  /**
-   * Computes the reward from the end of the episode: a finite number. If it throws, the episode
-   * fails.
-   */
+  /** Computes the reward from the end of the episode: a finite number. If the function throws, the episode fails. */
   readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
   /** Limit on concurrent episodes, each with a server; further ones wait. @default 16 */
   readonly maxServers?: number | ((args: Args) => number);

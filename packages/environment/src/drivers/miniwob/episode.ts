@@ -71,7 +71,7 @@ async function readTree({ session }: OpenPage): Promise<NumberedTree> {
   return numberTree(treeSchema.parse(await session.send('Accessibility.getFullAXTree')).nodes);
 }
 
-/** Reads a command. @returns the reason for the policy if it is not valid */
+/** Reads a command. @returns the reason for the policy if the command is not valid */
 function toCommand(action: Action, { elements }: NumberedTree): Command | string {
   const command = action.type === 'text' ? readCommand(action.text) : undefined;
   if (command === undefined)

@@ -97,7 +97,7 @@ const tooLate = (what: string, ms: number): EnvironmentError =>
 interface Start {
   readonly row: RawTask;
   readonly seed: number;
-  /** Sent to the client, so that it knows which task it got. */
+  /** Facts about the task, sent to the client so that it knows which task it got. */
   readonly facts: Record<string, unknown>;
 }
 

@@ -25,11 +25,17 @@ import { createTasks, type Tasks } from './tasks.js';
 
 export interface EnvironmentServerOptions {
   readonly definition: EnvironmentDefinition;
-  /** `environment_args`. @default {} */
+  /**
+   * Value of `environment_args`.
+   * @default {}
+   */
   readonly args?: Readonly<Record<string, unknown>>;
   /** @default "127.0.0.1" */
   readonly host?: string;
-  /** 0 = any free port. @default 0 */
+  /**
+   * Port; 0 picks any free port.
+   * @default 0
+   */
   readonly port?: number;
   /**
    * Key that clients send as `Authorization: Bearer`; required unless `host` is local.

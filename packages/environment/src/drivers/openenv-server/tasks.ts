@@ -7,7 +7,7 @@ export interface Tasks {
   readonly splits: readonly SplitName[];
   /** @throws TaskError */
   row(split: string, index: number): RawTask;
-  /** Index for a reset that names none: derived from its seed, else the next. */
+  /** Index for a reset without an index: derived from the seed of the reset if it has one, else the next index. */
   place(split: string, seed: number | undefined): number;
 }
 

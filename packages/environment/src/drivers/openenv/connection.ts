@@ -19,7 +19,7 @@ export interface Connection {
 }
 
 export interface Address {
-  /** `ws://HOST:PORT/ws` */
+  /** Address of the server: `ws://HOST:PORT/ws`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }

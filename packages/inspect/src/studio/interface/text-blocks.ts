@@ -6,9 +6,9 @@ export interface TextBlock {
   readonly kind: BlockKind;
   /** Role as the template writes it; undefined if the template names none. */
   readonly role?: string;
-  /** Index of the first character. */
+  /** Index of the block's first character. */
   readonly start: number;
-  /** Index after the last character. */
+  /** Index after the block's last character. */
   readonly end: number;
 }
 

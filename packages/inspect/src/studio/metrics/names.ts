@@ -3,7 +3,7 @@ import { tryJson } from '@trinity-rft/core/support';
 
 /** Number of latest values that are kept for the mean. */
 const recentLength = 20;
-/** Minimum number of values for an interval: with fewer it is too wide to be useful. */
+/** Minimum number of values for an interval: with fewer values the interval is too wide to be useful. */
 const leastForInterval = 5;
 
 export interface SeenMetric {

@@ -31,7 +31,7 @@ interface Ordered {
   /** Number of calls in the index when the list was made. */
   readonly size: number;
   readonly at: number;
-  /** Time in ms that making it took. */
+  /** Time in ms for making the list. */
   readonly took: number;
   readonly search?: TextSearch;
 }

@@ -184,7 +184,7 @@ function setName(columns: CallColumns, position: number, uid: string): void {
   columns.step.set(position, Number(step));
 }
 
-/** `12` for the batch of an explore step, and for `12/set` of an evaluation. */
+/** Explore step of a batch: 12 for the batch `12` and for the evaluation `12/set`. */
 export function stepOfBatch(batch: string): number | undefined {
   const step = Number.parseInt(batch, 10);
   return Number.isNaN(step) ? undefined : step;

@@ -9,10 +9,10 @@ export interface RunPlace {
   readonly id: string;
   readonly folder: string;
   readonly metricsFile: string;
-  /** SQLite file of its experiences. */
+  /** SQLite file of the run's experiences. */
   readonly database?: string;
   /**
-   * Model folder with the tokenizer of its records.
+   * Model folder with the tokenizer of the recorded experiences.
    * @default the newest checkpoint with a tokenizer
    */
   readonly modelFolder?: string;

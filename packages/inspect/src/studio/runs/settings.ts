@@ -9,7 +9,7 @@ interface Recorded {
   readonly stages: readonly RunSettings[];
 }
 
-/** Possible paths of the file: the folder of a stage is inside that of its run. */
+/** Possible paths of the file: the folder of a stage is inside the folder of its run. */
 export const settingsFiles = (folder: string): readonly [own: string, job: string] => [
   path.join(folder, 'settings.json'),
   path.join(path.dirname(folder), 'settings.json'),

@@ -29,7 +29,7 @@ export type AddRoutes = (api: Api) => void;
 
 /** Further routes from another package, which may do more than read. */
 export interface StudioPart {
-  /** Descriptions of its routes for the OpenAPI document. */
+  /** Descriptions of the part's routes for the OpenAPI document. */
   readonly routes: Routes;
   readonly actions: Actions;
   readonly add: AddRoutes;

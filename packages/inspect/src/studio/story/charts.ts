@@ -149,7 +149,7 @@ async function chartOf(file: MetricFile, role: string, metric: string): Promise<
   return { role, metric, x: curve.x, values: curve.values, low: curve.low, high: curve.high };
 }
 
-/** Evaluations lie on the axis of the explore steps after which they were made. */
+/** Chart of an evaluation, whose points lie at the explore steps after which the evaluations were made. */
 async function evaluationChart(
   file: MetricFile,
   { role, metric, set }: EvaluationChange,

@@ -93,7 +93,7 @@ function drawGoal(type: TaskType, random: Random): { readonly room: Room; readon
   return { room, goal: { type, object, target: type === 'look' ? (room.lamp ?? '') : target } };
 }
 
-/** Initial places. The wanted objects never start at their target. */
+/** Draws the initial places. The wanted objects never start at their target. */
 function placed(
   kinds: readonly string[],
   receptacles: readonly string[],

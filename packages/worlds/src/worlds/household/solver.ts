@@ -2,7 +2,7 @@
 import { type House, kindOf } from './house.js';
 import { openable, type Treatment, treatments } from './rooms.js';
 
-/** `planner` knows where everything is; `search` opens one place after the other. */
+/** Names of the solvers: `planner` knows where every object is; `search` opens one place after the other. */
 export const experts = ['planner', 'search'] as const;
 
 export function planOf(house: House, expert: (typeof experts)[number]): readonly string[] {

@@ -59,7 +59,7 @@ function because(random: Random): string {
   return reasons[random.integer(reasons.length)] ?? '';
 }
 
-/** At least three values of each option. */
+/** Draws at least three values of each option. */
 const optionsOf = ({ options }: Department, random: Random): Product['options'] =>
   Object.fromEntries(
     Object.entries(options).map(([name, values]) => {

@@ -160,7 +160,7 @@ function optionsOf({ customization_options: given }: RawProduct): Product['optio
   );
 }
 
-/** A product with a price range gets a price within it that depends only on the product. */
+/** Price of a product. A product with a price range gets a price in the range that depends only on the product. */
 function priceOf({ asin, pricing }: RawProduct): Pick<Product, 'price' | 'priceTag'> {
   const [least = 100, most] = (pricing ?? '')
     .split('$')
