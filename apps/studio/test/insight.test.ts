@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)(`what is wrong, and what if, in a browse
     expect(await look.text('main')).toContain(`${evaluation} was 0.95 at step 1 and is 0.4`);
     expect(await look.violations()).toEqual([]);
     expect(await look.text('[aria-labelledby=reward-follows-length] .shown')).toBe(
-      'Rollouts that show it: all in the list',
+      'Related rollouts: show all',
     );
     await look.page
       .locator('[aria-labelledby=reward-follows-length] a[href*="page=rollouts"]')
