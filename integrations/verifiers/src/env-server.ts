@@ -124,7 +124,10 @@ class Client {
     return this.#verdict(reply);
   }
 
-  /** @throws EnvironmentError, CancelledError */
+  /**
+   * Sends a request and waits for its reply.
+   * @throws EnvironmentError if the server does not reply in time; CancelledError
+   */
   async ask(method: string, payload: object, { ms, signal }: { ms: number; signal: AbortSignal }) {
     const id = `${method}-${++this.#requests}`;
     const { promise, reject } = Promise.withResolvers<never>();

@@ -24,7 +24,7 @@ interface ExportArguments extends PluginOptions {
   readonly promptKey?: string;
   readonly push?: string;
   readonly json?: boolean;
-  /** False with `--no-rewards`. */
+  /** True to compare rewards; false with `--no-rewards`. */
   readonly rewards: boolean;
 }
 

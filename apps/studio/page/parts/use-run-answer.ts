@@ -6,7 +6,10 @@ import { ask, runPath } from '../api.js';
 /** Time in ms between reloads, each of which reads the newest rollouts. */
 const againMs = 30_000;
 
-/** @param path path below that of the run, such as `story` */
+/**
+ * Loads an answer about a run.
+ * @param path path below the run's path, such as `story`
+ */
 export function useRunAnswer<T>(
   id: string | undefined,
   run: RunSummary | undefined,

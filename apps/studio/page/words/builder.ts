@@ -1,4 +1,4 @@
-/** Words of the page of the builder. */
+/** Texts of the builder page. */
 export const words = {
   about:
     'A configuration is edited as a form and as text, and checked as you type. A check loads the plugins that the text names. Start saves it and runs it in the folder of its project.',

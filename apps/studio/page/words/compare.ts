@@ -1,4 +1,4 @@
-/** Words of the page that compares runs. */
+/** Texts of the page that compares runs. */
 export const words = {
   about:
     'Two to five runs side by side: their key metrics as curves, the settings that differ, and the latest value of every metric with its interval.',

@@ -1,4 +1,4 @@
-/** Words of the page of settings. */
+/** Texts of the configuration page. */
 export const words = {
   search: 'Find a setting',
   none: 'No settings were recorded',

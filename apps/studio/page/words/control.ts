@@ -1,4 +1,4 @@
-/** Words of stopping and resuming a run. */
+/** Texts for stopping and resuming a run. */
 export const words = {
   no: 'No',
   stop: {

@@ -1,4 +1,4 @@
-/** Words of the page of findings. */
+/** Texts of the diagnosis page. */
 export const words = {
   about:
     'Problems that keep the run from learning, found by the rules of "trinity doctor" over its metrics and newest rollouts.',

@@ -1,4 +1,4 @@
-/** Words of the frame, and those that several pages share. */
+/** Texts of the frame, and texts that several pages share. */
 export const words = {
   title: 'Trinity Studio',
   skip: 'Skip to the content',

@@ -1,4 +1,4 @@
-/** Words of events in a chart. */
+/** Texts of events in a chart. */
 export const words = {
   title: 'Events',
   all: 'Events, as a table',

@@ -1,4 +1,4 @@
-/** Words of the page of metrics. */
+/** Texts of the metrics page. */
 export const words = {
   about: 'Drag over the curve to zoom, double-click to reset.',
   aboutGrid:

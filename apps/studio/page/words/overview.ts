@@ -1,4 +1,4 @@
-/** Words of the overview of a run. */
+/** Texts of the overview page. */
 export const words = {
   choose: 'Choose a run on the Runs page first.',
   noRewardTitle: 'No reward was recorded',

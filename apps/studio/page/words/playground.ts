@@ -1,4 +1,4 @@
-/** Words of the playground. */
+/** Texts of the playground page. */
 export const words = {
   models: 'Models',
   about:

@@ -1,4 +1,4 @@
-/** Words of the page of rollouts. */
+/** Texts of the rollouts page. */
 export interface Moment {
   readonly batch: string;
   readonly reward: string;

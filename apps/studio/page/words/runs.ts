@@ -1,4 +1,4 @@
-/** Words of the list of runs. */
+/** Texts of the runs page. */
 export const words = {
   about:
     'All runs of the folder, the one that changed last first. Tick two to five of them to compare.',

@@ -1,4 +1,4 @@
-/** Words of the page of tasks. */
+/** Texts of the tasks page. */
 export const words = {
   about:
     'Mean reward per task: first vs. latest visit, and the change for tasks with more than one. Select a task for its history. Evaluations have a list of their own.',

@@ -1,4 +1,4 @@
-/** Words of the what-if page. */
+/** Texts of the what-if page. */
 export const words = {
   about:
     'Other settings over the newest recorded rollouts, without a model: the ranks of the attempts at each task, and how strong the gradient would be. An empty field keeps the setting of the run.',

@@ -1,4 +1,4 @@
-/** Words of the page of waits between processes. */
+/** Texts of the workers page. */
 export const words = {
   about:
     'Current state of the processes of the run, as in "trinity status" and "trinity why". An arrow leads from a waiting process to what it waits for.',

@@ -42,7 +42,7 @@ export interface GuardOptions {
 /** Part of an episode that the play loop uses. */
 export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructions' | 'tools'> {
   step(action: Action): Promise<StepResult>;
-  /** Undefined if the episode has no grade. */
+  /** Grade of the current state; undefined if the episode has no grade. */
   grade(): Promise<number | undefined>;
   stateKey(): string | undefined;
   /** Total time spent waiting for the environment, in milliseconds. */

@@ -4,7 +4,10 @@ import { text } from 'node:stream/consumers';
 import { type ChaosOptions, createLane, faultKinds } from './faults.js';
 import { listening, type Proxy } from './proxy.js';
 
-/** @param target `http://HOST:PORT` */
+/**
+ * Starts the proxy.
+ * @param target `http://HOST:PORT`
+ */
 export const httpProxy = (target: string, chaos: ChaosOptions): Promise<Proxy> =>
   listening(
     createServer((request, response) => {

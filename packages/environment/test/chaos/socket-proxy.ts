@@ -5,7 +5,10 @@ import { type ChaosOptions, createLane } from './faults.js';
 import { forward } from './http-proxy.js';
 import { listening, type Proxy } from './proxy.js';
 
-/** @param target `http://HOST:PORT` */
+/**
+ * Starts the proxy.
+ * @param target `http://HOST:PORT`
+ */
 export async function socketProxy(target: string, chaos: ChaosOptions): Promise<Proxy> {
   const server = createServer((request, response) => {
     void forward(target, chaos, request, response);

@@ -9,7 +9,10 @@ const colours: Readonly<Record<Span['kind'], string>> = {
   reward: '#3f9a55',
 };
 
-/** @param title name of the workflow */
+/**
+ * Renders the spans as an HTML document.
+ * @param title name of the workflow
+ */
 export function profilePage(spans: readonly Span[], title: string): string {
   const total = Math.max(1e-9, ...spans.map(({ end }) => end));
   return `<!doctype html>

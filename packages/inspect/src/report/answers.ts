@@ -24,7 +24,7 @@ export interface AnsweredTask {
   readonly question: string | undefined;
   /** Expected answer, if the task has one. */
   readonly truth: string | undefined;
-  /** Undefined if every run failed. */
+  /** Answer by the first weights; undefined if every run failed. */
   readonly before: Answered | undefined;
   readonly after: Answered | undefined;
 }

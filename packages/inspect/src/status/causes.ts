@@ -4,7 +4,7 @@ import type { MemberStatus, RunStatus } from './run-status.js';
 
 /** Link of a wait chain: a worker and its state. */
 export interface CauseLink {
-  /** Undefined if there is no worker of that role. */
+  /** Status of the worker; undefined if there is no worker of that role. */
   readonly member: MemberStatus | undefined;
   readonly role: string;
   /** Wait of the previous link for this worker. */

@@ -25,7 +25,7 @@ export interface RunStatus {
    * on.
    */
   readonly staleness: number | undefined;
-  /** Undefined for a run in a single process. */
+  /** Contents of the store that the processes share; undefined for a run in a single process. */
   readonly shared: SharedStatus | undefined;
   readonly end: RunView['end'];
   /** End of the last training process; absent while one is running, or if it was killed. */

@@ -28,7 +28,10 @@ export interface AlgorithmFields {
 
 export type AlgorithmConfig = z.output<typeof schema>;
 
-/** @throws ConfigError naming each invalid field */
+/**
+ * Validates the fields and adds the defaults.
+ * @throws ConfigError naming each invalid field
+ */
 export function AlgorithmConfig(fields: AlgorithmFields = {}): AlgorithmConfig {
   return checkFields('AlgorithmConfig', schema, fields);
 }

@@ -50,7 +50,10 @@ export interface DatasetConfig extends DatasetFields {
   preview(n?: number, options?: PreviewOptions): Promise<readonly RawTask[]>;
 }
 
-/** @throws ConfigError naming each invalid field */
+/**
+ * Validates the fields and adds the defaults.
+ * @throws ConfigError naming each invalid field
+ */
 export function DatasetConfig(fields: DatasetFields): DatasetConfig {
   // The argument may be a DatasetConfig, which has a preview.
   const { preview: _, ...plain } = fields as Partial<DatasetConfig>;

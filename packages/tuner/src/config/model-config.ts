@@ -29,6 +29,7 @@ const tinker = z.strictObject({
 export type TinkerConfig = z.output<typeof tinker>;
 
 /**
+ * Validates the fields and adds the defaults.
  * @throws ConfigError naming each invalid field; training a model with a TinkerConfig throws too
  */
 export function TinkerConfig(fields: TinkerFields = {}): TinkerConfig {
@@ -99,7 +100,10 @@ export type TunerModelConfig = z.output<typeof schema> & { readonly maxTokens: n
 
 const longestResponse = 8192;
 
-/** @throws ConfigError naming each invalid field */
+/**
+ * Validates the fields and adds the defaults.
+ * @throws ConfigError naming each invalid field
+ */
 export function TunerModelConfig(fields: TunerModelFields): TunerModelConfig {
   const config = checkFields('TunerModelConfig', schema, fields);
   return {

@@ -38,14 +38,20 @@ export class InvalidOutputError extends WorkflowError {}
 /** Thrown if a value is not a workflow or judge function. */
 export class InvalidFunctionError extends WorkflowError {}
 
-/** @throws InvalidOutputError naming the invalid field */
+/**
+ * Validates the result of a workflow function.
+ * @throws InvalidOutputError naming the invalid field
+ */
 export function WorkflowOutput<Response = undefined>(
   output: WorkflowOutput<Response>,
 ): WorkflowOutput<Response> {
   return checkWorkflowOutput('WorkflowOutput', output) as WorkflowOutput<Response>;
 }
 
-/** @throws InvalidOutputError naming the invalid field */
+/**
+ * Validates the result of a judge function.
+ * @throws InvalidOutputError naming the invalid field
+ */
 export function JudgeOutput(output: JudgeOutput): JudgeOutput {
   return checkJudgeOutput('JudgeOutput', output);
 }

@@ -63,7 +63,10 @@ export const choiceOf = (
   judge: rewardFnArgs['llm_as_a_judge'] === false ? false : judge,
 });
 
-/** @param expected true if Trinity-RFT's workflow of the same name always has a judge */
+/**
+ * Names the grader of the answers: a judge, or words.
+ * @param expected true if Trinity-RFT's workflow of the same name always has a judge
+ */
 export function graderOf(
   { judge = 0 }: Choice,
   { models, expected }: { readonly models: readonly string[]; readonly expected: boolean },

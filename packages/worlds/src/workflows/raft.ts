@@ -4,7 +4,10 @@ import { instructions } from '../worlds/household/instructions.js';
 
 /** Plays the task once, with the given system prompt. */
 type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
-/** @param given the system prompt of the task set */
+/**
+ * Makes the attempts at a task.
+ * @param given the system prompt of the task set
+ */
 export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
 
 /**

@@ -1,4 +1,7 @@
-/** The reward: 1 for the right number, else 0. `response` is what the agent answered, `truth` the answer of the task. */
+/**
+ * The reward: 1 for the right number, else 0. `response` is the agent's answer, `truth` the expected answer of the
+ * task.
+ */
 import { defineReward } from '@trinity-rft/workflow';
 
 export const rightNumber = defineReward({

@@ -28,7 +28,10 @@ export const withTasks = (command: Command): Command =>
     .option('--split <name>', 'train or eval, which have no task in common', 'train')
     .option('--seed <number>', 'another seed makes up other tasks', '0');
 
-/** @throws ConfigError */
+/**
+ * Options of the environment to open.
+ * @throws ConfigError for invalid JSON or an invalid timeout
+ */
 export const worldOf = (name: string, given: WorldArguments): Parameters<typeof openWorld>[0] => ({
   name,
   args: given.args === undefined ? {} : objectOf('--args', given.args),
@@ -36,7 +39,10 @@ export const worldOf = (name: string, given: WorldArguments): Parameters<typeof 
   ...pluginsOf(given),
 });
 
-/** @throws ConfigError */
+/**
+ * Parses the JSON object of an option.
+ * @throws ConfigError if the text is not a JSON object
+ */
 export function objectOf(option: string, text: string): Readonly<Record<string, unknown>> {
   const value = tryJson(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
@@ -44,13 +50,19 @@ export function objectOf(option: string, text: string): Readonly<Record<string, 
   throw invalid(`${option} is ${text}. Expected a JSON object, such as '{"level": 1}'.`);
 }
 
-/** @throws ConfigError */
+/**
+ * Split of the command line.
+ * @throws ConfigError for an unknown split
+ */
 export function splitOf({ split }: TaskArguments): SplitName {
   if (split === 'train' || split === 'eval') return split;
   throw invalid(`--split is "${split}". Expected train or eval.`);
 }
 
-/** An integer of at least 1. @throws ConfigError */
+/**
+ * Parses a count of at least 1.
+ * @throws ConfigError if the text is not such an integer
+ */
 export function countOf(option: string, text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= 1) return value;

@@ -17,7 +17,7 @@ import type { FineTuningArguments } from './fine-tuning.js';
 import { invalid } from '../../shared/arguments.js';
 
 interface ServeArguments extends FileOptions, PluginOptions, FineTuningArguments {
-  /** False with `--no-train`. */
+  /** True to train on the feedback; false with `--no-train`. */
   readonly train: boolean;
   readonly tinker?: boolean;
   readonly model: readonly string[];

@@ -10,7 +10,7 @@ import type { Answer, Offer, Product, Source } from './sources.js';
 interface PaneProps {
   readonly at: number;
   readonly pane: Pane;
-  /** Undefined while loading. */
+  /** Models to choose from; undefined while loading. */
   readonly offers: readonly Offer[] | undefined;
   readonly product: Product;
   readonly system: string;

@@ -11,7 +11,7 @@ import type { Product } from './sources.js';
 interface SettingsProps {
   readonly sampling: Sampling;
   readonly onSampling: (sampling: Sampling) => void;
-  /** Undefined if none of the models is a product. */
+  /** Product whose settings are shown; undefined if none of the models is a product. */
   readonly product: Product | undefined;
   readonly onProduct: (product: Product) => void;
 }

@@ -4,7 +4,7 @@ import type { Processes } from '../../../src/control/interface/index.js';
 
 interface Box {
   readonly id: string;
-  /** Lines of text. */
+  /** Lines of the box's text. */
   readonly lines: readonly string[];
   readonly kind: 'working' | 'waiting' | 'silent' | 'missing' | 'outside';
   /** True for the root cause of a wait chain. */

@@ -26,7 +26,10 @@ export interface McpConnection {
 /** Length of the kept end of the server's standard error, in characters. */
 const keptLength = 1000;
 
-/** @throws EnvironmentError, ConfigError when the SDK is not installed, CancelledError */
+/**
+ * Connects to a server.
+ * @throws EnvironmentError if the connection fails; ConfigError when the SDK is not installed; CancelledError
+ */
 export async function connectMcp(
   server: McpServer,
   folder: string,
@@ -53,7 +56,10 @@ export async function connectMcp(
 
 type Sdk = Awaited<ReturnType<typeof importSdk>>;
 
-/** @throws ConfigError */
+/**
+ * Imports the optional MCP SDK.
+ * @throws ConfigError if the SDK is not installed
+ */
 async function importSdk() {
   try {
     const [{ Client }, stdio, http, types] = await Promise.all([

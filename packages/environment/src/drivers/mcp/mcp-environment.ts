@@ -242,7 +242,10 @@ const noTool = (name: string, missing: string, tools: readonly string[]) =>
     `The MCP server of "${name}" has no tool "${missing}", only ${tools.join(', ')}.`,
   );
 
-/** @throws EnvironmentError */
+/**
+ * Computes the reward of the episode.
+ * @throws EnvironmentError if the reward function fails
+ */
 async function verdict<Args>(
   { name, reward }: McpEnvironmentOptions<Args>,
   end: McpEnd,

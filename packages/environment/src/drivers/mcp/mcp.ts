@@ -110,7 +110,10 @@ function inside({ folder }: McpStart, name: string): string {
   });
 }
 
-/** @throws TaskError */
+/**
+ * Validates a row.
+ * @throws TaskError if the row is invalid
+ */
 function readRow({ row }: McpStart): Row {
   const read = rowSchema.safeParse(row);
   const expects = ({ expected_files: files, expected_answer: answer }: Row): boolean =>

@@ -51,7 +51,10 @@ export function browserOf(named: string | undefined): BrowserHandle {
   };
 }
 
-/** @throws ConfigError */
+/**
+ * Imports the optional package playwright-core.
+ * @throws ConfigError if the package is not installed
+ */
 async function importPlaywright() {
   try {
     return await import('playwright-core');
@@ -63,7 +66,10 @@ async function importPlaywright() {
   }
 }
 
-/** @throws ConfigError */
+/**
+ * Finds the Chromium executable.
+ * @throws ConfigError if there is none
+ */
 function findChromium(named: string | undefined): string {
   const given = named ?? process.env['CHROMIUM_PATH'];
   const places = given === undefined ? usualPlaces : [given];

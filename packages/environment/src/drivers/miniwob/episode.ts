@@ -18,7 +18,10 @@ export interface OpenPage {
 /** Hidden from the policy: the score, the clock, and the goal, which the prompt contains. */
 const hidden = '#reward-display, #click-canvas, #query, #sync-task-cover';
 
-/** @throws EnvironmentError */
+/**
+ * Starts the task of the page and returns its goal.
+ * @throws EnvironmentError if the page states no goal
+ */
 export async function startTask({ page, task }: OpenPage, seed: number): Promise<string> {
   const start = `(() => {
     Math.seedrandom(${seed});

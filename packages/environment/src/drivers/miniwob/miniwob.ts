@@ -103,7 +103,10 @@ const late = (what: string, ms: number) =>
     `The browser did not end "${what}" within ${ms / 1000} s. Lower environment_args.max_pages, or raise environment_args.${what === 'step' ? 'timeout' : 'start_timeout'}.`,
   );
 
-/** @throws ConfigError */
+/**
+ * Path of the page of a task.
+ * @throws ConfigError if there is no such page
+ */
 function pageOf({ pages }: MiniwobArgs, task: string): string {
   const file = path.resolve(pages, 'miniwob', `${task}.html`);
   if (existsSync(file)) return pathToFileURL(file).href;
@@ -121,7 +124,10 @@ const rowSchema = z.object({
   seed: z.int().min(0).optional(),
 });
 
-/** @throws TaskError */
+/**
+ * Validates a row.
+ * @throws TaskError if the row is invalid
+ */
 function readRow({ row }: EpisodeStart): z.infer<typeof rowSchema> {
   const read = rowSchema.safeParse(row);
   if (read.success) return read.data;

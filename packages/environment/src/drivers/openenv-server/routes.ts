@@ -73,7 +73,10 @@ function answerTasks({ definition, tasks }: Routes, call: TasksCall): HttpAnswer
 
 const splitTypes = { train: 'train', eval: 'test' };
 
-/** @throws TaskError */
+/**
+ * Answers a request for tasks.
+ * @throws TaskError for an unknown split or index
+ */
 function taskAnswer(verb: string, request: z.infer<typeof taskRequest>, tasks: Tasks): unknown {
   const { split, index = 0, start, stop } = request;
   if (verb === 'num_tasks') return { num_tasks: tasks.count };

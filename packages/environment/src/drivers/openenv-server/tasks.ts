@@ -5,7 +5,10 @@ import type { EnvironmentDefinition } from '../../seam/define.js';
 export interface Tasks {
   readonly count: number;
   readonly splits: readonly SplitName[];
-  /** @throws TaskError */
+  /**
+   * Row of a split.
+   * @throws TaskError for an unknown split or index
+   */
   row(split: string, index: number): RawTask;
   /** Index for a reset without an index: derived from the seed of the reset if it has one, else the next index. */
   place(split: string, seed: number | undefined): number;

@@ -10,7 +10,10 @@ import { type Answer, answerSchema } from './messages.js';
 export interface Connection {
   /** False if the connection is closed, or an answer is missing. */
   isUsable(): boolean;
-  /** @throws EnvironmentError, CancelledError; afterwards the connection is unusable */
+  /**
+   * Sends a request and returns its answer.
+   * @throws EnvironmentError, CancelledError; afterwards the connection is unusable
+   */
   ask(
     message: { readonly type: string; readonly data?: unknown },
     patience: Patience,
@@ -26,7 +29,10 @@ export interface Address {
 
 type Waiting = PromiseWithResolvers<Answer>;
 
-/** @throws EnvironmentError, CancelledError */
+/**
+ * Opens a connection.
+ * @throws EnvironmentError if the server cannot be reached; CancelledError
+ */
 export async function connect(address: Address, patience: Patience): Promise<Connection> {
   const { url, headers } = address;
   const socket = new WebSocket(url, { headers: { ...headers } });
@@ -106,7 +112,10 @@ function overSocket(socket: WebSocket, url: string): Connection {
   };
 }
 
-/** @throws EnvironmentError */
+/**
+ * Parses an answer.
+ * @throws EnvironmentError if the answer is not valid
+ */
 function readAnswer(data: unknown, url: string): Answer {
   let value: unknown;
   try {

@@ -72,7 +72,10 @@ const rowSchema = z.object({
   index: z.int().min(0).optional(),
 });
 
-/** @throws TaskError */
+/**
+ * Validates a row.
+ * @throws TaskError if the row is invalid
+ */
 function readRow(row: RawTask): z.infer<typeof rowSchema> {
   const read = rowSchema.safeParse(row);
   if (read.success) return read.data;
@@ -100,7 +103,10 @@ function instructionsOf({ metadata }: ObservationData['observation']): string | 
   return typeof instructions === 'string' ? instructions : undefined;
 }
 
-/** @throws EnvironmentError */
+/**
+ * First observation of an episode.
+ * @throws EnvironmentError if the answer to the reset is not an observation
+ */
 function firstObservation(url: string, { answer }: Begun): ObservationData {
   if (answer.type === 'error') throw serverError(url, 'reset', answer.data);
   if (answer.type === 'state') throw wrongAnswer(url, 'reset', answer.type);
@@ -111,7 +117,10 @@ function firstObservation(url: string, { answer }: Begun): ObservationData {
   );
 }
 
-/** @throws EnvironmentError */
+/**
+ * Reads the tools of the server.
+ * @throws EnvironmentError if the server does not list tools
+ */
 async function listTools(
   { url, timeout }: OpenenvArgs,
   { connection }: Begun,

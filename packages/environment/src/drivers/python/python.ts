@@ -88,7 +88,10 @@ const stepSchema = z.object({
     .default({}),
 });
 
-/** @throws EnvironmentError */
+/**
+ * Validates an answer of the Python process.
+ * @throws EnvironmentError if the answer does not fit the schema
+ */
 function readAs<T>(schema: z.ZodType<T>, answer: unknown, kind: string, method: string): T {
   const read = schema.safeParse(answer);
   if (read.success) return read.data;

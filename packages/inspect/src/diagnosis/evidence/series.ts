@@ -27,7 +27,7 @@ export const valuesOf = (points: readonly Point[]): readonly number[] =>
 export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Share of zeros. */
+/** Share of zeros among the values. */
 export const zerosIn = (values: readonly number[]): number =>
   values.filter((value) => value === 0).length / values.length;
 
@@ -112,7 +112,7 @@ export interface RewardCourse {
   /** Lowest reward of any task in any step. */
   readonly lowest: number;
   readonly highest: number;
-  /** Mean over the recent steps. */
+  /** Mean of the reward over the recent steps. */
   readonly now: number;
 }
 

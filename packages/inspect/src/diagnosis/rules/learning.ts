@@ -1,4 +1,4 @@
-/** Rules for train steps that go wrong. */
+/** Rules for failing or ineffective train steps. */
 import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Point, RunRecord } from '../evidence/record.js';
 import type { Evidence, Rule } from '../evidence/rule.js';

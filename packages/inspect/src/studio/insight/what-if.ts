@@ -22,7 +22,7 @@ export type WhatIfQuery = Readonly<
 >;
 
 /**
- * Undefined if no experiences are recorded.
+ * Compares the change of the query with the recorded rollouts; undefined if no experiences are recorded.
  * @throws ConfigError for unknown names, and parts that need a model
  */
 export async function whatIfOf(

@@ -45,7 +45,7 @@ export interface TextColumn {
   readonly at: (index: number) => string | undefined;
   /** Code of the text of each row; 0 for no text. */
   readonly codes: Column;
-  /** Undefined if no row has the text. */
+  /** Code of a text; undefined if no row has the text. */
   readonly codeOf: (text: string) => number | undefined;
   /** All texts, each once, with its code. */
   readonly texts: () => Iterable<readonly [text: string, code: number]>;

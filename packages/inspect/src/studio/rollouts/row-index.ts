@@ -24,7 +24,7 @@ function createColumns() {
     run: smallIntegers(),
     /** Index of the call in its rollout. */
     step: smallIntegers(),
-    /** 1 if the row was deleted from the store. */
+    /** 1 if the row was deleted from the store, else 0. */
     gone: smallIntegers(),
     reward: floats(),
     advantage: floats(),
@@ -41,9 +41,9 @@ function createColumns() {
     end: integers(noTime),
     problem: textColumn(),
     taskset: textColumn(),
-    /** -1 if unknown. */
+    /** Row of the task set; -1 if unknown. */
     row: integers(none),
-    /** -1 if no train step has used the row. */
+    /** Latest train step that used the row; -1 if there is none. */
     trainStep: integers(none),
     dropped: smallIntegers(),
   };

@@ -19,7 +19,7 @@ export interface RolloutStore {
 
 export interface UsedAdvantages {
   readonly of?: 'trainer' | 'explorer';
-  /** One value per response token; NaN for tokens that were not trained on. */
+  /** Advantages, one per response token; NaN for tokens that were not trained on. */
   readonly values?: Float32Array;
 }
 

@@ -3,7 +3,7 @@ import type { ExperienceHead } from '@trinity-rft/buffer';
 import { tokenTexts, toolCallParsers, type Tokenizer } from '@trinity-rft/chat';
 
 export interface ToolCall {
-  /** Undefined if the syntax is unknown. */
+  /** Name of the tool; undefined if the syntax of the call is unknown. */
   readonly name: string | undefined;
   /** Response token at which the call begins. */
   readonly at: number;

@@ -54,7 +54,7 @@ const changedAt = async ({ metricsFile, database }: RunPlace): Promise<number> =
   return Math.max(...(await Promise.all(times)).map((found) => found?.mtimeMs ?? 0));
 };
 
-/** Undefined if the folder does not belong to a run. */
+/** Locations of a run's files; undefined if the folder does not belong to a run. */
 async function placeOf(root: string, folder: string): Promise<RunPlace | undefined> {
   if (await isServer(folder)) return undefined;
   const metricsFile = path.join(folder, 'monitor', 'metrics.jsonl');

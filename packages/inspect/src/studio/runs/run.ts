@@ -19,7 +19,7 @@ export interface Run {
   /** Current summary; reads the lines that were added since the last call. */
   summary(): Promise<RunSummary>;
   /**
-   * Undefined if no experiences are recorded.
+   * Opens the recorded experiences; undefined if there are none.
    * @throws BufferError when the store cannot be read
    */
   rollouts(): Promise<Rollouts | undefined>;

@@ -58,7 +58,7 @@ async function listOf(file: Run['metrics']): Promise<MetricList> {
   };
 }
 
-/** Undefined if no line has the metric. */
+/** Reads the metric that a request names; undefined if no line has the metric. */
 async function metricOf({ metrics }: Run, context: Context) {
   await metrics.catchUp();
   const { role = '', name = '' } = context.req.query();

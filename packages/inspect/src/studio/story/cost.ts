@@ -78,7 +78,7 @@ async function exploredTokens(file: MetricFile): Promise<number | undefined> {
   return found ? Math.round(sum) : undefined;
 }
 
-/** Undefined if no price is configured. */
+/** Cost in dollars; undefined if no price is configured. */
 function dollarsOf(
   settings: RunSettings,
   tokens: { readonly sample: number | undefined; readonly train: number | undefined },

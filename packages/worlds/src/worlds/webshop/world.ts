@@ -11,7 +11,10 @@ search[words] looks for products; it works on pages with a [button] Search [butt
 click[name] presses a button of the page: a product, an option, a link, or Buy Now, which ends the visit.
 Think, then write exactly one action as <action>search[red shoes]</action> or <action>click[Buy Now]</action>.`;
 
-/** @param unfinished reward of an episode that ends without a purchase */
+/**
+ * Creates the world of one visit.
+ * @param unfinished reward of an episode that ends without a purchase
+ */
 export function shopWorld(shop: Shop, goal: Goal, unfinished: number): World {
   const visit = visitShop(shop, goal);
   return {
