@@ -333,22 +333,25 @@ async function checkRows(check: Check): Promise<Readonly<Record<string, number>>
   return rows ? { [stage.buffer.trainerInput.experienceBuffer.name]: rows.length } : {};
 }
 
-/** Checks that there are enough stored experiences for the steps; each is trained on once. */
+/** Checks that there are enough stored experiences for the steps, if they are not replayed. */
 function checkStored({ stage, warn }: Check): void {
-  const { trainerInput, totalSteps, trainBatchSize } = stage.buffer;
+  const { trainerInput, totalSteps, totalEpochs, trainBatchSize } = stage.buffer;
   const { experienceBuffer } = trainerInput;
   if (stage.mode !== 'train' || experienceBuffer.storageType === 'file') return;
-  const { path } = experienceBuffer;
+  const { path, replay } = experienceBuffer;
+  if (replay?.reuseCooldownMs !== undefined) return;
+  const uses = replay ? 1 : totalEpochs;
   const wanted = stage.trainer.totalSteps ?? totalSteps;
   if (path === undefined || wanted === undefined || !isThere(path)) return;
   const count = withReader(path, (reader) => reader.ids().length);
-  const most = Math.ceil(count / trainBatchSize);
+  const most = Math.ceil((count * uses) / trainBatchSize);
+  const times = uses === 1 ? 'once' : `${uses} times`;
   if (most < wanted)
     warn(
       stage.trainer.totalSteps === undefined
         ? ['buffer', 'total_steps']
         : ['trainer', 'total_steps'],
-      `got ${wanted}, but ${path} holds ${count} experiences, which are trained on once: enough for ${most} steps at most, unless a server still adds to them. Training ends with them.`,
+      `got ${wanted}, but ${path} holds ${count} experiences, which are trained on ${times}: enough for ${most} steps at most, unless a server still adds to them. Training ends with them.`,
     );
 }
 

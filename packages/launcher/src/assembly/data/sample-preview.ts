@@ -29,8 +29,8 @@ export function withPreview(
   };
   const previewed = (lease: Lease): Lease => ({
     ...lease,
-    acknowledge: async (trainStep) => {
-      await lease.acknowledge(trainStep);
+    acknowledge: async (trainStep, advantages) => {
+      await lease.acknowledge(trainStep, advantages);
       write(trainStep, lease);
     },
   });
