@@ -2,7 +2,13 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readManifest, readStored, verifyStored, writeManifest } from './manifest.js';
+import {
+  checkpointSteps,
+  readManifest,
+  readStored,
+  verifyStored,
+  writeManifest,
+} from './manifest.js';
 
 let root: string;
 let folder: string;
@@ -18,6 +24,13 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 const names = ['config.json', 'critic/optimizer/moments'];
+
+it('lists the steps of the checkpoints in a folder, in ascending order', async () => {
+  for (const name of ['global_step_10', 'global_step_9', 'global_step_9.tmp', 'monitor'])
+    await mkdir(path.join(root, name));
+  expect(await checkpointSteps(root)).toEqual([4, 9, 10]);
+  expect(await checkpointSteps(path.join(root, 'missing'))).toEqual([]);
+});
 
 describe.each([
   ['a checkpoint', 'global_step_4'],

@@ -34,6 +34,18 @@ export const checkpointName = (step: number): string => `global_step_${step}`;
 /** True for folder names that {@link checkpointName} gives. */
 export const isCheckpointName = (name: string): boolean => folderPattern.test(name);
 
+/**
+ * Train steps of the checkpoints in a folder, complete or not, ascending. Empty if the folder cannot
+ * be read.
+ */
+export async function checkpointSteps(folder: string): Promise<readonly number[]> {
+  const names = await readdir(folder).catch((): string[] => []);
+  return names
+    .flatMap((name) => folderPattern.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b);
+}
+
 /** Digests every file of a complete folder, and writes the manifest. */
 export async function writeManifest(
   directory: string,

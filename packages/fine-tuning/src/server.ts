@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
+import { checkpointSteps } from '@trinity-rft/core/engine';
 import { lockRun } from '@trinity-rft/launcher/files';
 import { openModelServer } from '@trinity-rft/local/server';
 import type { CompleteFn } from '@trinity-rft/workflow/reward';
@@ -13,7 +14,7 @@ import { addJobRoutes } from './routes/job-routes.js';
 import { addModelRoutes, type Brought } from './routes/model-routes.js';
 import { project } from './run/configuration.js';
 import { trainedName } from './run/prepare.js';
-import { checkpointFolder, checkpointSteps, type StartCommand } from './run/job-run.js';
+import { checkpointFolder, type StartCommand } from './run/job-run.js';
 import { createQueue } from './run/queue.js';
 import { checkWebhook, notifyProduct, type WebhookSettings } from './run/webhook.js';
 import { openFileStore } from './store/files.js';

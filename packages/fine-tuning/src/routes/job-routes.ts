@@ -1,11 +1,11 @@
 /** Routes of jobs, with their events and checkpoints. */
 import { hash, randomInt } from 'node:crypto';
 import path from 'node:path';
+import { checkpointSteps } from '@trinity-rft/core/engine';
 import type { Hono } from 'hono';
 import type { BaseModels } from '../store/base-models.js';
 import { project } from '../run/configuration.js';
 import { hyperparametersOf, trainedName } from '../run/prepare.js';
-import { checkpointSteps } from '../run/job-run.js';
 import type { Queue } from '../run/queue.js';
 import type { FileStore } from '../store/files.js';
 import { isOver, type JobRecord, type JobStatus, type JobStore } from '../store/jobs.js';

@@ -1,7 +1,7 @@
 /** Runs one job in another process; reports its steps as events, and its result. */
 import path from 'node:path';
-import { readdir } from 'node:fs/promises';
 import { describeError } from '@trinity-rft/core';
+import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
 import { lockHolder } from '@trinity-rft/launcher/files';
 import { readMetrics } from '@trinity-rft/monitor';
 import type { JobError, JobRecord } from '../store/jobs.js';
@@ -161,17 +161,8 @@ function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower
   };
 }
 
-/** Train steps of the checkpoints in a run's folder, ascending. */
-export async function checkpointSteps(folder: string): Promise<readonly number[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names
-    .flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? [])
-    .map(Number)
-    .toSorted((a, b) => a - b);
-}
-
 export const checkpointFolder = (runs: string, id: string, step: number): string =>
-  path.join(runs, project, id, `global_step_${step}`);
+  path.join(runs, project, id, checkpointName(step));
 
 async function succeed(
   id: string,

@@ -1,6 +1,7 @@
 /** Models of a run that can answer. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
 import type { Checkpoint } from '../interface/index.js';
 
 export interface FoundCheckpoint extends Checkpoint {
@@ -14,14 +15,10 @@ export async function findCheckpoints(
   folder: string,
   job: string,
 ): Promise<readonly FoundCheckpoint[]> {
-  const names = await readdir(folder).catch((): string[] => []);
-  const steps = names.flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
-  const places = steps
-    .toSorted((a, b) => b - a)
-    .map((step) => {
-      const name = `global_step_${step}`;
-      return { name, step, folder: path.join(folder, name) };
-    });
+  const places = (await checkpointSteps(folder)).toReversed().map((step) => {
+    const name = checkpointName(step);
+    return { name, step, folder: path.join(folder, name) };
+  });
   const start = await startModel(folder, job);
   if (start !== undefined) places.push({ name: 'start', step: 0, folder: start });
   const found = await Promise.all(

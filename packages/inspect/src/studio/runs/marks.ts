@@ -1,12 +1,13 @@
 /** Events of a run, placed on the axis of a role. */
 import { open } from 'node:fs/promises';
 import path from 'node:path';
+import { checkpointSteps } from '@trinity-rft/core/engine';
 import type { Mark, Marks } from '../interface/types.js';
 import { firstFrom, positionsOf, versionsOf, type Axis, type Position } from '../metrics/axis.js';
 import type { RoleLines } from '../metrics/line-index.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 import { failureOf } from './failure.js';
-import { checkpointSteps, type RunPlace } from './place.js';
+import type { RunPlace } from './place.js';
 
 interface Event {
   readonly kind: Mark['kind'];

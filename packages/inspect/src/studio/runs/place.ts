@@ -1,6 +1,7 @@
 /** Finds the folders of runs below a folder. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { checkpointName, checkpointSteps } from '@trinity-rft/core/engine';
 import { evaluationsName, failureFile } from '@trinity-rft/launcher/files';
 
 /** Locations of the files of a run, or of one stage of it. */
@@ -101,16 +102,10 @@ export async function tokenizerFolder({
   return newestTokenizer(folder);
 }
 
-/** Train steps of the checkpoints on disk, in any order. */
-export async function checkpointSteps(folder: string): Promise<readonly number[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names.flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
-}
-
 async function newestTokenizer(folder: string): Promise<string | undefined> {
   const steps = await checkpointSteps(folder);
-  for (const step of steps.toSorted((a, b) => b - a)) {
-    const checkpoint = path.join(folder, `global_step_${step}`);
+  for (const step of steps.toReversed()) {
+    const checkpoint = path.join(folder, checkpointName(step));
     if (await isThere(path.join(checkpoint, 'tokenizer.json'))) return checkpoint;
   }
   return undefined;

@@ -1,11 +1,12 @@
 /** Story of a run: verdict, causes, and next steps. */
+import { checkpointSteps } from '@trinity-rft/core/engine';
 import { readSource } from '@trinity-rft/launcher/files';
 import { diagnose, evaluationChanges, verdictOf } from '../../diagnosis/index.js';
 import { pairedRewards, readAnswers } from '../../report/answers.js';
 import { toFinding } from '../insight/diagnosis.js';
 import { withRecord } from '../insight/record.js';
 import type { RunSettings, Story } from '../interface/types.js';
-import { checkpointSteps, tokenizerFolder } from '../runs/place.js';
+import { tokenizerFolder } from '../runs/place.js';
 import type { Run } from '../runs/run.js';
 import { settingsOf } from '../runs/settings.js';
 import { jobFolder } from '../runs/state.js';
