@@ -114,6 +114,7 @@ describe('trinity verify', () => {
   it.each([
     [['verify', 'nowhere'], 2, 'Name a configuration, or the folder of a run'],
     [['verify', 'nowhere', '--tolerance', 'x'], 2, '--tolerance is "x"'],
+    [['verify', 'nowhere', '--tolerance', ''], 2, '--tolerance is ""'],
   ] as const)('refuses %o', async (args, expected, message) => {
     const { exitCode, stdout, stderr } = await mainHere(...args);
     expect([exitCode, stdout + stderr]).toEqual([expected, expect.stringContaining(message)]);

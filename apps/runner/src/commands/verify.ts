@@ -2,7 +2,7 @@
 import type { AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';
-import { invalid } from '../shared/arguments.js';
+import { numberOf } from '../shared/arguments.js';
 
 interface VerifyArguments extends PluginOptions {
   readonly tolerance: string;
@@ -19,15 +19,9 @@ export const addVerify: AddCommand = (program, { exitWith, write }) =>
     .action(
       exitWith(async (run: string, given: VerifyArguments) => {
         const { renderVerification, verifyRun } = await import('@trinity-rft/inspect');
-        const tolerance = toleranceOf(given.tolerance);
+        const tolerance = numberOf('--tolerance', given.tolerance);
         const verification = await verifyRun({ run, tolerance, ...pluginsOf(given) });
         write(renderVerification(verification));
         return verification.ok ? exitCodes.done : exitCodes.failed;
       }),
     );
-
-function toleranceOf(text: string): number {
-  const tolerance = Number(text);
-  if (tolerance >= 0) return tolerance;
-  throw invalid(`--tolerance is "${text}". Expected a number of at least 0, such as 1e-5.`);
-}
