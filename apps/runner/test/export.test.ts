@@ -3,6 +3,7 @@ import { cpSync, existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { ExportReport } from '@trinity-rft/export';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { finishHere, runHere } from './support/run-here.js';
@@ -222,6 +223,42 @@ describe('trinity export', () => {
       hub.close();
     }
   });
+});
+
+it('prints the address of the upload in the JSON', async () => {
+  // The hub takes all files in one commit.
+  const hub = createServer((request, response) => {
+    void text(request).then((body) => {
+      const isPreupload = request.url?.endsWith('/preupload/main') === true;
+      const { files = [] } = (isPreupload ? JSON.parse(body) : {}) as {
+        readonly files?: readonly object[];
+      };
+      const regular = files.map((each) => ({
+        ...each,
+        uploadMode: 'regular',
+        shouldIgnore: false,
+      }));
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ id: 'someone/model', files: regular, commitOid: 'a' }));
+    });
+  });
+  await new Promise<void>((done) => void hub.listen(0, '127.0.0.1', done));
+  const address = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;
+  process.env['HF_ENDPOINT'] = address;
+  process.env['HF_TOKEN'] = 'hf_secretsecretsecret';
+  try {
+    const args = ['--to', 'hf', '-o', 'out-uploaded', '--push', 'someone/model', '--json'];
+    const { exitCode, stdout, stderr } = await command('export', job, ...args);
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toEqual({
+      ...reportOf('out-uploaded'),
+      uploaded: `${address}/someone/model`,
+    });
+  } finally {
+    delete process.env['HF_ENDPOINT'];
+    delete process.env['HF_TOKEN'];
+    hub.close();
+  }
 });
 
 describe('trinity chat', () => {

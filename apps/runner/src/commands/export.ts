@@ -51,7 +51,10 @@ export const addExport: AddCommand = (program, { exitWith, write }) =>
       '--push <repository>',
       'with --to hf: upload the folder to the hub, OWNER/NAME; needs HF_TOKEN',
     )
-    .option('--json', 'the report as JSON')
+    .option(
+      '--json',
+      'the report as JSON; with --push, `uploaded` is the address of the repository',
+    )
     .addHelpText(
       'after',
       '\n<model> is the folder of a run (its best checkpoint by evaluation, else the last), a checkpoint, or a model folder.',
@@ -146,7 +149,7 @@ async function rewardsOf(
 const silent = (terminal: Terminal): Terminal => ({ ...terminal, write: () => undefined });
 
 async function exportCommand(model: string, given: ExportArguments, write: Write): Promise<number> {
-  const { exportModel, formatNamed, readPrompts, renderExport } =
+  const { exportModel, formatNamed, pushFolder, readPrompts, renderExport } =
     await import('@trinity-rft/export');
   const { findModel } = await import('@trinity-rft/local');
   const { standardTerminal } = await import('@trinity-rft/launcher');
@@ -185,11 +188,11 @@ async function exportCommand(model: string, given: ExportArguments, write: Write
     }),
   );
   if (report === undefined) return exitCodes.interrupted;
-  write(given.json === true ? jsonText(report) : renderExport(report, directory));
-  if (given.push !== undefined) {
-    const { pushFolder } = await import('@trinity-rft/export');
-    terminal.write(`Uploaded: ${await pushFolder(directory, given.push, process.env)}\n`);
-  }
+  if (given.json !== true) write(renderExport(report, directory));
+  const uploaded =
+    given.push === undefined ? undefined : await pushFolder(directory, given.push, process.env);
+  if (uploaded !== undefined) terminal.write(`Uploaded: ${uploaded}\n`);
+  if (given.json === true) write(jsonText({ ...report, uploaded }));
   return report.check !== undefined && report.check.faults.length > 0
     ? exitCodes.failed
     : exitCodes.done;
