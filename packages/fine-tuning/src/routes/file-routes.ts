@@ -39,11 +39,10 @@ export function addFileRoutes(app: Hono<Brought>, files: FileStore, jobs: JobSto
           !isOver(status) && [training_file, validation_file].includes(id),
       );
     if (files.get(id) && user)
-      throw refused(
-        `The file is used by the job ${user.id}, which has not ended.`,
-        'id',
-        'file_in_use',
-      );
+      throw refused(`The file is used by the job ${user.id}, which has not ended.`, {
+        param: 'id',
+        code: 'file_in_use',
+      });
     await files.delete(id);
     return json({ id, object: 'file', deleted: true });
   });
@@ -57,41 +56,38 @@ interface Upload {
 async function readUpload(request: Request): Promise<Upload> {
   const type = request.headers.get('content-type') ?? '';
   if (!/^multipart\/form-data\b/i.test(type))
-    throw refused(
-      `The content type is "${type.slice(0, 100)}". Expected multipart/form-data.`,
-      'file',
-    );
+    throw refused(`The content type is "${type.slice(0, 100)}". Expected multipart/form-data.`, {
+      param: 'file',
+    });
   const body = await readBytes(request, { maxBytes: mostBytes });
   const form = await new Response(body, { headers: { 'content-type': type } })
     .formData()
     .catch(() => {
-      throw refused('The body is not valid multipart/form-data.', 'file');
+      throw refused('The body is not valid multipart/form-data.', { param: 'file' });
     });
   const names = [...form.keys()];
   const unknown = names.find((name) => name !== 'file' && name !== 'purpose');
   if (unknown !== undefined) throw unknownParameter(unknown);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined)
-    throw refused(
-      `Invalid value for '${twice}': it is given twice. Upload one file at a time.`,
-      twice,
-    );
+    throw refused(`Invalid value for '${twice}': it is given twice. Upload one file at a time.`, {
+      param: twice,
+    });
   const [file, purpose] = [form.get('file'), form.get('purpose')];
   if (purpose !== 'fine-tune')
     throw refused(
       purpose === null
         ? "Missing required parameter: 'purpose'."
         : "Invalid value for 'purpose': this server keeps files for fine-tune only.",
-      'purpose',
+      { param: 'purpose' },
     );
   if (file === null || typeof file === 'string')
-    throw refused("Missing required parameter: 'file'.", 'file');
+    throw refused("Missing required parameter: 'file'.", { param: 'file' });
   if (!file.name.toLowerCase().endsWith('.jsonl'))
     throw refused(
       `Invalid file format for ${file.name.slice(0, 100)}: expected a file whose name ends with .jsonl.`,
-      'file',
-      'invalid_file_format',
+      { param: 'file', code: 'invalid_file_format' },
     );
-  if (file.size === 0) throw refused('The file is empty.', 'file', 'empty_file');
+  if (file.size === 0) throw refused('The file is empty.', { param: 'file', code: 'empty_file' });
   return { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
 }

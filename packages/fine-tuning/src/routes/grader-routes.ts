@@ -34,8 +34,11 @@ export function addGraderRoutes(app: Hono<Brought>, context: GraderContext): voi
     const [unknown] = Object.keys(others);
     if (unknown !== undefined) throw unknownParameter(unknown);
     if (typeof sample !== 'string')
-      throw refused("Missing required parameter: 'model_sample', a text.", 'model_sample');
-    if (!isRow(item)) throw refused("Invalid value for 'item': expected an object.", 'item');
+      throw refused("Missing required parameter: 'model_sample', a text.", {
+        param: 'model_sample',
+      });
+    if (!isRow(item))
+      throw refused("Invalid value for 'item': expected an object.", { param: 'item' });
     const spec = readGrader(given, context);
     const { complete, pythonGraders: python } = context;
     const grader = createGrader(spec, { complete, python });
@@ -68,7 +71,10 @@ const isRow = (item: unknown): item is Readonly<Record<string, unknown>> | null 
 /** @throws ModelError 400 */
 function readGrader(given: unknown, context: GraderContext): GraderSpec {
   if (given === undefined)
-    throw refused("Missing required parameter: 'grader'.", 'grader', 'missing_required_parameter');
+    throw refused("Missing required parameter: 'grader'.", {
+      param: 'grader',
+      code: 'missing_required_parameter',
+    });
   const { success, data, error } = graderSchema.safeParse(given);
   if (!success) throw fieldError(error, 'grader');
   checkGrader(data, context, 'grader');
@@ -85,13 +91,11 @@ export function checkGrader(
   if (missing !== undefined)
     throw refused(
       `The grader asks the model "${missing}", which is not here. The models are ${Object.keys(models).join(', ')}.`,
-      `${param}.model`,
-      'model_not_available',
+      { param: `${param}.model`, code: 'model_not_available' },
     );
   if (needsPython(spec) && !pythonGraders)
     throw refused(
       'The grader runs Python, which this server does not do. Start it with --python-graders if you trust the code of its clients.',
-      `${param}.type`,
-      'python_grader_not_allowed',
+      { param: `${param}.type`, code: 'python_grader_not_allowed' },
     );
 }

@@ -93,11 +93,10 @@ function changeable(
   may: (status: JobStatus) => boolean,
 ): JobRecord {
   if (may(job.status)) return job;
-  throw refused(
-    `A job with the status ${job.status} cannot be ${change}.`,
-    'fine_tuning_job_id',
-    'invalid_state',
-  );
+  throw refused(`A job with the status ${job.status} cannot be ${change}.`, {
+    param: 'fine_tuning_job_id',
+    code: 'invalid_state',
+  });
 }
 
 const digestOf = (body: unknown): string => hash('sha256', JSON.stringify(body));
@@ -157,8 +156,7 @@ function checkRequest(request: JobRequest, context: JobRoutesContext): void {
   if (!names.includes(model))
     throw refused(
       `The model "${model.slice(0, 100)}" is not available for fine-tuning here. The models are ${names.slice(0, 20).join(', ')}.`,
-      'model',
-      'model_not_available',
+      { param: 'model', code: 'model_not_available' },
     );
   for (const [param, id] of Object.entries({
     training_file: training,
@@ -168,16 +166,15 @@ function checkRequest(request: JobRequest, context: JobRoutesContext): void {
   const method = methodOf(request);
   if (method.type !== 'reinforcement') return;
   if (!validation)
-    throw refused(
-      "Missing required parameter: 'validation_file', which reinforcement needs.",
-      'validation_file',
-      'missing_required_parameter',
-    );
+    throw refused("Missing required parameter: 'validation_file', which reinforcement needs.", {
+      param: 'validation_file',
+      code: 'missing_required_parameter',
+    });
   checkGrader(method.reinforcement.grader, context, 'method.reinforcement.grader');
 }
 
 const noSuchFileIn = (param: string, id: string): Error =>
-  refused(noSuchFile(id).message, param, 'file_not_found');
+  refused(noSuchFile(id).message, { param, code: 'file_not_found' });
 
 /** Query `metadata[key]=value`. */
 const metadataIn = (query: URLSearchParams): readonly (readonly [string, string])[] =>

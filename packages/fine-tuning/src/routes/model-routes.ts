@@ -45,9 +45,7 @@ export function addModelRoutes(app: Hono<Brought>, { models, jobs }: ModelsConte
       const isBase = Object.hasOwn(models, name);
       throw refused(
         `${name} is ${isBase ? 'a base model' : 'a checkpoint, which is deleted with its model'}. Only trained models can be deleted.`,
-        'model',
-        isBase ? 'base_model' : 'checkpoint',
-        403,
+        { param: 'model', code: isBase ? 'base_model' : 'checkpoint', status: 403 },
       );
     }
     await jobs.change(job.id, { deleted: true });

@@ -9,7 +9,7 @@ export async function readBody(request: Request): Promise<Readonly<Record<string
   const value = await readJson(request, { maxBytes: mostBytes, expected: 'a JSON object' });
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Readonly<Record<string, unknown>>;
-  throw refused('The body is not a JSON object.', 'body');
+  throw refused('The body is not a JSON object.', { param: 'body' });
 }
 
 export const queryOf = (request: Request): URLSearchParams => new URL(request.url).searchParams;

@@ -98,8 +98,13 @@ export function fieldError(
   const param = [...owner, ...(issue?.path ?? []), ...within].join('.');
   if (within.length > 0) return unknownParameter(param);
   if (issue?.code === 'invalid_type' && issue.message.endsWith('received undefined'))
-    return refused(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
-  return refused(`Invalid value for '${param}': ${issue?.message ?? 'it cannot be read'}.`, param);
+    return refused(`Missing required parameter: '${param}'.`, {
+      param,
+      code: 'missing_required_parameter',
+    });
+  return refused(`Invalid value for '${param}': ${issue?.message ?? 'it cannot be read'}.`, {
+    param,
+  });
 }
 
 /** Method of a job; `hyperparameters` alone is the older form of a supervised one. */

@@ -22,14 +22,15 @@ export function pageOf<T extends { readonly id: string }>(
 ): Page<T> {
   const limit = Number(query.get('limit') ?? usual);
   if (!Number.isInteger(limit) || limit < 1 || limit > most)
-    throw refused(
-      `limit is "${query.get('limit')}". Expected a whole number from 1 to ${most}.`,
-      'limit',
-    );
+    throw refused(`limit is "${query.get('limit')}". Expected a whole number from 1 to ${most}.`, {
+      param: 'limit',
+    });
   const after = query.get('after');
   const before = after === null ? -1 : all.findIndex(({ id }) => id === after);
   if (after !== null && before < 0)
-    throw refused(`after is "${after.slice(0, 100)}", which is not in this list.`, 'after');
+    throw refused(`after is "${after.slice(0, 100)}", which is not in this list.`, {
+      param: 'after',
+    });
   const data = all.slice(before + 1, before + 1 + limit);
   return {
     object: 'list',

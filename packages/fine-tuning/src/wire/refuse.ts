@@ -1,32 +1,39 @@
 /** Errors with the words and codes of OpenAI's API. */
 import { ModelError } from '@trinity-rft/core';
 
-/** @param param path of the invalid field: `method.supervised.hyperparameters.n_epochs` */
+interface Refusal {
+  /** Path of the invalid field: `method.supervised.hyperparameters.n_epochs`. */
+  readonly param?: string;
+  /** @default "invalid_value" */
+  readonly code?: string;
+  /** @default 400 */
+  readonly status?: number;
+}
+
 export const refused = (
   message: string,
-  param: string | undefined,
-  code = 'invalid_value',
-  status = 400,
+  { param, code = 'invalid_value', status = 400 }: Refusal,
 ): ModelError => new ModelError(message, { status, code, details: { param } });
 
 export const unknownParameter = (param: string): ModelError =>
-  refused(`Unknown parameter: '${param}'.`, param, 'unknown_parameter');
+  refused(`Unknown parameter: '${param}'.`, { param, code: 'unknown_parameter' });
 
 export const noSuchFile = (id: string, param = 'id'): ModelError =>
-  refused(`No such File object: ${id.slice(0, 100)}`, param, 'file_not_found', 404);
+  refused(`No such File object: ${id.slice(0, 100)}`, {
+    param,
+    code: 'file_not_found',
+    status: 404,
+  });
 
 export const noSuchJob = (id: string): ModelError =>
-  refused(
-    `Could not find fine tune: ${id.slice(0, 100)}`,
-    'fine_tune_id',
-    'fine_tune_not_found',
-    404,
-  );
+  refused(`Could not find fine tune: ${id.slice(0, 100)}`, {
+    param: 'fine_tune_id',
+    code: 'fine_tune_not_found',
+    status: 404,
+  });
 
 export const noSuchUrl = ({ method, url }: Request): ModelError =>
-  refused(
-    `Invalid URL (${method} ${new URL(url).pathname.slice(0, 200)})`,
-    undefined,
-    'unknown_url',
-    404,
-  );
+  refused(`Invalid URL (${method} ${new URL(url).pathname.slice(0, 200)})`, {
+    code: 'unknown_url',
+    status: 404,
+  });
