@@ -82,16 +82,16 @@ export async function openFineTuningServer(
     for (const step of await checkpointSteps(path.join(runs, project, job.id)))
       server.models.add(`${name}:ckpt-step-${step}`, checkpointFolder(runs, job.id, step));
   };
-  const tell = async (job: JobRecord): Promise<void> => {
-    if (!webhook || job.told) return;
+  const notify = async (job: JobRecord): Promise<void> => {
+    if (!webhook || job.notified) return;
     const { signal } = closing;
     if (await notifyProduct(job, webhook, signal, onEvent))
-      await jobs.change(job.id, { told: true });
+      await jobs.change(job.id, { notified: true });
   };
   const onEnd = (job: JobRecord): void => {
     onEvent(`${job.id}: ${job.status}${job.error ? `. ${job.error.message}` : ''}`);
     void serve(job);
-    void tell(job);
+    void notify(job);
   };
   const complete: CompleteFn = (name, request, signal) =>
     server.models.use(name, async (model, ended) => {
@@ -140,7 +140,7 @@ export async function openFineTuningServer(
   });
   for (const job of jobs.list()) await serve(job);
   queue.begin();
-  for (const job of jobs.list()) if (isOver(job.status)) void tell(job);
+  for (const job of jobs.list()) if (isOver(job.status)) void notify(job);
   return {
     url: server.url,
     apiKey: server.apiKey,

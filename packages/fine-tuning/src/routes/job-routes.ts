@@ -141,7 +141,7 @@ async function createJob(
     steps: null,
     checkpoint: null,
     deleted: false,
-    told: false,
+    notified: false,
   });
   await jobs.say(job.id, { message: `Created fine-tuning job: ${job.id}` });
   queue.add(job.id);

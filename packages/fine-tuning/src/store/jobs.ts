@@ -50,7 +50,7 @@ export interface JobRecord {
   /** True if a client has deleted the trained model. */
   readonly deleted: boolean;
   /** True if the webhook has been notified of the end. */
-  readonly told: boolean;
+  readonly notified: boolean;
 }
 
 /** An event in the form of the API. */
@@ -195,6 +195,10 @@ interface StoredJob {
   readonly said: JobEvent[];
 }
 
+/** Records of older versions have `told` in place of `notified`. */
+type StoredRecord = Omit<JobRecord, 'notified'> &
+  Partial<Readonly<Record<'notified' | 'told', boolean>>>;
+
 const byAge = (a: StoredJob, b: StoredJob): number => (a.record.id < b.record.id ? -1 : 1);
 
 const eventsFile = 'events.jsonl';
@@ -208,8 +212,10 @@ async function saveEvents(file: string, events: readonly JobEvent[]): Promise<vo
 
 /** Reads a job; undefined for a folder without a record, which no client knows. */
 async function readJob(folder: string): Promise<StoredJob | undefined> {
-  const record = await readJson<JobRecord>(path.join(folder, 'job.json'));
-  if (record === undefined) return undefined;
+  const stored = await readJson<StoredRecord>(path.join(folder, 'job.json'));
+  if (stored === undefined) return undefined;
+  const { told = false, notified = told, ...others } = stored;
+  const record = { ...others, notified };
   const file = path.join(folder, eventsFile);
   const text = await readFile(file, 'utf8').catch(() => '');
   const said = text.split('\n').flatMap(eventIn);
