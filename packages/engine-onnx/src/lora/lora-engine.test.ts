@@ -13,6 +13,7 @@ import { createEngineInThread } from '../../test/support/engine.js';
 import { checkModel } from '../check-model.js';
 import { convertModel } from '../convert.js';
 import type { OnnxEngineOptions } from '../engine.js';
+import { openMergedWeights, openWeights } from '../index.js';
 import { loadModelFolder } from '../storage/model-folder.js';
 import { createModelFolder } from '../storage/new-model.js';
 
@@ -245,6 +246,10 @@ describe('a checkpoint', () => {
     const merged = await open({ modelPath: whole });
     expect(await logprobsOf(await open({ modelPath: alone }))).toEqual(await logprobsOf(merged));
     await checkModel({ modelPath: alone });
+    const [read, written] = [await openMergedWeights(alone), await openWeights(whole)];
+    for (const name of written.tensors.keys())
+      expect(await read.read(name)).toEqual(await written.read(name));
+    for (const weights of [read, written]) await weights.close();
     const converted = await convertModel({ from: alone, to: newFolder() });
     expect(converted.files).toEqual(['model.safetensors']);
 

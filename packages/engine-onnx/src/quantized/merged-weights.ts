@@ -6,16 +6,21 @@ import { join } from 'node:path';
 
 import type { Quantization } from '@trinity-rft/core/engine';
 
+import { assertBase } from '../lora/checkpoint.js';
+import { mergeGraph } from '../lora/graphs.js';
 import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
 import { loadAdapters } from '../lora/peft-folder.js';
-import { adapterScale, adapterTargets, type AdapterTarget } from '../lora/plan.js';
-import { parameterSpecs } from '../model/parameters.js';
+import { adapterTargets } from '../lora/plan.js';
+import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import type { LoadedGraph } from '../runtime/graph-runtime.js';
+import { floats } from '../runtime/host-arrays.js';
 import { once } from '../runtime/once.js';
+import { OnnxRuntime } from '../runtime/onnx-runtime.js';
 import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 import { readModelConfig } from '../storage/model-folder.js';
 import { openWeights, type StoredWeights } from '../storage/open-weights.js';
 import { isBlocks, readRow } from './base.js';
-import { inBlocks } from './load.js';
+import { inBlocks, loadQuantizedBase } from './load.js';
 
 export interface MergedWeights extends StoredWeights {
   /**
@@ -27,9 +32,11 @@ export interface MergedWeights extends StoredWeights {
 
 /**
  * Opens weights as {@link openWeights} does. The weights of a folder that holds only an adapter are W + alpha /
- * rank B A, with W of the frozen model; a quantised W is converted to numbers. Memory holds the adapter, from
- * the first tensor on, and one tensor at a time.
- * @throws CheckpointError as {@link openWeights}, or when the frozen model cannot be read
+ * rank B A, with W of the frozen model; a quantised W is converted to numbers. From the first tensor on, memory holds
+ * the adapter and one tensor at a time. Before, it holds quantised weights as a whole, whose digest is compared with
+ * that of the weights that the adapter was trained on.
+ * @throws CheckpointError as {@link openWeights}, or when the frozen model cannot be read; `read` also if it is a
+ * different one
  */
 export async function openMergedWeights(path: string): Promise<MergedWeights> {
   if (!(await holdsAdapterOnly(path))) return openWeights(path);
@@ -37,17 +44,24 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
   const { quantization } = await readBaseRecord(path);
   const model = await modelBelow(path);
   const specs = new Map(parameterSpecs(config).map((spec) => [spec.name, spec]));
+  let loaded: LoadedGraph | undefined;
   const adapter = once(async () => {
+    if (quantization) {
+      const base = await loadQuantizedBase(model, config, quantization);
+      await assertBase(path, { weights: undefined, quantization, digest: () => base.digest() });
+    }
     const { plan, flat } = await loadAdapters(join(path, adapterFolder), config);
     const targets = new Map(adapterTargets(config, plan).map((each) => [each.weight.name, each]));
-    return { flat, targets, scale: adapterScale(plan) };
+    const runtime = new OnnxRuntime({ threads: { train: 1, sample: 1 } });
+    const merger = (loaded = await runtime.load(mergeGraph(plan), 'train'));
+    return { flat, targets, runtime, merger };
   });
   const below = await openMergedWeights(model);
   return {
     ...below,
     read: async (name) => {
+      const { flat, targets, runtime, merger } = await adapter();
       const numbers = await below.read(name);
-      const { flat, targets, scale } = await adapter();
       const [spec, target] = [specs.get(name), targets.get(name)];
       const stored = spec && quantization && inBlocks(spec, numbers, quantization);
       if (stored && isBlocks(stored)) {
@@ -55,29 +69,18 @@ export async function openMergedWeights(path: string): Promise<MergedWeights> {
         for (let row = 0; row < spec.shape[0]!; row++)
           readRow(stored, row, numbers.subarray(row * width, (row + 1) * width));
       }
-      if (target) addProduct(numbers, target, flat, scale);
-      return numbers;
+      if (!target) return numbers;
+      const factor = ({ offset, size, shape }: ParameterSpec) =>
+        floats(flat.subarray(offset, offset + size), shape);
+      const weight = floats(numbers, target.weight.shape);
+      const inputs = { weight, a: factor(target.a), b: factor(target.b) };
+      const { merged } = await merger.run(inputs);
+      return (await runtime.read(merged!)) as Float32Array;
+    },
+    close: async () => {
+      await below.close();
+      await loaded?.free();
     },
     ...(quantization && { beside: { quantization, model } }),
   };
-}
-
-/** numbers += scale B A */
-function addProduct(
-  numbers: Float32Array,
-  { a, b }: AdapterTarget,
-  flat: Float32Array,
-  scale: number,
-): void {
-  const [rank, width] = a.shape as [number, number];
-  const change = new Float64Array(width);
-  for (let row = 0; row < b.shape[0]!; row++) {
-    change.fill(0);
-    for (let r = 0; r < rank; r++) {
-      const factor = scale * flat[b.offset + row * rank + r]!;
-      const start = a.offset + r * width;
-      for (let i = 0; i < width; i++) change[i]! += factor * flat[start + i]!;
-    }
-    for (let i = 0; i < width; i++) numbers[row * width + i]! += change[i]!;
-  }
 }

@@ -24,6 +24,8 @@ interface Quantized {
   readonly modelPath: string;
   readonly lora: LoraOptions;
   readonly quantization: Quantization;
+  /** Folder of the adapters, whose record of the base is compared with the weights. @default they are not compared */
+  readonly checkpoint?: string;
 }
 
 /**
@@ -59,5 +61,6 @@ async function quantizedIn(given: Given): Promise<Quantized | undefined> {
     modelPath: await modelBelow(modelPath),
     lora: { path: join(modelPath, adapterFolder) },
     quantization: trained,
+    checkpoint: modelPath,
   };
 }

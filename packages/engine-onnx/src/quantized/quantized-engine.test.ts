@@ -1,8 +1,8 @@
 /** Tests the engine with adapters on quantised weights, behind its protocol. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 
 import { CheckpointError, ConfigError } from '@trinity-rft/core';
 import type { Engine, Quantization, TokenRow } from '@trinity-rft/core/engine';
@@ -272,6 +272,29 @@ describe.each(models.filter(({ name }) => name === 'int8' || name === 'Q4_K_M'))
       );
       const merging = convertModel({ from: folder('refused'), to: folder('merged') });
       await expect(merging).rejects.toMatchObject({ code: 'ADAPTER_BESIDE_QUANTIZED' });
+    });
+
+    test('is refused over other weights than those that it was trained on', async () => {
+      const engine = await openModel(model);
+      await engine.trainer.save(folder('moved'), { optimizer: false });
+      const other = `${folder('other')}${extname(model.path)}`;
+      await cp(model.path, other, { recursive: true });
+      const file = extname(other) === '' ? join(other, 'model.safetensors') : other;
+      const bytes = await readFile(file);
+      bytes[bytes.length - 200]! ^= 0x80;
+      await writeFile(file, bytes);
+      const config = join(folder('moved'), 'lora_adapter', 'adapter_config.json');
+      await writeFile(config, (await readFile(config, 'utf8')).replace(model.path, other));
+      const refusal = {
+        code: 'CHECKPOINT_OTHER_ADAPTERS',
+        message: expect.stringContaining('belongs to another model'),
+      };
+      await expect(
+        createEngineInThread({ modelPath: folder('moved'), threads: 1 }),
+      ).rejects.toMatchObject(refusal);
+      const merged = await openMergedWeights(folder('moved'));
+      await expect(merged.read('model.norm.weight')).rejects.toMatchObject(refusal);
+      await merged.close();
     });
 
     test('is read with its adapter merged into the numbers of the weights', async () => {

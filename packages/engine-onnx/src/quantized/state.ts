@@ -2,7 +2,7 @@
 import { InvariantError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 
-import { loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
+import { assertBase, loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
 import { adaptersOf } from '../lora/open.js';
 import { adapterScale, adapterSpecs, adapterTargets, type LoraOptions } from '../lora/plan.js';
 import type { ParameterSpec } from '../model/parameters.js';
@@ -24,6 +24,8 @@ export interface QuantizedOptions {
   readonly quantization: Quantization;
   /** True to keep the model without adapters as the reference. */
   readonly reference: boolean;
+  /** Folder of the adapters, whose record of the base is compared with the weights. @default they are not compared */
+  readonly checkpoint?: string;
 }
 
 /** Sampling, training and checkpoints of adapters on quantised weights: the parts of `TrainingState`. */
@@ -46,7 +48,7 @@ export interface QuantizedState {
  * file should be quantised and is not
  */
 export async function openQuantized(
-  { modelPath, lora, quantization, reference }: QuantizedOptions,
+  { modelPath, lora, quantization, reference, checkpoint }: QuantizedOptions,
   runtime: OnnxRuntime,
   files: ModelFiles,
 ): Promise<QuantizedState> {
@@ -58,8 +60,9 @@ export async function openQuantized(
   // Products with zeros: the model without adapters, by the same graphs.
   if (reference) weights.setReference(new Float32Array(flat.length));
   const base = await loadQuantizedBase(modelPath, config, quantization);
-  const model = await QuantizedModel.open(runtime, base, adapters);
   const frozen = { weights: undefined, quantization, digest: once(() => base.digest()) };
+  if (checkpoint !== undefined) await assertBase(checkpoint, frozen);
+  const model = await QuantizedModel.open(runtime, base, adapters);
   const read = (directory: string) =>
     loadAdapterCheckpoint(directory, { config, plan, base: frozen });
   return {
