@@ -4,4 +4,5 @@ export { itemSpans, memberSpans, skipSpace } from './tool-call-parser/json-span.
 export { callOfId } from './tool-call-parser/call-id.js';
 export { vocabularySample } from './tokenizer/vocabulary-sample.js';
 export { vocabularyOf } from './tokenizer/vocabulary.js';
+export { configDefaults } from './gguf/model/config-defaults.js';
 export { bfloatOfNumber, halfOfNumber, numberOfHalf } from './gguf/quantization/half.js';

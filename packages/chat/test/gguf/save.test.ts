@@ -6,6 +6,7 @@ import { CheckpointError } from '@trinity-rft/core';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { openGguf } from '../../src/gguf/file/gguf-file.js';
 import { openGgufModel } from '../../src/gguf/gguf-model.js';
+import { readSavedConfig } from '../../src/gguf/save/config.js';
 import { saveGgufAdapter } from '../../src/gguf/save/save-adapter.js';
 import { saveGgufModel, type SaveGgufModelOptions } from '../../src/gguf/save/save-model.js';
 import { preTokenizers } from '../../src/gguf/tokenizer/pre-tokenizers.js';
@@ -307,6 +308,11 @@ describe('a model is refused by name when llama.cpp would compute something else
     await expect(saving).rejects.toThrow('config.json: ');
     await expect(saving).rejects.toThrow(message);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('a missing key has the value that transformers assumes for the family', () => {
+    const config = readSavedConfig({ ...sizes, model_type: 'olmo2', rms_norm_eps: undefined });
+    expect(config.json['rms_norm_eps']).toBe(1e-5);
   });
 
   it('a window that holds the whole context is none', async () => {

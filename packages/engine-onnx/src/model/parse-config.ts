@@ -1,4 +1,5 @@
 /** Reads Hugging Face's `config.json`. */
+import { configDefaults } from '@trinity-rft/chat/internal';
 import { CheckpointError } from '@trinity-rft/core';
 import { commonKeys, otherInput } from '@trinity-rft/core/support';
 
@@ -77,12 +78,12 @@ function withDefaults(json: unknown): unknown {
   const known = modelFamilies.find(
     (family) => family === (json as { model_type?: unknown } | null)?.model_type,
   );
-  return known ? { ...families[known].defaults, ...(json as object) } : json;
+  return known ? { ...configDefaults[known], ...(json as object) } : json;
 }
 
 /** True if the family of the model uses the key, which then has a default. */
 const reads = (hf: ConfigKeys, key: string): boolean =>
-  Object.hasOwn(families[hf.model_type].defaults, key);
+  Object.hasOwn(configDefaults[hf.model_type], key);
 
 function headSizes(
   hf: ConfigKeys,

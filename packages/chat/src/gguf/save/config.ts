@@ -4,6 +4,7 @@
  */
 import { commonKeys } from '@trinity-rft/core/support';
 import { refused } from '../file/failure.js';
+import { configDefaults, type FamilyName } from '../model/config-defaults.js';
 import { savedFamilies, type SavedFamily } from './families.js';
 
 /** Name of the file with the keys, for messages. */
@@ -34,7 +35,7 @@ export function readSavedConfig(config: Json): SavedConfig {
   const name = config['model_type'];
   const family =
     typeof name === 'string' && Object.hasOwn(savedFamilies, name)
-      ? savedFamilies[name]
+      ? savedFamilies[name as FamilyName]
       : undefined;
   if (!family)
     throw refuse(
@@ -43,7 +44,7 @@ export function readSavedConfig(config: Json): SavedConfig {
       `one of ${Object.keys(savedFamilies).join(', ')}`,
       fixes.other,
     );
-  const json = withDefaults(family, commonKeys(config) as Json);
+  const json = withDefaults(commonKeys(config) as Json);
   const number = (key: string): number => positive(json, key);
   const [heads, hiddenSize] = [number('num_attention_heads'), number('hidden_size')];
   const saved: SavedConfig = {
@@ -63,10 +64,12 @@ export function readSavedConfig(config: Json): SavedConfig {
 }
 
 /** Fills in defaults. Null counts as a value: no window, no cap. */
-const withDefaults = ({ defaults }: SavedFamily, config: Json): Json => ({
-  ...defaults,
+const withDefaults = (config: Json): Json => ({
+  ...defaultsOf(config),
   ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
 });
+
+const defaultsOf = ({ model_type: name }: Json): Json => configDefaults[name as FamilyName];
 
 export function positive(json: Json, key: string): number {
   const value = json[key];
@@ -107,12 +110,11 @@ function refuseTraits(config: SavedConfig): void {
 }
 
 function activation({ family, json }: SavedConfig): void {
-  const key = Object.hasOwn(family.defaults, 'hidden_activation')
-    ? 'hidden_activation'
-    : 'hidden_act';
-  const value = json[key] ?? (key === 'hidden_act' ? 'silu' : family.defaults[key]);
+  const defaults = defaultsOf(json);
+  const key = Object.hasOwn(defaults, 'hidden_activation') ? 'hidden_activation' : 'hidden_act';
+  const value = json[key] ?? defaults[key] ?? 'silu';
   const known = family.activations ?? [];
-  if (!known.includes(String(value))) throw notFollowed(key, value, known.join(' or '));
+  if (!known.some((name) => name === value)) throw notFollowed(key, value, known.join(' or '));
 }
 
 function biases({ family, json }: SavedConfig): void {

@@ -2,6 +2,7 @@
  * Rules for writing the models of each family: the architecture's name in llama.cpp, and
  * llama.cpp's assumptions about the model.
  */
+import type { FamilyName } from '../model/config-defaults.js';
 import { graniteDivided, graniteShared, type layerParts } from '../model/names.js';
 
 export interface SavedFamily {
@@ -11,8 +12,6 @@ export interface SavedFamily {
   readonly parts?: Readonly<Record<string, string>>;
   /** Matrices whose rows become several tensors. @default none */
   readonly divided?: Readonly<Record<string, readonly string[]>>;
-  /** Values that transformers assumes for keys that config.json lacks. */
-  readonly defaults: Readonly<Record<string, unknown>>;
   /** Names in config.json of the activation that llama.cpp computes. @default silu */
   readonly activations?: readonly string[];
   /**
@@ -51,8 +50,6 @@ const silu = ['silu', 'swish'] as const;
 const tanhGelu = ['gelu_pytorch_tanh', 'gelu_new'] as const;
 const scaled = ['default', 'linear', 'yarn'] as const;
 
-/** Defaults that all families share. */
-const assumed = { rms_norm_eps: 1e-6, rope_theta: 10_000, max_position_embeddings: 2_048 } as const;
 const granite = {
   architecture: 'granite',
   activations: silu,
@@ -60,29 +57,11 @@ const granite = {
   ropeTypes: [...scaled, 'llama3'],
   outputBias: true,
 } as const satisfies Partial<SavedFamily>;
-const multipliers = {
-  ...assumed,
-  embedding_multiplier: 1,
-  attention_multiplier: 1,
-  residual_multiplier: 1,
-  logits_scaling: 1,
-} as const;
-const qwen = { ...assumed, max_position_embeddings: 32_768, max_window_layers: 28 } as const;
-const gemma = {
-  ...assumed,
-  head_dim: 256,
-  hidden_activation: 'gelu_pytorch_tanh',
-  query_pre_attn_scalar: 256,
-  num_key_value_heads: 4,
-  sliding_window: 4096,
-  tie_word_embeddings: true,
-} as const;
 
 /** Families by `model_type` of config.json. */
-export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
+export const savedFamilies: Readonly<Partial<Record<FamilyName, SavedFamily>>> = {
   llama: {
     architecture: 'llama',
-    defaults: assumed,
     activations: silu,
     reordered: true,
     ropeTypes: [...scaled, 'llama3'],
@@ -91,92 +70,44 @@ export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
   },
   mistral: {
     architecture: 'llama',
-    defaults: {
-      ...assumed,
-      num_key_value_heads: 8,
-      max_position_embeddings: 131_072,
-      sliding_window: 4096,
-    },
     activations: silu,
     reordered: true,
     ropeTypes: [...scaled, 'llama3'],
   },
   ministral3: {
     architecture: 'mistral3',
-    defaults: {
-      ...assumed,
-      head_dim: 128,
-      num_key_value_heads: 8,
-      max_position_embeddings: 262_144,
-      rms_norm_eps: 1e-5,
-      rope_theta: 1_000_000,
-      rope_scaling: {
-        rope_type: 'yarn',
-        factor: 16,
-        original_max_position_embeddings: 16_384,
-        mscale: 1,
-        mscale_all_dim: 1,
-        llama_4_scaling_beta: 0.1,
-      },
-    },
     activations: silu,
     reordered: true,
     ropeTypes: ['default', 'yarn'],
   },
   smollm3: {
     architecture: 'smollm3',
-    defaults: {
-      ...assumed,
-      num_key_value_heads: 4,
-      max_position_embeddings: 32_768,
-      rope_theta: 2_000_000,
-      tie_word_embeddings: true,
-      no_rope_layer_interval: 4,
-    },
     activations: silu,
     reordered: true,
     ropeTypes: scaled,
   },
   qwen2: {
     architecture: 'qwen2',
-    defaults: qwen,
     activations: silu,
     ropeTypes: scaled,
   },
   qwen3: {
     architecture: 'qwen3',
-    defaults: { ...qwen, head_dim: 128 },
     activations: silu,
     ropeTypes: scaled,
   },
   qwen3_moe: {
     architecture: 'qwen3moe',
-    defaults: {
-      ...qwen,
-      num_key_value_heads: 4,
-      num_experts: 128,
-      num_experts_per_tok: 8,
-      moe_intermediate_size: 768,
-      decoder_sparse_step: 1,
-    },
     activations: silu,
     ropeTypes: scaled,
   },
   lfm2: {
     architecture: 'lfm2',
-    defaults: {
-      ...assumed,
-      num_key_value_heads: 8,
-      max_position_embeddings: 128_000,
-      rope_theta: 1_000_000,
-      conv_L_cache: 3,
-    },
     activations: silu,
     ropeTypes: ['default'],
   },
   phi3: {
     architecture: 'phi3',
-    defaults: { ...assumed, rms_norm_eps: 1e-5, max_position_embeddings: 4_096 },
     activations: silu,
     ropeTypes: ['default', 'linear', 'longrope'],
     partialRotary: true,
@@ -184,7 +115,6 @@ export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
   },
   olmo2: {
     architecture: 'olmo2',
-    defaults: assumed,
     activations: silu,
     ropeTypes: scaled,
     squareAttention: true,
@@ -192,13 +122,6 @@ export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
   },
   gemma2: {
     architecture: 'gemma2',
-    defaults: {
-      ...gemma,
-      max_position_embeddings: 8_192,
-      attn_logit_softcapping: 50,
-      final_logit_softcapping: 30,
-      sliding_window_pattern: 2,
-    },
     activations: tanhGelu,
     normOffset: 1,
     ropeTypes: ['default', 'linear'],
@@ -207,23 +130,15 @@ export const savedFamilies: Readonly<Record<string, SavedFamily>> = {
   },
   gemma3_text: {
     architecture: 'gemma3',
-    defaults: {
-      ...gemma,
-      max_position_embeddings: 131_072,
-      rope_theta: 1_000_000,
-      rope_local_base_freq: 10_000,
-      sliding_window_pattern: 6,
-    },
     activations: tanhGelu,
     normOffset: 1,
     ropeTypes: ['default', 'linear'],
     windows: { period: 6 },
     layersOf27B: 62,
   },
-  granite: { ...granite, defaults: multipliers, mlpBias: true },
+  granite: { ...granite, mlpBias: true },
   granitemoehybrid: {
     ...granite,
-    defaults: { ...multipliers, num_local_experts: 8 },
     parts: graniteShared,
     divided: graniteDivided,
   },
