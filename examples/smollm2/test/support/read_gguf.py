@@ -11,6 +11,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 import torch
+from tokenizers import pre_tokenizers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 file = Path(sys.argv[1])
@@ -28,6 +29,10 @@ def logprobs(model, ids):
 
 
 tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+# transformers ignores `tokenizer.ggml.pre`. SmolLM2 splits off every digit first, also in llama.cpp; only a digit like ½ shows it.
+digits = pre_tokenizers.Digits(individual_digits=True)
+backend = tokenizer.backend_tokenizer
+backend.pre_tokenizer = pre_tokenizers.Sequence([digits, backend.pre_tokenizer])
 model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32).eval()
 ids = [tokenizer(text, add_special_tokens=False).input_ids for text in texts]
 prompts = [tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True) for messages in conversations]
