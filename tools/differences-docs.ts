@@ -4,7 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { otherNames } from '../apps/runner/src/shared/other-names.ts';
 import { builtInTables } from '../packages/algorithm/src/index.ts';
-import { keyAliases, keysElsewhere, movedKeys } from '../packages/config/src/schema/aliases.ts';
+import {
+  keyAliases,
+  keysInOtherSections,
+  movedKeys,
+} from '../packages/config/src/schema/aliases.ts';
 import { unsupportedTaskOperators } from '../packages/config/src/schema/known-names.ts';
 import { schemasOf } from '../packages/config/src/schema/root.ts';
 import { statusesOf, type KeyStatus } from '../packages/config/src/schema/status.ts';
@@ -44,7 +48,7 @@ function readAs(): readonly Row[] {
   const keys = keyAliases
     .filter(({ from, to }) => from !== to)
     .map(({ section, from, to }): Row => [shown([...section, from]), code(to)]);
-  const moved = keysElsewhere.map(({ from, to }): Row => [shown(from), shown(to)]);
+  const moved = keysInOtherSections.map(({ from, to }): Row => [shown(from), shown(to)]);
   const names = [otherWorkflows, otherRewards].flatMap(({ aliases }) => Object.entries(aliases));
   return [
     ...keys,

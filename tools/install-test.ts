@@ -20,7 +20,7 @@ import {
   pasteFromOldNode,
   trainTwoSteps,
 } from './packages/paths.ts';
-import { strangersPath } from './packages/stranger.ts';
+import { followReadme } from './packages/follow-readme.ts';
 import {
   fetchToolchain,
   nodeVersions,
@@ -116,7 +116,7 @@ process.exitCode = failures === 0 && cases.length > 0 ? 0 : 1;
  */
 async function tryCase(one: Case, url: string, { env, refused }: Gate): Promise<string> {
   const { path } = fetchToolchain(one.node, join(root, 'node_modules/.cache/toolchains'));
-  const folder = mkdtempSync(join(work, 'stranger-'));
+  const folder = mkdtempSync(join(work, 'new-project-'));
   const scoped = { ...env, ...scopeAt(url), npm_config_yes: 'true', CI: '1' };
   const project = join(folder, 'my-agent');
   const at = (cwd: string): Terminal => openTerminal(cwd, path, scoped);
@@ -134,7 +134,7 @@ async function tryCase(one: Case, url: string, { env, refused }: Gate): Promise<
   await terminal.run(`${one.manager} run typecheck`);
   const result =
     one.path === 'whole'
-      ? await strangersPath(project, terminal)
+      ? await followReadme(project, terminal)
       : await trainTwoSteps(project, terminal, `${one.manager} run train`);
   if (one.template.endsWith('-package')) await assertPacks(terminal, one.manager);
   const hosts = refused();

@@ -49,7 +49,7 @@ export async function acknowledged(place: RunPlace): Promise<Acknowledged> {
 }
 
 /** Process id of the trainer that currently owns the run. */
-export function trainerInOffice(place: RunPlace): Promise<number | undefined> {
+export function owningTrainer(place: RunPlace): Promise<number | undefined> {
   return readStore(storeUrlOf(place), async (db) => {
     const member = await db
       .selectFrom('member')

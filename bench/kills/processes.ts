@@ -2,7 +2,7 @@
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { trainerInOffice } from './facts.ts';
+import { owningTrainer } from './facts.ts';
 import { printedBy, startPost, stopPost, type Post } from './post.ts';
 import { jobOf, type Role, type RunPlace } from './workspace.ts';
 
@@ -109,13 +109,13 @@ function assertFenced({ problems }: Run, post: Post, exitCode: number | null): v
 
 const currentTrainer = (run: Run): Post | undefined => run.posts.get(`trainer ${run.trainer}`);
 
-async function hasOffice({ place }: Run, post: Post | undefined): Promise<boolean> {
-  return post !== undefined && (await trainerInOffice(place)) === post.child.pid;
+async function ownsRun({ place }: Run, post: Post | undefined): Promise<boolean> {
+  return post !== undefined && (await owningTrainer(place)) === post.child.pid;
 }
 
 async function startSecondTrainer(run: Run, isSameFolder: boolean): Promise<boolean> {
   const first = currentTrainer(run);
-  if (first === undefined || first.isStopped || !(await hasOffice(run, first))) return false;
+  if (first === undefined || first.isStopped || !(await ownsRun(run, first))) return false;
   // A folder that no other trainer uses.
   const trainer = isSameFolder ? run.trainer : run.trainer + 100;
   const second = startPost(run.place, { role: 'trainer', trainer });
@@ -134,13 +134,13 @@ async function startSecondTrainer(run: Run, isSameFolder: boolean): Promise<bool
 
 async function replaceTrainer(run: Run, ms: number): Promise<'replaced' | 'back' | undefined> {
   const stale = currentTrainer(run);
-  if (stale === undefined || !(await hasOffice(run, stale))) return undefined;
+  if (stale === undefined || !(await ownsRun(run, stale))) return undefined;
   stopPost(stale, ms);
   const trainer = run.trainer + 1;
   copyFolder(run.place, stale.trainer, trainer);
   while (stale.isStopped) {
     const next = startPost(run.place, { role: 'trainer', trainer });
-    if (await takesOffice(run, next)) {
+    if (await becomesOwner(run, next)) {
       stale.isReplaced = true;
       run.trainer = trainer;
       keep(run, next);
@@ -151,13 +151,13 @@ async function replaceTrainer(run: Run, ms: number): Promise<'replaced' | 'back'
 }
 
 /** Waits until a trainer owns the run. Returns false if its process was refused. */
-async function takesOffice(run: Run, next: Post): Promise<boolean> {
+async function becomesOwner(run: Run, next: Post): Promise<boolean> {
   let isRunning = true;
   void next.exit.then(() => {
     isRunning = false;
   });
   while (isRunning) {
-    if (await hasOffice(run, next)) return true;
+    if (await ownsRun(run, next)) return true;
     await pause(100);
   }
   return false;

@@ -6,8 +6,8 @@ import {
   taskStarter,
 } from '../../packages/explorer/src/internal.ts';
 import { taskRunnerOptions } from '../../packages/launcher/src/assembly/explorer-options.ts';
-import { exploreLeased } from '../../packages/launcher/src/modes/apart/explore-leased.ts';
-import { joinRun, type JoinedRun } from '../../packages/launcher/src/modes/apart/join-run.ts';
+import { exploreLeased } from '../../packages/launcher/src/modes/distributed/explore-leased.ts';
+import { joinRun, type JoinedRun } from '../../packages/launcher/src/modes/distributed/join-run.ts';
 import { modelFactory, taskOf, type ProcessParts } from './parts.ts';
 import { contextOf, jobFolder } from './stage.ts';
 

@@ -1,7 +1,7 @@
 /** Runs the trainer as a simulated process: mode `train` with remote explorers and a simulated engine. */
 import { mkdir } from 'node:fs/promises';
 import type { StageContext } from '../../packages/launcher/src/context/stage-context.ts';
-import { trainBeside } from '../../packages/launcher/src/modes/apart/train-beside.ts';
+import { trainBeside } from '../../packages/launcher/src/modes/distributed/train-beside.ts';
 import { loopOver } from '../../packages/launcher/src/modes/both.ts';
 import type {
   DataParts,

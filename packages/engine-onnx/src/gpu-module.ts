@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { ConfigError } from '@trinity-rft/core';
 
 import type { ModelConfig } from './model/config.js';
-import { samplerAgreement } from './model/column-parts.js';
+import { exactScoring } from './model/column-parts.js';
 import { forwardGraph } from './model/training-graphs.js';
 import type { ModelRecord } from './onnx/graph/record.js';
 
@@ -49,6 +49,6 @@ export async function checkGpu(config: ModelConfig): Promise<void> {
   const { checkRecord } = (await import(gpuModule())) as {
     readonly checkRecord: (record: ModelRecord) => Promise<void>;
   };
-  const { parts } = samplerAgreement(config, undefined);
+  const { parts } = exactScoring(config, undefined);
   await checkRecord(forwardGraph(config, { parts, entropy: false, chunks: 1 }));
 }

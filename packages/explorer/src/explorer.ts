@@ -41,7 +41,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   const timeLimits = createTimeLimits(options.settings);
   const parts: ExplorerParts = {
     ...options,
-    ...(elsewhere(options) ?? taskRunner(options, timeLimits)),
+    ...(remoteTaskRunner(options) ?? localTaskRunner(options, timeLimits)),
     timeLimits,
     filler: createBatchFiller(options.dynamicSampling, options.runtime.logger),
     late: createLateGroups(options),
@@ -80,7 +80,7 @@ interface TaskRunner {
 }
 
 /** Delegates rollouts to another process, which applies over-rollout cut-offs and counts late results. */
-function elsewhere({ runTasks, settings, signal }: ExplorerOptions): TaskRunner | undefined {
+function remoteTaskRunner({ runTasks, settings, signal }: ExplorerOptions): TaskRunner | undefined {
   if (!runTasks) return undefined;
   const { overRollout = { returnPartialTasks: false } } = settings;
   const run = (tasks: readonly Task[]): Promise<readonly TaskOutcome[]> => runTasks(tasks, signal);
@@ -96,7 +96,7 @@ function elsewhere({ runTasks, settings, signal }: ExplorerOptions): TaskRunner 
  * Makes runs in this process. At most `concurrency` attempts are in flight, over all steps and
  * evaluations.
  */
-function taskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunner {
+function localTaskRunner(options: ExplorerOptions, timeLimits: TimeLimits): TaskRunner {
   const { settings, runtime } = options;
   const circuits = options.circuits ?? createEnvironmentCircuits({ settings, ...runtime });
   let late = 0;

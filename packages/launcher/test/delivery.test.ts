@@ -7,8 +7,8 @@ import type { Engine } from '@trinity-rft/core/engine';
 import type { Delivery, Membership, PublishedWeights, RunView } from '@trinity-rft/core/store';
 import { createModelFolder, onnxEngine } from '@trinity-rft/engine-onnx';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { followWeights } from '../src/modes/apart/follow-weights.js';
-import { listName, writeWeightList } from '../src/modes/apart/weight-files.js';
+import { followWeights } from '../src/modes/distributed/follow-weights.js';
+import { listName, writeWeightList } from '../src/modes/distributed/weight-files.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-delivery-'));
 const at = (name: string): string => path.join(root, name);

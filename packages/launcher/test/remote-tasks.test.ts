@@ -4,8 +4,8 @@ import { toTaskResult } from '@trinity-rft/explorer/internal';
 import { memoryRunStore } from '@trinity-rft/buffer/internal';
 import { manualClock, testTask } from '@trinity-rft/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { remoteTasks } from '../src/modes/apart/remote-tasks.js';
-import type { JoinedRun } from '../src/modes/apart/join-run.js';
+import { remoteTasks } from '../src/modes/distributed/remote-tasks.js';
+import type { JoinedRun } from '../src/modes/distributed/join-run.js';
 
 it('does not count seconds in which an explorer waits for an environment as grace', async () => {
   const clock = manualClock();

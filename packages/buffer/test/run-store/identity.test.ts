@@ -18,7 +18,7 @@ const claimOf = (over: Partial<RunClaim> = {}): RunClaim => ({
   isAt: () => false,
   ...over,
 });
-const stranger = claimOf({ id: 'second', folder: '/runs/b', settings: { seed: '8' } });
+const otherRun = claimOf({ id: 'second', folder: '/runs/b', settings: { seed: '8' } });
 
 const suites: readonly ('SQLite' | 'PostgreSQL')[] =
   findPostgres() === undefined ? ['SQLite'] : ['SQLite', 'PostgreSQL'];
@@ -56,18 +56,18 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
   it('refuses another folder, with both folders and settings, when no process is alive', async () => {
     const run = nextRun();
     await begun(run, claimOf());
-    await expect(open(run, stranger)).rejects.toMatchObject({
+    await expect(open(run, otherRun)).rejects.toMatchObject({
       code: 'RUN_DIFFERS',
       message: expect.stringMatching(
         /a trainer in \/runs\/a on here, and the folder of this trainer is \/runs\/b, .* seed is 8 here and 7 there.*--new-run/,
       ),
     });
-    await expect(open(run, { ...stranger, role: 'explorer' })).rejects.toThrow(/\/runs\/a/);
-    await expect(open(run, { ...stranger, host: 'there' })).rejects.toThrow(/\/runs\/b on there/);
-    await expect(open(run, { ...stranger, folder: '/runs/a' })).rejects.toThrow(
+    await expect(open(run, { ...otherRun, role: 'explorer' })).rejects.toThrow(/\/runs\/a/);
+    await expect(open(run, { ...otherRun, host: 'there' })).rejects.toThrow(/\/runs\/b on there/);
+    await expect(open(run, { ...otherRun, folder: '/runs/a' })).rejects.toThrow(
       /deleted or emptied/,
     );
-    await open(`${run}, named otherwise`, stranger);
+    await open(`${run}, named otherwise`, otherRun);
     await open(run, claimOf());
   });
 
@@ -85,7 +85,7 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
   it('takes explorers of other machines, and of one folder, if their settings agree', async () => {
     const run = nextRun();
     await begun(run, claimOf());
-    const there = { ...stranger, role: 'explorer', host: 'there' } as const;
+    const there = { ...otherRun, role: 'explorer', host: 'there' } as const;
     const store = await open(run, there);
     await expect(joinAs(store, there)).rejects.toMatchObject({
       code: 'MEMBER_DIFFERS',
@@ -116,7 +116,7 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
   it('is set aside when the new one asks for it, but not while a process is at work', async () => {
     const run = nextRun();
     await begun(run, claimOf());
-    const anew = { ...stranger, startsOver: true };
+    const anew = { ...otherRun, startsOver: true };
     const old = await open(run, claimOf());
     const member = await joinAs(old, claimOf());
     await expect(open(run, anew)).rejects.toThrow(
@@ -131,17 +131,17 @@ describe.each(suites)('a run in a shared store in %s', (kind) => {
     await expect(open(run, claimOf({ hasBegun: true }))).rejects.toThrow(/\/runs\/b/);
   });
 
-  it('gets an identity when it has none, unless its steps are a stranger’s', async () => {
+  it('gets an identity when it has none, unless its steps are of another run', async () => {
     const run = nextRun();
     const earlier = await open(run);
     const member = await joinAs(earlier, claimOf());
     await earlier.plan(member, { step: 1, batches: [], feed: {}, isLast: false });
     await earlier.recordTrainStep(member, { trainStep: 1, trained: [], discarded: [] });
     await earlier.leave(member);
-    await expect(open(run, stranger)).rejects.toThrow(/holds train steps of an earlier run/);
-    await open(run, { ...stranger, role: 'explorer' });
+    await expect(open(run, otherRun)).rejects.toThrow(/holds train steps of an earlier run/);
+    await open(run, { ...otherRun, role: 'explorer' });
     await open(run, claimOf({ hasBegun: true }));
-    await expect(open(run, { ...stranger, hasBegun: true })).rejects.toThrow(/\/runs\/a on here/);
+    await expect(open(run, { ...otherRun, hasBegun: true })).rejects.toThrow(/\/runs\/a on here/);
   });
 });
 

@@ -1,5 +1,10 @@
 /** Replaces old names of keys by the current ones. */
-import { keyAliases, keysElsewhere, type KeyAlias, type MovedKey } from '../schema/aliases.js';
+import {
+  keyAliases,
+  keysInOtherSections,
+  type KeyAlias,
+  type MovedKey,
+} from '../schema/aliases.js';
 import {
   childOf,
   merge,
@@ -20,7 +25,7 @@ export interface RenamedTree {
 }
 
 /**
- * Applies {@link keyAliases} and {@link keysElsewhere}, in stages too, and turns `taskset` into
+ * Applies {@link keyAliases} and {@link keysInOtherSections}, in stages too, and turns `taskset` into
  * `tasksets`.
  */
 export function renameKeys(root: MapNode): RenamedTree {
@@ -39,7 +44,7 @@ export function renameKeys(root: MapNode): RenamedTree {
 }
 
 const moveKeys = (root: MapNode, found: Found): MapNode =>
-  keysElsewhere.reduce((tree, key) => moveKey(tree, key, found), root);
+  keysInOtherSections.reduce((tree, key) => moveKey(tree, key, found), root);
 
 function moveKey(root: MapNode, { from, to }: MovedKey, found: Found): MapNode {
   const { node, keyAt, path: key } = placeOf(root, from);

@@ -9,7 +9,7 @@ import {
 } from '../resolve/model/model-folder.js';
 import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
 import { quantizationOf } from '../resolve/model/quantization.js';
-import { runsElsewhere } from './tinker-server.js';
+import { runsRemotely } from './tinker-server.js';
 
 /** Sizes in MiB. */
 export interface MemoryPlan {
@@ -58,7 +58,7 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
     adapter: model.lora && (adapterParameters(model.lora, shape) * float) / mebibyte,
     quantized: quantizedSize(stage, disk, parameters),
   };
-  const parts = runsElsewhere(stage)
+  const parts = runsRemotely(stage)
     ? besideServers(stage, disk, sizes)
     : partsHere(stage, disk, sizes);
   const total = Object.values(parts).reduce((sum, part) => sum + part, 0);

@@ -16,7 +16,7 @@ import { planProcesses, type ProcessesPlan } from './processes.js';
 import { planSamplers, type PlannedServer } from './samplers.js';
 import { planSteps, type StepPlan } from './steps.js';
 import { planTime, type TimePlan } from './time.js';
-import { planTinkerServer, runsElsewhere, type TinkerServerPlan } from './tinker-server.js';
+import { planTinkerServer, runsRemotely, type TinkerServerPlan } from './tinker-server.js';
 
 export interface PlanOptions {
   /**
@@ -128,7 +128,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     steps,
     pipelines: options.pipelines?.[stage.stageIndex] ?? [],
     graders: options.graders?.[stage.stageIndex] ?? [],
-    isElsewhere: runsElsewhere(stage),
+    isElsewhere: runsRemotely(stage),
     memory: planMemory(stage, diskAt('.')),
     gpu: planGpu(stage, diskAt('.')),
     time: planTime(stage, steps, diskAt('.')),

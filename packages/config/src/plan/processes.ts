@@ -18,9 +18,9 @@ export function planProcesses(stage: StageConfig, file: string): ProcessesPlan {
   const { part, mode, cluster, runStore } = stage;
   const database = mode === 'both' ? databasePlan(runStore) : undefined;
   if (part === undefined && cluster.explorers > 0) return { commands: [run], database };
-  const apart = [`${run} --mode train`, `${run} --mode explore --explorer-name NAME`];
-  const isApart = part !== undefined || database !== undefined;
-  return { commands: isApart ? apart : [], database };
+  const distributed = [`${run} --mode train`, `${run} --mode explore --explorer-name NAME`];
+  const isDistributed = part !== undefined || database !== undefined;
+  return { commands: isDistributed ? distributed : [], database };
 }
 
 /** Location of the database, without its password, and the command that starts it. */

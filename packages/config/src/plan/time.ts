@@ -5,7 +5,7 @@ import type { StageConfig } from '../resolve/base/resolved.js';
 import { readModelFolder } from '../resolve/model/model-folder.js';
 import { countParameters } from './memory.js';
 import { countWork, type StepPlan } from './steps.js';
-import { runsElsewhere } from './tinker-server.js';
+import { runsRemotely } from './tinker-server.js';
 
 /** Times in seconds. */
 export interface TimePlan {
@@ -35,7 +35,7 @@ export function planTime(
   cores = availableParallelism(),
 ): TimePlan | undefined {
   const { model, algorithm, explorer } = stage;
-  if (!model.isLocal || runsElsewhere(stage)) return undefined;
+  if (!model.isLocal || runsRemotely(stage)) return undefined;
   const amount = countWork(stage, steps);
   const folder = readModelFolder(disk, model.modelPath);
   if (amount === undefined || folder.kind === 'problem') return undefined;

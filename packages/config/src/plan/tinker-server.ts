@@ -18,7 +18,7 @@ export interface TinkerServerPlan {
 }
 
 /** True if servers do all training or sampling of the process. */
-export const runsElsewhere = ({ engine, part, sampler }: StageConfig): boolean =>
+export const runsRemotely = ({ engine, part, sampler }: StageConfig): boolean =>
   engine === 'tinker' || (part === 'explore' && sampler !== undefined);
 
 /**

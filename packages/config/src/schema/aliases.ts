@@ -58,7 +58,7 @@ export interface MovedKey {
   readonly to: readonly string[];
 }
 
-export const keysElsewhere: readonly MovedKey[] = [
+export const keysInOtherSections: readonly MovedKey[] = [
   {
     from: ['trainer', 'trainer_config', 'algorithm', 'rollout_correction'],
     to: ['algorithm', 'rollout_correction'],

@@ -12,15 +12,15 @@ import { Graph, type Value } from '../onnx/graph/graph.js';
 import type { ModelRecord } from '../onnx/graph/record.js';
 import { linear } from '../onnx/ops/matmul.js';
 import { takeRows } from '../onnx/ops/shape.js';
-import type { Agreement } from '../model/column-parts.js';
+import type { ExactScoring } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';
 import { finalNorm } from '../model/head.js';
 import { valueHeadNames } from '../model/parameters.js';
 import { outputGradients, trainingBody, type TrainingBody } from '../model/training-graphs.js';
 import { parameterOf } from '../model/trunk.js';
 
-/** The graph that computes the values of positions. @param parts see {@link Agreement} */
-export function valueGraph(config: ModelConfig, parts: Agreement['parts']): ModelRecord {
+/** The graph that computes the values of positions. @param parts see {@link ExactScoring} */
+export function valueGraph(config: ModelConfig, parts: ExactScoring['parts']): ModelRecord {
   const graph = new Graph();
   const body = trainingBody(graph, config, { parts });
   graph.output('values', valuesOf(body, graph.input('rows', 'int32', ['R'])));

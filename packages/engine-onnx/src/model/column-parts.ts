@@ -15,7 +15,7 @@ import type { ModelConfig } from './config.js';
 import { linearShapes } from './parameters.js';
 
 /** Conditions for scores equal to sampled log-probabilities, bit for bit. */
-export interface Agreement {
+export interface ExactScoring {
   /**
    * Sizes of the parts in which a layer's columns are computed; one part where the whole layer can
    * be computed at once.
@@ -30,7 +30,7 @@ export interface Agreement {
  * runs many rows, so the runtime divides rows. Where this gives sums different blocks, the trainer computes the
  * sampler's columns part by part. Without `threads`, sums have one order.
  */
-export function samplerAgreement(config: ModelConfig, threads: GraphRuntime['threads']): Agreement {
+export function exactScoring(config: ModelConfig, threads: GraphRuntime['threads']): ExactScoring {
   if (!threads) return { parts: ([columns]) => [columns], leastRows: 2 };
   const { train, sample } = threads;
   const rows = rowWindow(config, sample).min;

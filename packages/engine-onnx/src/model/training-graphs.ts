@@ -35,7 +35,7 @@ import { causalAttention } from '../onnx/ops/attention.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
 import { attentionOptions } from './attend.js';
 import { decoder } from './block.js';
-import type { Agreement } from './column-parts.js';
+import type { ExactScoring } from './column-parts.js';
 import type { ModelConfig } from './config.js';
 import { headStates } from './head.js';
 import { chunkedHead, chunkedHeadGradients } from './head-chunks.js';
@@ -56,8 +56,8 @@ export interface TrainingGraphOptions {
 export interface ForwardGraphOptions extends TrainingGraphOptions {
   /** @default false */
   readonly necs?: boolean;
-  /** Column parts in which layers sum, so that scores equal sampled log-probabilities to the bit: see {@link Agreement}. */
-  readonly parts: Agreement['parts'];
+  /** Column parts in which layers sum, so that scores equal sampled log-probabilities to the bit: see {@link ExactScoring}. */
+  readonly parts: ExactScoring['parts'];
 }
 
 /** The graph that scores sequences. */
@@ -159,7 +159,7 @@ export function trainingBody(
     adapters,
     branching,
   }: {
-    readonly parts?: Agreement['parts'];
+    readonly parts?: ExactScoring['parts'];
     readonly adapters?: AdapterInputs | undefined;
     readonly branching?: boolean | undefined;
   } = {},

@@ -6,7 +6,7 @@ import { linear, linearInParts, lowRankLinear, type LowRank } from '../onnx/ops/
 import { rmsNorm } from '../onnx/ops/norm.js';
 import type { RotaryTables } from '../onnx/ops/rotary.js';
 import { gather } from '../onnx/ops/shape.js';
-import type { Agreement } from './column-parts.js';
+import type { ExactScoring } from './column-parts.js';
 import type { ModelConfig } from './config.js';
 import { embeddingName, parameterName, parameterSpecs } from './parameters.js';
 import { rotatedWidth } from './rope.js';
@@ -52,10 +52,10 @@ export interface Trunk {
   readonly attention: Attention;
   readonly recurrence: Recurrence;
   /**
-   * Column parts in which a linear layer is computed, see {@link Agreement}; they have no gradient.
+   * Column parts in which a linear layer is computed, see {@link ExactScoring}; they have no gradient.
    * @default one part
    */
-  readonly parts?: Agreement['parts'];
+  readonly parts?: ExactScoring['parts'];
   /** Low-rank factors, by the weight into which they are already merged. @default none */
   readonly adapters?: ReadonlyMap<Value, LowRank>;
   /**

@@ -4,7 +4,7 @@
  */
 import { type Metrics, InvariantError } from '@trinity-rft/core';
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core/engine';
-import { samplerAgreement, type Agreement } from '../model/column-parts.js';
+import { exactScoring, type ExactScoring } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';
 import { RopeFeeds } from '../model/rope.js';
 import type { WeightBuffers } from '../model/weights.js';
@@ -33,7 +33,7 @@ import {
 import { blankOptimizer, readOptimizer } from './optimizer-file.js';
 import { planGradients } from './plan-gradients.js';
 import type { Row } from './rows.js';
-import { singleStrand, strandsOf } from './strands.js';
+import { promptGroups, ungrouped } from './prompt-groups.js';
 import { allParameters, type Trainable } from './trainable.js';
 
 export interface TrainerOptions {
@@ -54,7 +54,7 @@ export interface TrainingHead<Kind extends string> {
   /** Number of parts in which the head is computed. */
   readonly chunks: number;
   /** @param branching see `training-graphs.ts` */
-  graph(kind: Kind, agreement: Agreement, branching: boolean): ModelRecord;
+  graph(kind: Kind, exact: ExactScoring, branching: boolean): ModelRecord;
   /**
    * True for models of tokens: gradients can be computed layer by layer, from `grad_logprobs` and `grad_entropy`,
    * and for rows that share a prompt.
@@ -87,7 +87,7 @@ export class GraphTrainer<Kind extends string> {
   readonly #rope: RopeFeeds;
   readonly #turn: NonNullable<TrainerOptions['turn']>;
   readonly #whole: NonNullable<TrainerOptions['whole']>;
-  readonly #agreement: Agreement;
+  readonly #exact: ExactScoring;
   readonly #graphs: LazyGraphs;
   readonly #layerwise: LayerwiseGradients;
   #gradient: GradientSum | undefined;
@@ -104,7 +104,7 @@ export class GraphTrainer<Kind extends string> {
     this.#rope = new RopeFeeds(this.#runtime, options.config);
     this.#turn = options.turn ?? ((run) => run());
     this.#whole = options.whole ?? ((work) => work());
-    this.#agreement = samplerAgreement(options.config, this.#runtime.threads);
+    this.#exact = exactScoring(options.config, this.#runtime.threads);
     this.#graphs = lazyGraphs(this.#runtime, 'train');
     this.#layerwise = new LayerwiseGradients({
       config: options.config,
@@ -136,7 +136,7 @@ export class GraphTrainer<Kind extends string> {
       forwardCost(this.config),
       this.#memory.budget * forwardShare,
     )) {
-      const arrays = toArrays(micro, this.#head.chunks, this.#agreement.leastRows);
+      const arrays = toArrays(micro, this.#head.chunks, this.#exact.leastRows);
       const out = await this.#whole(() => this.#turn(() => score(micro, arrays)));
       for (const name of outputs) scatterPicked(micro, out[name], found[name]);
       this.#counts.forwardTokens += micro.rows.length * micro.time;
@@ -182,8 +182,8 @@ export class GraphTrainer<Kind extends string> {
     if (active.length === 0) return;
     const sum = (this.#gradient ??= this.#trainable.newGradient());
     const weights = await this.trainingFeeds();
-    const strands = this.#canShare ? strandsOf(active, this.config) : active.map(singleStrand);
-    const { plan, byLayer } = planGradients(strands, {
+    const groups = this.#canShare ? promptGroups(active, this.config) : active.map(ungrouped);
+    const { plan, byLayer } = planGradients(groups, {
       config: this.config,
       specs: this.#trainable.specs,
       adapters: this.#trainable.adapters !== undefined,
@@ -200,7 +200,7 @@ export class GraphTrainer<Kind extends string> {
         byLayer ? this.#addByLayer(sum, run) : this.#addAtOnce(sum, kind, run),
       );
       if (logprobs && found) scatterPicked(micro, found, logprobs);
-      this.#counts.backwardTokens += micro.strands.length * micro.time;
+      this.#counts.backwardTokens += micro.groups.length * micro.time;
       this.#counts.backwardRuns++;
     }
   }
@@ -355,7 +355,7 @@ export class GraphTrainer<Kind extends string> {
 
   #graph(kind: Kind, branching = false): Promise<LoadedGraph> {
     return this.#graphs.get(`${kind} ${branching}`, () =>
-      this.#head.graph(kind, this.#agreement, branching),
+      this.#head.graph(kind, this.#exact, branching),
     );
   }
 }

@@ -196,7 +196,7 @@ export function vocabularyPart(
 }
 
 /**
- * Bytes that a running micro-batch needs, with `rows` strands x `time` positions of which `picked`
+ * Bytes that a running micro-batch needs, with `rows` groups x `time` positions of which `picked`
  * are scored.
  */
 export type MemoryCost = (rows: number, time: number, picked: number) => number;

@@ -1,12 +1,12 @@
 /** Packs rows into micro-batches within a memory budget, and makes the arrays of a micro-batch. */
 import type { Row } from './rows.js';
-import { singleStrand, type Strand } from './strands.js';
+import { ungrouped, type PromptGroup } from './prompt-groups.js';
 import type { MemoryCost } from './memory.js';
 
 /** Rows that run together. */
 export interface MicroBatch {
-  readonly strands: readonly Strand[];
-  /** Rows of the strands, one strand after another. */
+  readonly groups: readonly PromptGroup[];
+  /** Rows of the groups, one group after another. */
   readonly rows: readonly Row[];
   /**
    * Padded length of the inputs, which are the tokens without the last one. At least 2, see {@link
@@ -27,25 +27,25 @@ const smallBatchPositions = 1024;
 /** Number of bisection steps in the search for the smallest budget. */
 const balanceRounds = 6;
 
-/** {@link planStrands} for strands of one row each. */
+/** {@link planGroups} for groups of one row each. */
 export const planMicroBatches = (
   rows: readonly Row[],
   cost: MemoryCost,
   budget: number,
-): readonly MicroBatch[] => planStrands(rows.map(singleStrand), cost, budget);
+): readonly MicroBatch[] => planGroups(rows.map(ungrouped), cost, budget);
 
 /**
- * Packs the longest strands first, ties in the order of the batch, into as few micro-batches as the budget allows.
+ * Packs the longest groups first, ties in the order of the batch, into as few micro-batches as the budget allows.
  * The micro-batches are then balanced: with the same number of micro-batches, the largest becomes as small as
- * possible. A strand that exceeds the budget gets its own micro-batch. The result only depends on the rows, never
+ * possible. A group that exceeds the budget gets its own micro-batch. The result only depends on the rows, never
  * on time or memory in use.
  */
-export function planStrands(
-  strands: readonly Strand[],
+export function planGroups(
+  groups: readonly PromptGroup[],
   cost: MemoryCost,
   budget: number,
 ): readonly MicroBatch[] {
-  const sorted = strands.toSorted((a, b) => b.length - a.length || firstIndex(a) - firstIndex(b));
+  const sorted = groups.toSorted((a, b) => b.length - a.length || firstIndex(a) - firstIndex(b));
   let best = pack(sorted, cost, budget);
   let [low, high] = [budget / best.length, budget];
   for (let round = 0; round < balanceRounds && best.length > 1; round++) {
@@ -61,25 +61,29 @@ export function planStrands(
   return best;
 }
 
-const firstIndex = ({ rows }: Strand): number => rows[0]?.index ?? 0;
+const firstIndex = ({ rows }: PromptGroup): number => rows[0]?.index ?? 0;
 
-function pack(sorted: readonly Strand[], cost: MemoryCost, budget: number): readonly MicroBatch[] {
-  const batches: { strands: Strand[]; time: number; picked: number }[] = [];
-  for (const strand of sorted) {
+function pack(
+  sorted: readonly PromptGroup[],
+  cost: MemoryCost,
+  budget: number,
+): readonly MicroBatch[] {
+  const batches: { groups: PromptGroup[]; time: number; picked: number }[] = [];
+  for (const group of sorted) {
     const open = batches.at(-1);
     const fits =
       open &&
-      cost(open.strands.length + 1, open.time, open.picked + strand.count) <= budget &&
-      (strand.length >= open.time * shortestShare ||
-        open.strands.length * open.time < smallBatchPositions);
+      cost(open.groups.length + 1, open.time, open.picked + group.count) <= budget &&
+      (group.length >= open.time * shortestShare ||
+        open.groups.length * open.time < smallBatchPositions);
     if (open && fits) {
-      open.strands.push(strand);
-      open.picked += strand.count;
+      open.groups.push(group);
+      open.picked += group.count;
     } else {
-      batches.push({ strands: [strand], time: Math.max(2, strand.length), picked: strand.count });
+      batches.push({ groups: [group], time: Math.max(2, group.length), picked: group.count });
     }
   }
-  return batches.map((batch) => ({ ...batch, rows: batch.strands.flatMap(({ rows }) => rows) }));
+  return batches.map((batch) => ({ ...batch, rows: batch.groups.flatMap(({ rows }) => rows) }));
 }
 
 /** Inputs of the training graphs, as listed in the table in `model/training-graphs.ts`. */
@@ -90,7 +94,7 @@ export interface MicroBatchArrays {
   readonly inverseTemperature: Float32Array;
   readonly spread: Int32Array;
   /**
-   * Position and row of each input, if a strand has several rows; rows count from 1, 0 stands for
+   * Position and row of each input, if a group has several rows; rows count from 1, 0 stands for
    * shared inputs.
    */
   readonly branching?: { readonly positions: BigInt64Array; readonly branches: Int32Array };
@@ -107,13 +111,13 @@ export interface MicroBatchArrays {
 export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;
   const padded = Math.max(leastRows, Math.ceil((batch.picked + 1) / chunks)) * chunks;
-  const ids = new Int32Array(Math.max(batch.strands.length, Math.ceil(leastRows / time)) * time);
+  const ids = new Int32Array(Math.max(batch.groups.length, Math.ceil(leastRows / time)) * time);
   const rows = new Int32Array(padded);
   const targets = new Int32Array(padded);
   const inverseTemperature = new Float32Array(padded).fill(1);
   const spread = new Int32Array(ids.length).fill(padded - 1);
   let at = 0;
-  batch.strands.forEach(({ rows: members, starts, shared }, b) => {
+  batch.groups.forEach(({ rows: members, starts, shared }, b) => {
     members.forEach((row, member) => {
       const start = starts[member] ?? 0;
       ids.set(row.tokens.subarray(0, shared), b * time);
@@ -127,16 +131,16 @@ export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): Micr
       }
     });
   });
-  const branching = batch.strands.some(({ shared }) => shared > 0)
+  const branching = batch.groups.some(({ shared }) => shared > 0)
     ? branchesOf(batch, ids.length)
     : undefined;
   return { ids, rows, targets, inverseTemperature, spread, branching, padded };
 }
 
-function branchesOf({ strands, time }: MicroBatch, size: number) {
+function branchesOf({ groups, time }: MicroBatch, size: number) {
   const positions = BigInt64Array.from({ length: size }, (_, i) => BigInt(i % time));
   const branches = new Int32Array(size);
-  for (const [b, { rows, starts, shared }] of strands.entries()) {
+  for (const [b, { rows, starts, shared }] of groups.entries()) {
     if (shared === 0) continue;
     for (const [member, { count }] of rows.entries()) {
       const start = b * time + (starts[member] ?? 0);

@@ -4,7 +4,7 @@ import { parameterSpecs } from '../model/parameters.js';
 import { completeConfig } from '../storage/new-model.js';
 import { backwardCost, layerwiseCost, type TrainingMemory } from './memory.js';
 import { planGradients } from './plan-gradients.js';
-import { singleStrand } from './strands.js';
+import { ungrouped } from './prompt-groups.js';
 
 const [mebibyte, gibibyte] = [2 ** 20, 2 ** 30];
 
@@ -37,8 +37,8 @@ const rows = Array.from({ length: 8 }, (_, index) => ({
 function planned(memory: TrainingMemory, { adapters = false, canSplit = true } = {}) {
   const specs = adapters ? ofAdapters : all;
   const options = { config, specs, adapters, memory, canSplit };
-  const { plan, byLayer } = planGradients(rows.map(singleStrand), options);
-  return { byLayer, rows: plan.map((micro) => micro.strands.length) };
+  const { plan, byLayer } = planGradients(rows.map(ungrouped), options);
+  return { byLayer, rows: plan.map((micro) => micro.groups.length) };
 }
 
 const budget = 384 * mebibyte;

@@ -8,9 +8,9 @@ import {
   mostOfBudget,
   type TrainingMemory,
 } from './memory.js';
-import { planStrands, type MicroBatch } from './micro-batch.js';
+import { planGroups, type MicroBatch } from './micro-batch.js';
 import { type MemoryCost } from './memory.js';
-import type { Strand } from './strands.js';
+import type { PromptGroup } from './prompt-groups.js';
 
 export interface GradientPlan {
   readonly plan: readonly MicroBatch[];
@@ -38,14 +38,14 @@ const [leastPositions, leastPositionsOfAdapters] = [1024, 256];
 
 /**
  * Uses one graph for the whole model wherever memory allows, because layer by layer the forward pass is computed
- * twice, a quarter of the arithmetic. The plan depends on model, memory and strands only.
+ * twice, a quarter of the arithmetic. The plan depends on model, memory and groups only.
  */
 export function planGradients(
-  strands: readonly Strand[],
+  groups: readonly PromptGroup[],
   { config, specs, adapters, memory, canSplit, mustSplit = false }: GradientPlanOptions,
 ): GradientPlan {
   const byLayer = (): GradientPlan => ({
-    plan: planStrands(strands, layerwiseCost(config), memory.budget),
+    plan: planGroups(groups, layerwiseCost(config), memory.budget),
     byLayer: true,
   });
   if (mustSplit) return byLayer();
@@ -54,22 +54,22 @@ export function planGradients(
   const needs = (plan: readonly MicroBatch[]): number => returned + largest(plan, cost);
   if (canSplit && memory.wholeModel !== undefined) {
     const least = adapters ? leastPositionsOfAdapters : leastPositions;
-    const budget = Math.max(memory.budget, costOfPositions(least, strands, cost));
-    const plan = planStrands(strands, cost, budget);
+    const budget = Math.max(memory.budget, costOfPositions(least, groups, cost));
+    const plan = planGroups(groups, cost, budget);
     if (needs(plan) <= memory.wholeModel) return { plan, byLayer: false };
   }
-  const plan = planStrands(strands, cost, memory.budget);
+  const plan = planGroups(groups, cost, memory.budget);
   if (!canSplit || needs(plan) <= mostOfBudget(memory)) return { plan, byLayer: false };
   return byLayer();
 }
 
 const largest = (plan: readonly MicroBatch[], cost: MemoryCost): number =>
-  Math.max(...plan.map((micro) => cost(micro.strands.length, micro.time, micro.picked)));
+  Math.max(...plan.map((micro) => cost(micro.groups.length, micro.time, micro.picked)));
 
-/** Cost of a micro-batch of the longest strands with at least `least` positions. */
-function costOfPositions(least: number, strands: readonly Strand[], cost: MemoryCost): number {
-  const length = Math.max(2, ...strands.map((strand) => strand.length));
-  const count = Math.max(...strands.map((strand) => strand.count));
+/** Cost of a micro-batch of the longest groups with at least `least` positions. */
+function costOfPositions(least: number, groups: readonly PromptGroup[], cost: MemoryCost): number {
+  const length = Math.max(2, ...groups.map((group) => group.length));
+  const count = Math.max(...groups.map((group) => group.count));
   const rows = Math.ceil(least / length);
   return cost(rows, length, rows * count);
 }

@@ -22,12 +22,12 @@ import { openEngine, sampleFromStart } from '../assembly/models/engine.js';
 import { withFetchedTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable, openTogether, type Closable } from '../context/disposable.js';
 import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
-import { agreementOf } from './apart/agreement.js';
-import { exploreAlone, exploredAlone, needsTrainer } from './apart/explore-alone.js';
-import { exploreLeased } from './apart/explore-leased.js';
-import { lookEveryMs, openStageStore } from './apart/open-store.js';
-import { explorerFolder } from './apart/explorer-folder.js';
-import { joinRun, type JoinedRun } from './apart/join-run.js';
+import { agreementOf } from './distributed/agreement.js';
+import { exploreAlone, exploredAlone, needsTrainer } from './distributed/explore-alone.js';
+import { exploreLeased } from './distributed/explore-leased.js';
+import { lookEveryMs, openStageStore } from './distributed/open-store.js';
+import { explorerFolder } from './distributed/explorer-folder.js';
+import { joinRun, type JoinedRun } from './distributed/join-run.js';
 
 export async function runExplorer(context: StageContext): Promise<StageResult> {
   const { stage, extensions, runtime, signal } = context;

@@ -7,10 +7,10 @@ import { withMadeTasks } from '../assembly/task-pipeline/make-tasks.js';
 import { areShared, shareTasks } from '../assembly/task-pipeline/share-tasks.js';
 import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
-import { agreementOf } from './apart/agreement.js';
-import { exploredAlone } from './apart/explore-alone.js';
-import { openStageStore } from './apart/open-store.js';
-import { trainBeside } from './apart/train-beside.js';
+import { agreementOf } from './distributed/agreement.js';
+import { exploredAlone } from './distributed/explore-alone.js';
+import { openStageStore } from './distributed/open-store.js';
+import { trainBeside } from './distributed/train-beside.js';
 import { runLoop } from './both.js';
 
 export async function runTrainer(context: StageContext): Promise<StageResult> {

@@ -45,7 +45,7 @@ import {
 import { writeSource } from './source.js';
 import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
 import { checkFiles, inNoFile, type CheckedFiles } from './check-files.js';
-import { explorerFolder } from '../modes/apart/explorer-folder.js';
+import { explorerFolder } from '../modes/distributed/explorer-folder.js';
 import { runStage, type StageSurroundings } from './stage.js';
 
 /**

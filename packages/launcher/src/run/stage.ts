@@ -24,7 +24,7 @@ import { runExplorer } from '../modes/explorer.js';
 import { runServe } from '../modes/serve.js';
 import { runTrain } from '../modes/train.js';
 import { runTrainer } from '../modes/trainer.js';
-import { explorerFolder } from '../modes/apart/explorer-folder.js';
+import { explorerFolder } from '../modes/distributed/explorer-folder.js';
 import { watchProcess, type ProcessWatch } from '../watch/watch-process.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 

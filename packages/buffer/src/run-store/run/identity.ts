@@ -31,7 +31,7 @@ export async function admit(
   // Nothing was planned and no process is at work: the name is free for a run that begins.
   const isFree = row.planned_step === 0 && members.length === 0 && !claim.hasBegun;
   if (known === undefined || (isFree && known.id !== claim.id)) {
-    const problem = known === undefined ? await strangersSteps(context, db, claim) : undefined;
+    const problem = known === undefined ? await stepsOfOtherRun(context, db, claim) : undefined;
     if (problem !== undefined) return setAsideOr(context, db, { claim, members, problem });
     // A run of an earlier version belongs to the folder of its trainer.
     if (claim.role === 'trainer' || row.planned_step === 0) await write(context, db, claim);
@@ -121,7 +121,7 @@ function mismatch(name: string, known: Identity, claim: RunClaim): string | unde
  * Problem of a store of an earlier version, which has no identity: a trainer whose folder is empty
  * cannot have made its steps.
  */
-async function strangersSteps(
+async function stepsOfOtherRun(
   { run }: RunContext,
   db: Connection,
   claim: RunClaim,

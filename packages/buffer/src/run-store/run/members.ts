@@ -95,10 +95,10 @@ async function join(
     .values({ run, name: info.name, ...row })
     .onConflict((conflict) => conflict.columns(['run', 'name']).doUpdateSet(row))
     .execute();
-  return seat(info, epoch);
+  return membership(info, epoch);
 }
 
-const seat = ({ role, name, host, pid }: MemberInfo, epoch: number): Membership => ({
+const membership = ({ role, name, host, pid }: MemberInfo, epoch: number): Membership => ({
   role,
   name,
   host,
@@ -169,7 +169,7 @@ function differsError(
 
 /** @throws BufferError if the membership of this join ended before its response arrived */
 function seated(info: MemberInfo, { epoch }: MemberRow): Membership {
-  if (epoch > 0) return seat(info, epoch);
+  if (epoch > 0) return membership(info, epoch);
   throw fencedError({ ...info, epoch: -epoch });
 }
 

@@ -11,7 +11,7 @@ import { taskState, type ExperienceRow } from '../database/tables.js';
 import { experienceChecksum, textChecksum } from '../database/checksums.js';
 import { countDown, type BatchCounts } from './completion.js';
 import { assertMember, chunksOf, type Connection, type RunContext } from './context.js';
-import { together } from './together.js';
+import { batchCalls } from './batch-calls.js';
 
 /** A result that an explorer reports. */
 interface Done {
@@ -28,7 +28,7 @@ type Answer = 'stored' | 'late';
 const most = 64;
 
 export function results(context: RunContext): Pick<RunStore, 'storeResult'> {
-  const store = together<Done, Answer>(
+  const store = batchCalls<Done, Answer>(
     (all) =>
       context.database.write('store the result of a task', (db) => storeAll(context, db, all)),
     most,

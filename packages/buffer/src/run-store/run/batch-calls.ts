@@ -12,7 +12,7 @@ interface Call<T, R> {
  * @param work handles all items or none, and returns one result per item
  * @param most maximum number of items that are handled together
  */
-export function together<T, R>(
+export function batchCalls<T, R>(
   work: (items: readonly T[]) => Promise<readonly R[]>,
   most: number,
 ): (item: T) => Promise<R> {

@@ -1,5 +1,5 @@
 /**
- * Inputs of a gradient graph. A strand is one row of the batch, or several rows with one prompt,
+ * Inputs of a gradient graph. A prompt group is one row of the batch, or several rows with one prompt,
  * which is then computed once.
  */
 import type { ModelConfig } from '../model/config.js';
@@ -7,7 +7,7 @@ import { parameterCount } from '../model/parameters.js';
 import { keptPerLayer, transientPerLayer } from './memory.js';
 import type { Row } from './rows.js';
 
-export interface Strand {
+export interface PromptGroup {
   readonly rows: readonly Row[];
   /** For each row the index of its first input that predicts a response token. */
   readonly starts: readonly number[];
@@ -19,16 +19,16 @@ export interface Strand {
   readonly count: number;
 }
 
-export function singleStrand(row: Row): Strand {
+export function ungrouped(row: Row): PromptGroup {
   const length = row.tokens.length - 1;
   return { rows: [row], starts: [row.promptLength - 1], shared: 0, length, count: row.count };
 }
 
 /**
- * Strand of rows that share their prompt except for its last token, which predicts the first
+ * Group of rows that share their prompt except for its last token, which predicts the first
  * response token of each row.
  */
-function sharedStrand(rows: readonly Row[]): Strand {
+function grouped(rows: readonly Row[]): PromptGroup {
   const shared = (rows[0]?.promptLength ?? 1) - 1;
   let length = shared;
   const starts = rows.map(({ count }) => (length += count) - count);
@@ -36,21 +36,21 @@ function sharedStrand(rows: readonly Row[]): Strand {
 }
 
 /**
- * Groups rows of the same prompt into strands of the cheapest size. Rows stay separate unless grouping saves a
+ * Divides the rows of a prompt into groups of the cheapest size. Rows stay separate unless grouping saves a
  * third of the work, because wider attention is more expensive than estimated.
  */
-export function strandsOf(rows: readonly Row[], config: ModelConfig): readonly Strand[] {
+export function promptGroups(rows: readonly Row[], config: ModelConfig): readonly PromptGroup[] {
   const { perPosition, perScore } = operationsOf(config);
-  if (perPosition < leastOperations) return rows.map(singleStrand);
-  const work = (strands: readonly Strand[]): number =>
-    strands.reduce((sum, { length }) => sum + length * (perPosition + perScore * length), 0);
-  const groups = Map.groupBy(rows, ({ tokens, promptLength }) =>
+  if (perPosition < leastOperations) return rows.map(ungrouped);
+  const work = (groups: readonly PromptGroup[]): number =>
+    groups.reduce((sum, { length }) => sum + length * (perPosition + perScore * length), 0);
+  const byPrompt = Map.groupBy(rows, ({ tokens, promptLength }) =>
     tokens.subarray(0, promptLength).join(),
   );
-  return [...groups.values()].flatMap((group) => {
-    const single = group.map(singleStrand);
-    if (group[0]?.promptLength === 1) return single;
-    const plans = halvings(group.length).map((size) => strandsOfSize(group, size));
+  return [...byPrompt.values()].flatMap((same) => {
+    const single = same.map(ungrouped);
+    if (same[0]?.promptLength === 1) return single;
+    const plans = halvings(same.length).map((size) => groupsOfSize(same, size));
     const best = plans.reduce((a, b) => (work(b) < work(a) ? b : a), single);
     return work(best) <= mostOfSingle * work(single) ? best : single;
   });
@@ -66,9 +66,9 @@ const leastOperations = 1e6;
 const halvings = (count: number): readonly number[] =>
   count < 2 ? [] : [count, ...halvings(Math.ceil(count / 2))];
 
-const strandsOfSize = (rows: readonly Row[], size: number): readonly Strand[] =>
+const groupsOfSize = (rows: readonly Row[], size: number): readonly PromptGroup[] =>
   Array.from({ length: Math.ceil(rows.length / size) }, (_, i) =>
-    sharedStrand(rows.slice(i * size, (i + 1) * size)),
+    grouped(rows.slice(i * size, (i + 1) * size)),
   );
 
 /** Number of floating-point operations in the time for reading and writing one number. */

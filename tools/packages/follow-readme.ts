@@ -7,7 +7,7 @@ import type { Terminal } from './project.ts';
 const key = 'a-key-of-16-characters';
 
 /** Runs all steps and returns the score of the trained agent. */
-export async function strangersPath(project: string, terminal: Terminal): Promise<string> {
+export async function followReadme(project: string, terminal: Terminal): Promise<string> {
   await terminal.run('npm run check');
   await terminal.run('npm run try');
   const printed = await terminal.run('npm run train');

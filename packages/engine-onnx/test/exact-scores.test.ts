@@ -10,7 +10,7 @@ import { afterAll, expect, it } from 'vitest';
 import { createModelFolder } from '../src/storage/new-model.js';
 import { createEngineInThread } from './support/engine.js';
 
-const root = mkdtempSync(join(tmpdir(), 'agreement-'));
+const root = mkdtempSync(join(tmpdir(), 'exact-scores-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const digits = 10;

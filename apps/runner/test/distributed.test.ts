@@ -82,7 +82,7 @@ export const judged = defineWorkflow({
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
 
 /** Runs one trainer and one explorer in this process; if one fails, the other is ended. */
-function apart(name: string, over: readonly Tree[], interrupt?: AbortSignal) {
+function distributed(name: string, over: readonly Tree[], interrupt?: AbortSignal) {
   const file = workspace.config(`${name}.yaml`, { name }, ...over);
   const failed = new AbortController();
   const signal = AbortSignal.any([failed.signal, ...(interrupt ? [interrupt] : [])]);
@@ -98,12 +98,15 @@ function apart(name: string, over: readonly Tree[], interrupt?: AbortSignal) {
 }
 
 /** Interrupts trainer and explorer once the trainer has made a step, and starts both again. */
-async function apartWithBreak(name: string, over: readonly Tree[]): Promise<readonly RunHere[]> {
+async function distributedWithBreak(
+  name: string,
+  over: readonly Tree[],
+): Promise<readonly RunHere[]> {
   const interrupt = new AbortController();
-  const first = apart(name, over, interrupt.signal);
+  const first = distributed(name, over, interrupt.signal);
   while (!metricLines(job(name)).some(({ role }) => role === 'trainer')) await pause(20);
   interrupt.abort();
-  return [...(await first), ...(await apart(name, over))];
+  return [...(await first), ...(await distributed(name, over))];
 }
 
 const recordOf = (name: string) => ({
@@ -119,7 +122,7 @@ async function expectAlike(name: string, ...over: readonly Tree[]): Promise<void
     workspace.config(`${together}.yaml`, { name: together }, ...over),
   );
   expect(both.error).toBeUndefined();
-  const sides = await apartWithBreak(name, over);
+  const sides = await distributedWithBreak(name, over);
   expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
   expect(recordOf(name)).toEqual(recordOf(together));
 }
@@ -231,7 +234,10 @@ const short = (workflow: string): Tree => ({
 
 it('does not wait for the slowest tasks', { timeout: 120_000 }, async () => {
   const overRollout = { ratio: 0.5, wait_after_min: 0, return_partial_tasks: true };
-  const sides = await apart('cut', [short('halting'), { explorer: { over_rollout: overRollout } }]);
+  const sides = await distributed('cut', [
+    short('halting'),
+    { explorer: { over_rollout: overRollout } },
+  ]);
   expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
   const explored = metricLines(job('cut')).filter(({ role }) => role === 'explorer');
   for (const { metrics } of explored)
@@ -244,7 +250,7 @@ it('does not wait for the slowest tasks', { timeout: 120_000 }, async () => {
 });
 
 it('trains runs when their rewards have come to the explorer', { timeout: 120_000 }, async () => {
-  const sides = await apart('judged', [short('judged')]);
+  const sides = await distributed('judged', [short('judged')]);
   expect(sides.flatMap(({ error }) => error ?? [])).toEqual([]);
   const { rows } = recordOf('judged');
   expect(rows).toHaveLength(32);
