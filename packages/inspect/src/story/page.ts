@@ -113,7 +113,7 @@ function findingsPart({ findings }: Story): Markup {
     findings.length === 0
       ? markup`<p class="faint">No problems found.</p>`
       : markup`<ul>${found}</ul>`;
-  return markup`<section class="findings"><h2>What the doctor found</h2>${list}</section>`;
+  return markup`<section class="findings"><h2>Diagnosis</h2>${list}</section>`;
 }
 
 function chartsPart({ charts }: Story): Markup | undefined {
@@ -122,10 +122,10 @@ function chartsPart({ charts }: Story): Markup | undefined {
     (chart) => markup`<figure>
 <figcaption><h3>${chart.title}</h3><p>${chart.about}</p></figcaption>${chartSvg(chart, sizes.small)}</figure>`,
   );
-  return markup`<section><h2>How it went</h2><div class="charts">${figures}</div></section>`;
+  return markup`<section><h2>Key metrics</h2><div class="charts">${figures}</div></section>`;
 }
 
-const roleTexts = { explorer: 'The explorer', trainer: 'The trainer' } as const;
+const roleTexts = { explorer: 'Explorer', trainer: 'Trainer' } as const;
 
 function costPart({ cost, time }: Story): Markup | undefined {
   if (time.length === 0) return undefined;
@@ -136,7 +136,7 @@ function costPart({ cost, time }: Story): Markup | undefined {
     );
     return markup`<div><h3>${roleTexts[each.role]}</h3>${timeSvg(each)}<div class="parts">${parts}</div></div>`;
   });
-  return markup`<section><h2>What it took</h2>
+  return markup`<section><h2>Time and cost</h2>
 <dl class="figures">${factsOf(costFigures(cost))}</dl><div class="times">${times}</div></section>`;
 }
 
