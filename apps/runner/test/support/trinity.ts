@@ -86,9 +86,10 @@ export function killedTrinity(
   cwd: string,
   args: readonly string[],
   point: KillPoint | readonly KillPoint[],
+  env: StartOptions['env'] = {},
 ): Promise<Ended> {
   return startTrinity(cwd, args, {
-    env: { TRINITY_TEST_KILL: JSON.stringify(point) },
+    env: { ...env, TRINITY_TEST_KILL: JSON.stringify(point) },
     nodeArgs: [`--import=${killer}`],
   }).ended;
 }

@@ -1,0 +1,58 @@
+/** Tests that a run on a GPU that is killed and started again ends with the bytes of an uninterrupted run. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { noSwiftShader, swiftShaderEnvironment } from '@trinity-rft/test-support';
+import { describe, expect, it } from 'vitest';
+import { checkpointSteps, metricLines, usedRows, weightsDigest } from './support/run-record.js';
+import { killedTrinity, runArgs, startTrinity, type KillPoint } from './support/trinity.js';
+import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+
+const onGpu: Tree = {
+  model: { device: 'webgpu' },
+  buffer: { total_steps: 3 },
+  trainer: { save_interval: 1 },
+};
+
+/** Between the second optimizer step and using its experiences up. */
+const secondStep: KillPoint = { call: 'commit', match: '', nth: 5, when: 'before' };
+
+function recordOf({ root }: Workspace, name: string) {
+  const job = path.join(root, 'runs/tests', name);
+  const steps = checkpointSteps(job);
+  const moments = path.join(job, `global_step_${steps.at(-1)}`, 'optimizer/moments.safetensors');
+  const lines = metricLines(job);
+  const trainer = lines.filter(({ role }) => role === 'trainer');
+  return {
+    steps,
+    weights: weightsDigest(job),
+    moments: readFileSync(moments, 'base64'),
+    trainer,
+    norms: trainer.map(({ metrics }) => metrics['actor/grad_norm']),
+    explorer: lines.filter(({ role }) => role === 'explorer'),
+    rows: usedRows(path.join(job, 'buffer/experience_buffer.db')).map(({ trainStep }) => trainStep),
+  };
+}
+
+/** The experiences of an explore step, by the train step that used them. */
+const used = (step: number | undefined) => Array.from({ length: 16 }, () => step);
+
+describe.skipIf(noSwiftShader)(`a run on a GPU ${noSwiftShader ?? ''}`, () => {
+  it('ends with the same bytes after it was killed', async () => {
+    const workspace = await createWorkspace();
+    const env = await swiftShaderEnvironment();
+    const args = (name: string) => runArgs(workspace.config(`${name}.yaml`, onGpu, { name }));
+    const run = (name: string) => startTrinity(workspace.root, args(name), { env }).ended;
+    const [whole, killed] = await Promise.all([
+      run('whole'),
+      killedTrinity(workspace.root, args('killed'), secondStep, env),
+    ]);
+    expect(whole).toMatchObject({ exitCode: 0 });
+    expect(killed.signal).toBe('SIGKILL');
+    expect(recordOf(workspace, 'killed').rows).toEqual([...used(1), ...used(undefined)]);
+    expect(await run('killed')).toMatchObject({ exitCode: 0 });
+    const [found, expected] = [recordOf(workspace, 'killed'), recordOf(workspace, 'whole')];
+    expect(found).toEqual(expected);
+    expect(expected.rows).toEqual([1, 2, 3].flatMap(used));
+    expect(expected.norms.every((norm) => norm! > 0)).toBe(true);
+  });
+});
