@@ -15,23 +15,13 @@ import type {
   UpdateSets,
 } from '@trinity-rft/engine-onnx/graph-runtime';
 import { sizeOf } from './kernels/loop.js';
-import {
-  adamW,
-  addedRows,
-  addition,
-  readBy,
-  rowsById,
-  squareGroups,
-  squares,
-  tableRows,
-  type UpdateTarget,
-} from './kernels/updates.js';
+import { gather } from './kernels/indices.js';
+import { adamW, addedRows, addition, rowsById, squareGroups, squares } from './kernels/updates.js';
 import { checkGraph } from './plan/plan.js';
 import { bytesOf } from './plan/value.js';
 import { BufferArray, ofSize, ownArray, readNumbers, storedNumbers } from './run/array.js';
 import { DeviceCache } from './run/cache.js';
-import type { BufferPart } from './run/commands.js';
-import { dispatchOnce, type Machine } from './run/machine.js';
+import { dispatchOnce, upload, withScratch, type Machine } from './run/machine.js';
 import { DeviceGraph } from './run/graph.js';
 
 export class DeviceRuntime implements GraphRuntime {
@@ -50,9 +40,8 @@ export class DeviceRuntime implements GraphRuntime {
   }
 
   array(host: HostArray): BufferArray {
-    const array = this.#new(host);
-    this.#machine.commands.write(array, storedNumbers(host));
-    return array;
+    const { buffer } = upload(this.#machine, storedNumbers(host));
+    return new BufferArray(host, buffer, this.#machine.memory);
   }
 
   set(shapes: readonly NamedShape[], flat?: Float32Array): ArraySet {
@@ -113,10 +102,13 @@ export class DeviceRuntime implements GraphRuntime {
     shape: readonly number[],
   ): BufferArray {
     const source = ownArray(table);
-    const width = table.shape[1]!;
+    const [size, inner] = table.shape as [number, number];
+    const sizes = { outer: 1, size, inner, count: ids.length };
+    const call = gather('f32', { ...sizes, start: source.start, scale });
     const rows = this.#new({ dtype: 'float32', shape });
-    const call = tableRows(ids.length, width, source.start, scale);
-    this.#withList(ids, (list) => dispatchOnce(this.#machine, call, [source.whole, list, rows]));
+    withScratch(this.#machine, (scratch) =>
+      dispatchOnce(this.#machine, call, [source.whole, scratch.upload(ids), rows]),
+    );
     return rows;
   }
 
@@ -125,22 +117,24 @@ export class DeviceRuntime implements GraphRuntime {
     const { count, list } = rowsById(ids);
     const starts = { rows: source.start, table: target.start };
     const call = addedRows(count, table.shape[1]!, starts, scale);
-    this.#withList(list, (part) =>
-      dispatchOnce(this.#machine, call, [source.whole, part, target.whole]),
+    withScratch(this.#machine, (scratch) =>
+      dispatchOnce(this.#machine, call, [source.whole, scratch.upload(list), target.whole]),
     );
   }
 
   async norm(set: ArraySet): Promise<number> {
     const arrays = arraysOf(set);
     const count = arrays.reduce((sum, { size }) => sum + squareGroups(size), 0);
-    const sums = this.#new({ dtype: 'float32', shape: [2 * count] });
-    let first = 0;
-    for (const array of arrays) {
-      dispatchOnce(this.#machine, squares(array.size, array.start, first), [array.whole, sums]);
-      first += squareGroups(array.size);
-    }
-    const found = (await this.read(sums)) as Float32Array;
-    sums.free();
+    const read = withScratch(this.#machine, (scratch) => {
+      const sums = scratch.take(8 * count);
+      let first = 0;
+      for (const { size, start, whole } of arrays) {
+        dispatchOnce(this.#machine, squares(size, start, first), [whole, sums]);
+        first += squareGroups(size);
+      }
+      return this.#machine.commands.read([sums]);
+    });
+    const found = new Float32Array(await read);
     let sum = 0;
     for (let i = 0; i < count; i++) sum += found[2 * i + 1] === 0 ? found[2 * i]! : NaN;
     return Math.sqrt(sum);
@@ -148,11 +142,12 @@ export class DeviceRuntime implements GraphRuntime {
 
   async adamW(sets: UpdateSets, plan: UpdatePlan): Promise<void> {
     const { from, to, gradient, first, second } = sets;
-    const target: UpdateTarget = to === from ? 'from' : to === gradient ? 'gradient' : 'other';
-    const read = readBy[target].map((name) => sets[name]);
-    const operands = [...read, to, first, second].map(arraysOf);
+    const isGradient = to === gradient;
+    // A dispatch cannot read a buffer that it writes, so the kernel updates in place.
+    if (!isGradient && to !== from) this.copySet(to, from);
+    const operands = [isGradient ? from : gradient, to, first, second].map(arraysOf);
     for (const [i, { size }] of arraysOf(to).entries()) {
-      const call = adamW(size, target, { ...plan, keep: plan.keep[i]! });
+      const call = adamW(size, isGradient, { ...plan, keep: plan.keep[i]! });
       const parts = operands.map((arrays) => ofSize(arrays[i]!, [size]));
       dispatchOnce(this.#machine, call, parts);
     }
@@ -162,10 +157,6 @@ export class DeviceRuntime implements GraphRuntime {
     return new DeviceCache(this.#machine, layout);
   }
 
-  async settled(): Promise<void> {
-    await this.#machine.commands.settled();
-  }
-
   async close(): Promise<void> {
     await this.#end();
   }
@@ -173,13 +164,6 @@ export class DeviceRuntime implements GraphRuntime {
   #new(array: Pick<DeviceArray, 'dtype' | 'shape'>): BufferArray {
     const { memory } = this.#machine;
     return new BufferArray(array, memory.take(bytesOf(array.shape)), memory);
-  }
-
-  /** Uploads integers for the commands that `work` queues. */
-  #withList(numbers: Int32Array, work: (list: BufferPart) => void): void {
-    const list = this.array({ dtype: 'int32', shape: [numbers.length], data: numbers });
-    work(list);
-    list.free();
   }
 }
 

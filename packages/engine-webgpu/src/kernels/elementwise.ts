@@ -1,6 +1,6 @@
 /** Kernels that apply an operator to each element, with broadcasting by strides. */
 import { collapse, coordinates, type Loop } from './loop.js';
-import { elementCall, kernel, perElement, type Call, type Element } from './kernel.js';
+import { perElement, type Call, type Element } from './kernel.js';
 
 interface Formula {
   /** WGSL expression of the result, given those of the operands. */
@@ -60,23 +60,23 @@ const formulas: Readonly<Record<string, Formula>> = {
 
 /** @param loop shape of the result, and the strides of each operand in that shape */
 export function elementwise(operator: string, elements: readonly Element[], loop: Loop): Call {
-  const { of, result = elements.at(-1)!, helper = '' } = formulas[operator]!;
+  const { of, result = elements.at(-1)!, helper } = formulas[operator]!;
   const { dims, strides, count } = collapse(loop);
   const flat = dims.length <= 1;
-  const made = kernel(
+  const places = elements.map((_, i) => (flat ? `i * p(${1 + i}u)` : `x${i}`));
+  const value = of(...places.map((place, i) => `b${i}[${place}]`));
+  const walk = flat ? '' : coordinates(1, elements.length);
+  const steps = strides.map((own) => own[0] ?? 0);
+  return perElement(
     {
       name: operator,
       variant: flat ? 'flat' : 'strided',
       reads: elements,
       writes: [result],
+      count,
+      uniforms: flat ? steps : [dims.length, ...dims, ...strides.flat()],
     },
-    () => {
-      const places = elements.map((_, i) => (flat ? `i * p(${1 + i}u)` : `x${i}`));
-      const value = of(...places.map((place, i) => `b${i}[${place}]`));
-      const walk = flat ? '' : coordinates(1, elements.length);
-      return `${helper}${perElement(`${walk} b${elements.length}[i] = ${value};`)}`;
-    },
+    `${walk} b${elements.length}[i] = ${value};`,
+    helper,
   );
-  const steps = strides.map((own) => own[0] ?? 0);
-  return elementCall(made, count, flat ? steps : [dims.length, ...dims, ...strides.flat()]);
 }

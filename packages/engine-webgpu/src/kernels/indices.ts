@@ -1,25 +1,39 @@
 /** Kernels that read by index. Each thread owns one element of the result, so sums have a fixed order. */
-import { elementCall, kernel, perElement, type Call, type Element } from './kernel.js';
+import { floatBits, perElement, type Call, type Element } from './kernel.js';
 
-/** Slices at the indices of one axis. [outer, size, inner] by indices [count] -> [outer, count, inner] */
-export function gather(
-  element: Element,
-  { outer, size, inner, count }: Readonly<Record<'outer' | 'size' | 'inner' | 'count', number>>,
-): Call {
-  const made = kernel({ name: 'Gather', reads: [element, 'i32'], writes: [element] }, () =>
-    perElement(`
-  let index = u32(b1[(i / p(1u)) % p(2u)]);
-  b2[i] = b0[(i / (p(1u) * p(2u)) * p(3u) + index) * p(1u) + i % p(1u)];`),
-  );
-  return elementCall(made, outer * count * inner, [inner, count, size]);
+interface Gather {
+  readonly outer: number;
+  readonly size: number;
+  readonly inner: number;
+  /** Number of indices for each of the outer slices. */
+  readonly count: number;
+  /** True if each outer slice has its own indices. @default all use the same ones */
+  readonly isOwn?: boolean;
+  /** Index of the first element. @default 0 */
+  readonly start?: number;
+  /** Factor of float32 elements. @default 1 */
+  readonly scale?: number;
 }
 
-/** One number per index of each row. [rows, width] by [rows, count] -> [rows, count] */
-export function gatherElements(element: Element, rows: number, width: number, count: number): Call {
-  const made = kernel({ name: 'GatherElements', reads: [element, 'i32'], writes: [element] }, () =>
-    perElement('b2[i] = b0[(i / p(1u)) * p(2u) + u32(b1[i])];'),
+/** Slices at the indices of one axis. [outer, size, inner] by [count] or [outer, count] -> [outer, count, inner] */
+export function gather(
+  element: Element,
+  { outer, size, inner, count, isOwn = false, start = 0, scale = 1 }: Gather,
+): Call {
+  const indices = isOwn ? outer * count : count;
+  return perElement(
+    {
+      name: 'Gather',
+      reads: [element, 'i32'],
+      writes: [element],
+      count: outer * count * inner,
+      uniforms: [inner, count, size, indices, start, floatBits(scale)],
+    },
+    `
+  let index = u32(b1[(i / p(1u)) % p(4u)]);
+  let at = p(5u) + (i / (p(1u) * p(2u)) * p(3u) + index) * p(1u) + i % p(1u);
+  b2[i] = ${element === 'f32' ? 'pf(6u) * ' : ''}b0[at];`,
   );
-  return elementCall(made, rows * count, [count, width]);
 }
 
 /** Puts values at the indices of each row, or adds them. [rows, width], [rows, count] twice -> [rows, width] */
@@ -28,24 +42,41 @@ export function scatterElements(
   kind: 'set' | 'add',
   { rows, width, count }: Readonly<Record<'rows' | 'width' | 'count', number>>,
 ): Call {
-  const reads = [element, 'i32', element] as const;
-  const made = kernel({ name: 'ScatterElements', variant: kind, reads, writes: [element] }, () =>
-    perElement(`
+  return perElement(
+    {
+      name: 'ScatterElements',
+      reads: [element, 'i32', element],
+      writes: [element],
+      count: rows * width,
+      uniforms: [width, count, Number(kind === 'add')],
+      cost: 16 + 4 * count,
+    },
+    `
   let first = (i / p(1u)) * p(2u);
   let column = i32(i % p(1u));
   var value = b0[i];
   for (var k = 0u; k < p(2u); k++) {
-    if (b1[first + k] == column) { value = ${kind === 'add' ? 'value + ' : ''}b2[first + k]; }
+    if (b1[first + k] == column) {
+      let put = b2[first + k];
+      value = select(put, value + put, p(3u) == 1u);
+    }
   }
-  b3[i] = value;`),
+  b3[i] = value;`,
   );
-  return elementCall(made, rows * width, [width, count], 16 + 4 * count);
 }
 
 /** The `count` largest numbers of each row in descending order; of equal numbers, the earlier one first. */
 export function topK(rows: number, width: number, count: number): Call {
-  const made = kernel({ name: 'TopK', reads: ['f32'], writes: ['f32', 'i32'] }, () =>
-    perElement(`
+  return perElement(
+    {
+      name: 'TopK',
+      reads: ['f32'],
+      writes: ['f32', 'i32'],
+      count: rows,
+      uniforms: [width, count],
+      cost: 4 * width * count,
+    },
+    `
   let at0 = i * p(1u);
   var last = 3.4028234e38;
   var last_at = -1;
@@ -61,7 +92,6 @@ export function topK(rows: number, width: number, count: number): Call {
     b2[i * p(2u) + k] = max(best_at, 0);
     last = best;
     last_at = best_at;
-  }`),
+  }`,
   );
-  return elementCall(made, rows, [width, count], 4 * width * count);
 }

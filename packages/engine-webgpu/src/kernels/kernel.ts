@@ -40,8 +40,6 @@ export function foldGroups(count: number): readonly [number, number] {
   return [Math.ceil(count / rows), rows];
 }
 
-const kernels = new Map<string, Kernel>();
-
 interface KernelSpec {
   readonly name: string;
   /** Distinguishes kernels of the same name. @default no variant */
@@ -50,14 +48,13 @@ interface KernelSpec {
   readonly writes: readonly Element[];
 }
 
+const kernels = new Map<string, Kernel>();
+
 /**
- * The kernel of a specification; `body` is called once. In its source, `b0`, `b1` ... are the
- * buffers, `p(i)` a uniform as `u32`, and `pf(i)` as `f32`.
+ * The kernel of a specification, made once. In its source, `b0`, `b1` ... are the buffers, `p(i)` a uniform as `u32`,
+ * and `pf(i)` as `f32`.
  */
-export function kernel(
-  { name, variant = '', reads, writes }: KernelSpec,
-  body: () => string,
-): Kernel {
+function kernel({ name, variant = '', reads, writes }: KernelSpec, main: string): Kernel {
   const key = [name, variant, reads, writes].join(';');
   const known = kernels.get(key);
   if (known) return known;
@@ -65,7 +62,7 @@ export function kernel(
     const access = i < reads.length ? 'read' : 'read_write';
     return `@group(0) @binding(${i + 1}) var<storage, ${access}> b${i}: array<${element}>;`;
   });
-  const source = `${header}${bindings.join('\n')}\n${body()}`;
+  const source = `${header}${bindings.join('\n')}\n${main}`;
   const made = { name, source, reads: reads.length, writes: writes.length };
   kernels.set(key, made);
   return made;
@@ -77,28 +74,61 @@ fn p(i: u32) -> u32 { return uniforms.words[i / 4u][i % 4u]; }
 fn pf(i: u32) -> f32 { return bitcast<f32>(p(i)); }
 `;
 
+interface CallSpec extends KernelSpec {
+  /** Number of elements, rows or tiles: uniform 0. */
+  readonly count: number;
+  /** Uniforms from 1 on. */
+  readonly uniforms: readonly number[];
+  /** Estimated operations of each element, row or tile. @default 16 */
+  readonly cost?: number;
+}
+
+const callOf = (
+  { count, uniforms, cost = 16, ...spec }: CallSpec,
+  groups: number,
+  main: string,
+): Call => ({
+  kernel: kernel(spec, main),
+  uniforms: [count, ...uniforms],
+  groups: foldGroups(groups),
+  work: count * cost,
+});
+
 /** Threads of a workgroup in kernels with one thread per element. */
 const linearThreads = 64;
 
-/** A kernel with one thread per element `i`; uniform 0 is the number of elements. */
-export const perElement = (body: string): string => `
+/** Call of a kernel with one thread per element `i`. @param functions WGSL functions that the body calls */
+export const perElement = (spec: CallSpec, body: string, functions = ''): Call =>
+  callOf(
+    spec,
+    Math.ceil(spec.count / linearThreads),
+    `${functions}
 @compute @workgroup_size(${linearThreads})
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
   let i = id.y * groups.x * ${linearThreads}u + id.x;
   if (i >= p(0u)) { return; }
   ${body}
-}`;
+}`,
+  );
 
-/** A kernel with one workgroup per row `row`, threads `t`, and shared numbers; uniform 0 is the number of rows. */
-export const perRow = (threads: number, body: string): string => `
-var<workgroup> shared_: array<f32, ${threads}>;
+/** Call of a kernel with one workgroup of threads `t` per `row`. @param shared WGSL that declares shared memory */
+export const perGroup = (spec: CallSpec, threads: number, shared: string, body: string): Call =>
+  callOf(
+    spec,
+    spec.count,
+    `${shared}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) t: u32) {
   let row = id.y * groups.x + id.x;
   if (row >= p(0u)) { return; }
   ${body}
-}`;
+}`,
+  );
+
+/** {@link perGroup} whose threads share one number each, as {@link reduceThreads} needs. */
+export const perRow = (spec: CallSpec, threads: number, body: string): Call =>
+  perGroup(spec, threads, `var<workgroup> shared_: array<f32, ${threads}>;`, body);
 
 /**
  * Sets `shared_[0]` to the combination of `value` of all threads, in an order that depends only on the number of
@@ -113,32 +143,3 @@ export const reduceThreads = (threads: number, value: string, combine: 'sum' | '
     }; }
     workgroupBarrier();
   }`;
-
-/**
- * Call of a {@link perElement} kernel. @param uniforms those after the number of elements @param cost operations per
- * element
- */
-export const elementCall = (
-  made: Kernel,
-  count: number,
-  uniforms: readonly number[],
-  cost = 16,
-): Call => ({
-  kernel: made,
-  uniforms: [count, ...uniforms],
-  groups: foldGroups(Math.ceil(count / linearThreads)),
-  work: count * cost,
-});
-
-/** Call of a {@link perRow} kernel. @param uniforms those after the number of rows */
-export const rowCall = (
-  made: Kernel,
-  rows: number,
-  width: number,
-  uniforms: readonly number[],
-): Call => ({
-  kernel: made,
-  uniforms: [rows, ...uniforms],
-  groups: foldGroups(rows),
-  work: rows * width * 24,
-});

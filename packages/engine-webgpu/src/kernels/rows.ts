@@ -2,16 +2,7 @@
  * Reductions of rows. Element i belongs to thread i modulo the number of threads, so appending elements that contribute
  * 0 to a row changes no bit of the result.
  */
-import {
-  elementCall,
-  floatBits,
-  kernel,
-  perElement,
-  perRow,
-  reduceThreads,
-  rowCall,
-  type Call,
-} from './kernel.js';
+import { floatBits, perElement, perRow, reduceThreads, type Call } from './kernel.js';
 import { blockDepth } from './product.js';
 
 const threads = 128;
@@ -24,10 +15,11 @@ const each = (statement: string): string =>
 
 /** Softmax or its logarithm over the last dimension. [rows, width] */
 export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: number): Call {
-  const made = kernel({ name: kind, reads: ['f32'], writes: ['f32'] }, () =>
-    perRow(
-      threads,
-      `
+  return rowCall(
+    kind,
+    rows,
+    width,
+    `
   let at0 = row * p(1u);
   var largest = ${lowest};
   ${each('largest = max(largest, b0[at0 + i]);')}
@@ -43,18 +35,37 @@ export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: num
       ? each('b1[at0 + i] = exp(b0[at0 + i] - top) / total;')
       : `let log_total = log(total); ${each('b1[at0 + i] = b0[at0 + i] - top - log_total;')}`
   }`,
-    ),
   );
-  return rowCall(made, rows, width, [width]);
 }
+
+/** Call of a kernel that reads and writes rows. */
+const rowCall = (name: string, rows: number, width: number, body: string): Call =>
+  perRow(
+    {
+      name,
+      reads: ['f32'],
+      writes: ['f32'],
+      count: rows,
+      uniforms: [width],
+      cost: 24 * width,
+    },
+    threads,
+    body,
+  );
 
 /** y = w x r with r = 1 / sqrt(mean(x^2) + epsilon). x [rows, width], w [width] -> y, r [rows] */
 export function rootMeanSquareNorm(rows: number, width: number, epsilon: number): Call {
-  const name = 'SimplifiedLayerNormalization';
-  const made = kernel({ name, reads: ['f32', 'f32'], writes: ['f32', 'f32'] }, () =>
-    perRow(
-      threads,
-      `
+  return perRow(
+    {
+      name: 'SimplifiedLayerNormalization',
+      reads: ['f32', 'f32'],
+      writes: ['f32', 'f32'],
+      count: rows,
+      uniforms: [width, floatBits(epsilon)],
+      cost: 24 * width,
+    },
+    threads,
+    `
   let at0 = row * p(1u);
   var sum = 0.0;
   ${each('let x = b0[at0 + i]; sum = fma(x, x, sum);')}
@@ -62,69 +73,72 @@ export function rootMeanSquareNorm(rows: number, width: number, epsilon: number)
   let r = 1.0 / sqrt(shared_[0] / f32(p(1u)) + pf(2u));
   if (t == 0u) { b3[row] = r; }
   ${each('b2[at0 + i] = b0[at0 + i] * r * b1[i];')}`,
-    ),
   );
-  return rowCall(made, rows, width, [width, floatBits(epsilon)]);
 }
 
+type Reduction = 'ReduceSum' | 'ReduceMax';
+
+/** Start of a reduction, and how it takes in a number, in WGSL. */
+const reductions = {
+  ReduceSum: { start: '0.0', of: (a: string, b: string) => `${a} + ${b}`, combine: 'sum' },
+  ReduceMax: { start: lowest, of: (a: string, b: string) => `max(${a}, ${b})`, combine: 'max' },
+} as const;
+
 /** Sum or maximum along an axis. [outer, width, inner] -> [outer, inner] */
-export function reduce(
-  kind: 'ReduceSum' | 'ReduceMax',
-  outer: number,
-  width: number,
-  inner: number,
-): Call {
+export function reduce(kind: Reduction, outer: number, width: number, inner: number): Call {
   return inner === 1 ? reduceRows(kind, outer, width) : reduceColumns(kind, outer, width, inner);
 }
 
-function reduceRows(kind: 'ReduceSum' | 'ReduceMax', rows: number, width: number): Call {
-  const isSum = kind === 'ReduceSum';
-  const made = kernel({ name: kind, variant: 'rows', reads: ['f32'], writes: ['f32'] }, () =>
-    perRow(
-      threads,
-      `
-  var result = ${isSum ? '0.0' : lowest};
-  ${each(`let x = b0[row * p(1u) + i]; result = ${isSum ? 'result + x' : 'max(result, x)'};`)}
-  ${reduceThreads(threads, 'result', isSum ? 'sum' : 'max')}
+function reduceRows(kind: Reduction, rows: number, width: number): Call {
+  const { start, of, combine } = reductions[kind];
+  return rowCall(
+    kind,
+    rows,
+    width,
+    `
+  var result = ${start};
+  ${each(`result = ${of('result', 'b0[row * p(1u) + i]')};`)}
+  ${reduceThreads(threads, 'result', combine)}
   if (t == 0u) { b1[row] = shared_[0]; }`,
-    ),
   );
-  return rowCall(made, rows, width, [width]);
 }
 
 /** Reduces columns with a thread each, so that neighbouring threads read neighbouring numbers; sums in blocks. */
-function reduceColumns(
-  kind: 'ReduceSum' | 'ReduceMax',
-  outer: number,
-  width: number,
-  inner: number,
-): Call {
-  const isSum = kind === 'ReduceSum';
-  const made = kernel({ name: kind, variant: 'columns', reads: ['f32'], writes: ['f32'] }, () =>
-    perElement(`
+function reduceColumns(kind: Reduction, outer: number, width: number, inner: number): Call {
+  const { start, of } = reductions[kind];
+  return perElement(
+    {
+      name: kind,
+      variant: 'columns',
+      reads: ['f32'],
+      writes: ['f32'],
+      count: outer * inner,
+      uniforms: [width, inner],
+      cost: 8 * width,
+    },
+    `
   let at0 = (i / p(2u)) * p(1u) * p(2u) + i % p(2u);
-  var result = ${isSum ? '0.0' : lowest};
+  var result = ${start};
   for (var block = 0u; block < p(1u); block += ${blockDepth}u) {
-    var part = ${isSum ? '0.0' : lowest};
+    var part = ${start};
     for (var k = block; k < min(p(1u), block + ${blockDepth}u); k++) {
-      let x = b0[at0 + k * p(2u)];
-      part = ${isSum ? 'part + x' : 'max(part, x)'};
+      part = ${of('part', 'b0[at0 + k * p(2u)]')};
     }
-    result = ${isSum ? 'result + part' : 'max(result, part)'};
+    result = ${of('result', 'part')};
   }
-  b1[i] = result;`),
+  b1[i] = result;`,
   );
-  return elementCall(made, outer * inner, [width, inner], 8 * width);
 }
 
 /**
  * Cumulative sums of rows. Each thread sums neighbouring elements, and starts from the sum of the threads before it.
  */
 export function cumulativeSum(rows: number, width: number): Call {
-  const made = kernel({ name: 'CumSum', reads: ['f32'], writes: ['f32'] }, () =>
-    perRow(
-      threads,
-      `
+  return rowCall(
+    'CumSum',
+    rows,
+    width,
+    `
   let at0 = row * p(1u);
   let share = (p(1u) + ${threads - 1}u) / ${threads}u;
   let first = min(p(1u), t * share);
@@ -146,7 +160,5 @@ export function cumulativeSum(rows: number, width: number): Call {
     sum += b0[at0 + i];
     b1[at0 + i] = sum;
   }`,
-    ),
   );
-  return rowCall(made, rows, width, [width]);
 }

@@ -2,12 +2,12 @@
 import type { NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { elementwise } from '../kernels/elementwise.js';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
-import { convolution, convolutionState, rotary } from '../kernels/positions.js';
+import { convolution, rotary } from '../kernels/positions.js';
 import { product } from '../kernels/product.js';
 import { cumulativeSum, reduce, rootMeanSquareNorm, softmax } from '../kernels/rows.js';
 import { floatOf, integerOf } from './attributes.js';
 import { unsupportedNode, type PlanBuilder } from './builder.js';
-import { rowsOf } from './move-operators.js';
+import { copied, joined, rowsOf, zeros } from './move-operators.js';
 import { numbersOf, operandsOf, type Operator } from './shape-operators.js';
 import { axisOf, elementOf, type Value } from './value.js';
 
@@ -148,10 +148,9 @@ const rotaryOf: Operator = (builder, node) => {
   const shape = x.shape as readonly [number, number, number, number];
   if (integerOf(node, 'interleaved', 0) !== 0) throw unsupportedNode(node, 'interleaved pairs');
   const rotated = integerOf(node, 'rotary_embedding_dim', 0) || shape[3];
-  const first = positions.host?.length === 1 ? positions.host[0] : undefined;
+  const isFirst = positions.shape.length === 1;
   const y = builder.fresh('float32', shape);
-  const reads = first === undefined ? [x, positions, cos, sin] : [x, cos, sin];
-  builder.run(rotary({ shape, rotated, first }), reads, [y]);
+  builder.run(rotary({ shape, rotated, isFirst }), [x, positions, cos, sin], [y]);
   return [y];
 };
 
@@ -162,14 +161,12 @@ const convolutionOf: Operator = (builder, node) => {
   if (bias || activation !== 'none' || integerOf(node, 'channels_last', 0) !== 1)
     throw unsupportedNode(node, 'a bias, an activation, or channels before positions');
   const shape = x.shape as readonly [number, number, number];
-  const taps = weight.shape.at(-1)!;
-  const sizes = { shape, taps, hasPast: past !== undefined };
+  const kept = weight.shape.at(-1)! - 1;
+  const dims = shape.with(1, kept);
+  const whole = joined(builder, [past ?? zeros(builder, 'float32', dims), x], 1);
   const y = builder.fresh('float32', shape);
-  const state = builder.fresh('float32', shape.with(1, taps - 1));
-  const read = past ? [x, past] : [x];
-  builder.run(convolution(sizes), [...read, weight], [y]);
-  builder.run(convolutionState(sizes), read, [state]);
-  return [y, state];
+  builder.run(convolution(shape, kept + 1), [whole, weight], [y]);
+  return [y, copied(builder, whole, dims, stridesOf(whole.shape), shape[1] * shape[2])];
 };
 
 const elementwiseNames =

@@ -1,15 +1,15 @@
 /** Operators that move numbers, or read them by index. */
-import type { NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
-import { gather, gatherElements, scatterElements, topK } from '../kernels/indices.js';
+import type { DataType, NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
+import { gather, scatterElements, topK } from '../kernels/indices.js';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
-import { copy, pad, triangle } from '../kernels/moves.js';
+import { copy, triangle } from '../kernels/moves.js';
 import { integerOf, integersOf } from './attributes.js';
 import { unsupportedNode, type PlanBuilder } from './builder.js';
 import { hostIntegers, numbersOf, operandsOf, type Operator } from './shape-operators.js';
 import { axisOf, elementOf, type Value } from './value.js';
 
 /** Copies part of a value, by strides, into a new value. */
-function copied(
+export function copied(
   builder: PlanBuilder,
   a: Value,
   dims: readonly number[],
@@ -18,6 +18,34 @@ function copied(
 ): Value {
   const y = builder.fresh(a.dtype, dims);
   builder.run(copy(elementOf(a.dtype)!, { dims, from, fromStart }), [a], [y]);
+  return y;
+}
+
+/** Copies a whole value into part of another one. */
+function put(builder: PlanBuilder, a: Value, y: Value, toStart: number): void {
+  const [from, to] = [stridesOf(a.shape), stridesOf(y.shape)];
+  if (sizeOf(a.shape) === 0) return;
+  builder.run(copy(elementOf(y.dtype)!, { dims: a.shape, from, to, toStart }), [a], [y]);
+}
+
+export const zeros = (builder: PlanBuilder, dtype: DataType, dims: readonly number[]): Value =>
+  copied(
+    builder,
+    { dtype, shape: [], host: [0] },
+    dims,
+    dims.map(() => 0),
+  );
+
+/** Values one after another along an axis. */
+export function joined(builder: PlanBuilder, parts: readonly Value[], axis: number): Value {
+  const size = parts.reduce((sum, part) => sum + part.shape[axis]!, 0);
+  const y = builder.fresh(parts[0]!.dtype, parts[0]!.shape.with(axis, size));
+  const stride = stridesOf(y.shape)[axis]!;
+  let start = 0;
+  for (const part of parts) {
+    put(builder, part, y, start * stride);
+    start += part.shape[axis]!;
+  }
   return y;
 }
 
@@ -89,18 +117,7 @@ const concat: Operator = (builder, node) => {
   const first = parts[0]!;
   if (parts.every(({ host, dtype, shape }) => host && dtype === 'int64' && shape.length === 1))
     return [hostIntegers(parts.flatMap(({ host }) => host!))];
-  const axis = axisOf(integerOf(node, 'axis', 0), first);
-  const size = parts.reduce((sum, part) => sum + part.shape[axis]!, 0);
-  const y = builder.fresh(first.dtype, first.shape.with(axis, size));
-  const to = stridesOf(y.shape);
-  let start = 0;
-  for (const part of parts) {
-    const [from, toStart] = [stridesOf(part.shape), start * to[axis]!];
-    const moved = { dims: part.shape, from, to, toStart };
-    if (sizeOf(part.shape) > 0) builder.run(copy(elementOf(y.dtype)!, moved), [part], [y]);
-    start += part.shape[axis]!;
-  }
-  return [y];
+  return [joined(builder, parts, axisOf(integerOf(node, 'axis', 0), first))];
 };
 
 const padOf: Operator = (builder, node) => {
@@ -113,11 +130,15 @@ const padOf: Operator = (builder, node) => {
   ];
   if ([...before, ...after].some((count) => count < 0))
     throw unsupportedNode(node, 'negative padding');
-  const y = builder.fresh(
-    a!.dtype,
-    a!.shape.map((dim, i) => before[i]! + dim + after[i]!),
+  const dims = a!.shape.map((dim, i) => before[i]! + dim + after[i]!);
+  const y = zeros(builder, a!.dtype, dims);
+  const strides = stridesOf(dims);
+  put(
+    builder,
+    a!,
+    y,
+    before.reduce((sum, count, i) => sum + count * strides[i]!, 0),
   );
-  builder.run(pad(elementOf(a!.dtype)!, a!.shape, before, y.shape), [a!], [y]);
   return [y];
 };
 
@@ -164,8 +185,9 @@ const gatherElementsOf: Operator = (builder, node) => {
   const [a, indices] = operandsOf(builder, node, 2) as [Value, Value];
   const { rows, width } = rowsOf(node, a);
   const y = builder.fresh(a.dtype, indices.shape);
-  const call = gatherElements(elementOf(a.dtype)!, rows, width, indices.shape.at(-1)!);
-  builder.run(call, [a, indices], [y]);
+  const count = indices.shape.at(-1)!;
+  const sizes = { outer: rows, size: width, inner: 1, count, isOwn: true };
+  builder.run(gather(elementOf(a.dtype)!, sizes), [a, indices], [y]);
   return [y];
 };
 

@@ -2,7 +2,6 @@
 import { dataTypes, type DataType, type NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { elementwise } from '../kernels/elementwise.js';
 import { sizeOf } from '../kernels/loop.js';
-import { range } from '../kernels/moves.js';
 import { integerOf } from './attributes.js';
 import { unsupportedNode, type PlanBuilder } from './builder.js';
 import { elementOf, type Value } from './value.js';
@@ -94,9 +93,8 @@ const cast: Operator = (builder, node) => {
 const rangeOf: Operator = (builder, node) => {
   const [start, limit, step] = operandsOf(builder, node, 3).map((a) => numbersOf(node, a)[0]!);
   if (start !== 0 || step !== 1) throw unsupportedNode(node, 'a range other than 0, 1, 2 ...');
-  const y = builder.fresh('int32', [limit!]);
-  builder.run(range(limit!), [], [y]);
-  return [y];
+  const host = Array.from({ length: limit! }, (_, i) => i);
+  return [{ dtype: 'int32', shape: [limit!], host }];
 };
 
 export const shapeOperators: Readonly<Record<string, Operator>> = {

@@ -11,7 +11,7 @@ import { sizeOf } from '../kernels/loop.js';
 import { movedRows, type CacheRows } from '../kernels/updates.js';
 import { BufferArray, ownArray } from './array.js';
 import type { BufferPart } from './commands.js';
-import { dispatchOnce, type Machine } from './machine.js';
+import { dispatchOnce, withScratch, type Machine, type Scratch } from './machine.js';
 
 /** An input of the cache: [rows, heads, positions, width]. A state has one head and one position. */
 interface Entry {
@@ -21,6 +21,12 @@ interface Entry {
   readonly positions: number;
   readonly width: number;
   readonly isState: boolean;
+}
+
+/** Location of numbers that are moved into the cache. */
+interface Source {
+  readonly part: BufferPart;
+  readonly place: CacheRows;
 }
 
 export class DeviceCache implements RowCache {
@@ -92,10 +98,14 @@ export class DeviceCache implements RowCache {
   copy(from: RowCache, moves: readonly RowMove[]): void {
     if (!(from instanceof DeviceCache))
       throw new InvariantError('A cache of another runtime cannot be copied to a WebGPU device.');
-    // Within one cache, a later move may read what an earlier one has written.
-    const portions = from === this ? moves.map((move) => [move]) : [moves];
-    for (const portion of portions)
-      this.#move(portion, (i) => ({ part: from.#part(i), place: placeOf(from.#entries[i]!) }));
+    if (from !== this)
+      return this.#move(moves, (i) => ({ part: from.#part(i), place: placeOf(from.#entries[i]!) }));
+    // One dispatch cannot read and write the same buffer, and a later move may read what an earlier one has written.
+    for (const move of moves)
+      this.#move([{ ...move, from: 0 }], (i, entry, scratch) => ({
+        part: this.#rowCopy(i, move.from, scratch),
+        place: placeOf(entry),
+      }));
   }
 
   feeds(start: number, count: number): Feeds {
@@ -118,43 +128,43 @@ export class DeviceCache implements RowCache {
     return { buffer: this.#buffers[index]!, offset: 0, bytes };
   }
 
+  #rowCopy(index: number, row: number, scratch: Scratch): BufferPart {
+    const bytes = 4 * sizeOf(this.#entries[index]!.shape);
+    const copy = scratch.take(bytes);
+    this.#machine.commands.copy(
+      { buffer: this.#buffers[index]!, offset: row * bytes, bytes },
+      copy,
+    );
+    return copy;
+  }
+
   /** @param source location of an entry's new numbers */
   #move(
     moves: readonly RowMove[],
-    source: (
-      index: number,
-      entry: Entry,
-    ) => { readonly part: BufferPart; readonly place: CacheRows },
+    source: (index: number, entry: Entry, scratch: Scratch) => Source,
   ): void {
     if (moves.length === 0) return;
-    const { memory } = this.#machine;
-    const lists = [this.#list(moves)];
-    if (this.#layout.states.length > 0)
-      lists.push(this.#list(moves.map((move) => ({ ...move, position: 0, length: 1 }))));
     const longest = Math.max(...moves.map(({ length }) => length));
-    for (const [i, entry] of this.#entries.entries()) {
-      const { part, place } = source(i, entry);
-      const target = this.#part(i);
-      const isSame = part.buffer === target.buffer;
-      const { heads, width, isState } = entry;
-      const sizes = { moves: moves.length, heads, length: isState ? 1 : longest, width };
-      const list = lists[isState ? 1 : 0]!;
-      const call = movedRows(sizes, place, placeOf(entry), isSame);
-      dispatchOnce(this.#machine, call, isSame ? [list, target] : [part, list, target]);
-    }
-    for (const { buffer } of lists) memory.give(buffer);
-  }
-
-  #list(moves: readonly RowMove[]): BufferPart {
-    const { memory, commands } = this.#machine;
-    const numbers = Int32Array.from(
-      moves.flatMap(({ from, to, position, length }) => [from, to, position, length]),
-    );
-    const part = { buffer: memory.take(numbers.byteLength), offset: 0, bytes: numbers.byteLength };
-    commands.write(part, numbers);
-    return part;
+    withScratch(this.#machine, (scratch) => {
+      const lists = [false, true].map((isState) => scratch.upload(listOf(moves, isState)));
+      for (const [i, entry] of this.#entries.entries()) {
+        const { heads, width, isState } = entry;
+        const { part, place } = source(i, entry, scratch);
+        const sizes = { moves: moves.length, heads, length: isState ? 1 : longest, width };
+        const call = movedRows(sizes, place, placeOf(entry));
+        dispatchOnce(this.#machine, call, [part, lists[Number(isState)]!, this.#part(i)]);
+      }
+    });
   }
 }
+
+/** Moves as numbers: (from, to, position, length) each. A state has one position. */
+const listOf = (moves: readonly RowMove[], isState: boolean): Int32Array =>
+  Int32Array.from(
+    moves.flatMap(({ from, to, position, length }) =>
+      isState ? [from, to, 0, 1] : [from, to, position, length],
+    ),
+  );
 
 const placeOf = ({ shape, positions }: Entry): CacheRows => ({
   row: sizeOf(shape),
@@ -163,7 +173,7 @@ const placeOf = ({ shape, positions }: Entry): CacheRows => ({
 });
 
 /** The rows of a state. */
-function whole(state: BufferArray): { readonly part: BufferPart; readonly place: CacheRows } {
+function whole(state: BufferArray): Source {
   const row = state.size / state.shape[0]!;
   return { part: state.whole, place: { row, start: state.start, positions: 1 } };
 }

@@ -114,12 +114,6 @@ export class Commands {
     this.#work = 0;
   }
 
-  /** Resolves when all commands are done. */
-  async settled(): Promise<void> {
-    this.submit();
-    await this.#options.wait(() => this.#device.queue.onSubmittedWorkDone());
-  }
-
   #isOver(work: number): boolean {
     return this.#work > 0 && this.#work + work > this.#options.budget;
   }

@@ -12,7 +12,7 @@ import { planGraph, type Plan } from '../plan/plan.js';
 import { bytesOf } from '../plan/value.js';
 import { BufferArray, int32Of, ofSize, ownArray, storedNumbers } from './array.js';
 import type { Bindings, BufferPart } from './commands.js';
-import type { Machine } from './machine.js';
+import { upload, withScratch, type Machine, type Scratch } from './machine.js';
 
 /**
  * Maximum number of kept plans, one for each recent combination of input shapes. Decoding needs one per number of rows.
@@ -29,9 +29,6 @@ interface ReadyPlan {
   readonly bindings: readonly Bindings[];
 }
 
-/** Provides a buffer until the commands of a run are queued. */
-type Temporary = (bytes: number) => BufferPart;
-
 export class DeviceGraph implements LoadedGraph {
   readonly #machine: Machine;
   readonly #record: ModelRecord;
@@ -45,20 +42,8 @@ export class DeviceGraph implements LoadedGraph {
 
   async run(inputs: Feeds, outputs: DeviceArrays = {}): Promise<DeviceArrays> {
     const ready = this.#planFor(inputs);
-    const { pipelines, memory } = this.#machine;
-    await pipelines.compile(ready.kernels);
-    const passing: GPUBuffer[] = [];
-    const temporary = (bytes: number): BufferPart => {
-      const buffer = memory.take(bytes);
-      passing.push(buffer);
-      return { buffer, offset: 0, bytes };
-    };
-    try {
-      return this.#queue(ready, inputs, outputs, temporary);
-    } finally {
-      // In reverse, so that the next run takes the same ones.
-      for (const buffer of passing.toReversed()) memory.give(buffer);
-    }
+    await this.#machine.pipelines.compile(ready.kernels);
+    return withScratch(this.#machine, (scratch) => this.#queue(ready, inputs, outputs, scratch));
   }
 
   async trim(): Promise<void> {
@@ -92,11 +77,11 @@ export class DeviceGraph implements LoadedGraph {
     { plan, bindings }: ReadyPlan,
     inputs: Feeds,
     outputs: DeviceArrays,
-    temporary: Temporary,
+    scratch: Scratch,
   ): DeviceArrays {
     const { memory, commands, pipelines } = this.#machine;
     const feeds = new Map(
-      this.#record.inputs.map(({ name }) => [name, this.#feed(inputs[name]!, temporary)]),
+      this.#record.inputs.map(({ name }) => [name, this.#feed(inputs[name]!, scratch)]),
     );
     const readBuffers = new Set(feeds.values().map(({ buffer }) => buffer));
     const found: Record<string, BufferArray> = {};
@@ -109,11 +94,11 @@ export class DeviceGraph implements LoadedGraph {
         : new BufferArray({ dtype, shape }, memory.take(bytesOf(shape)), memory);
       found[name] = array;
       const isFree = canBind(array) && !readBuffers.has(array.buffer);
-      const part = isFree ? array : temporary(array.bytes);
+      const part = isFree ? array : scratch.take(array.bytes);
       made.set(name, part);
       if (part !== array) late.push([part, array]);
     }
-    const slots = plan.slots.map(temporary);
+    const slots = plan.slots.map(scratch.take);
     const partOf = (index: number): BufferPart => {
       const place = plan.places[index]!;
       if (place.kind === 'slot') return slots[place.slot]!;
@@ -135,17 +120,12 @@ export class DeviceGraph implements LoadedGraph {
   }
 
   /** The buffer of an input. A view whose offset is not aligned is copied. */
-  #feed(input: HostArray | DeviceArray, temporary: Temporary): BufferPart {
-    const { commands } = this.#machine;
-    if ('data' in input) {
-      const part = temporary(bytesOf(input.shape));
-      commands.write(part, storedNumbers(input));
-      return part;
-    }
+  #feed(input: HostArray | DeviceArray, scratch: Scratch): BufferPart {
+    if ('data' in input) return scratch.upload(storedNumbers(input));
     const array = ownArray(input);
     if (canBind(array)) return array;
-    const part = temporary(array.bytes);
-    commands.copy(array, part);
+    const part = scratch.take(array.bytes);
+    this.#machine.commands.copy(array, part);
     return part;
   }
 
@@ -154,10 +134,7 @@ export class DeviceGraph implements LoadedGraph {
     if (known) return known;
     const { dtype, numbers } = plan.constants.get(key)!;
     const data = dtype === 'float32' ? Float32Array.from(numbers) : int32Of(numbers);
-    const { memory, commands } = this.#machine;
-    const bytes = Math.max(4, data.byteLength);
-    const part = { buffer: memory.take(bytes), offset: 0, bytes };
-    commands.write(part, data);
+    const part = upload(this.#machine, data);
     this.#constants.set(key, part);
     return part;
   }

@@ -32,3 +32,39 @@ export function dispatchOnce(
 ): void {
   commands.dispatch(pipelines.now(call.kernel), call, { group: undefined, parts });
 }
+
+/** A buffer with these numbers. */
+export function upload(
+  { memory, commands }: Machine,
+  numbers: Float32Array | Int32Array,
+): BufferPart {
+  const bytes = Math.max(4, numbers.byteLength);
+  const part = { buffer: memory.take(bytes), offset: 0, bytes };
+  commands.write(part, numbers);
+  return part;
+}
+
+/** Buffers that are needed until the commands with them are queued. */
+export interface Scratch {
+  take(bytes: number): BufferPart;
+  upload(numbers: Float32Array | Int32Array): BufferPart;
+}
+
+/** Queues commands with buffers that are freed afterwards. */
+export function withScratch<T>(machine: Machine, queue: (scratch: Scratch) => T): T {
+  const taken: GPUBuffer[] = [];
+  const keep = (part: BufferPart): BufferPart => {
+    taken.push(part.buffer);
+    return part;
+  };
+  const { memory } = machine;
+  try {
+    return queue({
+      take: (bytes) => keep({ buffer: memory.take(bytes), offset: 0, bytes }),
+      upload: (numbers) => keep(upload(machine, numbers)),
+    });
+  } finally {
+    // In reverse, so that the next run takes the same ones.
+    for (const buffer of taken.toReversed()) memory.give(buffer);
+  }
+}
