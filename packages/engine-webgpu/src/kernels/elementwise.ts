@@ -69,10 +69,8 @@ export function elementwise(operator: string, elements: readonly Element[], loop
   const steps = strides.map((own) => own[0] ?? 0);
   return perElement(
     {
-      name: operator,
-      variant: flat ? 'flat' : 'strided',
-      reads: elements,
-      writes: [result],
+      name: flat ? `flat ${operator}` : operator,
+      types: `${elements.join(' ')} -> ${result}`,
       count,
       uniforms: flat ? steps : [dims.length, ...dims, ...strides.flat()],
     },

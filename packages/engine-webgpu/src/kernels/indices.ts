@@ -24,8 +24,7 @@ export function gather(
   return perElement(
     {
       name: 'Gather',
-      reads: [element, 'i32'],
-      writes: [element],
+      types: `${element} i32 -> ${element}`,
       count: outer * count * inner,
       uniforms: [inner, count, size, indices, start, floatBits(scale)],
     },
@@ -45,8 +44,7 @@ export function scatterElements(
   return perElement(
     {
       name: 'ScatterElements',
-      reads: [element, 'i32', element],
-      writes: [element],
+      types: `${element} i32 ${element} -> ${element}`,
       count: rows * width,
       uniforms: [width, count, Number(kind === 'add')],
       cost: 16 + 4 * count,
@@ -70,8 +68,7 @@ export function topK(rows: number, width: number, count: number): Call {
   return perElement(
     {
       name: 'TopK',
-      reads: ['f32'],
-      writes: ['f32', 'i32'],
+      types: 'f32 -> f32 i32',
       count: rows,
       uniforms: [width, count],
       cost: 4 * width * count,

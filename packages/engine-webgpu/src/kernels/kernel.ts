@@ -40,12 +40,17 @@ export function foldGroups(count: number): readonly [number, number] {
   return [Math.ceil(count / rows), rows];
 }
 
-interface KernelSpec {
+interface CallSpec {
+  /** Name of the kernel; name and types together identify its source. */
   readonly name: string;
-  /** Distinguishes kernels of the same name. @default no variant */
-  readonly variant?: string;
-  readonly reads: readonly Element[];
-  readonly writes: readonly Element[];
+  /** Elements of the buffers that are read, and of those that are written, such as `f32 i32 -> f32`. */
+  readonly types: string;
+  /** Number of elements, rows or tiles: uniform 0. */
+  readonly count: number;
+  /** Uniforms from 1 on. */
+  readonly uniforms: readonly number[];
+  /** Estimated operations of each element, row or tile. @default 16 */
+  readonly cost?: number;
 }
 
 const kernels = new Map<string, Kernel>();
@@ -54,16 +59,17 @@ const kernels = new Map<string, Kernel>();
  * The kernel of a specification, made once. In its source, `b0`, `b1` ... are the buffers, `p(i)` a uniform as `u32`,
  * and `pf(i)` as `f32`.
  */
-function kernel({ name, variant = '', reads, writes }: KernelSpec, main: string): Kernel {
-  const key = [name, variant, reads, writes].join(';');
+function kernel({ name, types }: CallSpec, main: string): Kernel {
+  const key = `${name} ${types}`;
   const known = kernels.get(key);
   if (known) return known;
-  const bindings = [...reads, ...writes].map((element, i) => {
-    const access = i < reads.length ? 'read' : 'read_write';
+  const [reads, writes] = types.split(' -> ').map((elements) => elements.split(' '));
+  const bindings = [...reads!, ...writes!].map((element, i) => {
+    const access = i < reads!.length ? 'read' : 'read_write';
     return `@group(0) @binding(${i + 1}) var<storage, ${access}> b${i}: array<${element}>;`;
   });
   const source = `${header}${bindings.join('\n')}\n${main}`;
-  const made = { name, source, reads: reads.length, writes: writes.length };
+  const made = { name, source, reads: reads!.length, writes: writes!.length };
   kernels.set(key, made);
   return made;
 }
@@ -74,24 +80,11 @@ fn p(i: u32) -> u32 { return uniforms.words[i / 4u][i % 4u]; }
 fn pf(i: u32) -> f32 { return bitcast<f32>(p(i)); }
 `;
 
-interface CallSpec extends KernelSpec {
-  /** Number of elements, rows or tiles: uniform 0. */
-  readonly count: number;
-  /** Uniforms from 1 on. */
-  readonly uniforms: readonly number[];
-  /** Estimated operations of each element, row or tile. @default 16 */
-  readonly cost?: number;
-}
-
-const callOf = (
-  { count, uniforms, cost = 16, ...spec }: CallSpec,
-  groups: number,
-  main: string,
-): Call => ({
+const callOf = (spec: CallSpec, groups: number, main: string): Call => ({
   kernel: kernel(spec, main),
-  uniforms: [count, ...uniforms],
+  uniforms: [spec.count, ...spec.uniforms],
   groups: foldGroups(groups),
-  work: count * cost,
+  work: spec.count * (spec.cost ?? 16),
 });
 
 /** Threads of a workgroup in kernels with one thread per element. */
@@ -131,15 +124,29 @@ export const perRow = (spec: CallSpec, threads: number, body: string): Call =>
   perGroup(spec, threads, `var<workgroup> shared_: array<f32, ${threads}>;`, body);
 
 /**
- * Sets `shared_[0]` to the combination of `value` of all threads, in an order that depends only on the number of
- * threads.
+ * Declares `name`, for each thread, as the combination of `value` of all threads: of neighbours half the threads apart,
+ * then a quarter, and so on. The memory is free for other use after the next barrier.
  */
-export const reduceThreads = (threads: number, value: string, combine: 'sum' | 'max'): string => `
+export function reduceThreads(
+  threads: number,
+  name: string,
+  value: string,
+  combine: (a: string, b: string) => string,
+): string {
+  // Two levels, because a barrier takes longer than a few sums.
+  const few = 16;
+  const fold = (count: number, apart: number, at: string): string =>
+    apart === count
+      ? `shared_[${at}]`
+      : `(${combine(fold(count, 2 * apart, at), fold(count, 2 * apart, `${at} + ${apart}u`))})`;
+  return `
   shared_[t] = ${value};
   workgroupBarrier();
-  for (var half = ${threads / 2}u; half > 0u; half = half / 2u) {
-    if (t < half) { shared_[t] = ${
-      combine === 'sum' ? 'shared_[t] + shared_[t + half]' : 'max(shared_[t], shared_[t + half])'
-    }; }
-    workgroupBarrier();
-  }`;
+  if (t < ${few}u) { shared_[t] = ${fold(threads, few, 't')}; }
+  workgroupBarrier();
+  let ${name} = ${fold(few, 1, '0u')};`;
+}
+
+export const sum = (a: string, b: string): string => `${a} + ${b}`;
+
+export const maximum = (a: string, b: string): string => `max(${a}, ${b})`;

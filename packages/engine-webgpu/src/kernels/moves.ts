@@ -16,7 +16,7 @@ export function copy(element: Element, { dims, from, to, fromStart = 0, toStart 
   const loop = collapse({ dims, strides: [from, to ?? stridesOf(dims)] });
   const uniforms = [fromStart, toStart, loop.dims.length, ...loop.dims, ...loop.strides.flat()];
   return perElement(
-    { name: 'copy', reads: [element], writes: [element], count: loop.count, uniforms },
+    { name: 'copy', types: `${element} -> ${element}`, count: loop.count, uniforms },
     `${coordinates(3, 2)} b1[p(2u) + x1] = b0[p(1u) + x0];`,
   );
 }
@@ -30,7 +30,7 @@ export function triangle(
 ): Call {
   const uniforms = [rows, columns, diagonal >>> 0, Number(upper)];
   return perElement(
-    { name: 'Trilu', reads: [element], writes: [element], count, uniforms },
+    { name: 'Trilu', types: `${element} -> ${element}`, count, uniforms },
     `
   let above = i32(i % p(2u)) - i32((i / p(2u)) % p(1u)) - bitcast<i32>(p(3u));
   let is_kept = select(above <= 0, above >= 0, p(4u) == 1u);

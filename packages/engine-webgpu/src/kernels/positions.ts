@@ -15,8 +15,7 @@ export function rotary({ shape, rotated, isFirst }: Rotary): Call {
   return perElement(
     {
       name: 'RotaryEmbedding',
-      reads: ['f32', 'i32', 'f32', 'f32'],
-      writes: ['f32'],
+      types: 'f32 i32 f32 f32 -> f32',
       count: batch * heads * time * width,
       uniforms: [width, rotated / 2, time, heads, Number(isFirst)],
       cost: 24,
@@ -46,8 +45,7 @@ export function convolution(
   return perElement(
     {
       name: 'CausalConvWithState',
-      reads: ['f32', 'f32'],
-      writes: ['f32'],
+      types: 'f32 f32 -> f32',
       count: batch * time * channels,
       uniforms: [time, channels, taps],
       cost: 8 * taps,

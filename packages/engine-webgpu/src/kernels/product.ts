@@ -32,16 +32,25 @@ interface ProductPlan {
 
 export function product(shape: Product): ProductPlan {
   const { batch, rows, columns, depth, alpha } = shape;
-  const tile = rows <= 16 ? { rows: 16, columns: 32 } : { rows: 64, columns: 64 };
+  const tile = tileOf(shape);
   const tiles = batch * Math.ceil(rows / tile.rows) * Math.ceil(columns / tile.columns);
   const blocks = Math.max(1, Math.ceil(depth / blockDepth));
-  const isThin = columns === 1;
-  const isBusy = isThin ? blocks <= 4 : tiles >= busyGroups;
-  const parts = isBusy ? 1 : blocks;
-  const first = isThin ? thinProduct(shape, parts) : tiledProduct(shape, tile, tiles, parts);
+  const parts = tiles >= busyGroups ? 1 : blocks;
+  const first = tiledProduct(shape, tile, tiles, parts);
   if (parts === 1) return { first };
   const size = batch * rows * columns;
   return { first, partials: { size: size * parts, sum: sumOfParts(size, parts, alpha) } };
+}
+
+/** Results that a workgroup computes. */
+interface Tile {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+function tileOf({ rows, columns }: Product): Tile {
+  if (columns <= 4) return { rows: 128, columns: 4 };
+  return rows <= 16 ? { rows: 16, columns: 32 } : { rows: 64, columns: 64 };
 }
 
 /**
@@ -67,11 +76,6 @@ fn right(start: u32, k: u32, n: u32) -> f32 {
   return b1[start + k * p(9u) + n * p(10u)];
 }`;
 
-interface Tile {
-  readonly rows: number;
-  readonly columns: number;
-}
-
 /** Each thread computes 4 x 4 results of a tile. With several parts, each part writes the sums of one block of K. */
 function tiledProduct(shape: Product, tile: Tile, tiles: number, parts: number): Call {
   const { batch, rows, columns, depth } = shape;
@@ -89,10 +93,8 @@ function tiledProduct(shape: Product, tile: Tile, tiles: number, parts: number):
     }`;
   return perGroup(
     {
-      name: 'product',
-      variant: `${tile.rows}x${tile.columns}`,
-      reads: ['f32', 'f32'],
-      writes: ['f32'],
+      name: `product ${tile.rows}x${tile.columns}`,
+      types: 'f32 f32 -> f32',
       count: tiles * parts,
       uniforms: uniformsOf(shape, parts),
       cost: (2 * batch * rows * columns * depth) / (tiles * parts),
@@ -153,8 +155,7 @@ const sumOfParts = (size: number, parts: number, alpha: number): Call =>
   perElement(
     {
       name: 'sum of parts',
-      reads: ['f32'],
-      writes: ['f32'],
+      types: 'f32 -> f32',
       count: size,
       uniforms: [parts, floatBits(alpha)],
       cost: parts,
@@ -164,34 +165,3 @@ const sumOfParts = (size: number, parts: number, alpha: number): Call =>
   for (var part = 0u; part < p(1u); part++) { total += b0[part * p(0u) + i]; }
   b1[i] = total * pf(2u);`,
   );
-
-/** Product with a single column: a thread for each part of each result. */
-function thinProduct(shape: Product, parts: number): Call {
-  const size = shape.batch * shape.rows;
-  return perElement(
-    {
-      name: 'thin product',
-      reads: ['f32', 'f32'],
-      writes: ['f32'],
-      count: size * parts,
-      uniforms: [...uniformsOf(shape, parts), size],
-      cost: (4 * shape.depth) / parts,
-    },
-    `
-  let element = i % p(12u);
-  let a = (element / p(1u)) * p(1u) * p(3u);
-  let b = (element / p(1u)) * p(4u);
-  let first = (i / p(12u)) * p(11u);
-  let end = min(p(3u), first + p(11u));
-  var total = 0.0;
-  for (var block = first; block < end; block += ${blockDepth}u) {
-    var sum = 0.0;
-    for (var k = block; k < min(end, block + ${blockDepth}u); k++) {
-      sum = fma(left(a, element % p(1u), k), right(b, k, 0u), sum);
-    }
-    total += sum;
-  }
-  b2[i] = total * pf(5u);`,
-    operands,
-  );
-}

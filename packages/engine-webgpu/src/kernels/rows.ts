@@ -2,7 +2,7 @@
  * Reductions of rows. Element i belongs to thread i modulo the number of threads, so appending elements that contribute
  * 0 to a row changes no bit of the result.
  */
-import { floatBits, perElement, perRow, reduceThreads, type Call } from './kernel.js';
+import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 import { blockDepth } from './product.js';
 
 const threads = 128;
@@ -23,13 +23,11 @@ export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: num
   let at0 = row * p(1u);
   var largest = ${lowest};
   ${each('largest = max(largest, b0[at0 + i]);')}
-  ${reduceThreads(threads, 'largest', 'max')}
-  let top = shared_[0];
+  ${reduceThreads(threads, 'top', 'largest', maximum)}
   workgroupBarrier();
   var sum = 0.0;
   ${each('sum += exp(b0[at0 + i] - top);')}
-  ${reduceThreads(threads, 'sum', 'sum')}
-  let total = shared_[0];
+  ${reduceThreads(threads, 'total', 'sum', sum)}
   ${
     kind === 'Softmax'
       ? each('b1[at0 + i] = exp(b0[at0 + i] - top) / total;')
@@ -41,14 +39,7 @@ export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: num
 /** Call of a kernel that reads and writes rows. */
 const rowCall = (name: string, rows: number, width: number, body: string): Call =>
   perRow(
-    {
-      name,
-      reads: ['f32'],
-      writes: ['f32'],
-      count: rows,
-      uniforms: [width],
-      cost: 24 * width,
-    },
+    { name, types: 'f32 -> f32', count: rows, uniforms: [width], cost: 24 * width },
     threads,
     body,
   );
@@ -58,8 +49,7 @@ export function rootMeanSquareNorm(rows: number, width: number, epsilon: number)
   return perRow(
     {
       name: 'SimplifiedLayerNormalization',
-      reads: ['f32', 'f32'],
-      writes: ['f32', 'f32'],
+      types: 'f32 f32 -> f32 f32',
       count: rows,
       uniforms: [width, floatBits(epsilon)],
       cost: 24 * width,
@@ -69,8 +59,8 @@ export function rootMeanSquareNorm(rows: number, width: number, epsilon: number)
   let at0 = row * p(1u);
   var sum = 0.0;
   ${each('let x = b0[at0 + i]; sum = fma(x, x, sum);')}
-  ${reduceThreads(threads, 'sum', 'sum')}
-  let r = 1.0 / sqrt(shared_[0] / f32(p(1u)) + pf(2u));
+  ${reduceThreads(threads, 'total', 'sum', sum)}
+  let r = 1.0 / sqrt(total / f32(p(1u)) + pf(2u));
   if (t == 0u) { b3[row] = r; }
   ${each('b2[at0 + i] = b0[at0 + i] * r * b1[i];')}`,
   );
@@ -80,9 +70,9 @@ type Reduction = 'ReduceSum' | 'ReduceMax';
 
 /** Start of a reduction, and how it takes in a number, in WGSL. */
 const reductions = {
-  ReduceSum: { start: '0.0', of: (a: string, b: string) => `${a} + ${b}`, combine: 'sum' },
-  ReduceMax: { start: lowest, of: (a: string, b: string) => `max(${a}, ${b})`, combine: 'max' },
-} as const;
+  ReduceSum: { start: '0.0', of: sum },
+  ReduceMax: { start: lowest, of: maximum },
+};
 
 /** Sum or maximum along an axis. [outer, width, inner] -> [outer, inner] */
 export function reduce(kind: Reduction, outer: number, width: number, inner: number): Call {
@@ -90,7 +80,7 @@ export function reduce(kind: Reduction, outer: number, width: number, inner: num
 }
 
 function reduceRows(kind: Reduction, rows: number, width: number): Call {
-  const { start, of, combine } = reductions[kind];
+  const { start, of } = reductions[kind];
   return rowCall(
     kind,
     rows,
@@ -98,8 +88,8 @@ function reduceRows(kind: Reduction, rows: number, width: number): Call {
     `
   var result = ${start};
   ${each(`result = ${of('result', 'b0[row * p(1u) + i]')};`)}
-  ${reduceThreads(threads, 'result', combine)}
-  if (t == 0u) { b1[row] = shared_[0]; }`,
+  ${reduceThreads(threads, 'total', 'result', of)}
+  if (t == 0u) { b1[row] = total; }`,
   );
 }
 
@@ -108,10 +98,8 @@ function reduceColumns(kind: Reduction, outer: number, width: number, inner: num
   const { start, of } = reductions[kind];
   return perElement(
     {
-      name: kind,
-      variant: 'columns',
-      reads: ['f32'],
-      writes: ['f32'],
+      name: `${kind} of columns`,
+      types: 'f32 -> f32',
       count: outer * inner,
       uniforms: [width, inner],
       cost: 8 * width,

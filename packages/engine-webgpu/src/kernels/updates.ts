@@ -1,10 +1,10 @@
 /** Kernels outside graphs, which change arrays in place. Arrays may be views, so indices start at an offset. */
-import { floatBits, perElement, perRow, reduceThreads, type Call } from './kernel.js';
+import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 
 /** to += from */
 export const addition = (count: number, fromStart: number, toStart: number): Call =>
   perElement(
-    { name: 'add to', reads: ['f32'], writes: ['f32'], count, uniforms: [fromStart, toStart] },
+    { name: 'add to', types: 'f32 -> f32', count, uniforms: [fromStart, toStart] },
     'b1[p(2u) + i] = b1[p(2u) + i] + b0[p(1u) + i];',
   );
 
@@ -37,8 +37,7 @@ export const addedRows = (
   perElement(
     {
       name: 'add rows',
-      reads: ['f32', 'i32'],
-      writes: ['f32'],
+      types: 'f32 i32 -> f32',
       count: ids * width,
       uniforms: [width, starts.rows, starts.table, floatBits(scale)],
       cost: 32,
@@ -72,8 +71,7 @@ export const squares = (count: number, start: number, first: number): Call =>
   perRow(
     {
       name: 'squares',
-      reads: ['f32'],
-      writes: ['f32'],
+      types: 'f32 -> f32',
       count: squareGroups(count),
       uniforms: [count, start, first],
       cost: 8 * normShare,
@@ -87,11 +85,13 @@ export const squares = (count: number, start: number, first: number): Call =>
     let x = b0[p(2u) + i];
     if ((bitcast<u32>(x) & 0x7f800000u) == 0x7f800000u) { broken = 1.0; } else { sum = fma(x, x, sum); }
   }
-  ${reduceThreads(normThreads, 'sum', 'sum')}
-  if (t == 0u) { b1[2u * (p(3u) + row)] = shared_[0]; }
+  ${reduceThreads(normThreads, 'total', 'sum', sum)}
   workgroupBarrier();
-  ${reduceThreads(normThreads, 'broken', 'max')}
-  if (t == 0u) { b1[2u * (p(3u) + row) + 1u] = shared_[0]; }`,
+  ${reduceThreads(normThreads, 'any_broken', 'broken', maximum)}
+  if (t == 0u) {
+    b1[2u * (p(3u) + row)] = total;
+    b1[2u * (p(3u) + row) + 1u] = any_broken;
+  }`,
   );
 
 interface Update {
@@ -114,8 +114,7 @@ export function adamW(count: number, isGradient: boolean, update: Update): Call 
   return perElement(
     {
       name: 'AdamW',
-      reads: ['f32'],
-      writes: ['f32', 'f32', 'f32'],
+      types: 'f32 -> f32 f32 f32',
       count,
       uniforms: [...numbers.map(floatBits), Number(isGradient)],
       cost: 40,
@@ -155,8 +154,7 @@ export function movedRows(
   return perElement(
     {
       name: 'move rows',
-      reads: ['f32', 'i32'],
-      writes: ['f32'],
+      types: 'f32 i32 -> f32',
       count: moves * heads * length * width,
       uniforms: [width, length, heads, ...placed],
     },

@@ -47,12 +47,6 @@ export class PlanBuilder {
     this.#values.set(name, value);
   }
 
-  /** The operand of a node; undefined if the node omits it. */
-  operand({ inputs }: NodeRecord, index: number): Value | undefined {
-    const name = inputs[index];
-    return name === undefined || name === '' ? undefined : this.value(name);
-  }
-
   input(name: string, dtype: DataType, shape: readonly number[]): void {
     this.name(name, { dtype, shape, storage: this.#storage(shape, { kind: 'input', name }) });
   }
@@ -74,6 +68,13 @@ export class PlanBuilder {
     if (writes.every(({ shape }) => shape.includes(0))) return;
     const buffers = [...reads, ...writes].map((value) => this.storageOf(value));
     this.dispatches.push({ ...call, buffers });
+  }
+
+  /** The result of a dispatch. */
+  computed(dtype: DataType, shape: readonly number[], call: Call, reads: readonly Value[]): Value {
+    const y = this.fresh(dtype, shape);
+    this.run(call, reads, [y]);
+    return y;
   }
 
   /** The storage of a value; numbers of the host become a constant of the graph. */

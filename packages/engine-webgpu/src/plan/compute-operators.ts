@@ -1,34 +1,32 @@
 /** Operators that compute: elementwise, products, rows, positions. */
-import type { NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { elementwise } from '../kernels/elementwise.js';
 import { sizeOf, stridesOf } from '../kernels/loop.js';
 import { convolution, rotary } from '../kernels/positions.js';
 import { product } from '../kernels/product.js';
 import { cumulativeSum, reduce, rootMeanSquareNorm, softmax } from '../kernels/rows.js';
-import { floatOf, integerOf } from './attributes.js';
-import { unsupportedNode, type PlanBuilder } from './builder.js';
-import { copied, joined, rowsOf, zeros } from './move-operators.js';
-import { numbersOf, operandsOf, type Operator } from './shape-operators.js';
+import { copied, joined, zeros } from './copies.js';
+import type { Operator, Step } from './step.js';
 import { axisOf, elementOf, type Value } from './value.js';
 
 const comparisons = new Set(['Equal', 'Less', 'LessOrEqual', 'Greater']);
 
-const elementwiseOf: Operator = (builder, node) => {
-  const operands = operandsOf(builder, node, node.inputs.length);
+const elementwiseOf: Operator = (step) => {
+  const { type } = step.node;
+  const operands = step.operands();
   // A comparison with infinity orders nodes; the commands of a queue run in order anyway.
-  if (node.type === 'Greater' && operands[1]!.host?.every((bound) => bound === Infinity))
+  if (type === 'Greater' && operands[1]!.host?.every((bound) => bound === Infinity))
     return [{ dtype: 'bool', shape: operands[0]!.shape, host: [0] }];
-  return [computed(builder, node, operands)];
+  return [computed(step, type, operands)];
 };
 
 /** The result of an elementwise operator, with operands broadcast to one shape. */
-function computed(builder: PlanBuilder, node: NodeRecord, operands: readonly Value[]): Value {
+function computed(step: Step, type: string, operands: readonly Value[]): Value {
   const rank = Math.max(...operands.map(({ shape }) => shape.length));
   const dims = Array.from({ length: rank }, (_, i) =>
     operands.reduce((found, { shape }) => {
       const dim = shape[i - rank + shape.length] ?? 1;
       if (dim !== 1 && found !== 1 && dim !== found)
-        throw unsupportedNode(node, `operands of ${dim} and ${found} numbers in one dimension`);
+        step.fail(`operands of ${dim} and ${found} numbers in one dimension`);
       return found === 1 ? dim : found;
     }, 1),
   );
@@ -38,135 +36,128 @@ function computed(builder: PlanBuilder, node: NodeRecord, operands: readonly Val
     return dims.map((_, i) => (i < lead || shape[i - lead] === 1 ? 0 : own[i - lead]!));
   });
   const elements = operands.map(({ dtype }) => elementOf(dtype)!);
-  const y = builder.fresh(comparisons.has(node.type) ? 'bool' : operands.at(-1)!.dtype, dims);
-  builder.run(elementwise(node.type, elements, { dims, strides }), operands, [y]);
-  return y;
+  const dtype = comparisons.has(type) ? 'bool' : operands.at(-1)!.dtype;
+  return step.builder.computed(
+    dtype,
+    dims,
+    elementwise(type, elements, { dims, strides }),
+    operands,
+  );
 }
 
-const productOf: Operator = (builder, node) => {
-  const [a, b] = operandsOf(builder, node, 2) as [Value, Value];
-  return [multiplied(builder, node, a, b)];
+const productOf: Operator = (step) => [multiplied(step)];
+
+const gemm: Operator = (step) => {
+  if (step.float('beta', 1) !== 1) step.fail('a factor of the summand');
+  return [computed(step, 'Add', [multiplied(step), step.operand(2)])];
 };
 
-const gemm: Operator = (builder, node) => {
-  const [a, b, c] = operandsOf(builder, node, 3) as [Value, Value, Value];
-  if (floatOf(node, 'beta', 1) !== 1) throw unsupportedNode(node, 'a factor of the summand');
-  const sum = { ...node, type: 'Add' };
-  return [computed(builder, sum, [multiplied(builder, node, a, b), c])];
-};
-
-/** Matrix product. The right operand has the leading dimensions of the left one, or is a single matrix. */
-function multiplied(builder: PlanBuilder, node: NodeRecord, a: Value, b: Value): Value {
-  const transposeA = integerOf(node, 'transA', 0) === 1;
-  const transposeB = integerOf(node, 'transB', 0) === 1;
-  const alpha = floatOf(node, 'alpha', 1);
+/** Product of the first two operands. The right one has the leading dimensions of the left one, or is a single matrix. */
+function multiplied(step: Step): Value {
+  const [a, b] = [step.operand(0), step.operand(1)];
+  const [transposeA, transposeB] = ['transA', 'transB'].map((key) => step.integer(key, 0) === 1);
   const sharedB = b.shape.length === 2 && a.shape.length > 2;
   const lead = a.shape.slice(0, -2);
-  const [m, k] = transposeA
-    ? [a.shape.at(-1)!, a.shape.at(-2)!]
-    : [a.shape.at(-2)!, a.shape.at(-1)!];
-  const [depth, n] = transposeB
-    ? [b.shape.at(-1)!, b.shape.at(-2)!]
-    : [b.shape.at(-2)!, b.shape.at(-1)!];
+  const [m, k] = matrixOf(a, transposeA!);
+  const [depth, n] = matrixOf(b, transposeB!);
   const alike = sharedB ? !transposeA : b.shape.slice(0, -2).join() === lead.join();
   if (k !== depth || !alike)
-    throw unsupportedNode(node, `a product of [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`);
-  const y = builder.fresh('float32', [...lead, m, n]);
+    step.fail(`a product of [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`);
   const sizes = sharedB ? { batch: 1, rows: sizeOf(lead) * m } : { batch: sizeOf(lead), rows: m };
-  const shape = { ...sizes, columns: n, depth, transposeA, transposeB, alpha };
-  const { first, partials } = product(shape);
-  if (!partials) {
-    builder.run(first, [a, b], [y]);
-    return y;
-  }
-  const sums = builder.fresh('float32', [partials.size]);
-  builder.run(first, [a, b], [sums]);
-  builder.run(partials.sum, [sums], [y]);
-  return y;
+  const { first, partials } = product({
+    ...sizes,
+    columns: n,
+    depth,
+    transposeA: transposeA!,
+    transposeB: transposeB!,
+    alpha: step.float('alpha', 1),
+  });
+  const shape = [...lead, m, n];
+  if (!partials) return step.builder.computed('float32', shape, first, [a, b]);
+  const sums = step.builder.computed('float32', [partials.size], first, [a, b]);
+  return step.builder.computed('float32', shape, partials.sum, [sums]);
 }
 
-const softmaxOf: Operator = (builder, node) => {
-  const [a] = operandsOf(builder, node, 1) as [Value];
-  const { rows, width } = rowsOf(node, a);
-  const y = builder.fresh('float32', a.shape);
-  builder.run(softmax(node.type as 'Softmax' | 'LogSoftmax', rows, width), [a], [y]);
-  return [y];
+/** Rows and columns of matrices, after their transposition. */
+function matrixOf({ shape }: Value, isTransposed: boolean): readonly [number, number] {
+  const [rows, columns] = shape.slice(-2) as [number, number];
+  return isTransposed ? [columns, rows] : [rows, columns];
+}
+
+const softmaxOf: Operator = (step) => {
+  const a = step.operand(0);
+  const { rows, width } = step.rows(a);
+  const call = softmax(step.node.type as 'Softmax' | 'LogSoftmax', rows, width);
+  return [step.builder.computed('float32', a.shape, call, [a])];
 };
 
-const norm: Operator = (builder, node) => {
-  const [a, weight] = operandsOf(builder, node, 2) as [Value, Value];
-  const { rows, width } = rowsOf(node, a);
-  const made = [builder.fresh('float32', a.shape), builder.fresh('float32', a.shape.with(-1, 1))];
-  builder.run(rootMeanSquareNorm(rows, width, floatOf(node, 'epsilon', 1e-5)), [a, weight], made);
+const norm: Operator = (step) => {
+  const [a, weight] = [step.operand(0), step.operand(1)];
+  const { rows, width } = step.rows(a);
+  const shapes = [a.shape, a.shape.with(-1, 1)];
+  const made = shapes.map((shape) => step.builder.fresh('float32', shape));
+  const call = rootMeanSquareNorm(rows, width, step.float('epsilon', 1e-5));
+  step.builder.run(call, [a, weight], made);
   return made;
 };
 
 /** Reduction over axes. Neighbouring axes are reduced together, the last axes first. */
-const reduceOf: Operator = (builder, node) => {
-  const [a, given] = operandsOf(builder, node, 2) as [Value, Value];
-  const axes = numbersOf(node, given)
-    .map((axis) => axisOf(axis, a))
-    .toSorted((x, y) => x - y);
-  const kind = node.type as 'ReduceSum' | 'ReduceMax';
+const reduceOf: Operator = (step) => {
+  const a = step.operand(0);
+  const reduced = new Set(step.numbers(1).map((axis) => axisOf(axis, a)));
+  const axes = [...reduced].toSorted((x, y) => x - y);
   let found = a;
   while (axes.length > 0) {
     const last = axes.pop()!;
     let first = last;
     while (axes.at(-1) === first - 1) first = axes.pop()!;
-    const { shape } = found;
-    const y = builder.fresh(
-      'float32',
-      shape.map((dim, i) => (i < first || i > last ? dim : 1)),
-    );
-    const [outer, width] = [shape.slice(0, first), shape.slice(first, last + 1)].map(sizeOf);
-    builder.run(reduce(kind, outer!, width!, sizeOf(shape.slice(last + 1))), [found], [y]);
-    found = y;
+    found = reducedAlong(step, found, first, last);
   }
-  if (integerOf(node, 'keepdims', 1) === 1) return [found];
-  const reduced = new Set(numbersOf(node, given).map((axis) => axisOf(axis, a)));
-  return [
-    builder.alias(
-      found,
-      found.shape.filter((_, i) => !reduced.has(i)),
-    ),
-  ];
+  if (step.integer('keepdims', 1) === 1) return [found];
+  const dims = found.shape.filter((_, i) => !reduced.has(i));
+  return [step.builder.alias(found, dims)];
 };
 
-const cumulativeSumOf: Operator = (builder, node) => {
-  const [a, axis] = operandsOf(builder, node, 2) as [Value, Value];
-  const attributes = { ...node.attributes, axis: numbersOf(node, axis)[0]! };
-  const { rows, width } = rowsOf({ ...node, attributes }, a);
-  if (integerOf(node, 'exclusive', 0) + integerOf(node, 'reverse', 0) > 0)
-    throw unsupportedNode(node, 'exclusive or reverse sums');
-  const y = builder.fresh('float32', a.shape);
-  builder.run(cumulativeSum(rows, width), [a], [y]);
-  return [y];
+/** Reduction over the axes from `first` to `last`, which become 1. */
+function reducedAlong(step: Step, a: Value, first: number, last: number): Value {
+  const parts = [a.shape.slice(0, first), a.shape.slice(first, last + 1), a.shape.slice(last + 1)];
+  const [outer, width, inner] = parts.map(sizeOf) as [number, number, number];
+  const call = reduce(step.node.type as 'ReduceSum' | 'ReduceMax', outer, width, inner);
+  const shape = a.shape.map((dim, i) => (i < first || i > last ? dim : 1));
+  return step.builder.computed('float32', shape, call, [a]);
+}
+
+const cumulativeSumOf: Operator = (step) => {
+  const a = step.operand(0);
+  const { rows, width } = step.rows(a, step.numbers(1)[0]!);
+  if (step.integer('exclusive', 0) + step.integer('reverse', 0) > 0)
+    step.fail('exclusive or reverse sums');
+  return [step.builder.computed('float32', a.shape, cumulativeSum(rows, width), [a])];
 };
 
-const rotaryOf: Operator = (builder, node) => {
-  const [x, positions, cos, sin] = operandsOf(builder, node, 4) as [Value, Value, Value, Value];
+const rotaryOf: Operator = (step) => {
+  const operands = [0, 1, 2, 3].map((i) => step.operand(i));
+  const [x, positions] = operands as [Value, Value];
   const shape = x.shape as readonly [number, number, number, number];
-  if (integerOf(node, 'interleaved', 0) !== 0) throw unsupportedNode(node, 'interleaved pairs');
-  const rotated = integerOf(node, 'rotary_embedding_dim', 0) || shape[3];
-  const isFirst = positions.shape.length === 1;
-  const y = builder.fresh('float32', shape);
-  builder.run(rotary({ shape, rotated, isFirst }), [x, positions, cos, sin], [y]);
-  return [y];
+  if (step.integer('interleaved', 0) !== 0) step.fail('interleaved pairs');
+  const rotated = step.integer('rotary_embedding_dim', 0) || shape[3];
+  const call = rotary({ shape, rotated, isFirst: positions.shape.length === 1 });
+  return [step.builder.computed('float32', shape, call, operands)];
 };
 
-const convolutionOf: Operator = (builder, node) => {
-  const [x, weight] = operandsOf(builder, node, 2) as [Value, Value];
-  const [bias, past] = [builder.operand(node, 2), builder.operand(node, 3)];
-  const { activation = 'none' } = node.attributes;
-  if (bias || activation !== 'none' || integerOf(node, 'channels_last', 0) !== 1)
-    throw unsupportedNode(node, 'a bias, an activation, or channels before positions');
+const convolutionOf: Operator = (step) => {
+  const { builder } = step;
+  const [x, weight] = [step.operand(0), step.operand(1)];
+  const { activation = 'none' } = step.node.attributes;
+  if (step.optional(2) || activation !== 'none' || step.integer('channels_last', 0) !== 1)
+    step.fail('a bias, an activation, or channels before positions');
   const shape = x.shape as readonly [number, number, number];
   const kept = weight.shape.at(-1)! - 1;
   const dims = shape.with(1, kept);
-  const whole = joined(builder, [past ?? zeros(builder, 'float32', dims), x], 1);
-  const y = builder.fresh('float32', shape);
-  builder.run(convolution(shape, kept + 1), [whole, weight], [y]);
-  return [y, copied(builder, whole, dims, stridesOf(whole.shape), shape[1] * shape[2])];
+  const whole = joined(builder, [step.optional(3) ?? zeros(builder, 'float32', dims), x], 1);
+  const state = copied(builder, whole, dims, stridesOf(whole.shape), shape[1] * shape[2]);
+  const call = convolution(shape, kept + 1);
+  return [builder.computed('float32', shape, call, [whole, weight]), state];
 };
 
 const elementwiseNames =

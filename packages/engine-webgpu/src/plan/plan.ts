@@ -9,7 +9,6 @@ import type {
 } from '@trinity-rft/engine-onnx/graph-runtime';
 import { unsupported } from '../device/errors.js';
 import { stridesOf } from '../kernels/loop.js';
-import { copy } from '../kernels/moves.js';
 import {
   PlanBuilder,
   unsupportedNode,
@@ -18,9 +17,11 @@ import {
   type Place,
 } from './builder.js';
 import { computeOperators } from './compute-operators.js';
+import { copied } from './copies.js';
 import { moveOperators } from './move-operators.js';
-import { castTarget, shapeOperators, type Operator } from './shape-operators.js';
+import { castTarget, shapeOperators } from './shape-operators.js';
 import { assignSlots, type Span } from './slots.js';
+import { Step, type Operator } from './step.js';
 import { elementOf, type Value } from './value.js';
 
 /** A buffer of a dispatch. Slots are buffers of the plan, by number. */
@@ -95,7 +96,7 @@ export function planGraph(record: ModelRecord, shapes: Shapes): Plan {
 }
 
 function addNode(builder: PlanBuilder, node: NodeRecord): void {
-  const values = operators[node.type]!(builder, node);
+  const values = operators[node.type]!(new Step(builder, node));
   for (const [i, name] of node.outputs.entries()) {
     const value = values[i];
     if (!value) throw unsupportedNode(node, `output ${i}`);
@@ -107,17 +108,12 @@ function addNode(builder: PlanBuilder, node: NodeRecord): void {
 function output(builder: PlanBuilder, name: string): PlannedArray {
   const value = builder.value(name);
   const { dtype, shape } = value;
-  const own = builder.storages[builder.storageOf(value)]!;
-  const target = own.place.kind === 'slot' ? own : copyOf(builder, value);
+  const placeOf = (own: Value) => builder.storages[builder.storageOf(own)]!;
+  const own = placeOf(value);
+  const target =
+    own.place.kind === 'slot' ? own : placeOf(copied(builder, value, shape, stridesOf(shape)));
   target.place = { kind: 'output', name };
   return { dtype, shape };
-}
-
-function copyOf(builder: PlanBuilder, value: Value) {
-  const y = builder.fresh(value.dtype, value.shape);
-  const call = copy(elementOf(value.dtype)!, { dims: value.shape, from: stridesOf(value.shape) });
-  builder.run(call, [value], [y]);
-  return builder.storages[builder.storageOf(y)]!;
 }
 
 /** Drops dispatches whose results no output needs, and gives slots to the storages of the remaining dispatches. */

@@ -1,0 +1,74 @@
+/** A node that is being planned. */
+import type { NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
+import { sizeOf } from '../kernels/loop.js';
+import { unsupportedNode, type PlanBuilder } from './builder.js';
+import { axisOf, type Value } from './value.js';
+
+/** Computes the outputs of a node. */
+export type Operator = (step: Step) => readonly Value[];
+
+export class Step {
+  readonly builder: PlanBuilder;
+  readonly node: NodeRecord;
+
+  constructor(builder: PlanBuilder, node: NodeRecord) {
+    this.builder = builder;
+    this.node = node;
+  }
+
+  /** @throws EngineError if the node omits the operand */
+  operand(index: number): Value {
+    return this.optional(index) ?? this.fail(`a node without operand ${index}`);
+  }
+
+  optional(index: number): Value | undefined {
+    const name = this.node.inputs[index];
+    return name ? this.builder.value(name) : undefined;
+  }
+
+  operands(): readonly Value[] {
+    return this.node.inputs.map((_, i) => this.operand(i));
+  }
+
+  /** Numbers that a plan depends on. @throws EngineError if only the device knows the numbers */
+  numbers(index: number): readonly number[] {
+    const { host } = this.operand(index);
+    return host ?? this.fail('sizes, axes or bounds that are computed on the device');
+  }
+
+  integer(name: string, otherwise: number): number {
+    const value = this.node.attributes[name];
+    return typeof value === 'number' ? value : otherwise;
+  }
+
+  float(name: string, otherwise: number): number {
+    const value = this.node.attributes[name];
+    return typeof value === 'object' && 'float' in value ? value.float : otherwise;
+  }
+
+  /** @throws EngineError when the attribute is not a list */
+  integers(name: string): readonly number[] {
+    const value = this.node.attributes[name];
+    return Array.isArray(value)
+      ? (value as readonly number[])
+      : this.fail(`a node without ${name}`);
+  }
+
+  /**
+   * Rows and width of a value whose last dimension the operator works on.
+   * @throws EngineError if that is another axis
+   */
+  rows(
+    a: Value,
+    axis = this.integer('axis', -1),
+  ): { readonly rows: number; readonly width: number } {
+    if (axisOf(axis, a) !== a.shape.length - 1) this.fail('an axis other than the last');
+    const width = a.shape.at(-1)!;
+    return { rows: width === 0 ? 0 : sizeOf(a.shape) / width, width };
+  }
+
+  /** @throws EngineError for a node without a kernel. @param what noun phrase */
+  fail(what: string): never {
+    throw unsupportedNode(this.node, what);
+  }
+}
