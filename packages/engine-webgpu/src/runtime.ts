@@ -157,6 +157,10 @@ export class DeviceRuntime implements GraphRuntime {
     return new DeviceCache(this.#machine, layout);
   }
 
+  async settled(): Promise<void> {
+    await this.#machine.commands.settled();
+  }
+
   async close(): Promise<void> {
     await this.#end();
   }

@@ -196,6 +196,9 @@ export interface GraphRuntime {
   /** Makes a cache without rows. */
   cache(layout: CacheLayout): RowCache;
 
+  /** Resolves when queued work is done; absent if the runtime queues none. */
+  settled?(): Promise<void>;
+
   /** Ends threads and devices. Graphs and arrays can no longer be used. */
   close(): Promise<void>;
 }

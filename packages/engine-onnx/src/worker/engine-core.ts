@@ -58,7 +58,10 @@ export class EngineCore {
     this.#weights = weights;
     this.#interactive = options.interactive;
     this.#state = state;
-    const timeShare = new TimeShare(() => performance.now());
+    const timeShare = new TimeShare(
+      () => performance.now(),
+      async () => weights.runtime.settled?.(),
+    );
     const whole =
       options.runtime === undefined ? <T>(work: () => Promise<T>) => work() : workThroughGate;
     this.#whole = whole;

@@ -35,6 +35,35 @@ describe('share', () => {
     expect(log.slice(0, 60).filter((party) => party === 'train')).toHaveLength(2);
   });
 
+  it('charge work that a run has only queued to the party that queued it', async () => {
+    let [clock, queued] = [0, 0];
+    const settled = async (): Promise<void> => {
+      await nextTurn();
+      clock += queued;
+      queued = 0;
+    };
+    const share = new TimeShare(() => clock, settled);
+    const log: Party[] = [];
+    const run = async (party: Party, times: number, work: () => Promise<void>): Promise<void> => {
+      for (let i = 0; i < times; i++)
+        await share.run(party, async () => {
+          log.push(party);
+          await work();
+        });
+    };
+    const queue = async (): Promise<void> => {
+      await nextTurn();
+      queued += 100;
+    };
+    const sample = async (): Promise<void> => {
+      queued += 2;
+      await settled();
+    };
+    await Promise.all([run('train', 5, queue), run('sample', 200, sample)]);
+    const sampled = log.slice(0, log.lastIndexOf('train')).filter((party) => party === 'sample');
+    expect(sampled.length).toBeGreaterThanOrEqual(199);
+  });
+
   it('leave everything to one party while the other has no work, and grant no credit for it', async () => {
     const { log, run } = simulation();
     await run('sample', 100, 5);

@@ -8,13 +8,18 @@ export type Party = 'train' | 'sample';
  */
 export class TimeShare {
   readonly #now: () => number;
+  readonly #settled: () => Promise<void>;
   readonly #waiting = new Map<Party, () => void>();
   readonly #used: Record<Party, number> = { train: 0, sample: 0 };
   #busy = false;
 
-  /** @param now time in milliseconds from a monotonic clock */
-  constructor(now: () => number) {
+  /**
+   * @param now time in milliseconds from a monotonic clock
+   * @param settled resolves when work that runs have queued is done. @default runs queue nothing
+   */
+  constructor(now: () => number, settled = async (): Promise<void> => {}) {
     this.#now = now;
+    this.#settled = settled;
   }
 
   /** Runs `work` when it is the turn of `party`, which may only wait for one turn at a time. */
@@ -23,7 +28,10 @@ export class TimeShare {
     this.#busy = true;
     const start = this.#now();
     try {
-      return await work();
+      const result = await work();
+      // Queued work is charged to the party that queued it; the other party's run would wait for it.
+      if (this.#waiting.size > 0) await this.#settled();
+      return result;
     } finally {
       this.#used[party] += this.#now() - start;
       this.#endTurn(party);

@@ -92,10 +92,12 @@ export class Commands {
       return buffer;
     });
     this.submit();
+    await this.#options.wait(() =>
+      Promise.all(staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ))),
+    );
     const found = new Uint8Array(parts.reduce((sum, { bytes }) => sum + bytes, 0));
     let end = 0;
     for (const buffer of staging) {
-      await this.#options.wait(() => buffer.mapAsync(GPUMapMode.READ));
       found.set(new Uint8Array(buffer.getMappedRange()), end);
       end += buffer.size;
       buffer.destroy();
@@ -112,6 +114,12 @@ export class Commands {
     this.#encoder = undefined;
     this.#dispatches = 0;
     this.#work = 0;
+  }
+
+  /** Resolves when all commands are done. */
+  async settled(): Promise<void> {
+    this.submit();
+    await this.#options.wait(() => this.#device.queue.onSubmittedWorkDone());
   }
 
   #isOver(work: number): boolean {
