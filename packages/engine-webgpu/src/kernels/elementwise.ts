@@ -66,15 +66,12 @@ export function elementwise(operator: string, elements: readonly Element[], loop
   const places = elements.map((_, i) => (flat ? `i * p(${1 + i}u)` : `x${i}`));
   const value = of(...places.map((place, i) => `b${i}[${place}]`));
   const walk = flat ? '' : coordinates(1, elements.length);
+  const body = `${walk} b${elements.length}[i] = ${value};`;
+  const spec = {
+    name: flat ? `flat ${operator}` : operator,
+    types: `${elements.join(' ')} -> ${result}`,
+  };
   const steps = strides.map((own) => own[0] ?? 0);
-  return perElement(
-    {
-      name: flat ? `flat ${operator}` : operator,
-      types: `${elements.join(' ')} -> ${result}`,
-      count,
-      uniforms: flat ? steps : [dims.length, ...dims, ...strides.flat()],
-    },
-    `${walk} b${elements.length}[i] = ${value};`,
-    helper,
-  );
+  const uniforms = flat ? steps : [dims.length, ...dims, ...strides.flat()];
+  return perElement(spec, [count, ...uniforms], body, helper);
 }

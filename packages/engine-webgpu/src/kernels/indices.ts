@@ -20,19 +20,14 @@ export function gather(
   element: Element,
   { outer, size, inner, count, isOwn = false, start = 0, scale = 1 }: Gather,
 ): Call {
-  const indices = isOwn ? outer * count : count;
-  return perElement(
-    {
-      name: 'Gather',
-      types: `${element} i32 -> ${element}`,
-      count: outer * count * inner,
-      uniforms: [inner, count, size, indices, start, floatBits(scale)],
-    },
-    `
+  const spec = { name: 'Gather', types: `${element} i32 -> ${element}` };
+  const body = `
   let index = u32(b1[(i / p(1u)) % p(4u)]);
   let at = p(5u) + (i / (p(1u) * p(2u)) * p(3u) + index) * p(1u) + i % p(1u);
-  b2[i] = ${element === 'f32' ? 'pf(6u) * ' : ''}b0[at];`,
-  );
+  b2[i] = ${element === 'f32' ? 'pf(6u) * ' : ''}b0[at];`;
+  const indices = isOwn ? outer * count : count;
+  const uniforms = [inner, count, size, indices, start, floatBits(scale)];
+  return perElement(spec, [outer * count * inner, ...uniforms], body);
 }
 
 /** Puts values at the indices of each row, or adds them. [rows, width], [rows, count] twice -> [rows, width] */
@@ -41,15 +36,8 @@ export function scatterElements(
   kind: 'set' | 'add',
   { rows, width, count }: Readonly<Record<'rows' | 'width' | 'count', number>>,
 ): Call {
-  return perElement(
-    {
-      name: 'ScatterElements',
-      types: `${element} i32 ${element} -> ${element}`,
-      count: rows * width,
-      uniforms: [width, count, Number(kind === 'add')],
-      cost: 16 + 4 * count,
-    },
-    `
+  const types = `${element} i32 ${element} -> ${element}`;
+  const body = `
   let first = (i / p(1u)) * p(2u);
   let column = i32(i % p(1u));
   var value = b0[i];
@@ -59,21 +47,14 @@ export function scatterElements(
       value = select(put, value + put, p(3u) == 1u);
     }
   }
-  b3[i] = value;`,
-  );
+  b3[i] = value;`;
+  const spec = { name: 'ScatterElements', types, cost: 16 + 4 * count };
+  return perElement(spec, [rows * width, width, count, Number(kind === 'add')], body);
 }
 
 /** The `count` largest numbers of each row in descending order; of equal numbers, the earlier one first. */
 export function topK(rows: number, width: number, count: number): Call {
-  return perElement(
-    {
-      name: 'TopK',
-      types: 'f32 -> f32 i32',
-      count: rows,
-      uniforms: [width, count],
-      cost: 4 * width * count,
-    },
-    `
+  const body = `
   let at0 = i * p(1u);
   var last = 3.4028234e38;
   var last_at = -1;
@@ -89,6 +70,7 @@ export function topK(rows: number, width: number, count: number): Call {
     b2[i * p(2u) + k] = max(best_at, 0);
     last = best;
     last_at = best_at;
-  }`,
-  );
+  }`;
+  const spec = { name: 'TopK', types: 'f32 -> f32 i32', cost: 4 * width * count };
+  return perElement(spec, [rows, width, count], body);
 }

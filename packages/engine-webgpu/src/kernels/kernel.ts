@@ -40,15 +40,11 @@ export function foldGroups(count: number): readonly [number, number] {
   return [Math.ceil(count / rows), rows];
 }
 
-interface CallSpec {
+interface KernelSpec {
   /** Name of the kernel; name and types together identify its source. */
   readonly name: string;
   /** Elements of the buffers that are read, and of those that are written, such as `f32 i32 -> f32`. */
   readonly types: string;
-  /** Number of elements, rows or tiles: uniform 0. */
-  readonly count: number;
-  /** Uniforms from 1 on. */
-  readonly uniforms: readonly number[];
   /** Estimated operations of each element, row or tile. @default 16 */
   readonly cost?: number;
 }
@@ -59,7 +55,7 @@ const kernels = new Map<string, Kernel>();
  * The kernel of a specification, made once. In its source, `b0`, `b1` ... are the buffers, `p(i)` a uniform as `u32`,
  * and `pf(i)` as `f32`.
  */
-function kernel({ name, types }: CallSpec, main: string): Kernel {
+function kernel({ name, types }: KernelSpec, main: string): Kernel {
   const key = `${name} ${types}`;
   const known = kernels.get(key);
   if (known) return known;
@@ -80,48 +76,56 @@ fn p(i: u32) -> u32 { return uniforms.words[i / 4u][i % 4u]; }
 fn pf(i: u32) -> f32 { return bitcast<f32>(p(i)); }
 `;
 
-const callOf = (spec: CallSpec, groups: number, main: string): Call => ({
-  kernel: kernel(spec, main),
-  uniforms: [spec.count, ...spec.uniforms],
-  groups: foldGroups(groups),
-  work: spec.count * (spec.cost ?? 16),
-});
-
 /** Threads of a workgroup in kernels with one thread per element. */
 const linearThreads = 64;
 
-/** Call of a kernel with one thread per element `i`. @param functions WGSL functions that the body calls */
-export const perElement = (spec: CallSpec, body: string, functions = ''): Call =>
-  callOf(
-    spec,
-    Math.ceil(spec.count / linearThreads),
-    `${functions}
+/**
+ * Call of a kernel with one thread per element `i`. Uniform 0 is the number of elements.
+ * @param functions WGSL functions that the body calls
+ */
+export function perElement(
+  spec: KernelSpec,
+  uniforms: readonly [count: number, ...rest: number[]],
+  body: string,
+  functions = '',
+): Call {
+  const main = `${functions}
 @compute @workgroup_size(${linearThreads})
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
   let i = id.y * groups.x * ${linearThreads}u + id.x;
   if (i >= p(0u)) { return; }
   ${body}
-}`,
-  );
+}`;
+  const groups = foldGroups(Math.ceil(uniforms[0] / linearThreads));
+  return { kernel: kernel(spec, main), uniforms, groups, work: workOf(spec, uniforms[0]) };
+}
 
-/** Call of a kernel with one workgroup of threads `t` per `row`. @param shared WGSL that declares shared memory */
-export const perGroup = (spec: CallSpec, threads: number, shared: string, body: string): Call =>
-  callOf(
-    spec,
-    spec.count,
-    `${shared}
+interface GroupSpec extends KernelSpec {
+  /** Number of threads of a workgroup. */
+  readonly threads: number;
+  /** WGSL outside the body: memory that the threads share, functions. @default one number for each thread */
+  readonly outside?: string;
+}
+
+/** Call of a kernel with one workgroup of threads `t` for each `row`. Uniform 0 is the number of rows. */
+export function perRow(
+  { threads, outside = `var<workgroup> shared_: array<f32, ${threads}>;`, ...spec }: GroupSpec,
+  uniforms: readonly [count: number, ...rest: number[]],
+  body: string,
+): Call {
+  const main = `${outside}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) t: u32) {
   let row = id.y * groups.x + id.x;
   if (row >= p(0u)) { return; }
   ${body}
-}`,
-  );
+}`;
+  const groups = foldGroups(uniforms[0]);
+  return { kernel: kernel(spec, main), uniforms, groups, work: workOf(spec, uniforms[0]) };
+}
 
-/** {@link perGroup} whose threads share one number each, as {@link reduceThreads} needs. */
-export const perRow = (spec: CallSpec, threads: number, body: string): Call =>
-  perGroup(spec, threads, `var<workgroup> shared_: array<f32, ${threads}>;`, body);
+const workOf = ({ cost = 16 }: KernelSpec, count: number): number => count * cost;
 
 /**
  * Declares `name`, for each thread, as the combination of `value` of all threads: of neighbours half the threads apart,

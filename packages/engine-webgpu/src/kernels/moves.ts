@@ -14,10 +14,12 @@ interface Copy {
 /** Copies elements by strides: for transposes, slices, joins, padding and repeats. */
 export function copy(element: Element, { dims, from, to, fromStart = 0, toStart = 0 }: Copy): Call {
   const loop = collapse({ dims, strides: [from, to ?? stridesOf(dims)] });
-  const uniforms = [fromStart, toStart, loop.dims.length, ...loop.dims, ...loop.strides.flat()];
+  const body = `${coordinates(3, 2)} b1[p(2u) + x1] = b0[p(1u) + x0];`;
+  const sizes = [fromStart, toStart, loop.dims.length, ...loop.dims, ...loop.strides.flat()];
   return perElement(
-    { name: 'copy', types: `${element} -> ${element}`, count: loop.count, uniforms },
-    `${coordinates(3, 2)} b1[p(2u) + x1] = b0[p(1u) + x0];`,
+    { name: 'copy', types: `${element} -> ${element}` },
+    [loop.count, ...sizes],
+    body,
   );
 }
 
@@ -28,12 +30,10 @@ export function triangle(
   [rows, columns]: readonly [number, number],
   { upper, diagonal }: { readonly upper: boolean; readonly diagonal: number },
 ): Call {
-  const uniforms = [rows, columns, diagonal >>> 0, Number(upper)];
-  return perElement(
-    { name: 'Trilu', types: `${element} -> ${element}`, count, uniforms },
-    `
+  const spec = { name: 'Trilu', types: `${element} -> ${element}` };
+  const body = `
   let above = i32(i % p(2u)) - i32((i / p(2u)) % p(1u)) - bitcast<i32>(p(3u));
   let is_kept = select(above <= 0, above >= 0, p(4u) == 1u);
-  b1[i] = select(${element}(0), b0[i], is_kept);`,
-  );
+  b1[i] = select(${element}(0), b0[i], is_kept);`;
+  return perElement(spec, [count, rows, columns, diagonal >>> 0, Number(upper)], body);
 }

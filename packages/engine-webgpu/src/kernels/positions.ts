@@ -12,15 +12,7 @@ interface Rotary {
 /** Rotary embedding. x [B, H, T, D], positions [B, T] or [1], cos and sin [P, r / 2] -> [B, H, T, D] */
 export function rotary({ shape, rotated, isFirst }: Rotary): Call {
   const [batch, heads, time, width] = shape;
-  return perElement(
-    {
-      name: 'RotaryEmbedding',
-      types: 'f32 i32 f32 f32 -> f32',
-      count: batch * heads * time * width,
-      uniforms: [width, rotated / 2, time, heads, Number(isFirst)],
-      cost: 24,
-    },
-    `
+  const body = `
   let d = i % p(1u);
   let half = p(2u);
   if (d >= 2u * half) { b4[i] = b0[i]; return; }
@@ -30,7 +22,12 @@ export function rotary({ shape, rotated, isFirst }: Rotary): Call {
   if (p(5u) == 0u) { position = u32(b1[row * p(3u) + s]); }
   let at = position * half + d % half;
   if (d < half) { b4[i] = b0[i] * b2[at] - b0[i + half] * b3[at]; }
-  else { b4[i] = b0[i - half] * b3[at] + b0[i] * b2[at]; }`,
+  else { b4[i] = b0[i - half] * b3[at] + b0[i] * b2[at]; }`;
+  const spec = { name: 'RotaryEmbedding', types: 'f32 i32 f32 f32 -> f32', cost: 24 };
+  return perElement(
+    spec,
+    [batch * heads * time * width, width, rotated / 2, time, heads, Number(isFirst)],
+    body,
   );
 }
 
@@ -42,19 +39,12 @@ export function convolution(
   [batch, time, channels]: readonly [number, number, number],
   taps: number,
 ): Call {
-  return perElement(
-    {
-      name: 'CausalConvWithState',
-      types: 'f32 f32 -> f32',
-      count: batch * time * channels,
-      uniforms: [time, channels, taps],
-      cost: 8 * taps,
-    },
-    `
+  const body = `
   let c = i % p(2u);
   let row = i / p(2u) + (i / (p(1u) * p(2u))) * (p(3u) - 1u);
   var sum = 0.0;
   for (var j = 0u; j < p(3u); j++) { sum = fma(b1[c * p(3u) + j], b0[(row + j) * p(2u) + c], sum); }
-  b2[i] = sum;`,
-  );
+  b2[i] = sum;`;
+  const spec = { name: 'CausalConvWithState', types: 'f32 f32 -> f32', cost: 8 * taps };
+  return perElement(spec, [batch * time * channels, time, channels, taps], body);
 }

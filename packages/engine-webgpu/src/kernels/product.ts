@@ -3,7 +3,7 @@
  * sums of blocks in order. The bits of a result therefore depend neither on the number of rows and columns, nor on the
  * kernel that computes it.
  */
-import { floatBits, perElement, perGroup, type Call } from './kernel.js';
+import { floatBits, perElement, perRow, type Call } from './kernel.js';
 
 interface Product {
   readonly batch: number;
@@ -91,19 +91,10 @@ function tiledProduct(shape: Product, tile: Tile, tiles: number, parts: number):
       let at = four * 4u;
       ${name}[step * ${wide}u + four] = vec4f(${[0, 1, 2, 3].map((j) => of(`at + ${j}u`)).join(', ')});
     }`;
-  return perGroup(
-    {
-      name: `product ${tile.rows}x${tile.columns}`,
-      types: 'f32 f32 -> f32',
-      count: tiles * parts,
-      uniforms: uniformsOf(shape, parts),
-      cost: (2 * batch * rows * columns * depth) / (tiles * parts),
-    },
-    threads,
-    `${operands}
+  const outside = `${operands}
 var<workgroup> tile_a: array<vec4f, ${stepDepth * down}>;
-var<workgroup> tile_b: array<vec4f, ${stepDepth * across}>;`,
-    `
+var<workgroup> tile_b: array<vec4f, ${stepDepth * across}>;`;
+  const body = `
   let parts = p(6u);
   let part = row % parts;
   let g = row / parts;
@@ -146,22 +137,19 @@ var<workgroup> tile_b: array<vec4f, ${stepDepth * across}>;`,
       let n = n0 + tx * 4u + j;
       if (n < p(2u)) { b2[out + m * p(2u) + n] = total[i][j] * pf(5u); }
     }
-  }`,
-  );
+  }`;
+  const cost = (2 * batch * rows * columns * depth) / (tiles * parts);
+  const name = `product ${tile.rows}x${tile.columns}`;
+  const spec = { name, types: 'f32 f32 -> f32', cost, threads, outside };
+  return perRow(spec, [tiles * parts, ...uniformsOf(shape, parts)], body);
 }
 
 /** Adds the sums of parts in order. [parts, size] -> [size] */
-const sumOfParts = (size: number, parts: number, alpha: number): Call =>
-  perElement(
-    {
-      name: 'sum of parts',
-      types: 'f32 -> f32',
-      count: size,
-      uniforms: [parts, floatBits(alpha)],
-      cost: parts,
-    },
-    `
+function sumOfParts(size: number, parts: number, alpha: number): Call {
+  const body = `
   var total = 0.0;
   for (var part = 0u; part < p(1u); part++) { total += b0[part * p(0u) + i]; }
-  b1[i] = total * pf(2u);`,
-  );
+  b1[i] = total * pf(2u);`;
+  const spec = { name: 'sum of parts', types: 'f32 -> f32', cost: parts };
+  return perElement(spec, [size, parts, floatBits(alpha)], body);
+}

@@ -15,11 +15,7 @@ const each = (statement: string): string =>
 
 /** Softmax or its logarithm over the last dimension. [rows, width] */
 export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: number): Call {
-  return rowCall(
-    kind,
-    rows,
-    width,
-    `
+  const body = `
   let at0 = row * p(1u);
   var largest = ${lowest};
   ${each('largest = max(largest, b0[at0 + i]);')}
@@ -32,38 +28,27 @@ export function softmax(kind: 'Softmax' | 'LogSoftmax', rows: number, width: num
     kind === 'Softmax'
       ? each('b1[at0 + i] = exp(b0[at0 + i] - top) / total;')
       : `let log_total = log(total); ${each('b1[at0 + i] = b0[at0 + i] - top - log_total;')}`
-  }`,
-  );
+  }`;
+  return rowCall(kind, rows, width, body);
 }
 
 /** Call of a kernel that reads and writes rows. */
 const rowCall = (name: string, rows: number, width: number, body: string): Call =>
-  perRow(
-    { name, types: 'f32 -> f32', count: rows, uniforms: [width], cost: 24 * width },
-    threads,
-    body,
-  );
+  perRow({ name, types: 'f32 -> f32', cost: 24 * width, threads }, [rows, width], body);
 
 /** y = w x r with r = 1 / sqrt(mean(x^2) + epsilon). x [rows, width], w [width] -> y, r [rows] */
 export function rootMeanSquareNorm(rows: number, width: number, epsilon: number): Call {
-  return perRow(
-    {
-      name: 'SimplifiedLayerNormalization',
-      types: 'f32 f32 -> f32 f32',
-      count: rows,
-      uniforms: [width, floatBits(epsilon)],
-      cost: 24 * width,
-    },
-    threads,
-    `
+  const body = `
   let at0 = row * p(1u);
   var sum = 0.0;
   ${each('let x = b0[at0 + i]; sum = fma(x, x, sum);')}
   ${reduceThreads(threads, 'total', 'sum', sum)}
   let r = 1.0 / sqrt(total / f32(p(1u)) + pf(2u));
   if (t == 0u) { b3[row] = r; }
-  ${each('b2[at0 + i] = b0[at0 + i] * r * b1[i];')}`,
-  );
+  ${each('b2[at0 + i] = b0[at0 + i] * r * b1[i];')}`;
+  const types = 'f32 f32 -> f32 f32';
+  const spec = { name: 'SimplifiedLayerNormalization', types, cost: 24 * width, threads };
+  return perRow(spec, [rows, width, floatBits(epsilon)], body);
 }
 
 type Reduction = 'ReduceSum' | 'ReduceMax';
@@ -81,30 +66,18 @@ export function reduce(kind: Reduction, outer: number, width: number, inner: num
 
 function reduceRows(kind: Reduction, rows: number, width: number): Call {
   const { start, of } = reductions[kind];
-  return rowCall(
-    kind,
-    rows,
-    width,
-    `
+  const body = `
   var result = ${start};
   ${each(`result = ${of('result', 'b0[row * p(1u) + i]')};`)}
   ${reduceThreads(threads, 'total', 'result', of)}
-  if (t == 0u) { b1[row] = total; }`,
-  );
+  if (t == 0u) { b1[row] = total; }`;
+  return rowCall(kind, rows, width, body);
 }
 
 /** Reduces columns with a thread each, so that neighbouring threads read neighbouring numbers; sums in blocks. */
 function reduceColumns(kind: Reduction, outer: number, width: number, inner: number): Call {
   const { start, of } = reductions[kind];
-  return perElement(
-    {
-      name: `${kind} of columns`,
-      types: 'f32 -> f32',
-      count: outer * inner,
-      uniforms: [width, inner],
-      cost: 8 * width,
-    },
-    `
+  const body = `
   let at0 = (i / p(2u)) * p(1u) * p(2u) + i % p(2u);
   var result = ${start};
   for (var block = 0u; block < p(1u); block += ${blockDepth}u) {
@@ -114,19 +87,16 @@ function reduceColumns(kind: Reduction, outer: number, width: number, inner: num
     }
     result = ${of('result', 'part')};
   }
-  b1[i] = result;`,
-  );
+  b1[i] = result;`;
+  const spec = { name: `${kind} of columns`, types: 'f32 -> f32', cost: 8 * width };
+  return perElement(spec, [outer * inner, width, inner], body);
 }
 
 /**
  * Cumulative sums of rows. Each thread sums neighbouring elements, and starts from the sum of the threads before it.
  */
 export function cumulativeSum(rows: number, width: number): Call {
-  return rowCall(
-    'CumSum',
-    rows,
-    width,
-    `
+  const body = `
   let at0 = row * p(1u);
   let share = (p(1u) + ${threads - 1}u) / ${threads}u;
   let first = min(p(1u), t * share);
@@ -147,6 +117,6 @@ export function cumulativeSum(rows: number, width: number): Call {
   for (var i = first; i < end; i++) {
     sum += b0[at0 + i];
     b1[at0 + i] = sum;
-  }`,
-  );
+  }`;
+  return rowCall('CumSum', rows, width, body);
 }

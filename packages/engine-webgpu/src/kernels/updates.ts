@@ -2,11 +2,10 @@
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 
 /** to += from */
-export const addition = (count: number, fromStart: number, toStart: number): Call =>
-  perElement(
-    { name: 'add to', types: 'f32 -> f32', count, uniforms: [fromStart, toStart] },
-    'b1[p(2u) + i] = b1[p(2u) + i] + b0[p(1u) + i];',
-  );
+export function addition(count: number, fromStart: number, toStart: number): Call {
+  const body = 'b1[p(2u) + i] = b1[p(2u) + i] + b0[p(1u) + i];';
+  return perElement({ name: 'add to', types: 'f32 -> f32' }, [count, fromStart, toStart], body);
+}
 
 /**
  * Groups rows by id for {@link addedRows}. The list: distinct ids; for each id, the start of its rows, then the end;
@@ -28,21 +27,13 @@ export function rowsById(ids: Int32Array): { readonly count: number; readonly li
  * Adds scaled rows to the rows of a table, for each id in the order of the rows. Operands: the rows, the list of {@link
  * rowsById}, the table.
  */
-export const addedRows = (
+export function addedRows(
   ids: number,
   width: number,
   starts: { readonly rows: number; readonly table: number },
   scale: number,
-): Call =>
-  perElement(
-    {
-      name: 'add rows',
-      types: 'f32 i32 -> f32',
-      count: ids * width,
-      uniforms: [width, starts.rows, starts.table, floatBits(scale)],
-      cost: 32,
-    },
-    `
+): Call {
+  const body = `
   let width = p(1u);
   let ids = p(0u) / width;
   let own = i / width;
@@ -52,8 +43,11 @@ export const addedRows = (
     let row = u32(b1[2u * ids + 1u + u32(k)]);
     sum += pf(4u) * b0[p(2u) + row * width + i % width];
   }
-  b2[at] = sum;`,
-  );
+  b2[at] = sum;`;
+  const uniforms = [width, starts.rows, starts.table, floatBits(scale)];
+  const spec = { name: 'add rows', types: 'f32 i32 -> f32', cost: 32 };
+  return perElement(spec, [ids * width, ...uniforms], body);
+}
 
 const normThreads = 256;
 
@@ -67,17 +61,8 @@ export const squareGroups = (count: number): number => Math.ceil(count / normSha
  * For each workgroup the sum of the squares of its numbers, and 1 if one of them is not finite. Such a number is found
  * by its bits, because WGSL may assume that all numbers are finite. x -> [groups, 2], from group `first` on
  */
-export const squares = (count: number, start: number, first: number): Call =>
-  perRow(
-    {
-      name: 'squares',
-      types: 'f32 -> f32',
-      count: squareGroups(count),
-      uniforms: [count, start, first],
-      cost: 8 * normShare,
-    },
-    normThreads,
-    `
+export function squares(count: number, start: number, first: number): Call {
+  const body = `
   var sum = 0.0;
   var broken = 0.0;
   let begin = row * ${normShare}u;
@@ -91,8 +76,11 @@ export const squares = (count: number, start: number, first: number): Call =>
   if (t == 0u) {
     b1[2u * (p(3u) + row)] = total;
     b1[2u * (p(3u) + row) + 1u] = any_broken;
-  }`,
-  );
+  }`;
+  const cost = 8 * normShare;
+  const spec = { name: 'squares', types: 'f32 -> f32', cost, threads: normThreads };
+  return perRow(spec, [squareGroups(count), count, start, first], body);
+}
 
 interface Update {
   readonly betas: readonly [number, number];
@@ -111,15 +99,7 @@ export function adamW(count: number, isGradient: boolean, update: Update): Call 
   const { betas, gradientScale, keep, stepSize, rootCorrection, epsilon } = update;
   const factors = betas.flatMap((beta) => [beta, 1 - beta]);
   const numbers = [...factors, gradientScale, keep, stepSize, rootCorrection, epsilon];
-  return perElement(
-    {
-      name: 'AdamW',
-      types: 'f32 -> f32 f32 f32',
-      count,
-      uniforms: [...numbers.map(floatBits), Number(isGradient)],
-      cost: 40,
-    },
-    `
+  const body = `
   let is_gradient = p(10u) == 1u;
   let g = pf(5u) * select(b0[i], b1[i], is_gradient);
   let m = pf(1u) * b2[i] + pf(2u) * g;
@@ -127,8 +107,9 @@ export function adamW(count: number, isGradient: boolean, update: Update): Call 
   b2[i] = m;
   b3[i] = v;
   let w = select(b1[i], b0[i], is_gradient);
-  b1[i] = w * pf(6u) - pf(7u) * m / (sqrt(v) / pf(8u) + pf(9u));`,
-  );
+  b1[i] = w * pf(6u) - pf(7u) * m / (sqrt(v) / pf(8u) + pf(9u));`;
+  const spec = { name: 'AdamW', types: 'f32 -> f32 f32 f32', cost: 40 };
+  return perElement(spec, [count, ...numbers.map(floatBits), Number(isGradient)], body);
 }
 
 /** Location of the rows of a cache in an array [rows, ..., heads, positions, width]. */
@@ -143,22 +124,14 @@ export interface CacheRows {
 
 /**
  * Copies positions of rows, by a list of moves: (from, to, position, length) each. Operands: the array that is read; the
- * moves; the array that is written.
+ * moves; the array that is written. A state has one position, which every move overwrites.
  */
 export function movedRows(
   { moves, heads, length, width }: Readonly<Record<'moves' | 'heads' | 'length' | 'width', number>>,
   from: CacheRows,
   to: CacheRows,
 ): Call {
-  const placed = [from, to].flatMap(({ row, start, positions }) => [row, start, positions]);
-  return perElement(
-    {
-      name: 'move rows',
-      types: 'f32 i32 -> f32',
-      count: moves * heads * length * width,
-      uniforms: [width, length, heads, ...placed],
-    },
-    `
+  const body = `
   let d = i % p(1u);
   let s = (i / p(1u)) % p(2u);
   let h = (i / (p(1u) * p(2u))) % p(3u);
@@ -166,7 +139,10 @@ export function movedRows(
   if (s >= u32(b1[first + 3u])) { return; }
   let from_row = u32(b1[first]) * p(4u) + p(5u);
   let to_row = u32(b1[first + 1u]) * p(7u) + p(8u);
-  let position = u32(b1[first + 2u]) + s;
-  b2[to_row + (h * p(9u) + position) * p(1u) + d] = b0[from_row + (h * p(6u) + s) * p(1u) + d];`,
-  );
+  let position = min(u32(b1[first + 2u]), p(9u) - 1u) + s;
+  b2[to_row + (h * p(9u) + position) * p(1u) + d] = b0[from_row + (h * p(6u) + s) * p(1u) + d];`;
+  const placed = [from, to].flatMap(({ row, start, positions }) => [row, start, positions]);
+  const count = moves * heads * length * width;
+  const spec = { name: 'move rows', types: 'f32 i32 -> f32' };
+  return perElement(spec, [count, width, length, heads, ...placed], body);
 }

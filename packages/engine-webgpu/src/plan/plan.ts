@@ -58,24 +58,19 @@ export function checkGraph({ nodes, inputs, constants }: ModelRecord): void {
   for (const node of nodes) {
     if (!(node.type in operators)) throw unsupportedNode(node, `the operator ${node.type}`);
     const target = node.type === 'Cast' ? castTarget(node) : 'float32';
-    if (target === undefined || !elementOf(target))
-      throw unsupportedNode(
-        node,
-        `numbers of type ${target ?? JSON.stringify(node.attributes['to'])}`,
-      );
+    if (!target || !elementOf(target)) {
+      const type = target ?? JSON.stringify(node.attributes['to']);
+      throw unsupportedNode(node, `numbers of type ${type}`);
+    }
   }
-  for (const { name, dtype } of [...inputs, ...constants]) {
+  for (const { name, dtype } of [...inputs, ...constants])
     if (!elementOf(dtype))
       throw unsupported(`numbers of type ${dtype}, as "${name}" has them`, { name, dtype });
-  }
   for (const { name, bytes } of constants)
-    if ('location' in bytes)
-      throw unsupported(
-        `constants outside the graph, as "${name}" is in the file ${bytes.location}`,
-        {
-          name,
-        },
-      );
+    if ('location' in bytes) {
+      const where = `as "${name}" is in the file ${bytes.location}`;
+      throw unsupported(`constants outside the graph, ${where}`, { name });
+    }
 }
 
 type Shapes = Readonly<Record<string, readonly number[]>>;
@@ -167,15 +162,15 @@ function checkShapes(inputs: readonly PortRecord[], shapes: Shapes): void {
   }
 }
 
+const storedAs = {
+  float32: Float32Array,
+  int64: BigInt64Array,
+  bool: Uint8Array,
+  int32: Int32Array,
+};
+
 function constantOf({ dtype, shape, bytes }: ConstantRecord): Value {
   const { buffer } = (bytes as Uint8Array).slice();
-  const numbers =
-    dtype === 'float32'
-      ? new Float32Array(buffer)
-      : dtype === 'int64'
-        ? Array.from(new BigInt64Array(buffer), Number)
-        : dtype === 'bool'
-          ? new Uint8Array(buffer)
-          : new Int32Array(buffer);
-  return { dtype, shape, host: Array.from(numbers) };
+  const numbers = new storedAs[dtype as keyof typeof storedAs](buffer);
+  return { dtype, shape, host: Array.from<number | bigint, number>(numbers, Number) };
 }

@@ -102,10 +102,15 @@ export class DeviceCache implements RowCache {
       return this.#move(moves, (i) => ({ part: from.#part(i), place: placeOf(from.#entries[i]!) }));
     // One dispatch cannot read and write the same buffer, and a later move may read what an earlier one has written.
     for (const move of moves)
-      this.#move([{ ...move, from: 0 }], (i, entry, scratch) => ({
-        part: this.#rowCopy(i, move.from, scratch),
-        place: placeOf(entry),
-      }));
+      this.#move([{ ...move, from: 0 }], (i, entry, scratch) => {
+        const bytes = 4 * sizeOf(entry.shape);
+        const row = scratch.take(bytes);
+        this.#machine.commands.copy(
+          { ...row, buffer: this.#buffers[i]!, offset: move.from * bytes },
+          row,
+        );
+        return { part: row, place: placeOf(entry) };
+      });
   }
 
   feeds(start: number, count: number): Feeds {
@@ -128,16 +133,6 @@ export class DeviceCache implements RowCache {
     return { buffer: this.#buffers[index]!, offset: 0, bytes };
   }
 
-  #rowCopy(index: number, row: number, scratch: Scratch): BufferPart {
-    const bytes = 4 * sizeOf(this.#entries[index]!.shape);
-    const copy = scratch.take(bytes);
-    this.#machine.commands.copy(
-      { buffer: this.#buffers[index]!, offset: row * bytes, bytes },
-      copy,
-    );
-    return copy;
-  }
-
   /** @param source location of an entry's new numbers */
   #move(
     moves: readonly RowMove[],
@@ -145,26 +140,21 @@ export class DeviceCache implements RowCache {
   ): void {
     if (moves.length === 0) return;
     const longest = Math.max(...moves.map(({ length }) => length));
-    withScratch(this.#machine, (scratch) => {
-      const lists = [false, true].map((isState) => scratch.upload(listOf(moves, isState)));
+    const numbers = moves.flatMap(({ from, to, position, length }) => [from, to, position, length]);
+    withScratch(this.#machine, ({ upload }) => {
+      const list = upload(Int32Array.from(numbers));
       for (const [i, entry] of this.#entries.entries()) {
         const { heads, width, isState } = entry;
-        const { part, place } = source(i, entry, scratch);
         const sizes = { moves: moves.length, heads, length: isState ? 1 : longest, width };
-        const call = movedRows(sizes, place, placeOf(entry));
-        dispatchOnce(this.#machine, call, [part, lists[Number(isState)]!, this.#part(i)]);
+        withScratch(this.#machine, (scratch) => {
+          const { part, place } = source(i, entry, scratch);
+          const call = movedRows(sizes, place, placeOf(entry));
+          dispatchOnce(this.#machine, call, [part, list, this.#part(i)]);
+        });
       }
     });
   }
 }
-
-/** Moves as numbers: (from, to, position, length) each. A state has one position. */
-const listOf = (moves: readonly RowMove[], isState: boolean): Int32Array =>
-  Int32Array.from(
-    moves.flatMap(({ from, to, position, length }) =>
-      isState ? [from, to, 0, 1] : [from, to, position, length],
-    ),
-  );
 
 const placeOf = ({ shape, positions }: Entry): CacheRows => ({
   row: sizeOf(shape),

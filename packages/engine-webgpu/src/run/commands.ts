@@ -73,13 +73,7 @@ export class Commands {
   /** Writes numbers after all commands that are already queued. */
   write({ buffer, offset }: BufferPart, numbers: Float32Array | Int32Array): void {
     this.submit();
-    this.#device.queue.writeBuffer(
-      buffer,
-      offset,
-      numbers.buffer,
-      numbers.byteOffset,
-      numbers.byteLength,
-    );
+    this.#device.queue.writeBuffer(buffer, offset, numbers);
   }
 
   /** Reads the bytes of several parts, concatenated. All copies are queued at once. */

@@ -84,20 +84,15 @@ export class DeviceGraph implements LoadedGraph {
       this.#record.inputs.map(({ name }) => [name, this.#feed(inputs[name]!, scratch)]),
     );
     const readBuffers = new Set(feeds.values().map(({ buffer }) => buffer));
-    const found: Record<string, BufferArray> = {};
-    const made = new Map<string, BufferPart>();
-    const late: (readonly [from: BufferPart, to: BufferPart])[] = [];
-    for (const [name, { dtype, shape }] of Object.entries(plan.outputs)) {
+    const targets = Object.entries(plan.outputs).map(([name, { dtype, shape }]) => {
       const given = outputs[name];
       const array = given
         ? ofSize(given, shape, `output "${name}"`)
         : new BufferArray({ dtype, shape }, memory.take(bytesOf(shape)), memory);
-      found[name] = array;
       const isFree = canBind(array) && !readBuffers.has(array.buffer);
-      const part = isFree ? array : scratch.take(array.bytes);
-      made.set(name, part);
-      if (part !== array) late.push([part, array]);
-    }
+      return { name, array, part: isFree ? array : scratch.take(array.bytes) };
+    });
+    const made = new Map(targets.map(({ name, part }) => [name, part]));
     const slots = plan.slots.map(scratch.take);
     const partOf = (index: number): BufferPart => {
       const place = plan.places[index]!;
@@ -114,9 +109,9 @@ export class DeviceGraph implements LoadedGraph {
       }
       commands.dispatch(pipelines.now(dispatch.kernel), dispatch, own);
     }
-    for (const [from, to] of late) commands.copy(from, to);
+    for (const { part, array } of targets) if (part !== array) commands.copy(part, array);
     commands.submit();
-    return found;
+    return Object.fromEntries(targets.map(({ name, array }) => [name, array]));
   }
 
   /** The buffer of an input. A view whose offset is not aligned is copied. */
