@@ -18,8 +18,8 @@ export function copied(
 }
 
 export function zeros(builder: PlanBuilder, dtype: DataType, dims: readonly number[]): Value {
-  const zero = { dtype, shape: [], host: [0] };
-  return copied(builder, zero, dims, new Array<number>(dims.length).fill(0));
+  const repeated = dims.map(() => 0);
+  return copied(builder, { dtype, shape: [], host: [0] }, dims, repeated);
 }
 
 /** Copies a whole value into part of another one. */

@@ -46,8 +46,8 @@ export function upload(
 
 /** Buffers that are needed until the commands with them are queued. */
 export interface Scratch {
-  take(bytes: number): BufferPart;
-  upload(numbers: Float32Array | Int32Array): BufferPart;
+  readonly take: (bytes: number) => BufferPart;
+  readonly upload: (numbers: Float32Array | Int32Array) => BufferPart;
 }
 
 /** Queues commands with buffers that are freed afterwards. */
