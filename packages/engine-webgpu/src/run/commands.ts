@@ -86,9 +86,12 @@ export class Commands {
       return buffer;
     });
     this.submit();
-    await this.#options.wait(() =>
-      Promise.all(staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ))),
-    );
+    await this.#options.wait(async () => {
+      const mapped = staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ));
+      // The wait ends with the last of them, because the thread may end after it.
+      await Promise.allSettled(mapped);
+      await Promise.all(mapped);
+    });
     const found = new Uint8Array(parts.reduce((sum, { bytes }) => sum + bytes, 0));
     let end = 0;
     for (const buffer of staging) {
