@@ -16,18 +16,18 @@ export interface AdapterFacts {
   readonly limits: AdapterLimits;
 }
 
-export interface AdapterLimits {
-  /** Bytes of the largest buffer. */
-  readonly maxBufferSize: number;
-  /** Bytes of a buffer that a kernel can reach. */
-  readonly maxStorageBufferBindingSize: number;
-  readonly maxStorageBuffersPerShaderStage: number;
-  /** Bytes of memory that the threads of a workgroup share. */
-  readonly maxComputeWorkgroupStorageSize: number;
-  readonly maxComputeInvocationsPerWorkgroup: number;
-  readonly maxComputeWorkgroupSizeX: number;
-  readonly maxComputeWorkgroupsPerDimension: number;
-}
+const limitNames = [
+  'maxBufferSize',
+  'maxStorageBufferBindingSize',
+  'maxStorageBuffersPerShaderStage',
+  'maxComputeWorkgroupStorageSize',
+  'maxComputeInvocationsPerWorkgroup',
+  'maxComputeWorkgroupSizeX',
+  'maxComputeWorkgroupsPerDimension',
+] as const;
+
+/** Limits of WebGPU that the engine needs, under their names there. Sizes are in bytes. */
+export type AdapterLimits = Readonly<Record<(typeof limitNames)[number], number>>;
 
 interface FoundAdapter {
   readonly adapter: GPUAdapter;
@@ -98,13 +98,5 @@ function factsOf({ info, limits }: GPUAdapter): AdapterFacts {
   return { vendor, architecture, description, isSoftware, limits: limitsOf(limits) };
 }
 
-/** The limits that the engine needs, as plain data. */
-const limitsOf = (limits: GPUSupportedLimits): AdapterLimits => ({
-  maxBufferSize: limits.maxBufferSize,
-  maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,
-  maxStorageBuffersPerShaderStage: limits.maxStorageBuffersPerShaderStage,
-  maxComputeWorkgroupStorageSize: limits.maxComputeWorkgroupStorageSize,
-  maxComputeInvocationsPerWorkgroup: limits.maxComputeInvocationsPerWorkgroup,
-  maxComputeWorkgroupSizeX: limits.maxComputeWorkgroupSizeX,
-  maxComputeWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
-});
+const limitsOf = (limits: GPUSupportedLimits): AdapterLimits =>
+  Object.fromEntries(limitNames.map((name) => [name, limits[name]])) as AdapterLimits;
