@@ -72,7 +72,7 @@ const overlapped: Sync = {
 export const grpoRows: readonly Row[] = sizes.map((size) => ({
   name: `grpo-${size.name}`,
   job: jobOf(size),
-  note: 'the warm-up of the learning rate is a step earlier on our side: step 1 of TRL has rate 0',
+  note: 'both sides follow the same learning rates: those of TRL by itself would be a step later',
   learns: true,
   prepare: async (place) => {
     const warm = await warmedUp(size, place.cache);
