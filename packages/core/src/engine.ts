@@ -476,6 +476,30 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of {@link EngineOptions} that decide how fast a step is on a device. */
+export type DeviceModel = Pick<
+  EngineOptions,
+  'modelPath' | 'threads' | 'memoryBudgetMb' | 'maxModelLen' | 'lora' | 'quantization'
+>;
+
+/** Options of {@link EngineFactory.chooseDevice}. */
+export interface DeviceQuestion extends DeviceModel {
+  /** True to measure what no earlier measurement answers. */
+  readonly measure: boolean;
+  /** Called with lines of progress. */
+  readonly report: (line: string) => void;
+  /** Ends the measurement; the call then rejects with the signal's reason. @default no signal */
+  readonly signal?: AbortSignal;
+}
+
+/** Answer of {@link EngineFactory.chooseDevice}. */
+export interface DeviceChoice {
+  /** Undefined if it has not been measured yet. */
+  readonly device: EngineOptions['device'];
+  /** Reason, as sentences. */
+  readonly why: string;
+}
+
 /** Options of {@link EngineFactory.checkModel}. */
 export interface ModelCheck extends Pick<EngineOptions, 'modelPath' | 'maxModelLen' | 'device'> {
   /** False if only config.json exists so far, without weights. @default true */
@@ -502,6 +526,11 @@ export interface EngineFactory extends EngineFacts {
    * @throws CheckpointError, EngineError as `open` does
    */
   checkModel?(check: ModelCheck): Promise<void>;
+  /**
+   * Chooses the device for a model by the results and the speed of its steps, which are measured and stored. A
+   * failure is an answer: the CPU, with the reason. Absent if the engine has one device.
+   */
+  chooseDevice?(question: DeviceQuestion): Promise<DeviceChoice>;
   /**
    * Opens the model folder `options.modelPath`.
    * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit

@@ -45,8 +45,8 @@ export function gpuModule(): string {
  * Checks that the packages for the GPU are installed and have all operators of a model.
  * @throws ConfigError if a package is missing, EngineError that names the operator
  */
-export async function checkGpu(config: ModelConfig): Promise<void> {
-  const { checkRecord } = (await import(gpuModule())) as {
+export async function checkGpu(config: ModelConfig, module = gpuModule()): Promise<void> {
+  const { checkRecord } = (await import(module)) as {
     readonly checkRecord: (record: ModelRecord) => Promise<void>;
   };
   const { parts } = exactScoring(config, undefined);

@@ -1,3 +1,4 @@
+export { measureDevices, type MeasuredDevices, type MeasureOptions } from './choose-device.js';
 export { createOnnxCritic, type OnnxCriticOptions } from './critic.js';
 export { createOnnxEngine, type OnnxEngineOptions } from './engine.js';
 export { onnxEngine } from './factory.js';

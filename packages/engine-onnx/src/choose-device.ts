@@ -1,0 +1,98 @@
+/** Chooses between CPU and GPU by a check, whose results are stored. */
+import { describeError, InvariantError } from '@trinity-rft/core';
+import type { DeviceChoice, DeviceModel, DeviceQuestion } from '@trinity-rft/core/engine';
+
+import type { CheckedModel, CheckRequest } from './device/check.js';
+import { checkInChild } from './device/child.js';
+import { verdictOf, type DeviceReport } from './device/report.js';
+import { cacheFolder } from './device/stored.js';
+import type { OnnxEngineOptions } from './engine.js';
+import { gpuModule } from './gpu-module.js';
+import { onnxOptions } from './engine-options.js';
+import { quantizedOptions } from './quantized/options.js';
+
+/** Settings of a check that only tests change. */
+export interface CheckSettings extends Pick<CheckRequest, 'cache' | 'size'> {
+  readonly deadlineMs: number;
+  /** URL of the module that runs graphs on the GPU; throws if it is not installed. */
+  readonly module: () => string;
+}
+
+const defaults = (): CheckSettings => ({
+  cache: cacheFolder(process.env),
+  size: { answers: 8, promptTokens: 32, answerTokens: 32 },
+  deadlineMs: 600_000,
+  module: gpuModule,
+});
+
+/**
+ * Answers `EngineFactory.chooseDevice`.
+ * @throws the signal's reason; any other failure is an answer
+ */
+export async function chooseDevice(
+  { measure, report, signal, ...model }: DeviceQuestion,
+  settings: Partial<CheckSettings> = {},
+): Promise<DeviceChoice> {
+  try {
+    const use = measure ? 'any' : 'stored';
+    const found = await check(model, { use, report, signal }, { ...defaults(), ...settings });
+    if (found) return verdictOf(found);
+    return { device: undefined, why: 'Its steps have not been measured on this GPU yet.' };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { device: 'cpu', why: describeError(error) };
+  }
+}
+
+/** Result of {@link measureDevices}. */
+export interface MeasuredDevices extends DeviceReport {
+  /** The device that `model.device: auto` uses from here on. */
+  readonly choice: DeviceChoice;
+}
+
+/** Options of {@link measureDevices}. */
+export interface MeasureOptions {
+  /** @default a small new model */
+  readonly model?: DeviceModel;
+  /** Called with lines of progress. */
+  readonly report: (line: string) => void;
+}
+
+/**
+ * Compares the numbers of this machine's GPU with those of the CPU, then the time of a step, and stores the result.
+ * @throws ConfigError if a package is missing; EngineError if there is no GPU, it cannot run the model, or it fails
+ */
+export async function measureDevices({ model, report }: MeasureOptions): Promise<MeasuredDevices> {
+  const found = await check(model, { use: 'new', report }, defaults());
+  if (!found) throw new InvariantError('A new check of the GPU has no result.');
+  return { ...found, choice: verdictOf(found) };
+}
+
+interface Asked extends Pick<CheckRequest, 'use'>, Pick<DeviceQuestion, 'report' | 'signal'> {}
+
+async function check(
+  given: DeviceModel | undefined,
+  { use, ...asked }: Asked,
+  { cache, size, deadlineMs, module }: CheckSettings,
+): Promise<DeviceReport | undefined> {
+  const runtime = module();
+  const model = given && onnxOptions(given);
+  if (model) await quantizedOptions({ ...model, runtime });
+  const request = { module: runtime, model: model && checkedModel(model), cache, size, use };
+  const program = new URL('./device-check.js', import.meta.url);
+  return checkInChild(request, { ...asked, program, deadlineMs });
+}
+
+const checkedModel = ({
+  modelPath,
+  threads,
+  memoryBudgetBytes,
+  maxModelLen,
+  lora,
+}: OnnxEngineOptions): CheckedModel => ({
+  modelPath,
+  threads,
+  memoryBudgetBytes,
+  maxModelLen,
+  lora,
+});

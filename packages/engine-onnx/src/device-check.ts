@@ -1,0 +1,22 @@
+/** Program of the process that checks a GPU: answers one request. */
+import { toErrorRecord } from '@trinity-rft/core/store';
+
+import { checkDevice, type CheckRequest } from './device/check.js';
+import type { CheckMessage } from './device/child.js';
+import { createOnnxEngine } from './engine.js';
+import { checkGpu } from './gpu-module.js';
+
+const send = (message: CheckMessage): void => void process.send?.(message);
+
+const report = (line: string): void => send({ kind: 'line', line });
+
+// The process that asked has ended.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+process.once('message', async (request: CheckRequest) => {
+  try {
+    const parts = { open: createOnnxEngine, checkModel: checkGpu, report };
+    send({ kind: 'done', report: await checkDevice(request, parts) });
+  } catch (error) {
+    send({ kind: 'failed', error: toErrorRecord(error) });
+  }
+});

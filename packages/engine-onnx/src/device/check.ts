@@ -1,0 +1,139 @@
+/** Compares a GPU with the CPU for one model; runs in a process of its own, which a driver may end. */
+import { createRequire } from 'node:module';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+
+import type { Engine } from '@trinity-rft/core/engine';
+
+import type { LoraOptions } from '../lora/plan.js';
+import type { ModelConfig } from '../model/config.js';
+import { readModelConfig } from '../storage/model-folder.js';
+import { createModelFolder } from '../storage/new-model.js';
+import { compareNumbers } from './numbers.js';
+import type { StepSize } from './one-step.js';
+import { wrongNumbers, type DeviceReport } from './report.js';
+import { measureStep } from './step.js';
+import { readStored, writeStored, type CheckKey } from './stored.js';
+
+/** Model and options of the engine that are measured. */
+export interface CheckedModel {
+  readonly modelPath: string;
+  readonly threads?: number;
+  readonly memoryBudgetBytes?: number;
+  readonly maxModelLen?: number;
+  readonly lora?: LoraOptions;
+}
+
+export interface CheckRequest {
+  /** URL of the module that runs graphs on the GPU. */
+  readonly module: string;
+  /** @default a small new model */
+  readonly model?: CheckedModel;
+  /** Empty folder, for files that the check needs. */
+  readonly scratch: string;
+  /** Folder of the stored results. */
+  readonly cache: string;
+  /** Which results answer: only stored ones, also new ones, or only new ones. */
+  readonly use: 'stored' | 'any' | 'new';
+  readonly size: StepSize;
+}
+
+/** Parts of the engine that a check uses. */
+export interface CheckParts {
+  readonly open: (
+    options: CheckedModel & { readonly runtime: string | undefined },
+  ) => Promise<Engine>;
+  /** @throws EngineError if the GPU lacks an operator of the model */
+  readonly checkModel: (config: ModelConfig, module: string) => Promise<void>;
+  readonly report: (line: string) => void;
+}
+
+/** What a check needs to know of `AdapterFacts`. */
+interface Adapter {
+  readonly vendor: string;
+  readonly description: string;
+  readonly isSoftware: boolean;
+}
+
+/** The report; undefined if only stored ones were asked for, and there is none. */
+export async function checkDevice(
+  request: CheckRequest,
+  parts: CheckParts,
+): Promise<DeviceReport | undefined> {
+  const { module, cache, use, scratch } = request;
+  const { listAdapters } = (await import(module)) as {
+    readonly listAdapters: () => Promise<readonly [Adapter]>;
+  };
+  const [adapter] = await listAdapters();
+  const model = request.model ?? (await newModel(scratch, adapter));
+  const config = await readModelConfig(model.modelPath);
+  await parts.checkModel(config, module);
+  const key = keyOf(request, { adapter, model, config });
+  const place = { folder: cache, key, report: parts.report };
+  const stored = use === 'new' ? undefined : await readStored(place);
+  if (stored !== undefined || use === 'stored') return stored;
+  const report = await compare(request, { adapter, model, config }, parts);
+  await writeStored(place, report);
+  return report;
+}
+
+interface Checked {
+  readonly adapter: Adapter;
+  readonly model: CheckedModel;
+  readonly config: ModelConfig;
+}
+
+async function compare(
+  { module, scratch, size }: CheckRequest,
+  { adapter, model, config }: Checked,
+  { open, report }: CheckParts,
+): Promise<DeviceReport> {
+  const gpu = adapter.description || adapter.vendor;
+  const runtime = { cpu: undefined, webgpu: module };
+  report(`Comparing the numbers of ${gpu} with those of the CPU.`);
+  const numbers = await compareNumbers(
+    (device, modelPath) => open({ modelPath, runtime: runtime[device] }),
+    scratch,
+  );
+  if (wrongNumbers({ gpu, numbers }) !== undefined) return { gpu, numbers };
+  const { modelPath, maxModelLen = Infinity } = model;
+  const step = await measureStep((device) => open({ ...model, runtime: runtime[device] }), {
+    ...{ modelPath, config, maxModelLen, size, report },
+  });
+  return { gpu, numbers, step };
+}
+
+/** Sizes of the new model: SwiftShader would need minutes for the larger one. */
+const sizes = {
+  gpu: { vocabSize: 8192, hiddenSize: 512, layers: 8, heads: 8, kvHeads: 4 },
+  software: { vocabSize: 256, hiddenSize: 32, layers: 1, heads: 2 },
+};
+
+async function newModel(scratch: string, { isSoftware }: Adapter): Promise<CheckedModel> {
+  const directory = join(scratch, 'model');
+  const config = isSoftware ? sizes.software : sizes.gpu;
+  await createModelFolder({ directory, seed: 1, config });
+  return { modelPath: directory };
+}
+
+/** The path of the model is left out: only its shape decides. So is the seed of new adapters. */
+function keyOf({ module, size }: CheckRequest, { adapter, model, config }: Checked): CheckKey {
+  const { modelPath: _, lora, ...options } = model;
+  const versions = {
+    engine: versionOf(import.meta.url, '@trinity-rft/engine-onnx'),
+    runtime: versionOf(module, '@trinity-rft/engine-webgpu'),
+    webgpu: versionOf(module, 'webgpu'),
+  };
+  const processor = [cpus()[0]?.model, cpus().length];
+  const trained = lora && { ...lora, seed: undefined };
+  return { adapter, versions, processor, config, trained, options, size };
+}
+
+/** Version of a package, as the file at `url` finds it; undefined if it does not. */
+function versionOf(url: string, name: string): string | undefined {
+  try {
+    return (createRequire(url)(`${name}/package.json`) as { readonly version: string }).version;
+  } catch {
+    return undefined;
+  }
+}

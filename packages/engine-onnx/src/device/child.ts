@@ -1,0 +1,83 @@
+/** Runs a check in a child process: a driver that crashes or hangs does not take the run with it. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { EngineError, systemClock } from '@trinity-rft/core';
+import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
+import { waitingFor } from '@trinity-rft/core/support';
+
+import type { CheckRequest } from './check.js';
+import type { DeviceReport } from './report.js';
+
+/** Messages of the child process. */
+export type CheckMessage =
+  | { readonly kind: 'line'; readonly line: string }
+  | { readonly kind: 'done'; readonly report: DeviceReport | undefined }
+  | { readonly kind: 'failed'; readonly error: ErrorRecord };
+
+export interface ChildOptions {
+  /** Program that answers a {@link CheckRequest} with {@link CheckMessage}s. */
+  readonly program: URL;
+  readonly deadlineMs: number;
+  readonly report: (line: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** @throws the error of the check; EngineError if the process ends or the deadline passes; the signal's reason */
+export async function checkInChild(
+  request: Omit<CheckRequest, 'scratch'>,
+  options: ChildOptions,
+): Promise<DeviceReport | undefined> {
+  const { deadlineMs, report, signal } = options;
+  signal?.throwIfAborted();
+  const scratch = await mkdtemp(path.join(tmpdir(), 'trinity-device-'));
+  // A driver writes warnings to the standard error stream.
+  const child = fork(fileURLToPath(options.program), {
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const exited = once(child, 'exit').catch(() => undefined);
+  const log = { clock: systemClock, logger: { info: report, warn: report } };
+  const what = `the check of the GPU, for at most ${deadlineMs / 1000} s`;
+  try {
+    child.send({ ...request, scratch });
+    return await waitingFor(log, { what }, () => answerOf(child, options));
+  } finally {
+    child.kill('SIGKILL');
+    await exited;
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+function answerOf(
+  child: ChildProcess,
+  { deadlineMs, report, signal }: ChildOptions,
+): Promise<DeviceReport | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<DeviceReport | undefined>();
+  child.on('message', (message: CheckMessage) => {
+    if (message.kind === 'line') report(message.line);
+    else if (message.kind === 'done') resolve(message.report);
+    else reject(reviveError(message.error, EngineError));
+  });
+  child.on('error', (cause) => reject(ended('could not be started', cause)));
+  child.on('exit', (code, by) => reject(ended(`ended by itself (${by ?? `exit code ${code}`})`)));
+  const onAbort = (): void => reject(signal?.reason as Error);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const cancel = systemClock.after(deadlineMs, () =>
+    reject(ended(`was stopped after ${deadlineMs / 1000} s`)),
+  );
+  return promise.finally(() => {
+    cancel();
+    signal?.removeEventListener('abort', onAbort);
+  });
+}
+
+const ended = (what: string, cause?: unknown): EngineError =>
+  new EngineError(
+    `The process that checks the GPU ${what}. Install the newest driver of the GPU, or set model.device: cpu.`,
+    { code: 'ENGINE_GPU_CHECK', cause },
+  );

@@ -1,0 +1,88 @@
+/** Trains a tiny model on both devices, and compares log-probabilities, gradients and weights. */
+import { join } from 'node:path';
+
+import type { Engine, TokenRow } from '@trinity-rft/core/engine';
+
+import type { ModelConfig } from '../model/config.js';
+import { parameterSpecs } from '../model/parameters.js';
+import { loadModelFolder } from '../storage/model-folder.js';
+import { createModelFolder } from '../storage/new-model.js';
+import { loadOptimizer } from '../storage/optimizer.js';
+import { countUnequal, largestDifference, sampleRows, trainOn } from './one-step.js';
+import type { NumberDifferences } from './report.js';
+
+const tiny = { vocabSize: 96, hiddenSize: 32, layers: 2, heads: 4, kvHeads: 2, headDim: 8 };
+const size = { answers: 3, promptTokens: 5, answerTokens: 6 };
+const steps = 5;
+
+/** Opens a model folder on a device. */
+export type OpenOn = (device: 'cpu' | 'webgpu', modelPath: string) => Promise<Engine>;
+
+/** @param scratch empty folder for the model and its checkpoints */
+export async function compareNumbers(open: OpenOn, scratch: string): Promise<NumberDifferences> {
+  const directory = join(scratch, 'tiny');
+  // The usual 0.02 would leave attention nearly uniform, and hide mistakes in it.
+  const config = await createModelFolder({
+    directory,
+    seed: 3,
+    initializerRange: 0.15,
+    config: { ...tiny, maxPositions: 64 },
+  });
+  const run = async (device: 'cpu' | 'webgpu', rows?: readonly TokenRow[]): Promise<TinyRun> => {
+    const engine = await open(device, directory);
+    try {
+      return await trainTiny(engine, join(scratch, device), config, rows);
+    } finally {
+      await engine.close();
+    }
+  };
+  const gpu = await run('webgpu');
+  const cpu = await run('cpu', gpu.rows);
+  return {
+    unequal: countUnequal(gpu.sampled, gpu.scored),
+    logprobs: largestDifference(gpu.scored, cpu.scored),
+    gradients: largestRelative(gpu.gradients, cpu.gradients, config),
+    weights: largestDifference(gpu.weights, cpu.weights),
+  };
+}
+
+interface TinyRun {
+  /** Rows that the steps train on. */
+  readonly rows: readonly TokenRow[];
+  /** Log-probabilities of the sampled tokens, as the sampler reported them. */
+  readonly sampled: ArrayLike<number>;
+  /** Log-probabilities of the rows in the first step. */
+  readonly scored: ArrayLike<number>;
+  /** A tenth of the gradients of the first step: AdamW's first moments after it. */
+  readonly gradients: Float32Array;
+  /** After the last step. */
+  readonly weights: Float32Array;
+}
+
+/** @param given rows to train on. @default those that the engine samples */
+async function trainTiny(
+  engine: Engine,
+  directory: string,
+  config: ModelConfig,
+  given?: readonly TokenRow[],
+): Promise<TinyRun> {
+  const { rows: own, logprobs: sampled } = await sampleRows(engine, 0, size);
+  const rows = given ?? own;
+  const scored = await trainOn(engine, rows);
+  await engine.trainer.save(directory, { optimizer: true });
+  const state = await loadOptimizer(directory, parameterSpecs(config));
+  for (let step = 1; step < steps; step++) await trainOn(engine, rows);
+  await engine.trainer.save(directory, { optimizer: false });
+  const { weights } = await loadModelFolder(directory);
+  return { rows, sampled, scored, gradients: state?.first ?? new Float32Array(), weights };
+}
+
+/** Largest difference of two flat arrays of parameters, relative to the largest entry of its tensor. */
+function largestRelative(found: Float32Array, expected: Float32Array, config: ModelConfig): number {
+  const parts = parameterSpecs(config).map(({ offset, size: count }) => {
+    const part = expected.subarray(offset, offset + count);
+    const scale = part.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-30);
+    return largestDifference(found.subarray(offset, offset + count), part) / scale;
+  });
+  return Math.min(Math.max(...parts), Number.MAX_VALUE);
+}

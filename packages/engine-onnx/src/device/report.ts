@@ -1,0 +1,94 @@
+/** Result of comparing a GPU with the CPU, and the device that follows from it. */
+import type { DeviceChoice } from '@trinity-rft/core/engine';
+import { z } from 'zod';
+
+/** Largest differences between GPU and CPU that pass. */
+export const tolerances = {
+  /** Of a log-probability of the tiny model, in nats. */
+  logprobs: 1e-4,
+  /** Of a gradient of the tiny model, relative to the largest entry of its tensor. */
+  gradients: 1e-4,
+  /** Of a weight of the tiny model after five steps, in which it moves by up to 5e-3. */
+  weights: 1e-4,
+  /** Of a log-probability of the measured model, whose layers add up rounding. */
+  model: 1e-3,
+} as const;
+
+/** Speed-up from which the GPU is used: below, another load of the machine could reverse the order. */
+export const leastSpeedup = 1.5;
+
+const differences = z.object({
+  logprobs: z.number(),
+  gradients: z.number(),
+  weights: z.number(),
+  /** Count of sampled tokens whose log-probability differs from that of the training pass on the GPU. */
+  unequal: z.number(),
+});
+
+const step = z.object({
+  /** The measured model, as a phrase. */
+  model: z.string(),
+  cpuMs: z.number(),
+  gpuMs: z.number(),
+  /** True if the GPU was stopped after `gpuMs`, before it had made two steps. */
+  isStopped: z.boolean(),
+  /** Largest difference of a log-probability; 0 if the GPU was stopped. */
+  logprobs: z.number(),
+  /** As for the tiny model. */
+  unequal: z.number(),
+});
+
+export const reportSchema = z.object({
+  /** Name of the GPU. */
+  gpu: z.string(),
+  /** Differences of the tiny model. */
+  numbers: differences,
+  /** Undefined if the numbers differ. */
+  step: step.optional(),
+});
+
+export type NumberDifferences = Readonly<z.infer<typeof differences>>;
+export type StepTimes = Readonly<z.infer<typeof step>>;
+export type DeviceReport = Readonly<z.infer<typeof reportSchema>>;
+
+/** The device for a model by its report. */
+export function verdictOf(report: DeviceReport): DeviceChoice {
+  const wrong = wrongNumbers(report);
+  if (wrong !== undefined || !report.step) return { device: 'cpu', why: wrong ?? '' };
+  const { cpuMs, gpuMs, isStopped, model } = report.step;
+  const speedup = cpuMs / gpuMs;
+  const isFaster = !isStopped && speedup >= leastSpeedup;
+  const order =
+    speedup >= 1 ? `${times(speedup)} times faster` : `${times(1 / speedup)} times slower`;
+  const found = isStopped
+    ? `was stopped after ${milliseconds(gpuMs)}`
+    : `takes ${milliseconds(gpuMs)}, ${order}`;
+  const enough = isFaster || isStopped || speedup < 1 ? '' : `, but not ${leastSpeedup} times`;
+  return {
+    device: isFaster ? 'webgpu' : 'cpu',
+    why: `A step of ${model} takes ${milliseconds(cpuMs)} on the CPU; on ${report.gpu} it ${found}${enough}.`,
+  };
+}
+
+/** What is wrong with the numbers of the GPU, as a sentence; undefined if they pass. */
+export function wrongNumbers({ gpu, numbers, step: measured }: DeviceReport): string | undefined {
+  const unequal = Math.max(numbers.unequal, measured?.unequal ?? 0);
+  if (unequal > 0)
+    return `On ${gpu} the log-probabilities of ${unequal} sampled tokens differ from those of the training pass, which has to give the same bits.`;
+  const found = [
+    ['log-probability', numbers.logprobs, tolerances.logprobs],
+    ['gradient', numbers.gradients, tolerances.gradients],
+    ['weight', numbers.weights, tolerances.weights],
+    [`log-probability of ${measured?.model}`, measured?.logprobs ?? 0, tolerances.model],
+  ] as const;
+  const wrong = found.find(([, difference, most]) => !(difference <= most));
+  return (
+    wrong &&
+    `On ${gpu} a ${wrong[0]} differs from the CPU's by ${wrong[1].toPrecision(2)}; at most ${wrong[2]} passes.`
+  );
+}
+
+const times = (factor: number): string => factor.toFixed(1);
+
+const milliseconds = (ms: number): string =>
+  ms < 10_000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(0)} s`;

@@ -1,0 +1,110 @@
+/** Measures a step of a model on both devices. */
+import { systemClock } from '@trinity-rft/core';
+import type { Engine, TokenRow } from '@trinity-rft/core/engine';
+
+import type { ModelConfig } from '../model/config.js';
+import { parameterCount } from '../model/parameters.js';
+import type { OpenOn } from './numbers.js';
+import { countUnequal, largestDifference, sampleRows, trainOn, type StepSize } from './one-step.js';
+import type { StepTimes } from './report.js';
+
+export interface StepOptions {
+  readonly modelPath: string;
+  readonly config: ModelConfig;
+  /** Limit on prompt and answer, in tokens. */
+  readonly maxModelLen: number;
+  readonly size: StepSize;
+  readonly report: (line: string) => void;
+}
+
+/** Time of the GPU for two steps, and for compiling its kernels: this, and four steps of the CPU. */
+const gpuStartMs = 30_000;
+
+export async function measureStep(open: OpenOn, options: StepOptions): Promise<StepTimes> {
+  const { modelPath, config, report } = options;
+  const size = fittingSize(options);
+  const weights = new Intl.NumberFormat('en').format(parameterCount(config));
+  const model = `${config.family} with ${weights} weights`;
+  report(`Measuring a step of ${model} on the CPU: ${describeSize(size)}.`);
+  const engine = await open('cpu', modelPath);
+  const cpu = await twoSteps(engine, size);
+  await engine.close();
+  report('Measuring the same step on the GPU.');
+  const limitMs = gpuStartMs + 4 * cpu.ms;
+  const work = onGpu(() => open('webgpu', modelPath), size, cpu.first.rows);
+  const gpu = await unlessLate(work, limitMs);
+  if (gpu === undefined)
+    return { model, cpuMs: cpu.ms, gpuMs: limitMs, isStopped: true, logprobs: 0, unequal: 0 };
+  const logprobs = largestDifference(gpu.scored, cpu.first.scored);
+  return { model, cpuMs: cpu.ms, gpuMs: gpu.ms, isStopped: false, logprobs, unequal: gpu.unequal };
+}
+
+/** The size, with prompt and answer halved until they fit the model. */
+function fittingSize({ size, config, maxModelLen }: StepOptions): StepSize {
+  const { answers, promptTokens, answerTokens } = size;
+  const room = Math.floor(Math.min(maxModelLen, config.maxPositions) / 2);
+  return {
+    answers,
+    promptTokens: Math.max(1, Math.min(promptTokens, room, config.vocabSize - 1)),
+    answerTokens: Math.max(1, Math.min(answerTokens, room)),
+  };
+}
+
+const describeSize = ({ answers, promptTokens, answerTokens }: StepSize): string =>
+  `${answers} answers of ${answerTokens} tokens to a prompt of ${promptTokens}`;
+
+interface TwoSteps {
+  /** Time of the faster step: the first one includes preparations. */
+  readonly ms: number;
+  readonly first: Step;
+}
+
+interface Step {
+  readonly ms: number;
+  readonly rows: readonly TokenRow[];
+  readonly sampled: ArrayLike<number>;
+  readonly scored: ArrayLike<number>;
+}
+
+async function twoSteps(engine: Engine, size: StepSize): Promise<TwoSteps> {
+  const first = await oneStep(engine, 0, size);
+  const second = await oneStep(engine, 1, size);
+  return { ms: Math.min(first.ms, second.ms), first };
+}
+
+async function oneStep(engine: Engine, version: number, size: StepSize): Promise<Step> {
+  const start = performance.now();
+  const { rows, logprobs: sampled } = await sampleRows(engine, version, size);
+  const scored = await trainOn(engine, rows);
+  return { ms: performance.now() - start, rows, sampled, scored };
+}
+
+interface GpuSteps {
+  readonly ms: number;
+  /** Log-probabilities of the CPU's rows. */
+  readonly scored: ArrayLike<number>;
+  readonly unequal: number;
+}
+
+async function onGpu(
+  open: () => Promise<Engine>,
+  size: StepSize,
+  rows: readonly TokenRow[],
+): Promise<GpuSteps> {
+  const engine = await open();
+  const { logprobs: scored } = await engine.trainer.forward({ rows });
+  const { ms, first } = await twoSteps(engine, size);
+  await engine.close();
+  return { ms, scored, unequal: countUnequal(first.sampled, first.scored) };
+}
+
+/** The result; undefined after `limitMs`, while the work continues until the process ends. */
+async function unlessLate<T>(work: Promise<T>, limitMs: number): Promise<T | undefined> {
+  const timer = new AbortController();
+  try {
+    const late = systemClock.sleep(limitMs, timer.signal).then(() => undefined);
+    return await Promise.race([work, late.catch(() => undefined)]);
+  } finally {
+    timer.abort();
+  }
+}

@@ -1,0 +1,56 @@
+/** Stored results of checks: a file per GPU, driver, versions, processor and model. */
+import { hash } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+import { describeError } from '@trinity-rft/core';
+import { replaceFile, tryJson } from '@trinity-rft/core/support';
+import { z } from 'zod';
+
+import { reportSchema, type DeviceReport } from './report.js';
+
+/** Everything that a result depends on, as plain data; a result with another key is not used. */
+export type CheckKey = Readonly<Record<string, unknown>>;
+
+/** Place of a result, and the listener for what is wrong with it. */
+export interface Place {
+  readonly folder: string;
+  readonly key: CheckKey;
+  readonly report: (line: string) => void;
+}
+
+/** Folder of the results. */
+export const cacheFolder = (env: Readonly<Record<string, string | undefined>>): string =>
+  path.join(env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'trinity-rft', 'devices');
+
+const fileOf = ({ folder, key }: Place): string =>
+  path.join(folder, `${hash('sha256', JSON.stringify(key)).slice(0, 32)}.json`);
+
+const stored = z.object({ v: z.literal(1), report: reportSchema });
+
+/** Reads a result; undefined if there is none. A damaged file is reported. */
+export async function readStored(place: Place): Promise<DeviceReport | undefined> {
+  const file = fileOf(place);
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') place.report(`${file} cannot be read: ${describeError(error)}.`);
+  });
+  if (text === undefined) return undefined;
+  const { success, data } = stored.safeParse(tryJson(text));
+  if (success) return data.report;
+  place.report(`${file} is damaged and counts as missing; the next check of the GPU replaces it.`);
+  return undefined;
+}
+
+/** Stores a result, or reports why it cannot be stored. */
+export async function writeStored(place: Place, report: DeviceReport): Promise<void> {
+  const file = fileOf(place);
+  try {
+    await mkdir(place.folder, { recursive: true });
+    await replaceFile(file, `${JSON.stringify({ v: 1, key: place.key, report }, null, 2)}\n`);
+  } catch (error) {
+    place.report(
+      `${file} cannot be written, so the check will be repeated: ${describeError(error)}. Set XDG_CACHE_HOME to a folder that is writable.`,
+    );
+  }
+}
