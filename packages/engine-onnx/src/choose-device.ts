@@ -4,7 +4,7 @@ import type { DeviceChoice, DeviceModel, DeviceQuestion } from '@trinity-rft/cor
 
 import type { CheckedModel, CheckRequest } from './device/check.js';
 import { checkInChild } from './device/child.js';
-import { verdictOf, type DeviceReport } from './device/report.js';
+import { tolerances, verdictOf, type DeviceReport } from './device/report.js';
 import { cacheFolder } from './device/stored.js';
 import type { OnnxEngineOptions } from './engine.js';
 import { gpuModule } from './gpu-module.js';
@@ -37,17 +37,22 @@ export async function chooseDevice(
     const use = measure ? 'any' : 'stored';
     const found = await check(model, { use, report, signal }, { ...defaults(), ...settings });
     if (found) return verdictOf(found);
-    return { device: undefined, why: 'Its steps have not been measured on this GPU yet.' };
+    return { device: undefined, why: notMeasured };
   } catch (error) {
     signal?.throwIfAborted();
     return { device: 'cpu', why: describeError(error) };
   }
 }
 
+const notMeasured =
+  'Its steps have not been measured on this GPU yet; `trinity doctor gpu FILE` does that.';
+
 /** Result of {@link measureDevices}. */
 export interface MeasuredDevices extends DeviceReport {
   /** The device that `model.device: auto` uses from here on. */
   readonly choice: DeviceChoice;
+  /** Largest differences that pass. */
+  readonly tolerances: typeof tolerances;
 }
 
 /** Options of {@link measureDevices}. */
@@ -65,7 +70,7 @@ export interface MeasureOptions {
 export async function measureDevices({ model, report }: MeasureOptions): Promise<MeasuredDevices> {
   const found = await check(model, { use: 'new', report }, defaults());
   if (!found) throw new InvariantError('A new check of the GPU has no result.');
-  return { ...found, choice: verdictOf(found) };
+  return { ...found, tolerances, choice: verdictOf(found) };
 }
 
 interface Asked extends Pick<CheckRequest, 'use'>, Pick<DeviceQuestion, 'report' | 'signal'> {}

@@ -7,6 +7,7 @@ export {
   type ExtensionOptions,
 } from './run/configuration.js';
 export { planDownloads, type ModelDownloads } from './assembly/models/hub-models.js';
+export { planDevices, readDeviceModel } from './run/devices.js';
 export { checkFiles, type CheckedFiles } from './run/check-files.js';
 export { isUnfinished } from './run/progress.js';
 export { run, type RunOptions, type RunSummary } from './run/run.js';

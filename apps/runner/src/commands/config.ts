@@ -37,9 +37,9 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
             const { loaded, files } = await load(file, given);
             return { warnings: [...loaded.warningProblems, ...files.warningProblems] };
           });
-        const { loaded, files } = await load(file, given);
+        const { loaded, files, devices } = await load(file, given);
         const warnings = [...loaded.warnings, ...files.warnings];
-        for (const warning of warnings) write(`${warning}\n`);
+        for (const line of [...warnings, ...devices]) write(`${line}\n`);
         const count = warnings.length;
         const counted = count === 0 ? '' : `, ${count} warning${count > 1 ? 's' : ''}`;
         write(`${file}: no errors${counted}.\n`);
@@ -84,7 +84,7 @@ interface Planned extends Answer {
 }
 
 async function planOf(file: string, given: PluginOptions, stdin?: string): Promise<Planned> {
-  const { loaded, files } = await load(file, given, stdin);
+  const { loaded, files, devices } = await load(file, given, stdin);
   const { planConfig, renderPlan } = await import('@trinity-rft/config');
   const { config: planned, lines } = await downloads(loaded);
   const { rows, pipelines, graders } = files;
@@ -95,7 +95,7 @@ async function planOf(file: string, given: PluginOptions, stdin?: string): Promi
       ...files.warningProblems,
       ...lines.map((line) => outsideOf(file, line)),
     ],
-    plan: renderPlan(planConfig(planned, options)),
+    plan: [renderPlan(planConfig(planned, options)), ...devices].join('\n'),
     jobDirectory: loaded.config.jobDirectory,
   };
 }
@@ -133,6 +133,8 @@ async function answerAsJson(
 interface Checked {
   readonly loaded: LoadedConfig;
   readonly files: CheckedFiles;
+  /** What `model.device: auto` would use. */
+  readonly devices: readonly string[];
 }
 
 /** Time in ms after which a plan gives up on an unreachable hub. */
@@ -148,13 +150,14 @@ async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {
 
 /** Reads a configuration with all plugins, and checks the files that it names. */
 async function load(configPath: string, given: PluginOptions, text?: string): Promise<Checked> {
-  const { checkFiles, readConfiguration } = await import('@trinity-rft/launcher');
+  const { checkFiles, planDevices, readConfiguration } = await import('@trinity-rft/launcher');
   const read = { configPath, text, ...pluginsOf(given) };
   const { loaded, ...extensions } = await readConfiguration(read);
   const { signal } = new AbortController();
   try {
     const files = await checkFiles(loaded, extensions, { beginTasks: true, signal });
-    return { loaded, files };
+    const devices = await planDevices(loaded.config, extensions.engines);
+    return { loaded, files, devices };
   } finally {
     await extensions.environments.close();
   }

@@ -235,9 +235,9 @@ export const model = section(
     ),
     external_model: externalModel(),
     device: field(
-      oneOf(['cpu', 'webgpu']),
+      oneOf(['cpu', 'webgpu', 'auto']),
       'cpu',
-      'Extension. Where the embedded engine computes. webgpu: experimental, on the GPU that `trinity doctor gpu` lists first; needs the packages @trinity-rft/engine-webgpu and webgpu. Critics and judges stay on the CPU.',
+      'Extension. Where the embedded engine computes. webgpu: experimental, on the GPU that `trinity doctor gpu` lists first; needs the packages @trinity-rft/engine-webgpu and webgpu. auto: webgpu where a check of its numbers passes and a step of the model was at least 1.5 times faster than on the CPU, else cpu; the first run measures, later ones with the same GPU, driver, versions and model use the stored result. A resumed run keeps its device. Critics and judges stay on the CPU.',
     ),
     threads: maybe(
       int({ min: 1, max: 1024 }),

@@ -387,16 +387,19 @@ async function checkModels(check: Check): Promise<void> {
   }
 }
 
-interface CheckedModel extends ModelCheck {
+interface CheckedModel extends Omit<ModelCheck, 'device'> {
   readonly engine: string;
+  readonly device?: StageConfig['model']['device'];
 }
 
 async function checkModel(
   check: Check,
   key: KeyPath,
-  { modelPath, engine, maxModelLen, device }: CheckedModel,
+  { modelPath, engine, maxModelLen, device: given }: CheckedModel,
 ): Promise<void> {
   if (!isThere(modelPath)) return;
+  // For a model that the GPU cannot run, `auto` takes the CPU.
+  const device = given === 'auto' ? 'cpu' : given;
   await attempt(check, key, async () =>
     engineNamed(check.extensions.engines, engine).checkModel?.({ modelPath, maxModelLen, device }),
   );

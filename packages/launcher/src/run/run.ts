@@ -34,6 +34,7 @@ import { forgetEnd, interruptOf, writeEnd, type RunEnd } from './end.js';
 import { guardProcess } from './guard/guard-process.js';
 import { lockRun } from './lock.js';
 import { hasBegun, readStageProgress, writeStageProgress } from './progress.js';
+import { withRecordedDevices } from './changes/devices.js';
 import { inputsOf } from './changes/inputs.js';
 import {
   describeChanges,
@@ -287,13 +288,19 @@ async function runLocked(
 
 /** Skips stages that were completed before, except the last one, which may have become longer. */
 async function runStages(
-  { config, problemAt = inNoFile }: ParsedConfig,
+  { config: given, problemAt = inNoFile }: ParsedConfig,
   surroundings: StageSurroundings,
   { from, digests, cwd, isAccepted }: Reads,
 ): Promise<RunSummary> {
+  const config = withRecordedDevices(given);
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
   const remaining = stages.slice(from);
+  for (const { stageIndex, model } of remaining)
+    if (given.stages[stageIndex]?.model.device !== model.device)
+      surroundings.terminal.write(
+        `model.device: auto keeps ${model.device}, with which the run began.\n`,
+      );
   // Benchmarks, explorers and servers beside a trainer use a run without keeping its record.
   const isGuest =
     remaining.every(({ mode, part }) => mode === 'bench' || part === 'explore') ||
@@ -323,8 +330,8 @@ async function runStages(
         hasBegun: !isGuest && isRecorded(config, stage),
         // Each change is logged once.
         changes: changes.splice(0),
-        onStart: () => {
-          if (!isGuest) recordSettings(config, stage, inputs);
+        onStart: (placed) => {
+          if (!isGuest) recordSettings(config, placed, inputs);
         },
       }),
     );

@@ -9,6 +9,7 @@ import { listCheckpoints } from '@trinity-rft/trainer';
 import { setEnvironment } from '../assembly/environment.js';
 import { rewardKeyOf } from '../assembly/models/endpoint.js';
 import { warnOfUncheckedMath } from '../assembly/math-warnings.js';
+import { withDevice } from '../assembly/models/device.js';
 import { startModelOf } from '../assembly/models/model-folder.js';
 import { evaluationsFolder } from '../assembly/data/evaluation-answers.js';
 import { openMonitor } from '../assembly/monitor.js';
@@ -42,8 +43,8 @@ interface StageOptions extends StageSurroundings {
   readonly hasBegun: boolean;
   /** Consequences of a changed configuration for the run, one line each. */
   readonly changes: readonly string[];
-  /** Called when the stage has been opened and its first step follows. */
-  readonly onStart: () => void;
+  /** Called with the stage and its device when it has been opened and its first step follows. */
+  readonly onStart: (stage: StageConfig) => void;
 }
 
 const modes: Readonly<
@@ -83,23 +84,29 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     await monitor.openServices(signal);
     if (stage.mode === 'both' && stage.part === undefined)
       watched = watchProcess(config.jobDirectory);
+    const say = (line: string): void => {
+      runtime.logger.info(line);
+      terminal.write(`${line}\n`);
+    };
+    const startModel = await startModelOf(config, stage);
+    const { engines } = options.extensions;
+    // Beside a trainer and other explorers, a measurement would be one of their load.
+    const measure = stage.part !== 'explore';
+    const placed = await withDevice(stage, startModel, { engines, measure, report: say, signal });
     const result = await modes[stage.mode]({
       ...options,
-      stage,
-      startModel: await startModelOf(config, stage),
+      stage: placed,
+      startModel,
       runtime,
       openSink: (resume) => {
-        options.onStart();
+        options.onStart(placed);
         return monitor.openSink(resume);
       },
       expectSteps: (total) => monitor.expectSteps(total),
       onProgress: monitor.onProgress,
       watch: watched?.watch,
       onPause: watched?.onPause,
-      say: (line) => {
-        runtime.logger.info(line);
-        terminal.write(`${line}\n`);
-      },
+      say,
       rewardKey: rewardKeyOf(env),
     });
     outcome = result.interrupted ? 'interrupted' : 'finished';

@@ -12,12 +12,14 @@ export function checkDevice(
   { model }: Pick<StageConfig, 'model'>,
   engine: string,
 ): void {
-  if (model.device !== 'webgpu') return;
+  const { device } = model;
+  if (device === 'cpu') return;
   const refuse = (why: string, uses: readonly KeyPath[] = []): void =>
-    context.report(key, `got "webgpu", but ${why}`, uses);
+    context.report(key, `got "${device}", but ${why}`, uses);
   if (engine !== defaultEngineName(context.engines))
     refuse('only the embedded engine has a device, and another engine trains. Remove the key.');
-  else if (quantizationOf(model, context.disk) !== undefined)
+  // `auto` takes the CPU for them.
+  else if (device === 'webgpu' && quantizationOf(model, context.disk) !== undefined)
     refuse('only the CPU computes with quantised weights. Set quantization: none, or cpu.', [
       ['model', 'quantization'],
     ]);

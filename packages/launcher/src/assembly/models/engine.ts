@@ -5,6 +5,7 @@ import { EngineError } from '@trinity-rft/core';
 import type { Engine, Sampler } from '@trinity-rft/core/engine';
 import type { EngineTable } from '../../context/stage-context.js';
 import type { StageModel } from './chat-format.js';
+import { withDevice } from './device.js';
 import { engineNamed } from './engines.js';
 import { engineSettings } from './engine-settings.js';
 import { explainFolderErrors, modelOfStage, startQuantization } from './model-folder.js';
@@ -21,13 +22,16 @@ export interface StageEngine extends Engine {
  * @throws ConfigError when the model cannot be used
  */
 export async function openEngine(
-  stage: StageConfig,
+  given: StageConfig,
   model: StageModel,
   engines: EngineTable,
   reference: boolean,
 ): Promise<StageEngine> {
   const { startModel, format, runtime, signal } = model;
-  const { threads, memoryBudgetMb, maxModelLen, lora, device } = stage.model;
+  // A run has chosen already; a command that only opens a model does not measure.
+  const report = (line: string): void => runtime.logger.info(line);
+  const stage = await withDevice(given, startModel, { engines, measure: false, report, signal });
+  const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const factory = engineNamed(engines, stage.engine);
   const quantization = startQuantization(stage, startModel);
   const openTrainer = (): Promise<Engine> =>
@@ -41,7 +45,7 @@ export async function openEngine(
         maxModelLen,
         lora,
         quantization,
-        device,
+        device: stage.model.device === 'webgpu' ? 'webgpu' : 'cpu',
         seed: runtime.seedFor('lora', stage.stageIndex),
         tokenBytes: tokenByteTable(format.tokenizer),
         settings: engineSettings(stage),

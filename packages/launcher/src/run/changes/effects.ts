@@ -87,6 +87,10 @@ const rules: readonly Rule[] = [
     effect: refused('the weights that each explore step uses follow from it'),
     modes: ['both'],
   },
+  {
+    keys: ['model.device'],
+    effect: said('takes effect from here on; the last digits of all numbers become others'),
+  },
   { keys: ['buffer.total_steps', 'buffer.total_epochs', 'trainer.total_steps'], effect: newLength },
   {
     keys: [

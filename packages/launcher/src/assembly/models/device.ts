@@ -1,0 +1,45 @@
+/** `model.device: auto`: the device on which a stage runs. */
+import type { StageConfig } from '@trinity-rft/config';
+import type { DeviceChoice, DeviceModel, DeviceQuestion } from '@trinity-rft/core/engine';
+import type { EngineTable } from '../../context/stage-context.js';
+import { engineNamed } from './engines.js';
+import { startQuantization } from './model-folder.js';
+
+export interface DeviceOptions extends Omit<DeviceQuestion, keyof DeviceModel> {
+  readonly engines: EngineTable;
+}
+
+/** What decides how fast a device is for the stage's model. */
+export function deviceModelOf(stage: StageConfig, startModel: string): DeviceModel {
+  const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
+  const quantization = startQuantization(stage, startModel);
+  return { modelPath: startModel, threads, memoryBudgetMb, maxModelLen, lora, quantization };
+}
+
+/** Asks the stage's engine for a device. Its failures are answers. */
+export async function chooseDevice(
+  stage: StageConfig,
+  startModel: string,
+  { engines, ...asked }: DeviceOptions,
+): Promise<DeviceChoice> {
+  const { name, chooseDevice: choose } = engineNamed(engines, stage.engine);
+  const choice = await choose?.({ ...deviceModelOf(stage, startModel), ...asked });
+  return choice ?? { device: 'cpu', why: `The engine ${name} has one device.` };
+}
+
+/** The stage with its device, of which `auto` is reported. A device that is not measured is not used. */
+export async function withDevice(
+  stage: StageConfig,
+  startModel: string,
+  options: DeviceOptions,
+): Promise<StageConfig> {
+  if (stage.model.device !== 'auto') return stage;
+  const { device = 'cpu', why } = await chooseDevice(stage, startModel, options);
+  options.report(`model.device: auto uses ${device}. ${why}`);
+  return onDevice(stage, device);
+}
+
+export const onDevice = (stage: StageConfig, device: 'cpu' | 'webgpu'): StageConfig => ({
+  ...stage,
+  model: { ...stage.model, device },
+});

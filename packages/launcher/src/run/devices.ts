@@ -1,0 +1,69 @@
+/** What `model.device: auto` will use, and the model that `trinity doctor gpu` measures. */
+import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
+import { ConfigError, systemClock } from '@trinity-rft/core';
+import type { DeviceModel } from '@trinity-rft/core/engine';
+import { chooseDevice, deviceModelOf } from '../assembly/models/device.js';
+import { engineNamed } from '../assembly/models/engines.js';
+import { withCachedModels, withFetchedModels } from '../assembly/models/hub-models.js';
+import { startModelOf } from '../assembly/models/model-folder.js';
+import type { EngineTable } from '../context/stage-context.js';
+import { withRecordedDevices } from './changes/devices.js';
+import { readConfiguration, type ConfigurationOptions } from './configuration.js';
+
+const willMeasure = 'the run measures a step on both devices when it starts, and stores the result';
+
+/** A line for each stage with `model.device: auto`. Measures and downloads nothing. */
+export async function planDevices(
+  given: ResolvedConfig,
+  engines: EngineTable,
+): Promise<readonly string[]> {
+  const config = withCachedModels(given);
+  const { stages } = withRecordedDevices(config);
+  const lines = config.stages.map(async (stage) => {
+    if (stage.model.device !== 'auto') return [];
+    const { device } = stages[stage.stageIndex]?.model ?? {};
+    const name = stage.stageName === undefined ? '' : `${stage.stageName}: `;
+    return [`${name}model.device: auto: ${await expected(config, stage, { device, engines })}`];
+  });
+  return (await Promise.all(lines)).flat();
+}
+
+interface Expected {
+  /** Recorded device, or auto. */
+  readonly device: StageConfig['model']['device'] | undefined;
+  readonly engines: EngineTable;
+}
+
+async function expected(
+  config: ResolvedConfig,
+  stage: StageConfig,
+  { device: recorded, engines }: Expected,
+): Promise<string> {
+  if (recorded !== 'auto') return `the run keeps ${recorded}, with which it began.`;
+  const startModel = await startModelOf(config, stage).catch(() => undefined);
+  if (startModel === undefined) return `${willMeasure}.`;
+  const asked = { engines, measure: false, report: () => undefined };
+  const { device, why } = await chooseDevice(stage, startModel, asked);
+  return device === undefined ? `${willMeasure}. ${why}` : `the run will use ${device}. ${why}`;
+}
+
+/**
+ * The model of a configuration's first stage, which is fetched if its hub id is not in the cache.
+ * @throws ConfigError for the configuration, and if another engine trains
+ */
+export async function readDeviceModel(
+  options: ConfigurationOptions & { readonly report: (line: string) => void },
+): Promise<DeviceModel> {
+  const { env = process.env, report } = options;
+  const { loaded, engines, environments } = await readConfiguration(options);
+  await environments.close();
+  const hub = { env, report, clock: systemClock };
+  const config = await withFetchedModels(loaded.config, hub, loaded.problemAt);
+  const [stage] = config.stages;
+  if (engineNamed(engines, stage.engine).chooseDevice === undefined)
+    throw new ConfigError(
+      `${options.configPath} trains with the engine ${stage.engine}, which does not run on a GPU of this machine. Name a configuration of the embedded engine, or none.`,
+      { code: 'ENGINE_WITHOUT_DEVICES' },
+    );
+  return deviceModelOf(stage, await startModelOf(config, stage));
+}
