@@ -1,7 +1,7 @@
 /** Tests resuming a run with another configuration. */
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { RunOptions } from '@trinity-rft/launcher';
+import { planDevices, readConfiguration, type RunOptions } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere, type RunHere } from './support/run-here.js';
 import { metricLines, weightsDigest } from './support/run-record.js';
@@ -61,6 +61,42 @@ describe('a resumed run', () => {
       .map(({ metrics }) => metrics['actor/lr']);
     expect(rates).toEqual([0.01, 0.01, 0.05]);
     expect(saidOf(await start('longer', faster))).toEqual([]);
+  });
+
+  it('keeps the device that model.device: auto chose', async () => {
+    const auto: Tree = { model: { device: 'auto' } };
+    const planned = async (): Promise<readonly string[]> => {
+      const configPath = path.join(workspace.root, 'device.yaml');
+      const read = { configPath, cwd: workspace.root, pluginDirs: ['plugins'] };
+      const { loaded, engines, environments } = await readConfiguration(read);
+      await environments.close();
+      return planDevices(loaded.config, engines);
+    };
+    // No machine of the tests has a GPU there.
+    const driver = process.env['VK_ICD_FILENAMES'];
+    process.env['VK_ICD_FILENAMES'] = '/nowhere.json';
+    try {
+      const begun = await start('device', auto, steps(1));
+      expect(begun.error).toBeUndefined();
+      expect(begun.output).toMatch(/^model\.device: auto uses cpu\. .*(no GPU|not installed)/m);
+      expect(JSON.parse(readFileSync(recordOf('device'), 'utf8'))).toMatchObject({
+        stages: [{ 'model.device': 'cpu' }],
+      });
+      const resumed = await start('device', auto, steps(2));
+      expect(resumed.error).toBeUndefined();
+      expect(resumed.output).toContain('model.device: auto keeps cpu, with which the run began.\n');
+      expect(saidOf(resumed)).toEqual([expect.stringContaining('buffer.total_steps')]);
+      expect(await planned()).toEqual([
+        'model.device: auto: the run keeps cpu, with which it began.',
+      ]);
+      workspace.config('device.yaml', auto, { name: 'another' });
+      expect(await planned()).toEqual([
+        expect.stringMatching(/^model\.device: auto: the run will use cpu\. .*(no GPU|not inst)/),
+      ]);
+    } finally {
+      if (driver === undefined) delete process.env['VK_ICD_FILENAMES'];
+      else process.env['VK_ICD_FILENAMES'] = driver;
+    }
   });
 
   it('keeps the evaluation with which it ended when it becomes longer', async () => {

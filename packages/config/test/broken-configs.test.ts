@@ -361,6 +361,12 @@ const cases: readonly Broken[] = [
     says: ['got "webgpu"', 'quantised weights', 'Set quantization: none, or cpu'],
   },
   {
+    name: 'a device that is none',
+    file: { model: 'model:\n  model_path: ./tiny\n  device: «gpu' },
+    key: 'model.device',
+    says: ['got "gpu"', 'auto'],
+  },
+  {
     name: 'an adapter without layers',
     file: {
       model:

@@ -34,8 +34,8 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
         const file = fileOf('config check', named, given);
         if (given.json === true)
           return answerAsJson(file, write, async () => {
-            const { loaded, files } = await load(file, given);
-            return { warnings: [...loaded.warningProblems, ...files.warningProblems] };
+            const { loaded, files, devices } = await load(file, given);
+            return { devices, warnings: [...loaded.warningProblems, ...files.warningProblems] };
           });
         const { loaded, files, devices } = await load(file, given);
         const warnings = [...loaded.warnings, ...files.warnings];

@@ -61,12 +61,12 @@ export function verdictOf(report: DeviceReport): DeviceChoice {
   const order =
     speedup >= 1 ? `${times(speedup)} times faster` : `${times(1 / speedup)} times slower`;
   const found = isStopped
-    ? `was stopped after ${milliseconds(gpuMs)}`
-    : `takes ${milliseconds(gpuMs)}, ${order}`;
+    ? `two were not done after ${milliseconds(gpuMs)}`
+    : `it takes ${milliseconds(gpuMs)}, ${order}`;
   const enough = isFaster || isStopped || speedup < 1 ? '' : `, but not ${leastSpeedup} times`;
   return {
     device: isFaster ? 'webgpu' : 'cpu',
-    why: `A step of ${model} takes ${milliseconds(cpuMs)} on the CPU; on ${report.gpu} it ${found}${enough}.`,
+    why: `A step of ${model} takes ${milliseconds(cpuMs)} on the CPU; on ${report.gpu} ${found}${enough}.`,
   };
 }
 
