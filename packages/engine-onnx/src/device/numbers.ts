@@ -11,7 +11,8 @@ import { loadOptimizer } from '../storage/optimizer.js';
 import { countUnequal, largestDifference, sampleRows, trainOn } from './one-step.js';
 import type { NumberDifferences } from './report.js';
 
-const tiny = { vocabSize: 96, hiddenSize: 32, layers: 2, heads: 4, kvHeads: 2, headDim: 8 };
+const tiny = { vocabSize: 96, hiddenSize: 32, layers: 1, heads: 4, kvHeads: 2, headDim: 8 };
+// Enough tokens for the kernels of large products, beside those of small ones.
 const size = { answers: 3, promptTokens: 5, answerTokens: 6 };
 const steps = 5;
 
