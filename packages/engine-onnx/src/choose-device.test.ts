@@ -32,7 +32,7 @@ async function choose(
 ): Promise<Chosen> {
   const lines: string[] = [];
   // A slow machine adds lines that say how long it waits.
-  const report = (line: string): void => void (/^Wait/.test(line) || lines.push(line));
+  const report = (line: string): void => void (line.startsWith('Wait') || lines.push(line));
   const choice = await chooseDevice(
     { modelPath, threads: 1, measure: true, report, ...question },
     {

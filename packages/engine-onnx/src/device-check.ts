@@ -12,11 +12,13 @@ const report = (line: string): void => send({ kind: 'line', line });
 
 // The process that asked has ended.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-process.once('message', async (request: CheckRequest) => {
+process.once('message', (request: CheckRequest) => void answer(request));
+
+async function answer(request: CheckRequest): Promise<void> {
   try {
     const parts = { open: createOnnxEngine, checkModel: checkGpu, report };
     send({ kind: 'done', report: await checkDevice(request, parts) });
   } catch (error) {
     send({ kind: 'failed', error: toErrorRecord(error) });
   }
-});
+}

@@ -33,7 +33,7 @@ export interface CheckRequest {
   readonly scratch: string;
   /** Folder of the stored results. */
   readonly cache: string;
-  /** Which results answer: only stored ones, also new ones, or only new ones. */
+  /** Results that answer: only stored ones, also new ones, or only new ones. */
   readonly use: 'stored' | 'any' | 'new';
   readonly size: StepSize;
 }
@@ -48,7 +48,7 @@ export interface CheckParts {
   readonly report: (line: string) => void;
 }
 
-/** What a check needs to know of `AdapterFacts`. */
+/** Part of `AdapterFacts` that a check needs. */
 interface Adapter {
   readonly vendor: string;
   readonly description: string;

@@ -4,18 +4,18 @@ import { z } from 'zod';
 
 /** Largest differences between GPU and CPU that pass. */
 export const tolerances = {
-  /** Of a log-probability of the tiny model, in nats. */
+  /** Log-probability of the tiny model, in nats. */
   logprobs: 1e-4,
-  /** Of a gradient of the tiny model, relative to the largest entry of its tensor. */
+  /** Gradient of the tiny model, relative to the largest entry of its tensor. */
   gradients: 1e-4,
-  /** Of a weight of the tiny model after five steps, in which it moves by up to 5e-3. */
+  /** Weight of the tiny model after five steps, in which it moves by up to 5e-3. */
   weights: 1e-4,
-  /** Of a log-probability of the measured model, whose layers add up rounding. */
+  /** Log-probability of the measured model, whose layers add up rounding. */
   model: 1e-3,
 } as const;
 
 /** Speed-up from which the GPU is used: below, another load of the machine could reverse the order. */
-export const leastSpeedup = 1.5;
+const leastSpeedup = 1.5;
 
 const differences = z.object({
   logprobs: z.number(),

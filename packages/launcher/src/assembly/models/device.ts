@@ -22,9 +22,9 @@ export async function chooseDevice(
   startModel: string,
   { engines, ...asked }: DeviceOptions,
 ): Promise<DeviceChoice> {
-  const { name, chooseDevice: choose } = engineNamed(engines, stage.engine);
-  const choice = await choose?.({ ...deviceModelOf(stage, startModel), ...asked });
-  return choice ?? { device: 'cpu', why: `The engine ${name} has one device.` };
+  const engine = engineNamed(engines, stage.engine);
+  const choice = await engine.chooseDevice?.({ ...deviceModelOf(stage, startModel), ...asked });
+  return choice ?? { device: 'cpu', why: `The engine ${engine.name} has one device.` };
 }
 
 /** The stage with its device, of which `auto` is reported. A device that is not measured is not used. */
