@@ -24,8 +24,8 @@ test.skipIf(noSwiftShader)('a right GPU passes', { timeout: 300_000 }, async () 
   const scratch = await mkdtemp(path.join(tmpdir(), 'webgpu-check-'));
   try {
     const found = await compareNumbers(
-      (device, modelPath) => createOnnxEngine({ modelPath, runtime: runtimes[device] }),
-      scratch,
+      (device, tiny) => createOnnxEngine({ ...tiny, runtime: runtimes[device] }),
+      { lora: false, scratch },
     );
     expect(found.unequal).toBe(0);
     // Zero would mean that both ran on the CPU.
@@ -39,8 +39,9 @@ test.skipIf(noSwiftShader)('a right GPU passes', { timeout: 300_000 }, async () 
 });
 
 test.skipIf(noSwiftShader)('a model with operators that the GPU lacks', async () => {
-  const before = { ...process.env };
-  Object.assign(process.env, await swiftShaderEnvironment());
+  const environment = await swiftShaderEnvironment();
+  const before = Object.keys(environment).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, environment);
   try {
     const fixtures = new URL('../../packages/engine-onnx/test/fixtures/', import.meta.url);
     const modelPath = fileURLToPath(new URL('qwen3_5_text', fixtures));
@@ -53,6 +54,8 @@ test.skipIf(noSwiftShader)('a model with operators that the GPU lacks', async ()
       why: expect.stringContaining('does not support the operator LinearAttention'),
     });
   } finally {
-    process.env = before;
+    for (const [name, value] of before)
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
   }
 });

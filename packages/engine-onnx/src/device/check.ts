@@ -92,13 +92,13 @@ async function compare(
   const runtime = { cpu: undefined, webgpu: module };
   report(`Comparing the numbers of ${gpu} with those of the CPU.`);
   const numbers = await compareNumbers(
-    (device, modelPath) => open({ modelPath, runtime: runtime[device] }),
-    scratch,
+    (device, tiny) => open({ ...tiny, runtime: runtime[device] }),
+    { lora: model.lora !== undefined, scratch },
   );
   if (wrongNumbers({ gpu, numbers }) !== undefined) return { gpu, numbers };
-  const { modelPath, maxModelLen = Infinity } = model;
+  const { maxModelLen = Infinity } = model;
   const step = await measureStep((device) => open({ ...model, runtime: runtime[device] }), {
-    ...{ modelPath, config, maxModelLen, size, report },
+    ...{ config, maxModelLen, size, report },
   });
   return { gpu, numbers, step };
 }

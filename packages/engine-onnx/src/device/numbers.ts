@@ -3,8 +3,16 @@ import { join } from 'node:path';
 
 import type { Engine, TokenRow } from '@trinity-rft/core/engine';
 
+import {
+  adapterSpecs,
+  adapterTargets,
+  planAdapters,
+  type LoraOptions,
+  type NewAdapters,
+} from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';
-import { parameterSpecs } from '../model/parameters.js';
+import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import { adapterFolder } from '../storage/base-record.js';
 import { loadModelFolder } from '../storage/model-folder.js';
 import { createModelFolder } from '../storage/new-model.js';
 import { loadOptimizer } from '../storage/optimizer.js';
@@ -16,11 +24,29 @@ const tiny = { vocabSize: 96, hiddenSize: 32, layers: 1, heads: 4, kvHeads: 2, h
 const size = { answers: 3, promptTokens: 5, answerTokens: 6 };
 const steps = 5;
 
-/** Opens a model folder on a device. */
-export type OpenOn = (device: 'cpu' | 'webgpu', modelPath: string) => Promise<Engine>;
+/** Adapters of the tiny model. */
+const adapters = { rank: 4, alpha: 8, seed: 1 };
 
-/** @param scratch empty folder for the model and its checkpoints */
-export async function compareNumbers(open: OpenOn, scratch: string): Promise<NumberDifferences> {
+interface Opened {
+  readonly modelPath: string;
+  readonly lora: LoraOptions | undefined;
+}
+
+/** Opens a model folder on a device. */
+type OpenTiny = (device: 'cpu' | 'webgpu', opened: Opened) => Promise<Engine>;
+
+export interface CompareOptions {
+  /** True to train adapters. */
+  readonly lora: boolean;
+  /** Empty folder for the model and its checkpoints. */
+  readonly scratch: string;
+}
+
+export async function compareNumbers(
+  open: OpenTiny,
+  { lora: isLora, scratch }: CompareOptions,
+): Promise<NumberDifferences> {
+  const lora = isLora ? adapters : undefined;
   const directory = join(scratch, 'tiny');
   // The usual 0.02 would leave attention nearly uniform, and hide mistakes in it.
   const config = await createModelFolder({
@@ -29,10 +55,11 @@ export async function compareNumbers(open: OpenOn, scratch: string): Promise<Num
     initializerRange: 0.15,
     config: { ...tiny, maxPositions: 64 },
   });
+  const trained = trainedParameters(config, lora);
   const run = async (device: 'cpu' | 'webgpu', rows?: readonly TokenRow[]): Promise<TinyRun> => {
-    const engine = await open(device, directory);
+    const engine = await open(device, { modelPath: directory, lora });
     try {
-      return await trainTiny(engine, join(scratch, device), config, rows);
+      return await trainTiny(engine, join(scratch, device), trained, rows);
     } finally {
       await engine.close();
     }
@@ -42,9 +69,21 @@ export async function compareNumbers(open: OpenOn, scratch: string): Promise<Num
   return {
     unequal: countUnequal(gpu.sampled, gpu.scored),
     logprobs: largestDifference(gpu.scored, cpu.scored),
-    gradients: largestRelative(gpu.gradients, cpu.gradients, config),
+    gradients: largestRelative(gpu.gradients, cpu.gradients, trained.specs),
     weights: largestDifference(gpu.weights, cpu.weights),
   };
+}
+
+interface Trained {
+  readonly specs: readonly ParameterSpec[];
+  /** Folder of their moments inside a checkpoint. */
+  readonly folder: string;
+}
+
+function trainedParameters(config: ModelConfig, lora: NewAdapters | undefined): Trained {
+  if (!lora) return { specs: parameterSpecs(config), folder: '.' };
+  const specs = adapterSpecs(adapterTargets(config, planAdapters(config, lora)));
+  return { specs, folder: adapterFolder };
 }
 
 interface TinyRun {
@@ -54,7 +93,7 @@ interface TinyRun {
   readonly sampled: ArrayLike<number>;
   /** Log-probabilities of the rows in the first step. */
   readonly scored: ArrayLike<number>;
-  /** A tenth of the gradients of the first step: AdamW's first moments after it. */
+  /** Running mean of the gradients of two steps: AdamW's first moments. */
   readonly gradients: Float32Array;
   /** After the last step. */
   readonly weights: Float32Array;
@@ -64,23 +103,29 @@ interface TinyRun {
 async function trainTiny(
   engine: Engine,
   directory: string,
-  config: ModelConfig,
+  { specs, folder }: Trained,
   given?: readonly TokenRow[],
 ): Promise<TinyRun> {
   const { rows: own, logprobs: sampled } = await sampleRows(engine, 0, size);
   const rows = given ?? own;
   const scored = await trainOn(engine, rows);
+  // New adapters B A have B = 0, so that A has no gradient in the first step.
+  await trainOn(engine, rows);
   await engine.trainer.save(directory, { optimizer: true });
-  const state = await loadOptimizer(directory, parameterSpecs(config));
-  for (let step = 1; step < steps; step++) await trainOn(engine, rows);
+  const state = await loadOptimizer(join(directory, folder), specs);
+  for (let step = 2; step < steps; step++) await trainOn(engine, rows);
   await engine.trainer.save(directory, { optimizer: false });
   const { weights } = await loadModelFolder(directory);
   return { rows, sampled, scored, gradients: state?.first ?? new Float32Array(), weights };
 }
 
 /** Largest difference of two flat arrays of parameters, relative to the largest entry of its tensor. */
-function largestRelative(found: Float32Array, expected: Float32Array, config: ModelConfig): number {
-  const parts = parameterSpecs(config).map(({ offset, size: count }) => {
+function largestRelative(
+  found: Float32Array,
+  expected: Float32Array,
+  specs: readonly ParameterSpec[],
+): number {
+  const parts = specs.map(({ offset, size: count }) => {
     const part = expected.subarray(offset, offset + count);
     const scale = part.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-30);
     return largestDifference(found.subarray(offset, offset + count), part) / scale;

@@ -6,7 +6,7 @@ import { z } from 'zod';
 export const tolerances = {
   /** Log-probability of the tiny model, in nats. */
   logprobs: 1e-4,
-  /** Gradient of the tiny model, relative to the largest entry of its tensor. */
+  /** Running mean of a gradient of the tiny model over two steps, by the largest entry of its tensor. */
   gradients: 1e-4,
   /** Weight of the tiny model after five steps, in which it moves by up to 5e-3. */
   weights: 1e-4,

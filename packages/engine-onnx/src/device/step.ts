@@ -4,12 +4,13 @@ import type { Engine, TokenRow } from '@trinity-rft/core/engine';
 
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
-import type { OpenOn } from './numbers.js';
 import { countUnequal, largestDifference, sampleRows, trainOn, type StepSize } from './one-step.js';
 import type { StepTimes } from './report.js';
 
+/** Opens the measured model on a device. */
+type OpenOn = (device: 'cpu' | 'webgpu') => Promise<Engine>;
+
 export interface StepOptions {
-  readonly modelPath: string;
   readonly config: ModelConfig;
   /** Limit on prompt and answer, in tokens. */
   readonly maxModelLen: number;
@@ -21,17 +22,17 @@ export interface StepOptions {
 const gpuStartMs = 30_000;
 
 export async function measureStep(open: OpenOn, options: StepOptions): Promise<StepTimes> {
-  const { modelPath, config, report } = options;
+  const { config, report } = options;
   const size = fittingSize(options);
   const weights = new Intl.NumberFormat('en').format(parameterCount(config));
   const model = `${config.family} with ${weights} weights`;
   report(`Measuring a step of ${model} on the CPU: ${describeSize(size)}.`);
-  const engine = await open('cpu', modelPath);
+  const engine = await open('cpu');
   const cpu = await twoSteps(engine, size);
   await engine.close();
   report('Measuring the same step on the GPU.');
   const limitMs = gpuStartMs + 4 * cpu.ms;
-  const work = onGpu(() => open('webgpu', modelPath), size, cpu.first.rows);
+  const work = onGpu(() => open('webgpu'), size, cpu.first.rows);
   const gpu = await unlessLate(work, limitMs);
   if (gpu === undefined)
     return { model, cpuMs: cpu.ms, gpuMs: limitMs, isStopped: true, logprobs: 0, unequal: 0 };
