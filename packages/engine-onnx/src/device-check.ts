@@ -1,4 +1,6 @@
 /** Program of the process that checks a GPU: answers one request. */
+import { rmSync } from 'node:fs';
+
 import { toErrorRecord } from '@trinity-rft/core/store';
 
 import { checkDevice, type CheckRequest } from './device/check.js';
@@ -10,11 +12,16 @@ const send = (message: CheckMessage): void => void process.send?.(message);
 
 const report = (line: string): void => send({ kind: 'line', line });
 
-// The process that asked has ended.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+// Ctrl-C reaches all processes of a terminal; the one that asked ends this one.
+process.on('SIGINT', () => {});
 process.once('message', (request: CheckRequest) => void answer(request));
 
 async function answer(request: CheckRequest): Promise<void> {
+  // The process that asked has ended, and no longer removes the folder.
+  process.on('disconnect', () => {
+    rmSync(request.scratch, { recursive: true, force: true });
+    process.kill(process.pid, 'SIGKILL');
+  });
   try {
     const parts = { open: createOnnxEngine, checkModel: checkGpu, report };
     send({ kind: 'done', report: await checkDevice(request, parts) });
