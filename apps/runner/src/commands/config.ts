@@ -35,7 +35,8 @@ export const addConfig: AddCommand = (program, { exitWith, write }) => {
         if (given.json === true)
           return answerAsJson(file, write, async () => {
             const { loaded, files, devices } = await load(file, given);
-            return { devices, warnings: [...loaded.warningProblems, ...files.warningProblems] };
+            const warnings = [...loaded.warningProblems, ...files.warningProblems];
+            return devices.length > 0 ? { devices, warnings } : { warnings };
           });
         const { loaded, files, devices } = await load(file, given);
         const warnings = [...loaded.warnings, ...files.warnings];
