@@ -142,8 +142,8 @@ export function knowSecret(value: string): void {
 }
 
 /**
- * The encoded forms of a value in URLs, JSON and base64, where it may begin at any offset in a
- * group of three bytes.
+ * Encoded forms of a value: URL, JSON, hexadecimal, and base64 for each of the three offsets at
+ * which it may begin in a group of bytes.
  */
 function encodedForms(value: string): readonly string[] {
   const json = JSON.stringify(value).slice(1, -1);

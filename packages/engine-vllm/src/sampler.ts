@@ -38,13 +38,13 @@ const textLength = 24;
 /** State before any weights were delivered. */
 const started: Weights = { version: -1, label: 'default', folder: undefined };
 
-/** Samples on the vLLM servers of `options`. Rejects unless all of them answer. */
+/** Opens a sampler on the vLLM servers of `options`. Rejects unless all servers answer. */
 export const openVllmSampler = (options: SamplerOptions): Promise<RemoteSampler> =>
   openSampler(vllmServer, options);
 
 type Connect = (address: ServerAddress) => SamplingServer;
 
-/** Samples on the servers of `options` through `connect`. Rejects unless all of them answer. */
+/** Opens a sampler on the servers of `options` through `connect`. Rejects unless all servers answer. */
 export async function openSampler(
   connect: Connect,
   options: SamplerOptions,

@@ -58,7 +58,7 @@ export interface TaskRunnerOptions extends Omit<
   'settings' | 'timeLimit' | 'onLateResult' | 'circuits'
 > {
   readonly settings: ExplorerSettings;
-  /** Shared knowledge of failing environments. @default failures that other explorers see are not shared */
+  /** Shared knowledge of failing environments. @default not shared between explorers */
   readonly circuits?: EnvironmentCircuits;
 }
 

@@ -169,7 +169,7 @@ interface AskedProps<T> {
 
 const againMs = 500;
 
-/** Answer of the server; repeats the request until it is complete. */
+/** Loads `path` and shows the response with `view`; asks again while the response has progress. */
 function Asked<T>({ path, view }: AskedProps<T>) {
   const [answer, setAnswer] = useState<T>();
   const [problem, setProblem] = useState<string>();

@@ -1,7 +1,7 @@
 /** A timeout that restarts at each progress, for downloads of unknown length. */
 import { TrinityError, type Clock, CancelledError } from '@trinity-rft/core';
 
-/** Options that every download requires, so that none is silent. */
+/** Options of every download. `report` is required, so that long downloads and stalls are logged. */
 export interface DownloadOptions {
   readonly clock: Clock;
   /** Longest time without progress in milliseconds. */

@@ -91,8 +91,8 @@ const useSeveralTimes = `
 `;
 
 /**
- * Stores the advantages of an experience in a step with the record of its use: their mean over the
- * trained tokens, and one number per token only if they differ.
+ * Stores the advantages that a train step used: the mean over trained tokens in `used`, and one
+ * value per token in `token_advantage` if they differ.
  */
 const keepAdvantages = `
   ALTER TABLE used ADD COLUMN advantage REAL;

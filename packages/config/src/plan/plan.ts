@@ -75,8 +75,8 @@ export interface StagePlan {
   readonly pipelines: readonly PipelinePlan[];
   /** One plan for each task set whose answers a judge or a comparison of words can grade. */
   readonly graders: readonly GraderPlan[];
-  /** True if no weights are loaded in this process. */
-  readonly isElsewhere: boolean;
+  /** True if servers run the trained model; this process may still load a critic or other models. */
+  readonly runsRemotely: boolean;
   /** Memory of the embedded engine; undefined if the model is not on this disk. */
   readonly memory: MemoryPlan | undefined;
   /** Memory of the GPU; undefined if TuFT and vLLM share none, or the model is not on this disk. */
@@ -128,7 +128,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     steps,
     pipelines: options.pipelines?.[stage.stageIndex] ?? [],
     graders: options.graders?.[stage.stageIndex] ?? [],
-    isElsewhere: runsRemotely(stage),
+    runsRemotely: runsRemotely(stage),
     memory: planMemory(stage, diskAt('.')),
     gpu: planGpu(stage, diskAt('.')),
     time: planTime(stage, steps, diskAt('.')),

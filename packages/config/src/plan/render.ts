@@ -127,8 +127,8 @@ function evalRows({ steps }: StagePlan): readonly Row[] {
   return [['evaluate', `${known(steps.evaluations)} times, ${known(steps.evalTasks)} runs each`]];
 }
 
-function memoryRows({ isElsewhere, memory }: StagePlan): readonly Row[] {
-  if (isElsewhere && !memory?.total) return [];
+function memoryRows({ runsRemotely, memory }: StagePlan): readonly Row[] {
+  if (runsRemotely && !memory?.total) return [];
   if (memory === undefined) return [['memory', 'unknown until the model is on this disk']];
   const parts: readonly (readonly [string, number])[] = [
     ['weights', memory.weights],

@@ -198,7 +198,7 @@ const taskOperator = z.strictObject({
   args: field(dict(), {}, 'Arguments of the operator.'),
 });
 
-/** Keys of the section on their own, so that `resolveSection` can be called with its values. */
+/** Keys of `task_pipeline`, for the resolution of its values. */
 export const taskPipelineKeys = z.strictObject({
   operators: listOf(taskOperator, 'Operators in their order.', derived),
   num_process: field(

@@ -88,9 +88,9 @@ function llama3({
  */
 function yarn(shape: RopeShape, scaling: Extract<RopeScaling, { kind: 'yarn' }>): Scale {
   const width = rotatedWidth(shape);
-  /** The dimension that makes this number of turns over the original positions. */
-  const dimension = (turns: number): number =>
-    (width * Math.log(scaling.originalMaxPositions / (turns * 2 * Math.PI))) /
+  /** Dimension whose frequency makes this number of rotations over the original positions. */
+  const dimension = (rotations: number): number =>
+    (width * Math.log(scaling.originalMaxPositions / (rotations * 2 * Math.PI))) /
     (2 * Math.log(shape.ropeTheta));
   const [fast, slow] = [dimension(scaling.betaFast), dimension(scaling.betaSlow)];
   const low = Math.max(scaling.truncate ? Math.floor(fast) : fast, 0);

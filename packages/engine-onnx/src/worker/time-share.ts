@@ -3,8 +3,8 @@
 export type Party = 'train' | 'sample';
 
 /**
- * Allows one run at a time. If both parties wait, the one that has used less time since both have
- * been waiting goes first.
+ * Runs one piece of work at a time. If trainer and sampler both wait, the one that has used less
+ * time since both have had work goes first.
  */
 export class TimeShare {
   readonly #now: () => number;
@@ -15,21 +15,21 @@ export class TimeShare {
 
   /**
    * @param now time in milliseconds from a monotonic clock
-   * @param settled resolves when work that runs have queued is done. @default runs queue nothing
+   * @param settled resolves when queued work is done. @default no work is queued
    */
   constructor(now: () => number, settled = async (): Promise<void> => {}) {
     this.#now = now;
     this.#settled = settled;
   }
 
-  /** Runs `work` when it is the turn of `party`, which may only wait for one turn at a time. */
+  /** Runs `work` when it is the turn of `party`. A party may wait for one turn at a time. */
   async run<T>(party: Party, work: () => Promise<T>): Promise<T> {
     if (this.#busy) await new Promise<void>((resolve) => this.#waiting.set(party, resolve));
     this.#busy = true;
     const start = this.#now();
     try {
       const result = await work();
-      // Queued work is charged to the party that queued it; the other party's run would wait for it.
+      // Charges queued work to the party that queued it; the other party would otherwise wait for it.
       if (this.#waiting.size > 0) await this.#settled();
       return result;
     } finally {

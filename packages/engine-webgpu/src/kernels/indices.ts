@@ -7,7 +7,7 @@ interface Gather {
   readonly inner: number;
   /** Number of indices for each of the outer slices. */
   readonly count: number;
-  /** True if each outer slice has its own indices. @default all use the same ones */
+  /** True if each outer slice has its own indices. @default false */
   readonly isOwn?: boolean;
   /** Index of the first element. @default 0 */
   readonly start?: number;

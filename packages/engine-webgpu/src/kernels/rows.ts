@@ -53,7 +53,7 @@ export function rootMeanSquareNorm(rows: number, width: number, epsilon: number)
 
 type Reduction = 'ReduceSum' | 'ReduceMax';
 
-/** Start of a reduction, and how it takes in a number, in WGSL. */
+/** Initial value and combining function of each reduction, in WGSL. */
 const reductions = {
   ReduceSum: { start: '0.0', of: sum },
   ReduceMax: { start: lowest, of: maximum },

@@ -21,6 +21,6 @@ export function elementOf(dtype: DataType): Element | undefined {
 /** Bytes of an array; a binding has at least 4. */
 export const bytesOf = (shape: readonly number[]): number => 4 * Math.max(1, sizeOf(shape));
 
-/** The index of an axis that counts from the end if negative. */
+/** Index of an axis; a negative `axis` counts from the end. */
 export const axisOf = (axis: number, { shape }: Pick<Value, 'shape'>): number =>
   axis < 0 ? axis + shape.length : axis;

@@ -319,8 +319,8 @@ function applyFailureReward(
 
 /**
  * Waits for `work`. Rejects at the deadline, and aborts `over`; also rejects when the task ends,
- * even if the workflow ignores its signal. Results that the workflow returns afterwards are too
- * late.
+ * even if the workflow ignores its signal. A result that the workflow returns afterwards is
+ * discarded and counted as late.
  */
 async function beforeDeadline<T>(
   work: Promise<T>,

@@ -35,7 +35,7 @@ export interface RunTaskOptions extends AttemptOptions {
   readonly cutOff?: AbortSignal;
   /**
    * Shared knowledge of failing environments.
-   * @default each run discovers by itself that its environment fails
+   * @default not shared between runs
    */
   readonly circuits?: EnvironmentCircuits;
   /** Called when `count` more runs have ended. @default no callback */

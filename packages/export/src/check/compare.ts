@@ -11,8 +11,8 @@ export interface Share {
 
 export interface Parity {
   /**
-   * Prompts rendered equally by the runtime's own code. Prompts that the checkpoint's template
-   * rejects are not counted.
+   * Prompts that the runtime's own code renders as the checkpoint's template does. Prompts that the
+   * template rejects are not counted.
    */
   readonly renderedPrompts: Share;
   /**

@@ -76,7 +76,10 @@ const turns: Readonly<Record<DrivenStyle, Turn>> = {
   fully_async: (_rules, _step, facts) => takeIfNewer(facts),
 };
 
-/** Takes newer weights if the present ones would be too old, regardless of synchronization points. */
+/**
+ * Applies `max_staleness`: if the current weights would be too old, takes newer ones or waits for
+ * them, also between synchronization points.
+ */
 function withinBound(
   rules: DrivenRules,
   step: number,

@@ -33,8 +33,8 @@ export function trainedMoments(
 
 /**
  * Modifies `values` in place: (v - mean) / sqrt(var + 1e-8), with mean and variance (n - 1) over
- * trained tokens. A single trained token keeps its value, and nothing changes if there is none. [N]
- * @param masked treatment of masked tokens: shifted and scaled like the others, or set to 0
+ * trained tokens; fewer than two trained tokens are neither shifted nor scaled. [N]
+ * @param masked treatment of masked tokens: shifted and scaled like the others, or always set to 0
  * @returns moments before whitening
  */
 export function whiten(

@@ -56,7 +56,7 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
   }
 }
 
-/** A database in memory, for processes that a test or simulation runs within this one. */
+/** In-memory database for tests and simulations, whose simulated processes share this one. */
 export async function memoryDatabase(leaseClock: () => number): Promise<RunDatabase> {
   const place = 'The run store in memory';
   return prepared(openSqlite(':memory:'), {

@@ -108,9 +108,9 @@ function llama3Scaling(
 /** Sizes and bounds that determine the divisors. */
 export interface Llama3Rope extends Rotary {
   readonly factor: number;
-  /** Number of turns over the context below which a frequency is divided by the full factor. */
+  /** `low_freq_factor`: frequencies with fewer rotations over `context` are divided by `factor`. */
   readonly low: number;
-  /** Number of turns over the context above which a frequency is unchanged. */
+  /** `high_freq_factor`: frequencies with more rotations over `context` are unchanged. */
   readonly high: number;
   /** Number of positions of the model before scaling. */
   readonly context: number;

@@ -56,14 +56,15 @@ const leastSpread = 0.1;
 export function drawChart(series: readonly Series[], { width, height }: Size): Drawing {
   const bottom = height - margin.bottom;
   const yTicksWanted = Math.max(2, Math.floor((bottom - margin.top) / yTickRoom));
-  const ys = ticksOf(
-    rangeOf(series.flatMap(({ values, low = [], high = [] }) => [...values, ...low, ...high])),
-    yTicksWanted,
+  const values = rangeOf(
+    series.flatMap((each) => [...each.values, ...(each.low ?? []), ...(each.high ?? [])]),
   );
+  // A minimum span keeps noise of a nearly constant curve small.
+  const ys = ticksOf(values, yTicksWanted, { span: leastSpread * Math.abs(values[1]) });
   const widest = Math.max(0, ...ys.ticks.map((tick) => tickText(tick, ys.step).length));
   const [left, right] = [widest * digitWidth + labelGap, width - margin.right];
   const range = rangeOf(series.flatMap(({ x }) => x));
-  const xs = ticksOf(range, Math.max(2, Math.floor((right - left) / xTickRoom)), 1);
+  const xs = ticksOf(range, Math.max(2, Math.floor((right - left) / xTickRoom)), { step: 1 });
   const x = scale(range, [left, right]);
   const y = scale(ys.range, [bottom, margin.top]);
   return {
@@ -120,24 +121,27 @@ const scale =
 function ticksOf(
   [low, high]: Range,
   wanted: number,
-  leastStep = 0,
+  least: { readonly span?: number; readonly step?: number },
 ): { readonly ticks: readonly number[]; readonly step: number; readonly range: Range } {
-  // A minimum span keeps noise of a nearly constant curve small.
-  const spread = Math.max(high - low, leastSpread * Math.abs(high)) || 1;
+  const spread = Math.max(high - low, least.span ?? 0) || 1;
   const rough = spread / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
   const nice = [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10;
-  const step = Math.max(leastStep, nice * power);
+  const step = Math.max(least.step ?? 0, nice * power);
   const [first, last] = [Math.floor(low / step + 1e-9), Math.ceil(high / step - 1e-9)];
   const ticks = Array.from({ length: Math.max(1, last - first) + 1 }, (_, i) => (first + i) * step);
   return { ticks, step, range: [ticks[0] ?? low, ticks.at(-1) ?? high] };
 }
 
-/** Label of a tick, with as many decimals as the step has. */
+/** Label of a tick, with as many digits as distinguish it from the next: `1.5`, `12.3k`, `1.2e+6`. */
 function tickText(value: number, step: number): string {
-  if (Math.abs(value) >= 1e6 || (step < 1e-4 && value !== 0)) return value.toExponential(1);
-  if (Math.abs(value) >= 1e4) return `${Number((value / 1000).toFixed(1))}k`;
-  return value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  const size = Math.abs(value);
+  const decimalsIn = (unit: number): number =>
+    Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
+  if (size >= 1e6 || (step < 1e-4 && value !== 0))
+    return value.toExponential(Math.max(1, decimalsIn(10 ** Math.floor(Math.log10(size)))));
+  if (size >= 1e4) return `${Number((value / 1000).toFixed(decimalsIn(1000)))}k`;
+  return value.toFixed(decimalsIn(1));
 }
 
 const rounded = (value: number): number => Math.round(value * 10) / 10;

@@ -1,4 +1,4 @@
-/** Results of accepted requests, kept until their client fetches them. */
+/** Results of accepted requests, kept for some time so that a client can fetch them again. */
 import { randomUUID } from 'node:crypto';
 import { describeError, TrinityError, type Clock } from '@trinity-rft/core';
 import { Refusal } from '../refusals/refusal.js';
@@ -52,7 +52,7 @@ export function createFutures({ clock, keepMs = 600_000 }: FuturesOptions): Futu
       if (result === undefined)
         throw new Refusal(
           404,
-          `There is no request ${id}. Its result was fetched long ago, or the server has been started again since: load the last saved weights and go on from there.`,
+          `There is no request ${id}. Its result has expired, or the server was restarted: load the last saved weights and continue from there.`,
         );
       const patience = new AbortController();
       const late = clock.sleep(timeoutMs, patience.signal).then(
