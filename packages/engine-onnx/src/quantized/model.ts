@@ -43,8 +43,10 @@ export class QuantizedModel {
     this.#head = head;
     this.#light = lazyGraphs(runtime, 'sample');
     const { config } = base;
-    // A single row of numbers is multiplied by another kernel; fewer heads than threads would be divided.
-    const fewest = isBlocks(base.of({ name: headName(config) })) ? 1 : 2;
+    // A single row is multiplied by another kernel, except by blocks of 8 bits: float32 everywhere, blocks of 4 bits
+    // on processors without AVX-512. Fewer heads than threads would be divided.
+    const stored = base.of({ name: headName(config) });
+    const fewest = isBlocks(stored) && stored.bits === 8 ? 1 : 2;
     this.kernels = {
       runtime,
       config,

@@ -134,6 +134,9 @@ describe.each(models)('$name', (model) => {
     const engine = await openModel(model);
     await train(engine, 2);
     await adopt(engine);
+    const [short] = await engine.sampler.sample(prompt, { maxTokens: 1, n: 1, seed: 4 });
+    const only = { rows: [row(short!.tokens)] };
+    expect([...(await engine.trainer.forward(only)).logprobs]).toEqual([...short!.logprobs]);
     const alone: (readonly number[])[] = [];
     for (const n of [1, 8, 32]) {
       const sampled = await engine.sampler.sample(prompt, { maxTokens: 64, n, seed: 4 });
