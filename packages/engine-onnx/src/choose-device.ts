@@ -26,8 +26,8 @@ const defaults = (): CheckSettings => ({
 });
 
 /**
- * Answers `EngineFactory.chooseDevice`.
- * @throws the signal's reason; any other failure is an answer
+ * Implements `EngineFactory.chooseDevice`.
+ * @throws the signal's reason; after any other failure, the CPU is chosen
  */
 export async function chooseDevice(
   { measure, report, signal, ...model }: DeviceQuestion,
@@ -49,7 +49,7 @@ const notMeasured =
 
 /** Result of {@link measureDevices}. */
 export interface MeasuredDevices extends DeviceReport {
-  /** The device that `model.device: auto` uses from here on. */
+  /** The device that `model.device: auto` uses from now on. */
   readonly choice: DeviceChoice;
   /** Largest differences that pass. */
   readonly tolerances: typeof tolerances;

@@ -48,8 +48,10 @@ export interface OnnxEngineOptions {
   /** The bytes of each token id; stop strings and grammars need them. @default none */
   readonly tokenBytes?: readonly Uint8Array[];
   /**
-   * Memory for the activations of one training micro-batch, and the same amount for the sampler's cache, in bytes.
-   * @default 384 MiB; for activations and gradients, up to an eighth of the machine's memory where that is faster
+   * Memory for the activations of one training micro-batch, and the same amount for the sampler's
+   * cache, in bytes.
+   * @default 384 MiB; for activations and gradients, up to an eighth of the machine's memory where
+   * that is faster, unless `interactive`
    */
   readonly memoryBudgetBytes?: number;
   /**
@@ -70,7 +72,7 @@ export interface OnnxEngineOptions {
   readonly runtime?: string;
   /** Maximum number of sequences sampled at once. @default 256 */
   readonly maxBatchSize?: number;
-  /** @default silent */
+  /** @default no log */
   readonly logger?: Logger;
 }
 

@@ -42,7 +42,8 @@ export function gpuModule(): string {
 }
 
 /**
- * Checks that the packages for the GPU are installed and have all operators of a model.
+ * Checks that the packages for the GPU are installed and have all operators of a model's forward
+ * pass.
  * @throws ConfigError if a package is missing, EngineError that names the operator
  */
 export async function checkGpu(config: ModelConfig, module = gpuModule()): Promise<void> {

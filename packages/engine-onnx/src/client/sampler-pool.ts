@@ -24,7 +24,10 @@ interface PooledSampler {
 }
 
 export interface SamplerThreadsOptions {
-  /** Number of samplers besides the first; their threads start with the first request. */
+  /**
+   * Number of samplers besides the first; their threads start with the first request or change of
+   * weights.
+   */
   readonly others: number;
   readonly start: () => Link<EngineMethods>;
 }
@@ -112,7 +115,10 @@ export class SamplerPool {
     for (const call of this.#adoptFromFirst({ kind: 'initial' }, -1)) call.catch(() => undefined);
   }
 
-  /** Sends weights to the other samplers from the thread of the first sampler, which has or reads them. */
+  /**
+   * Switches all samplers to weights that the first sampler's thread has or reads, and sends to the
+   * others.
+   */
   #adoptFromFirst(
     source: WeightSource | { readonly kind: 'initial' },
     version: number,

@@ -41,7 +41,7 @@ const rope = z.looseObject(
 );
 export type RopeKeys = z.infer<typeof rope>;
 
-/** `rope_parameters` in the form that depends on the type of a layer. */
+/** `rope_parameters` that depend on the type of a layer. */
 const ropeByLayerType = z.looseObject(
   { full_attention: rope, sliding_attention: rope.nullish() },
   section,

@@ -7,7 +7,7 @@ export type WindowPattern =
   | 'all'
   /** Layers from `max_window_layers` on. */
   | 'late'
-  /** All layers except each `sliding_window_pattern`-th. */
+  /** All layers except every `sliding_window_pattern`-th. */
   | 'interleaved'
   /** Layers without rotary embeddings. */
   | 'unrotated';

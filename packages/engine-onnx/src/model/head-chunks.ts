@@ -1,6 +1,6 @@
 /**
- * The head in parts: log-probabilities, entropies and their gradients, without ever holding [R, V] in
- * memory.
+ * The head in parts: log-probabilities, entropies and their gradients, with one part of [R, V] in
+ * memory at a time.
  */
 import type { Dim } from '../onnx/graph/dims.js';
 import type { Value } from '../onnx/graph/graph.js';
@@ -106,9 +106,9 @@ export interface HeadGradients {
 }
 
 /**
- * dL/dstates and, unless it is frozen, dL/dW. With l = log p, weight a of the
- * target's log-probability and e of the entropy H = -sum(p l): dL/dlogits = a onehot(target) - p (a
- * + e (l + H)).
+ * dL/dstates and, unless the head is frozen, dL/dW. With l = log p, weight a of the target's
+ * log-probability and e of the entropy H = -sum(p l): dL/dlogits = a onehot(target) - p (a + e (l +
+ * H)).
  */
 export function chunkedHeadGradients(
   trunk: Trunk,

@@ -31,7 +31,7 @@ export const embeddingName = 'model.embed_tokens.weight';
 /** Hugging Face's names of a head with one label: `*ForTokenClassification`. */
 export const valueHeadNames = { weight: 'score.weight', bias: 'score.bias' } as const;
 
-/** The matrix that turns hidden states into logits, or into values. */
+/** Name of the matrix that turns hidden states into logits, or into values. */
 export function headName(config: ModelConfig): string {
   if (config.head === 'value') return valueHeadNames.weight;
   return config.tieEmbeddings ? embeddingName : 'lm_head.weight';
@@ -252,7 +252,7 @@ export function initialWeights(
   return flat;
 }
 
-/** Shapes of the linear layers of a model, including the head; equal shapes may occur twice. */
+/** Shapes of the linear layers of a model, including the head; each shape once. */
 export function linearShapes(config: ModelConfig): readonly LinearShape[] {
   const layers = Array.from({ length: config.layers }, (_, layer) => layerShapes(config, layer));
   const head: LinearShape = [config.head === 'value' ? 1 : config.vocabSize, config.hiddenSize];

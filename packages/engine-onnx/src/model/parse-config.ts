@@ -114,7 +114,7 @@ function positionsOf(
     : { maxPositions };
 }
 
-/** Granite's multipliers, which transformers assumes to be 1. */
+/** Granite's multipliers, which default to 1 in transformers. */
 const multipliersOf = (hf: ConfigKeys) =>
   ({
     embeddingScale: hf.embedding_multiplier ?? 1,

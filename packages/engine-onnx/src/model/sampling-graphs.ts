@@ -64,7 +64,7 @@ export function prefillGraph(config: ModelConfig): ModelRecord {
   return graph.record();
 }
 
-/** The graph that reads one token per row and draws the next token. */
+/** The graph that reads one token per row, and draws the next token or returns its distribution. */
 export function decodeGraph(
   config: ModelConfig,
   options: { readonly variant: DecodeVariant },

@@ -86,8 +86,9 @@ export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions
 type AdapterInputs = (parameters: ReadonlyMap<string, Value>) => NonNullable<Trunk['adapters']>;
 
 /**
- * The inputs of a gradient graph, and the seed of its gradients: the hidden states of the picked
- * positions. With adapters the head is frozen.
+ * Adds the inputs of a gradient graph and, if requested, the output `logprobs`. The seed of the
+ * gradients is the gradient of the hidden states of the picked positions. With adapters the head is
+ * frozen.
  */
 export function differentiated(
   graph: Graph,

@@ -28,9 +28,10 @@ export interface PublishedWeights {
 type Rewrite = (from: ArraySet, to: ArraySet) => Promise<void>;
 
 /**
- * The weights of one model. The trainer's set is `training`; other users lease a set. A step writes in place while
- * the training set is not leased, otherwise into a free set, which then becomes the training set. Publishing and
- * adopting therefore never copy, and there is at most one set more than distinct leased sets.
+ * The weights of one model. The trainer's set is `training`; other users lease a set. A step writes
+ * in place while the training set is not leased, otherwise into a free set, which then becomes the
+ * training set. Publishing and adopting therefore never copy, and besides leased and taken sets
+ * there are at most the training set and one free set.
  */
 export class WeightBuffers {
   readonly runtime: GraphRuntime;
@@ -138,8 +139,8 @@ export class WeightBuffers {
   }
 
   /**
-   * Leases an unused set, for weights read from a checkpoint; the set is freed with its lease. Its contents are
-   * arbitrary.
+   * Leases an unused set, for weights read from a checkpoint; releasing the lease frees the set or
+   * keeps it for reuse. The contents of the set are arbitrary.
    */
   leaseEmpty(): WeightLease {
     return this.lease(this.takeSet());
@@ -158,9 +159,9 @@ export class WeightBuffers {
   }
 
   /**
-   * Replaces the training weights: `write` gets the set with the old numbers and the set for the new ones,
-   * which is the same set unless it is leased. Leases on the current training set are taken after {@link
-   * settled}.
+   * Replaces the training weights: `write` gets the set with the old numbers and the set for the
+   * new ones, which is the same set unless it is leased. Callers must await {@link settled} before
+   * they lease the current training set.
    * @param spare a set of {@link takeSet} that the new numbers may overwrite
    */
   rewrite(write: Rewrite, spare?: ArraySet): Promise<void> {

@@ -40,8 +40,9 @@ export interface WorkerOptions {
    */
   readonly runtime?: string;
   /**
-   * Config of the model in a thread that only samples; another thread of the engine sends the weights.
-   * @default the model in `modelPath` is loaded
+   * Config of the model in a thread that only samples; another thread of the engine sends the
+   * weights.
+   * @default the model in `modelPath`
    */
   readonly samplerOf?: ModelConfig;
 }
@@ -60,8 +61,8 @@ export interface EngineFacts {
 }
 
 /**
- * Where a sampler gets its weights: the source that the engine's caller names, the weights that the
- * trainer began with, or a copy that another thread sends.
+ * Where a sampler gets its weights: the source that the engine's caller names, the current weights
+ * of the sampler in the trainer's thread, or a copy that another thread sends.
  */
 export type SamplerWeightSource =
   | WeightSource
@@ -83,7 +84,7 @@ export type DrawnToken = readonly [choice: number, token: number];
 export interface AdoptCall {
   readonly source: SamplerWeightSource;
   readonly version: number;
-  /** Threads that get a copy of these weights. */
+  /** Ports to the threads that get a copy of these weights. */
   readonly copyTo: readonly MessagePort[];
 }
 

@@ -124,8 +124,8 @@ function unpackTop({ counts, tokens, logprobs }: PackedTop): TokenLogprob[][] {
 }
 
 /**
- * The buffers and ports in a message, which are transferred instead of copied. The arrays of such a
- * message must not be used elsewhere.
+ * The buffers and ports in a message, which are transferred instead of copied. The sender must not
+ * use the arrays of such a message afterwards.
  */
 export function transferables(value: unknown): Transferable[] {
   if (value instanceof MessagePort) return [value];

@@ -1,7 +1,8 @@
 /**
- * How ONNX Runtime's float GEMM (MLAS) sums each element of C[M,N] = A[M,K] B[K,N]: in blocks along
- * K. The block length depends on K and on the number of columns of a thread, which depends on M. So
- * two row counts give equal bits if their blocks are equal. A single row uses a different kernel.
+ * Summation order of ONNX Runtime's float GEMM (MLAS): each element of C[M,N] = A[M,K] B[K,N] is
+ * summed in blocks along K. The block length depends on K and on the number of columns of a thread,
+ * which depends on M. So two row counts give equal bits if their blocks are equal. A single row
+ * uses a different kernel.
  */
 
 /** Constants of MLAS (`mlas/lib/sgemm.cpp`, `mlasi.h`). */
@@ -21,7 +22,7 @@ export function threadColumns(m: number, [n, k]: LinearShape, threads: number): 
   return dividedColumns(n, Math.min(wanted, threads, groups));
 }
 
-/** Columns of each of `used` threads, at most one for every {@link threadAlignN} columns. */
+/** Columns of each of `used` threads, at most one thread for every {@link threadAlignN} columns. */
 export function dividedColumns(n: number, used: number): readonly number[] {
   const groups = Math.ceil(n / threadAlignN);
   const [each, larger] = [Math.floor(groups / used), groups % used];
@@ -32,7 +33,7 @@ export function dividedColumns(n: number, used: number): readonly number[] {
   return ends.map((end, i) => end - (ends[i - 1] ?? 0));
 }
 
-/** Length of the blocks along K; anything that covers all of K is one block. */
+/** Length of the blocks along K, at most K. */
 export function blockLength(columns: number, k: number): number {
   let [blockN, blockK] = [strideN, strideK];
   if (columns >= k) {

@@ -32,8 +32,8 @@ export interface DeviceArray {
   readonly dtype: DataType;
   readonly shape: readonly number[];
   /**
-   * Frees the array's memory once queued work has used it; no effect on a view of another array, or a second
-   * time.
+   * Frees the array's memory once queued work has used it; no effect on a view of another array, or
+   * when called again.
    */
   free(): void;
 }
@@ -59,7 +59,10 @@ export interface ArraySet {
   free(): void;
 }
 
-/** Purpose of a graph: training divides long operators into smaller pieces, and sampling may use other threads. */
+/**
+ * Purpose of a graph: training divides long operators into smaller pieces, and sampling may use
+ * another number of threads.
+ */
 export type GraphKind = 'train' | 'sample';
 
 /** One AdamW update, for w, its gradient g and its moments m and v:
@@ -146,7 +149,8 @@ export interface LoadedGraph {
 /** Runs graphs for one thread of the engine. */
 export interface GraphRuntime {
   /**
-   * Threads inside one operator, if the order of their sums depends on the number of threads and of rows.
+   * Threads inside one operator, if the order of an operator's sums depends on the numbers of
+   * threads and rows.
    * @default a row's numbers never depend on other rows
    */
   readonly threads?: Readonly<Record<GraphKind, number>>;
@@ -196,7 +200,7 @@ export interface GraphRuntime {
   /** Makes a cache without rows. */
   cache(layout: CacheLayout): RowCache;
 
-  /** Resolves when queued work is done; absent if the runtime queues none. */
+  /** Resolves when queued work is done; absent if the runtime queues no work. */
   settled?(): Promise<void>;
 
   /** Ends threads and devices. Graphs and arrays can no longer be used. */

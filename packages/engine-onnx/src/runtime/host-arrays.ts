@@ -1,4 +1,4 @@
-/** Shorthands for arrays that are made for one run, and the bytes of arrays. */
+/** Helpers for arrays: inputs of one run, freeing, and bytes. */
 import type { DeviceArray, HostArray, Numbers } from './graph-runtime.js';
 
 export const floats = (data: Float32Array, shape: readonly number[]): HostArray => ({

@@ -73,8 +73,8 @@ export function leaveGate(gate: GateState): void {
 }
 
 /**
- * Like {@link closeGate}, but blocks the thread. Returns false if calls are still inside at the
- * deadline.
+ * Like {@link closeGate}, but blocks the thread. Returns false if calls are inside and the number
+ * of calls does not change for `deadlineMs`.
  */
 export function closeGateNow(gate: GateState, deadlineMs: number): boolean {
   Atomics.store(gate, stop, 1);

@@ -1,6 +1,6 @@
 /**
- * Keys, values and states of rows in arrays of JavaScript, because ONNX Runtime copies everything that it
- * returns. The inputs of a run are views of these arrays.
+ * Keys, values and states of rows in JavaScript arrays, because ONNX Runtime copies everything that
+ * it returns. The inputs of a run are views of these arrays.
  */
 import { InvariantError } from '@trinity-rft/core';
 

@@ -1,7 +1,7 @@
 /** AdamW over ranges of flat arrays. Arithmetic in float64, rounded to float32 when stored. */
 import type { UpdatePlan } from './graph-runtime.js';
 
-/** Arrays of one length, [P]. `to` may be the same array as `from` or as the gradient. */
+/** Arrays of the same length, [P]. `to` may be the same array as `from` or as the gradient. */
 export interface UpdateArrays {
   readonly from: Float32Array;
   readonly to: Float32Array;

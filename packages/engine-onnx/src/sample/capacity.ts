@@ -12,7 +12,7 @@ export interface CapacityCosts {
 }
 
 /**
- * The smallest capacity for `positions`: there are four per doubling, all multiples of 16.
+ * The smallest capacity for `positions`: there are at most four per doubling, all multiples of 16.
  * Attention over a padded cache adds exact zeros at the end of each sum, so the capacity never
  * changes a result.
  */

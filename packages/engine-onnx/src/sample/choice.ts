@@ -83,7 +83,9 @@ export function createChoice(
   };
 }
 
-/** Appends a drawn token; may finish the choice, and with its last choice the request. */
+/**
+ * Appends a drawn token; may finish the choice, and the request if all its choices are finished.
+ */
 export function acceptToken(
   choice: Choice,
   token: number,

@@ -7,7 +7,7 @@ import type { TokenLogprob } from '@trinity-rft/core/engine';
 export interface DrawOptions {
   /**
    * True to take the most probable token; among equally probable ones, that with the smallest id.
-   * Log-probabilities remain those of the given distribution.
+   * Log-probabilities are the same as for a random draw.
    */
   readonly greedy: boolean;
   /** Share of probability for top-p, in (0, 1]. */
@@ -25,8 +25,8 @@ export interface DrawOptions {
 export interface Draw {
   readonly token: number;
   /**
-   * Natural log of the token's probability in the distribution that was drawn from; not finite if a given
-   * log-probability is not.
+   * Natural log of the token's probability in the distribution that was drawn from; NaN if a kept
+   * log-probability is NaN.
    */
   readonly logprob: number;
   /** The most probable tokens of the distribution that was drawn from, the best first; equal ones by id. */
@@ -34,10 +34,10 @@ export interface Draw {
 }
 
 /**
- * Draws the first token, by id, whose cumulative probability exceeds `uniform` times the total: no
- * token of probability 0 can be drawn, and rounding of the total favours no token. Drawing
- * inside the graph follows the same rule in float32, so the two agree unless `uniform` is
- * within rounding of a boundary.
+ * Unless `greedy`, draws the first token, by id, whose cumulative probability exceeds `uniform`
+ * times the total: no token of probability 0 can be drawn, and rounding of the total favours no
+ * token. Drawing inside the graph follows the same rule in float32, so the two agree unless
+ * `uniform` is within rounding of a boundary.
  * @param logprobs [V]
  * @param uniform in [0, 1)
  */

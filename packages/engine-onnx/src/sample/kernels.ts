@@ -1,4 +1,4 @@
-/** The sampler's graphs, loaded: they read prompts and continue rows with given weights. */
+/** The sampler's graphs, which read prompts and continue rows with given weights. */
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 import { RopeFeeds } from '../model/rope.js';
@@ -25,7 +25,7 @@ export interface SamplerKernels {
   /** Reads whole prompts of `length` tokens. @param ids [rows, length] */
   prefill(weights: Feeds, ids: Int32Array, length: number): Promise<NewPositions>;
   /**
-   * Computes one more token for every row of `feeds` (see `decodeGraph`).
+   * Computes one more token, or its distribution, for every row of `feeds` (see `decodeGraph`).
    * @param capacity positions of the cache in `feeds`
    */
   decode(
@@ -37,7 +37,7 @@ export interface SamplerKernels {
   close(): Promise<void>;
 }
 
-/** One more position of every row, and its token. */
+/** One more position of every row, with its token or the distribution of its token. */
 export type DecodeResult = NewPositions &
   (
     | {
@@ -54,7 +54,7 @@ export type DecodeResult = NewPositions &
       }
   );
 
-/** Window for runtimes in which rows never depend on other rows; more rows are not faster. */
+/** Window for runtimes in which rows never depend on other rows; a larger maximum is not faster. */
 const anyRows: RowWindow = { min: 1, max: 512 };
 
 export function createSamplerKernels(config: ModelConfig, runtime: GraphRuntime): SamplerKernels {

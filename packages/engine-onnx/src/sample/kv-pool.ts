@@ -1,6 +1,6 @@
 /**
- * Keys, values and states of the sequences that are being sampled, beside the graphs. A pool holds rows of one
- * capacity for one graph, without gaps.
+ * Keys, values and states of the sequences that are being sampled, stored outside the graphs. A
+ * pool holds rows of one capacity for one graph, without gaps.
  */
 import { cacheHeads, layersWith, type ModelConfig } from '../model/config.js';
 import { rowStates, stateSize } from '../model/row-states.js';
@@ -78,8 +78,8 @@ export class KvPool {
   }
 
   /**
-   * Overwrites a row with zeros, with which a sequence begins. A freed row must stay finite, because
-   * attention multiplies it by 0.
+   * Overwrites a row with zeros, the initial state of a sequence. A freed row must stay finite,
+   * because attention multiplies it by 0.
    */
   clear(owner: KvOwner): void {
     this.#cache.clear(owner.row);

@@ -4,7 +4,7 @@ import type { SamplingOptions, TextGrammar } from '@trinity-rft/core/engine';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 
-/** One request in the form that the sampler uses. */
+/** One request, as the sampler uses it. */
 export interface SamplePlan {
   readonly prompt: Int32Array;
   readonly choices: number;

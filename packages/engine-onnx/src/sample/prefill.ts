@@ -6,9 +6,10 @@ import { releasePrefix, type Request } from './choice.js';
 import { freePositions, type SamplerKernels } from './kernels.js';
 
 /**
- * Reads the prompts of `requests` and sets the `prefix` of each. Prompts only share a run with
- * prompts of the same padded length, and runs stay inside the row window, so the numbers of a
- * prompt do not depend on other prompts.
+ * Reads the prompts of `requests`, except prompts of one token, and sets `prefix` of these
+ * requests. Prompts only share a run with prompts of the same padded length, and runs stay inside
+ * the row window unless a single prompt is longer, so the numbers of a prompt do not depend on
+ * other prompts.
  */
 export async function prefillPrompts(
   kernels: SamplerKernels,
@@ -30,9 +31,9 @@ export async function prefillPrompts(
 }
 
 /**
- * Padded length of a prompt. Short prompts are often equally long, and padding would be expensive for them;
- * long prompts gain by sharing runs. States must not see padding, so models with states read prompts without
- * padding.
+ * Padded length of a prompt. Short prompts often have the same length, and padding would be
+ * expensive for them; long prompts gain by sharing runs. States must not see padding, so models
+ * with states read prompts without padding.
  */
 function paddedLength(config: ModelConfig, length: number): number {
   return length <= 16 || rowStates(config).length > 0 ? length : Math.ceil(length / 16) * 16;

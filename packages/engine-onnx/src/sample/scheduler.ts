@@ -31,7 +31,7 @@ import { prefillPrompts } from './prefill.js';
 export interface SchedulerOptions {
   /** Maximum number of sequences that are sampled at once. */
   readonly maxBatchSize: number;
-  /** Maximum bytes for keys and values. */
+  /** Maximum bytes for keys, values and states. */
   readonly cacheBytes: number;
   /** Maximum number of waiting requests. */
   readonly maxQueue: number;
@@ -71,8 +71,8 @@ interface Switch {
 type Borrower = Pick<PromiseWithResolvers<SamplingWeights>, 'resolve' | 'reject'>;
 
 /**
- * Maximum number of prompt tokens that are read between two turns, so that many prompts do not
- * delay running sequences.
+ * Maximum number of prompt tokens that one turn reads, unless a single prompt is longer, so that
+ * many prompts do not delay running sequences.
  */
 const prefillTokensPerTurn = 4096;
 
@@ -222,7 +222,7 @@ export class SampleScheduler {
         next.reject(error);
         if (isReleased) return this.#endWith(error);
       }
-      // Not before: who borrows while the weights are written gets the new ones.
+      // Dequeue only now, so that concurrent borrow() calls get the new weights.
       this.#queue.shift();
       for (const borrower of next.borrowers) borrower.resolve(this.#lend());
     }
@@ -329,12 +329,12 @@ export class SampleScheduler {
   }
 
   /**
-   * Rejects every request that has started. The cache is dropped as well, because it may contain
-   * numbers that are not finite.
+   * Rejects every open request that has started, or all of them if none has. The cache is dropped
+   * as well, because it may contain numbers that are not finite.
    */
   #failStarted(error: TrinityError): void {
     const open = this.#openRequests();
-    // When none has started, starting itself failed, and the next attempt would fail too.
+    // If no request has started, starting itself failed, and the next attempt would fail too.
     for (const request of open.some(isStarted) ? open.filter(isStarted) : open)
       failRequest(request, error);
     this.#choices = [];

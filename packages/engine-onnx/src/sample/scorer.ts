@@ -55,7 +55,7 @@ export class Scorer {
 
   /**
    * Adds a row to score.
-   * @param weights released when the row is answered
+   * @param weights released when the row is answered or cancelled
    */
   submit(row: TokenRow, weights: ScoringWeights): ScoreTicket {
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
@@ -77,7 +77,7 @@ export class Scorer {
     return { result: promise, cancel: (error) => entry.settle(error) };
   }
 
-  /** Rejects all open rows with `error`. Resolves when no run is in progress. */
+  /** Rejects waiting rows and later calls with `error`. Resolves when no run is in progress. */
   async close(error: TrinityError): Promise<void> {
     this.#closed ??= error;
     for (const entry of this.#queue.splice(0)) entry.settle(error);

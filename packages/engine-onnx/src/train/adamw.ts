@@ -1,4 +1,4 @@
-/** Plans of AdamW, and its state. */
+/** Update plans and state of AdamW. */
 import type { ArraySet, NamedShape, UpdatePlan } from '../runtime/graph-runtime.js';
 
 /** Moments of the gradient, and the number of updates. */
@@ -21,7 +21,7 @@ export interface AdamWOptions {
   readonly learningRate: number;
   readonly betas: readonly [number, number];
   readonly epsilon: number;
-  /** Decoupled weight decay; applied to matrices only, not to norms and biases. */
+  /** Decoupled weight decay; not applied to norms, biases and other vectors. */
   readonly weightDecay: number;
   /** Factor by which clipping scales the gradient. */
   readonly gradientScale: number;
@@ -36,9 +36,9 @@ export function clipScale(norm: number, limit: number): number {
 }
 
 /**
- * Counts up `step`, and plans the update: with gradient g, moments m, v and step t,
- * m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
- * w' = w (1 - lr decay) - lr / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + epsilon).
+ * Increments `step`, and plans the update: with gradient g, moments m, v and step t, m = b1 m + (1
+ * - b1) g; v = b2 v + (1 - b2) g^2; w' = w (1 - lr decay) - lr / (1 - b1^t) m / (sqrt(v / (1 -
+ * b2^t)) + epsilon).
  * @see Loshchilov and Hutter, arXiv:1711.05101; torch.optim.AdamW
  */
 export function planUpdate(

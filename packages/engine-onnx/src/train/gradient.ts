@@ -67,7 +67,10 @@ export class GradientSum {
     return Object.fromEntries(this.#returned.map(({ name }) => [`grad.${name}`, this.#part(name)]));
   }
 
-  /** Adds one micro-batch that ran with input `ids` and with {@link outputs}, and frees its arrays. */
+  /**
+   * Adds one micro-batch that ran with input `ids` and with {@link outputs}, and frees the arrays
+   * that are not part of the sum.
+   */
   add(outputs: DeviceArrays, ids: Int32Array): void {
     if (!this.#empty)
       for (const { name } of this.#returned) this.put(name, outputs[`grad.${name}`]);
@@ -76,8 +79,8 @@ export class GradientSum {
   }
 
   /**
-   * Adds a part of a micro-batch, which is freed: the gradient of a parameter, or of its rows from `start` on.
-   * Each number is added once, and {@link putLookups} is called last.
+   * Adds a part of a micro-batch, which is freed: the gradient of a parameter, or of its rows from
+   * `start` on. Must be called once for each part, before {@link putLookups}.
    */
   put(name: string, found: DeviceArray | undefined, start?: number): void {
     if (!found) throw new InvariantError(`A graph returned no gradient of ${name}.`);
@@ -89,7 +92,10 @@ export class GradientSum {
     found.free();
   }
 
-  /** Adds the gradient of the rows that were looked up in the table, times `scale`, and frees the gradient. */
+  /**
+   * Adds `scale` times the gradient of the looked-up rows, if the table is trained, and frees the
+   * gradient.
+   */
   putLookups(found: DeviceArray | undefined, ids: Int32Array, scale = 1): void {
     if (!found) throw new InvariantError('A graph returned no gradient of the embedding.');
     if (this.#table) {

@@ -41,7 +41,7 @@ export interface TrainerOptions {
   readonly weights: WeightBuffers;
   /** @default all parameters */
   readonly trainable?: Trainable;
-  /** @default what the machine allows */
+  /** @default `trainingMemory(undefined)` */
   readonly memory?: TrainingMemory;
   /** Delays a run until the thread is free for the trainer. @default runs at once */
   readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
@@ -68,8 +68,9 @@ export interface TrainingHead<Kind extends string> {
 export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
 
 /**
- * Share of the memory budget for scoring, which needs far less than gradients: a small share keeps the arena of the
- * forward graph small compared to that of the backward graph.
+ * Share of the memory budget for scoring, and for the head when gradients are computed layer by
+ * layer. Scoring needs far less than gradients: a small share keeps the arena of the forward graph
+ * small compared to that of the backward graph.
  */
 const forwardShare = 0.25;
 
@@ -145,7 +146,7 @@ export class GraphTrainer<Kind extends string> {
     return found;
   }
 
-  /** Computes the outputs of one micro-batch. [R] each */
+  /** Returns a function that computes the outputs of one micro-batch. [R] each */
   async #scores<Name extends string>(
     kind: Kind,
     feeds: Feeds,
@@ -165,9 +166,10 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Adds the gradient at the current weights, given dL/doutput of every response token by input name. Rows whose
-   * gradients are all 0 are skipped.
-   * @param logprobs array for the log-probabilities of all other rows, if the graph returns them. [N]
+   * Adds the gradient at the current weights, given dL/doutput of every response token by input
+   * name. Rows whose gradients are all 0 are skipped.
+   * @param logprobs array for the log-probabilities of rows that are not skipped, if the graph
+   * returns them. [N]
    */
   protected async accumulate(
     kind: Kind,
@@ -210,7 +212,7 @@ export class GraphTrainer<Kind extends string> {
     return this.weights.training.arrays;
   }
 
-  /** True if all layers are attention that sees all earlier positions. */
+  /** True for a language model in which every layer attends to all earlier positions. */
   get #canShare(): boolean {
     const { config } = this;
     const apart = config.layerTraits?.some(({ mixer, window }) => mixer ?? window);
@@ -218,8 +220,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Adds the gradient of a micro-batch by one graph; returns the log-probabilities of the picked positions, if the
-   * graph returns them.
+   * Adds the gradient of a micro-batch with one graph; returns the log-probabilities of the picked
+   * positions, if the graph returns them.
    */
   async #addAtOnce(
     sum: GradientSum,
@@ -283,22 +285,22 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * The accumulated gradient in the order of the trained parameters, for inspection. `undefined` before the first
-   * backward.
+   * The accumulated gradient in the order of the trained parameters, for inspection. `undefined`
+   * before the first backward or step.
    */
   get gradient(): ArraySet | undefined {
     return this.#gradient?.set;
   }
 
   /**
-   * Current moments and counter, not copied: for writing a checkpoint between two calls. `undefined` before the
-   * first step.
+   * Current moments and counter, not copied: for writing a checkpoint between two calls.
+   * `undefined` until a step or {@link restore} creates them.
    */
   get optimizer(): Optimizer | undefined {
     return this.#optimizer;
   }
 
-  /** Moments and counter as checkpoints store them; zeros before the first step. */
+  /** Moments and counter as checkpoints store them; zeros while {@link optimizer} is undefined. */
   async readOptimizer(): Promise<OptimizerState> {
     return this.#optimizer
       ? readOptimizer(this.#runtime, this.#optimizer)

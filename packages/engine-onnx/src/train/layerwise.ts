@@ -41,7 +41,7 @@ export interface LayerwiseOptions {
   readonly runtime: GraphRuntime;
   /** Bytes for a part of the head. */
   readonly headBytes: number;
-  /** @default the parameters are trained */
+  /** @default no adapters; the parameters are trained */
   readonly adapters?: LayerAdapters;
   /** The weights, if they are quantised; the feeds contain the same weights. */
   readonly base?: BlockWeights;
@@ -68,7 +68,9 @@ export class LayerwiseGradients {
     this.#graphs = lazyGraphs(options.runtime, 'train');
   }
 
-  /** Adds the gradient of a micro-batch to `sum`; returns the log-probabilities of its targets. [R] */
+  /**
+   * Adds the gradient of a micro-batch to `sum`; returns the log-probabilities of the targets. [R]
+   */
   async addTo(sum: GradientSum, batch: LayerwiseBatch): Promise<Float32Array> {
     const { config } = this.#options;
     const states = [this.#embedded(batch)];
@@ -302,7 +304,7 @@ class LogitTotals {
   readonly #largest: Float64Array;
   /** Sum of e^(l - largest). */
   readonly #sum: Float64Array;
-  /** Dot of e^(l - largest) l. */
+  /** Dot product of e^(l - largest) and l. */
   readonly #dot: Float64Array;
   /** Logits of the targets. */
   readonly #target: Float32Array;

@@ -31,9 +31,9 @@ export interface TrainingMemory {
   /** Memory for the activations of one micro-batch. */
   readonly budget: number;
   /**
-   * Memory for one graph of the whole model, if that is more than {@link timesBudget} budgets: for
-   * its activations and the gradients that it returns. Micro-batches may then exceed the budget.
-   * @default not allowed
+   * Maximum memory for one graph of the whole model with micro-batches that may exceed `budget`:
+   * activations and returned gradients. If that graph needs more, {@link timesBudget} applies.
+   * @default micro-batches do not exceed `budget`
    */
   readonly wholeModel?: number;
 }
@@ -88,7 +88,7 @@ const keptByKind = (config: ModelConfig, time: number) =>
       values: 4 * config.hiddenSize + mixed(config, time) + 3 * feedForwardWidth(config),
     }));
 
-/** Number of values that the layer that keeps most keeps per position for its backward pass. */
+/** Maximum number of values that a layer keeps per position for its backward pass. */
 export const keptPerLayer = (config: ModelConfig, time: number): number =>
   Math.max(...keptByKind(config, time).map(({ values }) => values));
 

@@ -35,10 +35,10 @@ export const planMicroBatches = (
 ): readonly MicroBatch[] => planGroups(rows.map(ungrouped), cost, budget);
 
 /**
- * Packs the longest groups first, ties in the order of the batch, into as few micro-batches as the budget allows.
- * The micro-batches are then balanced: with the same number of micro-batches, the largest becomes as small as
- * possible. A group that exceeds the budget gets its own micro-batch. The result only depends on the rows, never
- * on time or memory in use.
+ * Packs groups into few micro-batches within the budget, the longest groups first, ties in the
+ * order of the batch. The micro-batches are then balanced: without more micro-batches, the budget
+ * becomes as small as {@link balanceRounds} bisections find. A group that exceeds the budget gets
+ * its own micro-batch. The result depends on the arguments only, never on time or memory in use.
  */
 export function planGroups(
   groups: readonly PromptGroup[],
@@ -103,10 +103,11 @@ export interface MicroBatchArrays {
 }
 
 /**
- * Picked positions of all rows one after another, then at least one padding row with gradient 0, to which positions
- * that are not picked refer. A length below 2 would use the matrix-vector kernel, which rounds differently. Fewer
- * than `leastRows` positions, or picked positions in a part of the head, might also round differently, so they are
- * padded.
+ * Picked positions of all rows one after another, then at least one padding row with gradient 0. In
+ * `spread`, positions that are not picked refer to the last padding row. Inputs have at least 2
+ * positions per row, because the matrix-vector kernel for a single one rounds differently. Fewer
+ * than `leastRows` positions, in the inputs or in a part of the head, might also round differently,
+ * so both are padded.
  */
 export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;

@@ -29,7 +29,7 @@ export function blankOptimizer(specs: readonly ParameterSpec[], step: number): O
   return { step, first: sharedNumbers(size), second: sharedNumbers(size) };
 }
 
-/** Reads the moments in the form that {@link momentTensors} takes. */
+/** Reads the moments into arrays for {@link momentTensors}. */
 export const readOptimizer = async (
   runtime: GraphRuntime,
   { step, first, second }: Optimizer,

@@ -31,14 +31,15 @@ export interface GradientPlanOptions {
 }
 
 /**
- * Positions per micro-batch from which adding up the gradients of the whole model costs little beside computing
- * them. The gradients of adapters are small, so fewer positions suffice.
+ * Positions per micro-batch from which adding up the gradients of the whole model costs little
+ * compared to computing them. The gradients of adapters are small, so fewer positions suffice.
  */
 const [leastPositions, leastPositionsOfAdapters] = [1024, 256];
 
 /**
- * Uses one graph for the whole model wherever memory allows, because layer by layer the forward pass is computed
- * twice, a quarter of the arithmetic. The plan depends on model, memory and groups only.
+ * Uses one graph for the whole model wherever memory allows, unless `mustSplit`: layer by layer,
+ * the forward pass is computed twice, which adds a third to the arithmetic. The plan depends on the
+ * arguments only.
  */
 export function planGradients(
   groups: readonly PromptGroup[],

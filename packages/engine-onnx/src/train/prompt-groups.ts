@@ -36,8 +36,9 @@ function grouped(rows: readonly Row[]): PromptGroup {
 }
 
 /**
- * Divides the rows of a prompt into groups of the cheapest size. Rows stay separate unless grouping saves a
- * third of the work, because wider attention is more expensive than estimated.
+ * Divides the rows of each prompt into groups of the cheapest size. Rows stay separate unless
+ * grouping saves a third of the work, because wider attention is more expensive than estimated;
+ * rows of small models and with prompts of one token are never grouped.
  */
 export function promptGroups(rows: readonly Row[], config: ModelConfig): readonly PromptGroup[] {
   const { perPosition, perScore } = operationsOf(config);

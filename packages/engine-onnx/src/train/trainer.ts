@@ -79,10 +79,7 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
     return { batch, offsets, logprobs };
   }
 
-  /**
-   * Log-probabilities with weights that are not being trained. The caller checks whether they are
-   * finite.
-   */
+  /** Log-probabilities with the given weights. The caller checks whether they are finite. */
   async score(
     batch: TokenBatch,
     { arrays }: ArraySet,

@@ -40,9 +40,9 @@ export class EngineCore {
   readonly #sampling: SamplingCalls;
   /** Runs calls of the trainer one at a time, in their order. */
   readonly #train = pLimit(1);
-  /** Runs work on a device, between whose calls the thread must not end either. */
+  /** Runs work on a device, and keeps the thread alive between the work's calls. */
   readonly #whole: typeof workThroughGate;
-  /** Processor time of the process at the last statistics. */
+  /** Processor time of the process when statistics were last taken. */
   #processorAt = process.cpuUsage();
 
   private constructor(

@@ -26,7 +26,7 @@ import {
 import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
 import { orTell, receiveWeights, sendFound, sendLeased } from './weight-port.js';
 
-/** Requests that may wait for a row before further ones are rejected. */
+/** Maximum number of requests that wait for a row; further requests are rejected. */
 const maxQueue = 65_536;
 
 export interface SamplingParts {
@@ -118,9 +118,10 @@ export class SamplingCalls {
   }
 
   /**
-   * Returns a function that gets the weights of a source. Published weights are those published now, even if newer
-   * weights are published while earlier requests finish. If they are not written yet, the sampler first releases
-   * its current weights, so that no second set is needed.
+   * Returns a function that gets the weights of a source. Published weights are those published
+   * now, even if newer weights are published while earlier requests finish. If they are not written
+   * yet and are not copied to other threads, the sampler first releases its current weights, so
+   * that no second set is needed.
    */
   #weightsOf(
     source: Exclude<SamplerWeightSource, { kind: 'initial' }>,

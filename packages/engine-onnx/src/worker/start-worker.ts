@@ -43,8 +43,9 @@ const exitDeadlineMs = 3000;
 const interrupted = 130;
 
 /**
- * Closes the gate when the process exits, because `process.exit` terminates all threads at once, even during a
- * call. Returns a function that removes the exit handler.
+ * Closes the gate when the process exits, because `process.exit` terminates all threads at once,
+ * even during a call. If calls take longer than {@link exitDeadlineMs}, the process ends by a
+ * signal. Returns a function that removes the exit handler.
  */
 function closeGateAtExit(gate: GateState): () => void {
   const onExit = (code: number): void => {

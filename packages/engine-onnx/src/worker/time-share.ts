@@ -22,14 +22,14 @@ export class TimeShare {
     this.#settled = settled;
   }
 
-  /** Runs `work` when it is the turn of `party`. A party may wait for one turn at a time. */
+  /** Runs `work` when it is the turn of `party`. Trainer and sampler may wait for one turn each. */
   async run<T>(party: Party, work: () => Promise<T>): Promise<T> {
     if (this.#busy) await new Promise<void>((resolve) => this.#waiting.set(party, resolve));
     this.#busy = true;
     const start = this.#now();
     try {
       const result = await work();
-      // Charges queued work to the party that queued it; the other party would otherwise wait for it.
+      // Charges queued work to `party`; otherwise the other one would wait for it and be charged.
       if (this.#waiting.size > 0) await this.#settled();
       return result;
     } finally {
@@ -40,13 +40,13 @@ export class TimeShare {
 
   #endTurn(party: Party): void {
     if (this.#waiting.size === 0) {
-      // Time used while the other party wanted none does not count against this one.
+      // Time used while only `party` had work does not count against it.
       const other = party === 'train' ? 'sample' : 'train';
       this.#used[other] = Math.max(this.#used[other], this.#used[party]);
       this.#busy = false;
       return;
     }
-    // By the next turn of the event loop, a party that has more work has asked for its next run.
+    // By the next turn of the event loop, trainer and sampler have asked for their next runs.
     setImmediate(() => this.#startNext());
   }
 

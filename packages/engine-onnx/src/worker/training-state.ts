@@ -31,14 +31,17 @@ export interface TrainingState {
    * quantised.
    */
   read(directory: string): Promise<Float32Array>;
-  /** Graphs of the trainer, with which the sampler samples. @default the sampler has separate graphs */
+  /**
+   * Graphs of the trainer, with which the sampler samples.
+   * @default separate graphs for the sampler
+   */
   readonly kernels?: SamplerKernels;
   close(): Promise<void>;
 }
 
 interface SavedContents {
   readonly optimizer: OptimizerState | undefined;
-  /** True to save the whole model as well, with the adapters merged in. */
+  /** With adapters: true to save the whole model as well, with the adapters merged in. */
   readonly merged: boolean;
 }
 

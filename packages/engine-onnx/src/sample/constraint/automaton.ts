@@ -36,7 +36,7 @@ interface Place {
 }
 
 interface State {
-  /** Numbers of the places whose next symbol is a byte. */
+  /** Numbers of the places whose next symbol is a byte or control token. */
   readonly places: readonly number[];
   readonly accepts: boolean;
   /** Next state by byte or control token of the grammar, {@link dead} or {@link unknown}. */

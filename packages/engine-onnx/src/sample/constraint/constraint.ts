@@ -16,7 +16,7 @@ interface AllowedTokens {
 /** The state of one constrained answer. */
 export interface AnswerConstraint {
   allowed(): AllowedTokens;
-  /** Adds an allowed token; stop tokens change nothing. */
+  /** Adds an allowed token, which must not be a stop token. */
   push(token: number): void;
 }
 
