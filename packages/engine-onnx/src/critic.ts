@@ -14,8 +14,9 @@ import { startWorker } from './worker/start-worker.js';
 
 export interface OnnxCriticOptions {
   /**
-   * A Hugging Face model folder (qwen3, qwen2 or llama). A language model gets a head of zeros, so that every value
-   * starts at 0; a model with a head of one label (`score.weight`) keeps its head.
+   * A Hugging Face model folder, or a GGUF file, of a family in `modelFamilies`. A language model
+   * gets a head of zeros, so that every value starts at 0; a model with a head of one label
+   * (`score.weight`) keeps its head.
    */
   readonly modelPath: string;
   /**

@@ -16,7 +16,9 @@ import { connectEngine } from './client/remote-engine.js';
 import { startWorker } from './worker/start-worker.js';
 
 export interface OnnxEngineOptions {
-  /** A Hugging Face model folder: config.json (qwen3, qwen2 or llama) and safetensors. */
+  /**
+   * A Hugging Face model folder with safetensors, or a GGUF file, of a family in `modelFamilies`.
+   */
   readonly modelPath: string;
   /**
    * Threads that compute. A model of a few million parameters gets one sampler per thread. A larger

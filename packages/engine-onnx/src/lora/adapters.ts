@@ -145,7 +145,7 @@ export class Adapters implements Trainable {
   }
 }
 
-/** The weights of the training set, packed if possible. */
+/** The weights of the training set, packed if possible, unless they are shared. */
 async function frozen(weights: WeightBuffers, isShared: boolean): Promise<FrozenWeights> {
   const flat = await weights.runtime.readSet(weights.training);
   const packed = isShared ? undefined : packedWeights(flat);

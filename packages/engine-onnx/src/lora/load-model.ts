@@ -1,4 +1,6 @@
-/** Opens folders that hold only adapters: loads the frozen model and merges the adapters into it. */
+/**
+ * Opens models, including folders that hold only adapters, which are merged into the frozen model.
+ */
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
@@ -37,7 +39,10 @@ export async function loadMergedWeightsOf(
   return loadMergedWeights(directory, config, frozen);
 }
 
-/** Reads the headers of weight files only. @throws CheckpointError as {@link loadModel} does */
+/**
+ * Reads the headers of weight files only.
+ * @throws CheckpointError when the weights, or those of the frozen model, are missing or do not fit
+ */
 export async function checkMergedWeights(directory: string, config: ModelConfig): Promise<void> {
   if (await holdsAdapterOnly(directory))
     await checkMergedWeights(await modelBelow(directory), config);

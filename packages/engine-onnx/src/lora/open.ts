@@ -40,7 +40,7 @@ export async function openAdapters({
 
 /**
  * The weights of a model with the adapters of a folder merged in.
- * @param base is overwritten, unless it is shared
+ * @param base may be overwritten, unless it is shared
  */
 export async function mergeAdapters(
   config: ModelConfig,

@@ -71,8 +71,8 @@ function peftConfig(
 }
 
 /**
- * Keys that change the meaning of the matrices, with the only supported values. All other keys of a config
- * concern how the adapters were trained.
+ * Keys that change the meaning of the matrices, with the only supported values. All other keys of a
+ * config, except {@link exceptions}, concern how the adapters were trained.
  */
 const understood = {
   peft_type: ['LORA'],

@@ -11,7 +11,8 @@ export interface NewAdapters {
   /** Numerator of the scale; positive. */
   readonly alpha: number;
   /**
-   * Module names of PEFT, such as `q_proj`; `all-linear` is every linear layer except the head.
+   * Module names of PEFT, such as `q_proj`; `all-linear` is every linear layer except the head,
+   * routers and experts.
    * @default "all-linear"
    */
   readonly targetModules?: 'all-linear' | readonly string[];

@@ -26,9 +26,10 @@ export interface ExactScoring {
 }
 
 /**
- * Conditions for a model. The sampler runs few rows, so the runtime divides columns among threads; the trainer
- * runs many rows, so the runtime divides rows. Where this gives sums different blocks, the trainer computes the
- * sampler's columns part by part. Without `threads`, sums have one order.
+ * Conditions for a model. The sampler runs few rows, so the runtime divides columns among threads;
+ * the trainer runs many rows, so the runtime divides rows. Where this gives sums different blocks,
+ * the trainer computes the sampler's columns part by part. Without `threads`, the order of sums
+ * never varies.
  */
 export function exactScoring(config: ModelConfig, threads: GraphRuntime['threads']): ExactScoring {
   if (!threads) return { parts: ([columns]) => [columns], leastRows: 2 };
@@ -60,9 +61,9 @@ function isFragile(columns: number, depth: number, threads: number): boolean {
 }
 
 /**
- * Sizes of the parts in which a layer's columns are computed so that sums have the same blocks for any number
- * of rows from 2 on, and any number of threads up to `threads`. Few layers have to be divided: those with few
- * columns and a great depth, such as adapters.
+ * Sizes of the parts in which a layer's columns are computed so that sums have the same blocks for
+ * any number of rows from 2 on, and any number of threads up to `threads`. Few layers have to be
+ * divided: those with few columns and a large depth, such as adapters.
  */
 export function steadyParts([columns, depth]: LinearShape, threads: number): readonly number[] {
   const most = Math.min(threads, Math.ceil(columns / threadAlignN));

@@ -1,4 +1,7 @@
-/** States of a row beside its keys and values: their size does not grow with the row. */
+/**
+ * A state of a row, in addition to keys and values; its size does not depend on the length of the
+ * row.
+ */
 import { deltaChannels, deltaShape, layerTraits, type Mixer, type ModelConfig } from './config.js';
 
 export interface RowState {

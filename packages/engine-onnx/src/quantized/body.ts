@@ -101,8 +101,8 @@ export class QuantizedBody {
   }
 }
 
-// The graph divides the rows of no sequence wrongly: where there are none, one token takes their place. It
-// also makes a single row two, of which a product with numbers has the bits of more.
+// The graph cannot divide zero sequences into rows, so a sequence of one token takes their place. The
+// second row also keeps a product of a single row with numbers from rounding differently.
 const noSequences: Sequences = { ids: new Int32Array(1), time: 1 };
 const nonePicked: PickedRows = { rows: new Int32Array(1), inverseTemperature: Float32Array.of(1) };
 

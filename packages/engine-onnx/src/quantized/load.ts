@@ -46,7 +46,7 @@ export async function loadQuantizedBase(
   return new QuantizedBase(config, stored);
 }
 
-/** A matrix rounded to blocks; other parameters, and with `file` all parameters, stay numbers. */
+/** A matrix rounded to blocks; vectors, routers, and with `file` all parameters, stay numbers. */
 export function inBlocks(
   spec: ParameterSpec,
   numbers: Float32Array,

@@ -149,7 +149,10 @@ export class QuantizedModel {
   }
 }
 
-/** Parts of equal size, about `most` rows and at least 2; the last part may overlap the part before it. */
+/**
+ * Parts of equal size, about `most` rows and at least 2; the last part may be shorter, or overlap
+ * the part before it.
+ */
 function partsOf(
   rows: number,
   most: number,

@@ -24,7 +24,10 @@ interface Quantized {
   readonly modelPath: string;
   readonly lora: LoraOptions;
   readonly quantization: Quantization;
-  /** Folder of the adapters, whose record of the base is compared with the weights. @default they are not compared */
+  /**
+   * Folder of the adapters, whose record of the base is compared with the weights.
+   * @default no comparison
+   */
   readonly checkpoint?: string;
 }
 

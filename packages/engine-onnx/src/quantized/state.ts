@@ -24,7 +24,10 @@ export interface QuantizedOptions {
   readonly quantization: Quantization;
   /** True to keep the model without adapters as the reference. */
   readonly reference: boolean;
-  /** Folder of the adapters, whose record of the base is compared with the weights. @default they are not compared */
+  /**
+   * Folder of the adapters, whose record of the base is compared with the weights.
+   * @default no comparison
+   */
   readonly checkpoint?: string;
 }
 

@@ -8,7 +8,7 @@ import { readIfThere } from './files.js';
 /** Folder of the adapters inside a checkpoint, named as in Trinity-RFT. */
 export const adapterFolder = 'lora_adapter';
 
-/** File with the digest of the frozen model, without which the adapter cannot be used. */
+/** File with the digest of the frozen model that the adapter needs. */
 export const baseFile = 'base_model.json';
 
 export interface BaseRecord {

@@ -10,7 +10,7 @@ import { initialWeights } from '../model/parameters.js';
 import { parseModelConfig } from '../model/parse-config.js';
 import { companionFiles, saveModelFolder } from './model-folder.js';
 
-/** Families of new models: those whose layers are all alike. */
+/** Families of new models. All layers of such a model are alike. */
 export const newModelFamilies = [
   'qwen3',
   'qwen2',
@@ -112,8 +112,8 @@ export function completeConfig(partial: NewModelConfig): ModelConfig {
 }
 
 /**
- * `config.json` as transformers writes it; `parseModelConfig` reads it back to the same
- * {@link ModelConfig}.
+ * `config.json` of a new model, as transformers writes it; `parseModelConfig` reads it back to the
+ * same {@link ModelConfig}.
  */
 export function toConfigJson(config: ModelConfig): Record<string, unknown> {
   return {

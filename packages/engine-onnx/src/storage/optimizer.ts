@@ -11,8 +11,8 @@ import { isFile } from './files.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from './safetensors.js';
 
 /**
- * Path of the file with the moments, which is not beside the weights, because vLLM reads every safetensors file in
- * that folder as weights.
+ * Path of the file with the moments. It is in a separate folder, because vLLM reads every
+ * safetensors file in the folder of the weights as weights.
  */
 const optimizerFile = join('optimizer', 'moments.safetensors');
 /** Path of the file in earlier versions. */

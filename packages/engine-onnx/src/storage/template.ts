@@ -4,8 +4,8 @@ import { tryJson } from '@trinity-rft/core/support';
 const [configFile, templateFile] = ['tokenizer_config.json', 'chat_template.jinja'];
 
 /**
- * Copies a template that is a separate file into `tokenizer_config.json`, which is created if it is missing,
- * and whose own template is replaced: transformers.js and earlier versions of transformers only read the
+ * Copies the template of `chat_template.jinja` into `tokenizer_config.json`, creating the file or
+ * replacing the template in it: transformers.js and earlier versions of transformers only read the
  * template in that file.
  * @param files contents by name
  */

@@ -62,7 +62,7 @@ async function waysOn(directory: string): Promise<string> {
         '`trinity export --to gguf --adapter-only` writes it.';
 }
 
-/** True if a folder contains weights. */
+/** True if a folder contains weights, or the path is that of a GGUF file. */
 export async function hasWeights(directory: string): Promise<boolean> {
   const files = [singleWeightFile, weightIndexFile].map((name) => join(directory, name));
   return isGguf(directory) || (await Promise.all(files.map(isFile))).includes(true);

@@ -46,7 +46,7 @@ type ScoreRows = <Name extends string>(
 export interface Trainable {
   /** The trained parameters, in the order of the gradient and the moments. */
   readonly specs: readonly ParameterSpec[];
-  /** Current inputs of the gradient graph besides the parameters of the model. */
+  /** Current inputs of the gradient graph besides the training weights. */
   readonly feeds: Feeds;
   /** The adapters, if they are trained instead of the parameters. */
   readonly adapters?: LayerAdapters;

@@ -22,8 +22,9 @@ export interface SaveTransformersOptions {
   /** Number formats, at least one; each gets a model file. */
   readonly dtypes: readonly TransformersDtype[];
   /**
-   * Maximum bytes of weights in the model file. More weights are put into files beside it, each of at most this
-   * size, except that a tensor is never divided. @default 1.9e9
+   * Maximum bytes of weights in the model file. More weights are put into files next to it, each of
+   * at most this size, except that a tensor is never divided.
+   * @default 1.9e9
    */
   readonly mostBytesInFile?: number;
   /** Stops the export between two tensors; partial output is removed. */
@@ -43,10 +44,11 @@ const formats: Readonly<
 const mostInFile = 1.9e9;
 
 /**
- * Writes the folder. All weights are in memory meanwhile, as float32, and once more in the number format that is
- * written, unless that format is float32 or the weights go into files beside the model.
- * @throws ConfigError for an unknown number format and when `to` holds files, CheckpointError when the model cannot
- * be read, or a weight is too large for `fp16`; the reason of `signal`
+ * Writes the folder. All weights are in memory meanwhile, as float32, and once more in the number
+ * format that is written, unless that format is float32 or the weights go into files next to the
+ * model.
+ * @throws ConfigError for an unknown number format and when `to` holds files, CheckpointError when
+ * the model cannot be read, or a weight is too large for `fp16`; the reason of `signal`
  */
 export async function saveTransformersJs(options: SaveTransformersOptions): Promise<void> {
   const { from, to, dtypes, mostBytesInFile = mostInFile, signal } = options;
@@ -100,7 +102,7 @@ interface WriteModelOptions extends Pick<SaveTransformersOptions, 'signal'> {
   readonly mostBytesInFile: number;
 }
 
-/** Writes a model file. Returns the number of files beside the model. */
+/** Writes a model file. Returns the number of weight files next to the model file. */
 async function writeModel(
   folder: string,
   { dtype, model: { config, weights }, mostBytesInFile, signal }: WriteModelOptions,
