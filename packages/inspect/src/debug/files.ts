@@ -9,7 +9,10 @@ import { profilePage } from './profile-page.js';
 import type { WorkflowDebugReport } from './report.js';
 import { chromeTrace } from './spans.js';
 
-/** Names of the files in the output directory. `trinity view` and the viewer read the first one. */
+/**
+ * Names of the files in the output directory. The viewer reads `experiences`, and finds the model
+ * through `facts`.
+ */
 export const debugFiles = {
   experiences: 'experiences.db',
   failedTurns: 'failed_turns.json',

@@ -38,8 +38,8 @@ export function frozenContext({
 }
 
 /**
- * First stage that explores.
- * @throws ConfigError when no stage explores
+ * First stage of mode `both`.
+ * @throws ConfigError when there is none
  */
 export function exploringStage({ stages }: ResolvedConfig): StageConfig {
   const stage = stages.find(({ mode }) => mode === 'both');

@@ -25,8 +25,9 @@ interface ServedDebugModel {
 }
 
 /**
- * Opens the model and serves it until it is closed. All callers share one rollout, which records nothing and uses the
- * sampling parameters of each request. Debug runs with the same output directory use this model.
+ * Opens the model and serves it until it is closed. All callers share one rollout, which records
+ * nothing and uses the sampling parameters of each request. Debug runs with the same output
+ * directory and weights use this model.
  * @throws ConfigError when the model cannot be used
  */
 export async function serveDebugModel(options: DebugModelOptions): Promise<ServedDebugModel> {

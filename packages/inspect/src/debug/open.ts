@@ -25,7 +25,7 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
    */
   readonly newestCheckpoint?: boolean;
   readonly signal?: AbortSignal;
-  /** Called for each notice. @default notices are only collected */
+  /** Called for each notice. @default no callback */
   readonly onNotice?: (notice: string) => void;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -35,7 +35,9 @@ export interface DebugOptions extends ExtensionOptions, Pick<ConfigurationOption
 
 export interface DebugContext {
   readonly context: FrozenContext;
-  /** Warnings of the configuration, followed by log messages, which are added as they occur. */
+  /**
+   * Warnings of the configuration, then notices of downloads and log messages, added as they occur.
+   */
   readonly notices: readonly string[];
   /** Absolute path of the output directory. */
   readonly outputDirectory: string;

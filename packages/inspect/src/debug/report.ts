@@ -4,7 +4,7 @@ import type { Experience, Metrics, Task } from '@trinity-rft/core';
 import type { RecordedFork } from '@trinity-rft/model';
 import type { Turn } from './turns.js';
 
-/** Time span of an attempt. Times are milliseconds since the start of the attempt. */
+/** Time span within an attempt. Times are milliseconds since the start of the attempt. */
 export interface Span {
   readonly kind: 'attempt' | 'model' | 'tools' | 'reward';
   readonly name: string;

@@ -22,7 +22,7 @@ import { runOnce } from './run-once.js';
 
 interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'> {
   readonly config: ResolvedConfig;
-  /** Receives messages about failed attempts. @default no logger */
+  /** Receives log messages, such as those about failed attempts. @default no logger */
   readonly logger?: Logger;
   /** @default the system clock */
   readonly clock?: Clock;

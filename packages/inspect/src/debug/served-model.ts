@@ -40,8 +40,8 @@ export async function writeServedModel(
 }
 
 /**
- * Finds the model that is served from this folder. Undefined if its server does not answer, since the file may be left
- * over from an earlier server.
+ * Finds the served model whose file is in the output directory. Undefined if it serves another
+ * model folder, or its server does not answer: the file may be left over from an earlier server.
  */
 export async function findServedModel(
   outputDirectory: string,

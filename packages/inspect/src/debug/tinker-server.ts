@@ -13,7 +13,7 @@ interface ServeTinkerOptions extends Omit<DebugOptions, 'outputDirectory' | 'che
    * @default 0
    */
   readonly port?: number;
-  /** Key that begins with `tml-`, as the official client requires. @default a random one */
+  /** Key that begins with `tml-`, as the official client requires. @default a random key */
   readonly apiKey?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Runs one attempt at the first task, and reports everything about it. */
+/** Runs one attempt at the first task, and reports on it. */
 import {
   type Clock,
   type RewardFn,
@@ -29,8 +29,9 @@ import { recordTurns } from './turns.js';
 
 export interface DebugWorkflowOptions extends DebugOptions {
   /**
-   * True to replace the files of an earlier debug run; false to write to a new folder with the time
-   * in its name. @default true
+   * True to replace the files of an earlier debug run; false to keep them, and to write to a new
+   * folder with the time in its name.
+   * @default true
    */
   readonly overwrite?: boolean;
   /** True to also write a profile of the attempt. @default false */

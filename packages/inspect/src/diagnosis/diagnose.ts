@@ -4,7 +4,8 @@ import type { Finding, Rule } from './evidence/rule.js';
 import { rules as allRules } from './rules/table.js';
 
 /**
- * Finds the problems of a run or of one of its stages. Omits findings that another finding explains.
+ * Finds the problems of a run or of one of its stages. Omits findings that another finding
+ * explains, and last resorts if another rule applies.
  * @param rules @default all rules
  */
 export function diagnose(run: RunRecord, rules: readonly Rule[] = allRules): readonly Finding[] {

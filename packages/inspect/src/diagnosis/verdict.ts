@@ -1,4 +1,4 @@
-/** Verdict on a run: it has learned, or the root cause why it has not. */
+/** Verdict on a run: whether it has learned, and the cause if it has not. */
 import type { Interval, PairedDifference } from '@trinity-rft/explorer';
 import { diagnose } from './diagnose.js';
 import { short } from './evidence/format.js';

@@ -17,7 +17,7 @@ export interface AnsweredSet {
   readonly tasks: readonly AnsweredTask[];
 }
 
-/** A task that at least one run of one of the two evaluations has answered. */
+/** A task that at least one run of either evaluation has answered. */
 export interface AnsweredTask {
   readonly row: number;
   /** Text of the first prompt. */
@@ -86,7 +86,10 @@ export const gainOf = ({ before, after }: AnsweredTask): number =>
 
 const setOf = ({ info }: Experience): string => String(info['taskset']);
 
-/** Answers of the first and the last version; all answers if they evaluated different sets. */
+/**
+ * Answers of the first and the last version; answers of all versions if the two evaluated different
+ * sets.
+ */
 function firstAndLast(reader: ExperienceReader): readonly Experience[] {
   const versions = reader.versions();
   const [first, last] = [versions.at(0)?.policyVersion, versions.at(-1)?.policyVersion];

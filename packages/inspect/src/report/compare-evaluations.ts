@@ -23,7 +23,7 @@ export interface Comparison {
 interface Flip extends Pick<EvaluatedTask, 'row' | 'prompt'> {
   readonly before: number;
   readonly after: number;
-  /** First answer of each side; undefined if every run failed. */
+  /** Answer of each side, as in {@link EvaluatedTask}; undefined if every run failed. */
   readonly answers: readonly [before: string | undefined, after: string | undefined];
 }
 
@@ -132,8 +132,8 @@ export interface Expectations {
 /**
  * One sentence for each expectation that is not met. A fall counts only if the whole 95 % interval
  * of the difference lies below minus the margin, so that noise is no failure.
- * @throws ConfigError for a metric that no set reports, and a set with too few tasks for an
- * interval
+ * @throws ConfigError for a metric that no set reports and, with a margin, for a set with too few
+ * tasks for an interval
  */
 export function unmetExpectations(
   { sets }: Evaluation,

@@ -34,7 +34,7 @@ export interface RunDiagnosis {
 }
 
 /**
- * Reads metrics, rollouts and failures; changes nothing, even while the run continues.
+ * Reads metrics, rollouts, logs and failures; writes nothing. Also works while the run continues.
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run
  */

@@ -1,6 +1,6 @@
 /**
- * Evaluates another model on the evaluation sets of a run, with its settings, without changing its
- * folder.
+ * Evaluates another model on the evaluation sets of a run, with the run's settings, without
+ * changing the run's folder.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -21,9 +21,9 @@ interface EvaluateRunOptions extends Omit<RunOptions, 'evaluation' | 'overrides'
   /** `base`, `last`, `best`, or numbers of train steps. @default base and last */
   readonly checkpoints?: readonly string[];
   /**
-   * Model to evaluate instead of checkpoints, such as an export. Files are written into its `directory`, and none into
-   * the run's folder.
-   * @default the checkpoints are evaluated
+   * Model to evaluate instead of checkpoints, such as an export. Files are written into
+   * `other.directory`, and none into the run's folder.
+   * @default no other model
    */
   readonly other?: OtherModel;
 }
@@ -47,9 +47,7 @@ export interface Evaluation {
 
 interface SetEvaluation {
   readonly set: string;
-  /**
-   * Compared metric: `reward`, or the metric that the workflow reports instead, such as `accuracy`.
-   */
+  /** Compared metric: `reward`, or `accuracy` if no run reports a reward. */
   readonly key: string;
   /** Checkpoints in ascending order of steps. */
   readonly checkpoints: readonly CheckpointScore[];
@@ -92,8 +90,8 @@ interface CheckpointScore {
 }
 
 /**
- * Evaluates checkpoints as mode `bench` does: each with the same tasks and seeds. Answers are
- * recorded in `evaluations/` in the folder of the run.
+ * Evaluates checkpoints as mode `bench` does: each with the same tasks and seeds. Records answers
+ * in `evaluations/` in the folder of the run, or in the folder of `other`.
  * @throws ConfigError for a checkpoint that does not exist
  */
 export async function evaluateRun({
@@ -177,7 +175,7 @@ const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
 
 const okRuns = ({ runs }: TaskOutcome) => runs.flatMap((one) => (one.status === 'ok' ? [one] : []));
 
-/** The first of `reward` and `accuracy` that is reported. */
+/** The first of `reward` and `accuracy` that is reported; `reward` if neither is. */
 function keyOf(outcomes: readonly TaskOutcome[]): string {
   const keys = new Set(
     outcomes.flatMap(({ runs }) =>

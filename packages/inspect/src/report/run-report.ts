@@ -1,4 +1,4 @@
-/** Report of a run, read from its folder: state, rewards, evaluations, log. */
+/** Report of a run, read from its folder: metrics, log, failure and newest checkpoint. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
@@ -13,7 +13,7 @@ export interface StageReport {
   readonly directory: string;
   /** Records of `metrics.jsonl` in order; a line that is still being written is left out. */
   readonly metrics: readonly MetricLine[];
-  /** Lines of `trinity.log`; continuation lines of a message belong to the line before. */
+  /** Lines of `trinity.log`, including continuation lines of messages. */
   readonly log: readonly string[];
   /** Text of `failure.txt`, if the last attempt failed. */
   readonly failure?: string;

@@ -5,7 +5,10 @@ import { builtInEngine } from '@trinity-rft/launcher/parts';
 
 export const samplingEngineName = 'export';
 
-/** The engine ignores checkpoints: the weights are always those of the sampler. */
+/**
+ * Engine whose weights are always those of the sampler: `adopt` and `publish` are no-ops; training,
+ * saving and loading fail.
+ */
 export const samplingEngine = (sampler: Sampler): EngineFactory => ({
   name: samplingEngineName,
   // Pass the checks of any algorithm, which is not run.

@@ -42,7 +42,7 @@ export interface StoreWhatIf extends WhatIf {
 }
 
 /**
- * Compares the change with each experience store of a run. Reads only.
+ * Compares the recorded with the changed settings on each experience store of a run. Reads only.
  * @param run a configuration, or the folder of a run; reward functions need a configuration, which
  * names the task sets
  * @throws ConfigError for unknown names, for parts that need a model, and if no experiences are
@@ -109,7 +109,7 @@ async function scoringOf(
   };
 }
 
-/** Tasks by the name of their task set and their row. */
+/** Tasks by `NAME/ROW`: name of the task set, and row. */
 async function tasksOf(configuration: Configuration): Promise<ReadonlyMap<string, Task>> {
   const { signal } = new AbortController();
   const tasksets = configuration.loaded.config.stages.flatMap(

@@ -4,10 +4,10 @@ import type { MemberStatus, RunStatus } from './run-status.js';
 
 /** Link of a wait chain: a worker and its state. */
 export interface CauseLink {
-  /** Status of the worker; undefined if there is no worker of that role. */
+  /** Status of the worker; undefined if the role has no worker, or the cause is outside the run. */
   readonly member: MemberStatus | undefined;
   readonly role: string;
-  /** Wait of the previous link for this worker. */
+  /** Wait of the previous link for this worker; undefined for the first link. */
   readonly asked: Wait | undefined;
   readonly state: 'waits' | 'silent' | 'works' | 'missing' | 'outside' | 'circle';
 }
@@ -19,7 +19,10 @@ interface WaitChain {
 
 export interface RunCauses {
   readonly end: RunStatus['end'];
-  /** One chain per waiting or silent process, silent processes and long waits first. */
+  /**
+   * Chains of silent processes that end no other chain, then one chain per waiting process, the
+   * longest wait first. If no process takes part, one chain per missing role.
+   */
   readonly chains: readonly WaitChain[];
 }
 
@@ -80,8 +83,8 @@ const candidates = (on: string, members: readonly MemberStatus[]): readonly Memb
   members.filter(({ name, role }) => name === on || role === on);
 
 /**
- * Orders workers that may be the cause: those that hold tasks first, and among them those that
- * cannot continue.
+ * Orders workers that may be the cause: those that hold tasks first; then silent ones, working ones
+ * and waiting ones.
  */
 function byBlame(a: MemberStatus, b: MemberStatus): number {
   const rank = ({ health, tasks }: MemberStatus): number =>

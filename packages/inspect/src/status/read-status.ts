@@ -18,7 +18,7 @@ export interface StatusReader {
 
 /**
  * @param run a configuration, or the folder of a run
- * @throws ConfigError when there is no such run, or no process works on it
+ * @throws ConfigError when there is no such run, or it has no store and no process works on it
  */
 export async function openStatus(
   run: string,

@@ -5,8 +5,8 @@ import { processState, type ProcessState } from './process-state.js';
 
 export interface MemberStatus extends MemberView {
   /**
-   * `silent` means that the worker's heartbeats are overdue, or its process is stopped. Its tasks are assigned to other
-   * workers once the lease expires.
+   * `silent` means that the worker's heartbeats are overdue, or its process is stopped or gone. The
+   * tasks of the worker are assigned to other workers once the lease expires.
    */
   readonly health: 'working' | 'waiting' | 'silent' | 'left';
   /** State of the worker's operating-system process; undefined if the process ran on another machine. */

@@ -4,8 +4,9 @@ import type { RecordedRun } from './groups.js';
 const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
 
 /**
- * Names of the parts of the reward: scorers that gave reasons, and metrics that equal the reward in every run, alone or
- * as a sum. Other metrics rarely equal the reward by chance.
+ * Names of the parts of the reward: scorers that gave reasons, and all metrics if their sum equals
+ * the reward in every run, otherwise each metric that equals it alone. Other metrics rarely equal
+ * the reward by chance.
  */
 export function partNames(runs: readonly RecordedRun[]): readonly string[] {
   const rewarded = runs.filter(({ last }) => last.reward !== undefined);

@@ -23,7 +23,7 @@ export interface Evidence {
   /** Sentence with numbers and steps. */
   readonly text: string;
   readonly numbers: readonly Measured[];
-  /** Answers that show the problem. */
+  /** Filter for rollouts that show the problem. */
   readonly rollouts?: RolloutFilter;
 }
 

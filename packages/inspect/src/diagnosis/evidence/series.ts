@@ -36,7 +36,7 @@ export function medianOf(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** A statistic of the recent steps of a metric; undefined if there are too few. */
+/** A statistic of the recent steps of a metric; undefined with too few finite values. */
 export function recently(
   run: RunRecord,
   role: Role,
@@ -64,7 +64,7 @@ export function recentlyAny(
 
 /**
  * Sum of the `counted` metrics divided by the sum of the `outOf` metrics, over recent steps;
- * undefined if the latter is 0.
+ * undefined if the latter is 0, or if no counted metric has enough steps.
  */
 export function recentShare(
   run: RunRecord,
@@ -159,7 +159,7 @@ export function isSolved(run: RunRecord): boolean {
 /** Minimum slope of a rising curve, in standard errors above 0. */
 export const flatRatio = 2;
 
-/** Fits a line by least squares. */
+/** Slope of the least-squares line, and its standard error. */
 export function lineThrough(points: readonly Point[]): { slope: number; error: number } {
   const middle = meanOf(points.map(({ step }) => step));
   const mean = meanOf(valuesOf(points));

@@ -48,7 +48,10 @@ const examples = (run: RunRecord, isOne: (row: RolloutFacts) => boolean): readon
     .slice(0, mostExamples)
     .map(({ id }) => id);
 
-/** Share of the newest rollouts with a property. */
+/**
+ * Share of the newest rollouts with a property; undefined if it is below `least`, or with too few
+ * rollouts.
+ */
 function shareOf(
   { rollouts }: RunRecord,
   isOne: (row: RolloutFacts) => boolean,

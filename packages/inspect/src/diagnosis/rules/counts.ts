@@ -8,10 +8,15 @@ interface ThresholdRule extends Pick<Rule, 'name' | 'title' | 'when' | 'advice' 
   /** @default "explorer" */
   readonly role?: Role;
   readonly counted: readonly string[];
-  /** Metrics whose sum is the denominator. @default the first of `counted` is already a share */
+  /**
+   * Metrics whose sum is the denominator.
+   * @default no denominator; the recent mean of the first `counted` metric is the share
+   */
   readonly outOf?: readonly string[];
   readonly atLeast: number;
-  /** Rest of the sentence after the share; takes a text such as `explore steps 20 to 40`. */
+  /**
+   * Rest of the sentence after the share. The argument is a text such as `explore steps 20 to 40`.
+   */
   readonly says: (steps: string) => string;
   /** Filter for examples. @default no examples */
   readonly rollouts?: RolloutFilter;

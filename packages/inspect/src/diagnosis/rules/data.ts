@@ -1,4 +1,7 @@
-/** Rules for data that arrives too late or not at all, and for runs that ended with an error. */
+/**
+ * Rules for data that arrives too late or not at all, for changed settings, and for runs that ended
+ * with an error.
+ */
 import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Rule } from '../evidence/rule.js';
 import { recently, valuesOf, recent, zerosIn } from '../evidence/series.js';

@@ -114,7 +114,7 @@ const groupsOf = (run: RunRecord): readonly (readonly RecordedRun[])[] =>
 const isEqual = (group: readonly RecordedRun[]): boolean =>
   new Set(group.map(({ last }) => last.reward)).size === 1;
 
-/** Each scorer with its mean over the groups with equal rewards. */
+/** Sentences with the mean of each scorer over the groups with equal rewards, and with reasons. */
 function equalParts(run: RunRecord): string {
   const runs = groupsOf(run).filter(isEqual).flat();
   const names = partNames(runs);
@@ -126,7 +126,10 @@ function equalParts(run: RunRecord): string {
   return ` There the scorers gave on average ${means.join(', ')}.${names.map((name) => reasonFor(name, first)).join('')}`;
 }
 
-/** Share of groups with equal rewards among recorded rollouts, for advantage functions that write no such metric. */
+/**
+ * Share of groups with equal rewards among recorded rollouts, for advantage functions that do not
+ * report `zero_variance_ratio`. Undefined with too few groups.
+ */
 function recordedShare(run: RunRecord): number | undefined {
   const groups = groupsOf(run);
   return groups.length < largeGroups ? undefined : groups.filter(isEqual).length / groups.length;
@@ -163,7 +166,10 @@ const followsLength: Rule = {
   },
 };
 
-/** Correlation of a reward with the trained tokens, among attempts at the same task with equally many model calls. */
+/**
+ * Correlation of a reward with the trained tokens, among attempts at the same task with the same
+ * number of model calls.
+ */
 const lengthCorrelation = (
   runs: readonly RecordedRun[],
   rewardOf: (run: RecordedRun) => number | undefined,

@@ -91,7 +91,10 @@ async function read(
 
 type Values = Pick<Awaited<ReturnType<MetricFile['columns']>>[number], 'at' | 'length' | 'isSet'>;
 
-/** Number of the newest points, which are all used, and of older ones, which are sampled. */
+/**
+ * Number of newest points, which are all used, and maximum number of points sampled from the older
+ * ones.
+ */
 const [newest, before] = [1000, 3000];
 
 function pointsOf(steps: Pick<Values, 'at'>, values: Values): readonly Point[] {

@@ -22,7 +22,8 @@ export type WhatIfQuery = Readonly<
 >;
 
 /**
- * Compares the change of the query with the recorded rollouts; undefined if no experiences are recorded.
+ * Compares the settings changed by the query with the recorded ones on the newest rollouts;
+ * undefined if no experiences are recorded.
  * @throws ConfigError for unknown names, and parts that need a model
  */
 export async function whatIfOf(

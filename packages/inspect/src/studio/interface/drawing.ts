@@ -15,7 +15,7 @@ export interface Size {
 }
 
 export interface Drawing extends Size {
-  /** Drawn series, in the order of the given ones. */
+  /** Drawn series, in the given order. */
   readonly series: readonly DrawnSeries[];
   readonly xTicks: readonly Tick[];
   readonly yTicks: readonly Tick[];
@@ -44,12 +44,12 @@ interface Tick {
 }
 
 const margin = { top: 10, right: 12, bottom: 22 };
-/** Width of a digit of a label, and the space beside it. */
+/** Width of a digit of a label, and the space between labels and chart, in pixels. */
 const [digitWidth, labelGap] = [6.5, 8];
 /** Minimum distance between two ticks, in pixels. */
 const [xTickRoom, yTickRoom] = [70, 38];
 
-/** Minimum span of an axis, as a share of the largest value. */
+/** Minimum span of the y axis, as a share of the largest value. */
 const leastSpread = 0.1;
 
 /** Draws series over the same axes. */

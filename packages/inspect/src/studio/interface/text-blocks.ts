@@ -70,8 +70,8 @@ const notAsking: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * First or last text of the user, or of the system if there is none; the whole text if it has no
- * role markers. Leaves out tool results.
+ * First or last text of the user, or of the system if the user has none; the whole text if it has
+ * no marks. Leaves out tool results.
  */
 export function askedText(text: string, which: 'first' | 'last'): string {
   const wordsOf = ({ start, end }: TextBlock): string => text.slice(start, end).trim();

@@ -2,12 +2,12 @@
 
 const firstLength = 64;
 
-/** A list of numbers that grows as values are set; positions that were never set read as NaN. */
+/** Growable list of numbers; positions after its end read as NaN. */
 export interface Column {
   readonly push: (value: number) => void;
   readonly at: (index: number) => number;
   readonly length: () => number;
-  /** True if any number was set. */
+  /** True if any value is not NaN. */
   readonly isSet: () => boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Line numbers, positions and steps of each role, found without reading the metrics. */
+/** Positions and steps of the lines of each role, usually found without parsing the lines. */
 import { tryJson } from '@trinity-rft/core/support';
 import { createColumn, type Column } from './columns.js';
 

@@ -12,12 +12,12 @@ import { addValue, needleOf, type Wanted } from './scan.js';
 
 export interface MetricFile {
   /**
-   * Reads lines that were added. A file that became shorter is read from the start: a resumed run
-   * truncates it.
+   * Reads lines that were added. A file that became shorter or was replaced is read from the start:
+   * a resumed run truncates it.
    */
   catchUp(): Promise<void>;
   readonly roles: ReadonlyMap<string, RoleLines>;
-  /** Metrics of a role, one value per line; NaN if a line has no such metric. */
+  /** Metrics of a role, one value per line; NaN if a line has no finite value for a metric. */
   columns(role: string, names: readonly string[]): Promise<readonly Column[]>;
   /**
    * All metrics of the file. The first call takes seconds for a large file; after `withinMs` it
@@ -26,7 +26,7 @@ export interface MetricFile {
   seen(withinMs: number): Promise<{ readonly metrics: SeenMetrics; readonly share: number }>;
 }
 
-/** Largest number of cached columns; the least recently requested are evicted. */
+/** Maximum number of cached columns; the least recently requested are evicted. */
 const mostColumns = 64;
 
 interface Content {

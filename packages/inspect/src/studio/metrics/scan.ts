@@ -12,7 +12,7 @@ export const needleOf = (name: string): Buffer => Buffer.from(`${JSON.stringify(
 
 const [comma, brace, backslash] = [0x2c, 0x7d, 0x5c];
 
-/** Adds the value in the line `[begin, end)` to its column. */
+/** Adds the value in the line `[begin, end)` to its column: NaN if there is none. */
 export function addValue(
   { needle, values }: Wanted,
   block: Buffer,

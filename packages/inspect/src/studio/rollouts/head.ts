@@ -33,7 +33,7 @@ export function headOf(
   };
 }
 
-/** Row of the store without results of train steps: one model call, or several merged calls. */
+/** Row of the store: one model call, or several merged calls. */
 export interface Call extends HeadFields {
   readonly step: number;
   /** Number of model calls in the row. */

@@ -13,17 +13,18 @@ export interface RolloutList {
 }
 
 /**
- * Time in ms that a request waits for the index or a search before it answers with partial results.
+ * Time in ms that a request waits for names, for the other columns and for a search, each, before
+ * it answers with partial results.
  */
 const waitMs = 250;
 /**
- * Age in ms after which a list is made again, to include new rows and train steps; shorter while
- * the index is being read.
+ * Age in ms after which a list is made again: without new rows, to include new train steps; with
+ * new rows, while the index is being read.
  */
 const [freshMs, freshWhileReadingMs] = [10_000, 1500];
 /** Minimum age as a multiple of the time for making the list, to leave time for reading the index. */
 const pauses = 10;
-/** Number of lists that are kept. */
+/** Maximum number of cached lists. */
 const most = 2;
 
 interface Ordered {

@@ -19,7 +19,10 @@ export interface ProblemFacts {
 
 const dropped: Problem = { kind: 'dropped', text: 'not trained on: too old or surplus' };
 
-/** Worst problem of a rollout. */
+/**
+ * Problem of a rollout: its rewarded failure, else the last recorded problem of a call, else that a
+ * call was dropped.
+ */
 export function problemOfRollout(facts: ProblemFacts): Problem | undefined {
   const { recorded, failure, isDropped } = facts;
   // Failed attempts without the failure reward were retried.

@@ -6,7 +6,7 @@ type SortKey = (typeof sortKeys)[number];
 export type ProblemKind = (typeof problemKinds)[number];
 export type TaskSortKey = (typeof taskSortKeys)[number];
 
-/** Range of a number; an absent bound excludes nothing. */
+/** Range of a number, infinite where a bound is absent. Excludes rollouts without the number. */
 export interface Range {
   readonly key: RangeKey;
   readonly least: number;
@@ -111,7 +111,7 @@ const capital = (key: RangeKey): string => {
 export const isEverything = (query: RolloutQuery): boolean =>
   needsNames(query) && [query.batch, query.task, query.run].every((value) => value === undefined);
 
-/** True if the names of rollouts decide which are listed, and in which order. */
+/** True if the names of rollouts suffice to filter and sort them. */
 export const needsNames = ({
   sort,
   taskset,

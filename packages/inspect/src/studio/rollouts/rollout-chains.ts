@@ -61,7 +61,7 @@ export function createRolloutChains(names: CallNames): RolloutChains {
       slots[slotOf(firsts.at(rollout))] = rollout + 1;
   };
 
-  /** Inserts a call behind those with smaller steps. */
+  /** Inserts a call after those with smaller or equal steps. */
   const link = (rollout: number, position: number): void => {
     const step = names.step.at(position);
     let before = end;

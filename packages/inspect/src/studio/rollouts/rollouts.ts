@@ -29,16 +29,19 @@ import { traceOf } from './trace.js';
 export interface StorePlace {
   /** Path of the SQLite file. */
   readonly database: string;
-  /** Model folder with the tokenizer of the records. @default tokens are shown as ids */
+  /**
+   * Model folder with the tokenizer of the records.
+   * @default no tokenizer; tokens are shown as ids
+   */
   readonly modelFolder?: string;
   /** Log of the run, which records failed runs. */
   readonly logFile: string;
 }
 
-/** Recorded model call. */
+/** Row of the store: one model call, or several merged calls. */
 export type AttemptRow = ExperienceRow;
 
-/** Queries of rollouts. Results are undefined if there is no such row. */
+/** Queries of rollouts. Results by `id` are undefined if there is no such row. */
 export interface Rollouts {
   page(query: RolloutQuery): Promise<RolloutPage>;
   tasks(query: TaskQuery): Promise<TaskPage>;

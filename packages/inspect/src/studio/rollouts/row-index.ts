@@ -165,7 +165,10 @@ const closedError = (): BufferError =>
     code: 'BUFFER_CLOSED',
   });
 
-/** Stores the result of a train step, replacing that of an earlier step. */
+/**
+ * Stores the result of a train step, replacing that of an earlier step. Keeps the earlier advantage
+ * if the step computed none.
+ */
 function note(columns: CallColumns, position: number | undefined, use: ExperienceUse): void {
   if (position === undefined) return;
   columns.trainStep.set(position, use.trainStep);

@@ -103,7 +103,7 @@ const readers: Readonly<Record<TaskSortKey, (course: TaskCourse) => number>> = {
   times: ({ times }) => times,
 };
 
-/** Orders tasks by reward, lowest first; tasks without a reward come last. */
+/** Orders tasks by their latest mean reward, lowest first; tasks without a reward come last. */
 const byReward = (a: TaskCourse, b: TaskCourse): number =>
   (knownNumber(a.latest) ?? Infinity) - (knownNumber(b.latest) ?? Infinity);
 

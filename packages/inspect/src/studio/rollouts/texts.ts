@@ -26,8 +26,8 @@ export function askedIn(
 }
 
 /**
- * Text that the model wrote, without template marks; for merged calls, everything after the first
- * prompt.
+ * Recorded response; without one, the decoded tokens after the first prompt, without template
+ * marks.
  */
 export function writtenBy(
   { responseText = '', tokens, promptLength }: Texts,

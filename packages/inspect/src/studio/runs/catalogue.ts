@@ -8,8 +8,8 @@ export interface Catalogue {
   /** Summaries of all runs; the run that changed last comes first. */
   summaries(): Promise<readonly RunSummary[]>;
   /**
-   * Calls back at once with all runs, and later with changes. Reads folders only while a client
-   * follows.
+   * Calls back with all runs as soon as they are read, and later with changes. Polls folders only
+   * while a client follows.
    * @returns function that unsubscribes
    */
   follow(onChange: (event: RunEvent) => void): () => void;

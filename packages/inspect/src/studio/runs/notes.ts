@@ -1,4 +1,4 @@
-/** Notes about a run, the only file that this server writes. */
+/** Notes about a run: `notes.json` in its folder. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { replaceFile, tryJson } from '@trinity-rft/core/support';

@@ -73,7 +73,10 @@ async function isServer(folder: string): Promise<boolean> {
   return isAnyThere(ofRun.map((name) => path.join(path.dirname(folder), name)));
 }
 
-/** Experience store of a run. Ignores `experiences.db` of `trinity debug`, which is not a run. */
+/**
+ * Experience store of a run. Ignores `experiences.db` of `trinity debug`, unless its folder is the
+ * served one.
+ */
 async function databaseOf(root: string, folder: string): Promise<string | undefined> {
   const answers = path.join(folder, 'experiences.db');
   const isOfRun = path.basename(folder) === evaluationsName || folder === root;

@@ -82,7 +82,7 @@ const birth = (file: string): Promise<number> =>
 
 /**
  * Time of the last write. Empty files do not count, because reading a database creates an empty log
- * beside it.
+ * next to it.
  */
 const changedAt = (file: string): Promise<number> =>
   stat(file).then(

@@ -37,7 +37,9 @@ const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
 
 const mostActions = 3;
 
-/** Suggested actions, without those that need a missing checkpoint or configuration. */
+/**
+ * At most three suggested actions, without those that need a missing checkpoint or configuration.
+ */
 export function actionsOf(situation: Situation): readonly Action[] {
   const possible = plans[situation.verdict].flatMap((name) => {
     const action = makers[name](situation);
