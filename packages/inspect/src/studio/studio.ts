@@ -14,7 +14,7 @@ export interface StudioOptions {
   readonly page?: string;
   /** Port on 127.0.0.1; 0 picks any free port. @default 0 */
   readonly port?: number;
-  /** Key that requests must contain. @default a random one */
+  /** Key that requests must contain. @default a random key */
   readonly key?: string;
   /** Further routes from other packages. @default no further routes */
   readonly parts?: readonly StudioPart[];

@@ -15,7 +15,7 @@ export interface VerifyTarget {
   readonly weights: ReadonlyMap<number, string>;
   /** Folder of the adapter that version 0 adds to its weights. */
   readonly adapter?: string;
-  /** Quantisation of the weights below the adapter. @default not quantised */
+  /** Quantisation of the weights below the adapter. @default no quantisation */
   readonly quantization?: Quantization;
   /** Opens the weights. */
   readonly engine: EngineFactory;

@@ -29,9 +29,9 @@ const defaultTolerance = 1e-5;
 const chunkSize = 64;
 
 /**
- * Recomputes every recorded token whose weights still exist, at the temperature it was sampled
- * with. Records sampled with top-p or top-k do not pass: their log-probabilities are those of the
- * truncated distribution, which are larger.
+ * Recomputes the log-probability of every sampled token whose weights still exist, at the
+ * temperature it was sampled with. Records sampled with top-p or top-k do not pass: their
+ * log-probabilities are those of the truncated distribution, which are larger.
  * @throws ConfigError when no experiences are recorded, BufferError or CheckpointError when
  * something cannot be read
  */

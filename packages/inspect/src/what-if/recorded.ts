@@ -7,8 +7,9 @@ const pageSize = 128;
 const mostTokens = 2_000_000;
 
 /**
- * Experiences of the newest explore steps, oldest first: as many whole steps as fit into two
- * million tokens. If not even the newest step fits, a part of it.
+ * Experiences of at most `steps` of the newest explore steps, oldest first. Reading stops after
+ * about two million tokens; a step that was not read completely is left out, unless it is the
+ * newest.
  */
 export function newestSteps(source: ExperienceRows, steps: number): readonly Experience[] {
   const pages: (readonly Experience[])[] = [];

@@ -70,6 +70,6 @@ function rewarded(experience: Experience, reward: number): Experience {
   return spans ? { ...own, spans: spans.map((span) => ({ ...span, reward })) } : own;
 }
 
-/** Experiences as they were before an algorithm processed them. */
+/** Experience without the advantages and returns that an algorithm computed. */
 export const withoutAdvantages = (experience: Experience): Experience =>
   withFields(experience, { advantages: undefined, returns: undefined });

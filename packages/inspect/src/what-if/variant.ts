@@ -77,7 +77,10 @@ export function partsOf(
   return { advantage, loss: made.loss };
 }
 
-/** Names of parts that `whatIf` accepts, each together with the other parts of grpo. */
+/**
+ * Names of algorithms that `whatIf` accepts, and of parts that it accepts with the other parts of
+ * grpo.
+ */
 export interface Usable {
   readonly algorithms: readonly string[];
   readonly advantageFns: readonly string[];

@@ -47,7 +47,7 @@ export interface ComparedGroup {
   readonly task: Eid['task'];
   /** Runs ordered by their advantages in `after`, the best first. */
   readonly runs: readonly ComparedRun[];
-  /** Kendall's tau-b of both rankings; undefined if one of them ranks all runs equal. */
+  /** Kendall's tau-b of both rankings; undefined if either ranks all runs the same. */
   readonly agreement: number | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface WhatIf {
   readonly groups: readonly ComparedGroup[];
   readonly before: VariantSummary;
   readonly after: VariantSummary;
-  /** Mean agreement of groups that both variants rank; undefined if there is none. */
+  /** Mean agreement of groups that both variants rank; undefined without such groups. */
   readonly agreement: number | undefined;
   /** Share of runs whose advantages have opposite signs in the two variants. */
   readonly signChanges: number;

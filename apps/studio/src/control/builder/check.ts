@@ -7,7 +7,7 @@ import { askTrinity, type TrinityCommand } from '../shared/command.js';
 
 export interface CheckOptions {
   readonly file: string;
-  /** @default the name in the file */
+  /** Text of the configuration, which may differ from the saved file. */
   readonly text: string;
   /** Working directory of the run. */
   readonly cwd: string;
@@ -17,7 +17,10 @@ export interface CheckOptions {
 /** Timeout of a check in ms, longer than the timeout for an unreachable hub. */
 const deadlineMs = 60_000;
 
-/** Reads the last line of the output, which follows the output of plugins. */
+/**
+ * Runs `trinity config plan` and reads the last line of its output, which follows the output of
+ * plugins.
+ */
 export async function checkConfiguration(
   trinity: TrinityCommand,
   { file, text, cwd, signal }: CheckOptions,

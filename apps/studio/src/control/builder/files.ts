@@ -24,7 +24,7 @@ const yamlName = /\.ya?ml$/;
 const ourKeys =
   /^(?:mode|model|algorithm|buffer|explorer|trainer|stages|checkpoint_root_dir)[ \t]*:/gm;
 
-/** Paths of configurations relative to `root`, sorted. */
+/** Paths of at most 300 configurations relative to `root`, sorted. */
 export async function findConfigurations(root: string): Promise<readonly string[]> {
   const found: string[] = [];
   const look = async (folder: string, depth: number): Promise<void> => {

@@ -89,8 +89,9 @@ function lazily<T>(make: () => Promise<T>): () => Promise<T> {
 const checkMs = 60_000;
 
 /**
- * Configuration with which the run was started. No other file is opened, because a check loads plugins.
- * @throws ConfigError when the run recorded none, or the file is not below `root` or writes to another folder
+ * Configuration with which the run was started. Opens no other file, because a check loads plugins.
+ * @throws ConfigError when the run recorded none, or the file is not below `root` or writes to
+ * another folder
  */
 async function configurationOf(
   job: string,

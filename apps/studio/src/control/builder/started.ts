@@ -13,7 +13,7 @@ export interface StartedRuns {
   start(file: string, cwd: string): Promise<StartedRun>;
   /** Started runs, the last one first. */
   list(): Promise<readonly StartedRun[]>;
-  /** Stops watching; runs continue. */
+  /** Deletes the output of ended runs; other runs continue. */
   close(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ export const scoreBody = z.object({
   rollout: count.describe('Row of a rollout; all calls of its attempt are scored.'),
 });
 
-/** Scores of one call; each is one line of JSON. */
+/** Part of the response to a score request; each part is one line of JSON. */
 export const scored = z.discriminatedUnion('kind', [
   z
     .object({ kind: z.literal('wait'), what: z.string() })

@@ -44,7 +44,10 @@ export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
   });
 }
 
-/** Reason why no answers can be compared; undefined if some can. */
+/**
+ * Reason why no answers can be compared: none are recorded, or only those of one evaluation;
+ * otherwise undefined.
+ */
 export function noAnswersText(sets: readonly AnsweredSet[]): string | undefined {
   if (sets.length === 0)
     return 'No answers of evaluations are recorded. Give the run eval_tasksets, or use "trinity eval".';

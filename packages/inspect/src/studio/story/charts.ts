@@ -9,7 +9,9 @@ interface ChartKind {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** Candidates; the first one that the run has and that changes is shown. */
+  /**
+   * Candidates; shown is the first one that the run has and, except for the reward, that changes.
+   */
   readonly metrics: readonly (readonly [role: string, name: string])[];
 }
 
@@ -149,7 +151,10 @@ async function chartOf(file: MetricFile, role: string, metric: string): Promise<
   return { role, metric, x: curve.x, values: curve.values, low: curve.low, high: curve.high };
 }
 
-/** Chart of an evaluation, whose points lie at the explore steps after which the evaluations were made. */
+/**
+ * Chart of an evaluation, whose points lie at the explore steps (for `trinity eval`: train steps)
+ * after which the evaluations were made.
+ */
 async function evaluationChart(
   file: MetricFile,
   { role, metric, set }: EvaluationChange,

@@ -25,7 +25,7 @@ const durations = {
 /** Share of a role's time below which a part is not shown. */
 const leastShare = 0.005;
 
-/** Time of each role that took any, without negligible parts. */
+/** Time of each role, without negligible parts. Leaves out roles without recorded time. */
 export async function timeOf(file: MetricFile): Promise<readonly Time[]> {
   const roles = Object.keys(durations) as readonly Time['role'][];
   const times = await Promise.all(

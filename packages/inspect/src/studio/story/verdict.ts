@@ -31,7 +31,8 @@ function evidenceOf(verdict: Verdict | undefined): string {
 }
 
 /**
- * Sentence such as `The difference is +0.092 (95 % interval +0.061 to +0.123), more than chance: 58 tasks better, ...`.
+ * Sentences such as `The difference is +0.092 (95 % interval +0.061 to +0.123, which excludes 0).
+ * Of the tasks, 58 got better, ...`.
  */
 function differenceText({ difference, interval, change, paired }: EvaluationChange): string {
   if (paired && paired.better + paired.worse === 0)
