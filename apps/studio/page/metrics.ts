@@ -38,7 +38,7 @@ function showTogether(show: () => void): void {
   shows.push(show);
 }
 
-/** Loads an answer of the server for each run; leaves out runs without one. */
+/** Loads a response of the server for each run; leaves out runs whose request failed. */
 function useOfRuns<T>(
   ids: readonly string[],
   path: (run: string) => string,
@@ -66,10 +66,10 @@ export interface RunMetrics {
 }
 
 const againMs = 500;
-/** Interval in ms of the list of all metrics, which is slow to draw. */
+/** Minimum interval in ms between updates of the list of all metrics, which is slow to draw. */
 const listMs = 3000;
 
-/** Throttles a value: it is at most `ms` old. */
+/** Throttles a value: it changes at most every `ms`. */
 function useAtMostEvery<T>(ms: number, value: T): T {
   const [shown, setShown] = useState(value);
   const shownAt = useRef(0);

@@ -1,6 +1,9 @@
 /** Numbers and times as text. */
 
-/** Formats a number with up to four significant digits; integers are not rounded. Empty for a missing value. */
+/**
+ * Formats a number: from 1000 as an integer, below with up to four significant digits. Empty for a
+ * missing value.
+ */
 export function numberText(value: number | null | undefined): string {
   if (value === undefined || value === null) return '';
   if (Math.abs(value) >= 1000) return String(Math.round(value));

@@ -19,7 +19,10 @@ export const Command = ({ text }: { readonly text: string }) => (
   </div>
 );
 
-/** Copies a text. If the browser refuses access to its clipboard, the user can still select it. */
+/**
+ * Copies a text. If the browser refuses access to its clipboard, the user can still select the
+ * text.
+ */
 async function copy(text: string): Promise<void> {
   await navigator.clipboard.writeText(text).then(
     () => toast(words.copied),

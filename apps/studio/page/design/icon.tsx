@@ -4,7 +4,10 @@ import { h } from 'preact';
 
 interface IconProps {
   readonly of: IconNode;
-  /** Label of an icon without a text beside it. @default hidden from screen readers */
+  /**
+   * Label of an icon without a text next to it.
+   * @default no label; the icon is hidden from screen readers
+   */
   readonly label?: string;
 }
 

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 const shownMs = 4000;
 let show: ((text: string) => void) | undefined;
 
-/** Shows that an action is done. Errors are shown permanently beside their cause instead. */
+/** Shows that an action is done. Errors are shown permanently next to their cause instead. */
 export const toast = (text: string): void => show?.(text);
 
 export function Toasts() {

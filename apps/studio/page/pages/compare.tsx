@@ -177,7 +177,7 @@ function Numbers({ lists, place }: NumbersProps) {
   );
 }
 
-/** True if a metric is shown. Statistics beside a mean are only shown if the search names them. */
+/** True if a metric is shown. An empty search hides statistics such as the maximum or deviation. */
 const isShown = (name: string, search: string): boolean =>
   search === ''
     ? !/\/(?:max|min|std|ci95_low|ci95_high|std@\d+)$/.test(name)

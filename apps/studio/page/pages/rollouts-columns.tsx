@@ -1,4 +1,4 @@
-/** Columns of the table of rollouts, and which of them are shown. */
+/** Columns of the table of rollouts, and the choice of shown columns. */
 import type { Rollout } from '@trinity-rft/inspect/studio/interface';
 import type { ComponentChildren } from 'preact';
 import { numberText, secondsText } from '../numbers.js';
@@ -11,7 +11,7 @@ export type ColumnName = keyof typeof words.columns;
 interface Column {
   /** Width in a CSS grid. */
   readonly width: string;
-  /** Key by which the server sorts. @default the column is not sorted */
+  /** Key by which the server sorts. @default no sorting */
   readonly sort?: string;
   readonly isNumber?: boolean;
   readonly cell: (rollout: Rollout) => ComponentChildren;

@@ -149,7 +149,7 @@ interface ListState {
   wanted: readonly number[];
   /** Increased when the list is reset; answers of earlier rounds are ignored. */
   round: number;
-  /** Newest row of the first answer; 0 before it. */
+  /** Newest row of the first answer; 0 before the first answer. */
   upTo: number;
   timer?: ReturnType<typeof setTimeout>;
 }

@@ -11,10 +11,7 @@ import { isColumns, type ColumnName } from './rollouts-columns.js';
 export interface SavedView {
   readonly name: string;
   readonly query: Place['query'];
-  /**
-   * Columns to show.
-   * @default the columns stay
-   */
+  /** Columns to show. @default the current columns */
   readonly columns?: readonly ColumnName[];
 }
 

@@ -91,7 +91,9 @@ const NoRuns = () => (
 );
 
 interface Group {
-  /** Path with a trailing slash; empty for the served folder. */
+  /**
+   * Common path with a trailing slash; the id of the run if it lies directly in the served folder.
+   */
   readonly folder: string;
   readonly members: readonly RunSummary[];
 }
@@ -129,7 +131,7 @@ function isFound({ id, notes: { tags, note } }: RunSummary, search: string): boo
 
 interface RunRowProps {
   readonly run: RunSummary;
-  /** Folder of the group, which is shown above the row. */
+  /** Folder of the group, which is shown above the row; empty in a group of one run. */
   readonly folder: string;
   readonly isPicked: boolean;
   readonly onPick: (id: string) => void;

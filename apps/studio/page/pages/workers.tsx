@@ -16,7 +16,7 @@ import { pictureOf } from './workers/graph.js';
 type Member = Status['members'][number];
 type Link = Status['chains'][number][number];
 
-/** Interval between heartbeats of a process, in ms. */
+/** Interval between requests in ms: that of the heartbeats of a process. */
 const everyMs = 1000;
 const answerMs = 8000;
 

@@ -23,7 +23,7 @@ export interface ChartProps {
   readonly label: string;
   /**
    * Called with the zoomed range; undefined for the whole axis.
-   * @default a small chart without interaction
+   * @default no callback: a small chart without interaction
    */
   readonly onZoom?: (range: Range | undefined) => void;
   /** Receives the uPlot instance, so that the chart can be saved. */

@@ -8,7 +8,7 @@ const hue = (share: number): string => `hsl(${Math.round(120 * share)} 80% 45%)`
 export const heatOfChance = (probability: number): string =>
   hue(1 - Math.sqrt(Math.max(0, 1 - probability)));
 
-/** Colour of a signed share: -1 is red, 1 is green; none at 0. */
+/** Colour of a signed share: -1 is red, 1 is green; undefined at 0. */
 export const heatOfSign = (share: number): string | undefined =>
   Math.abs(share) < 1e-6 ? undefined : hue((Math.min(1, Math.max(-1, share)) + 1) / 2);
 

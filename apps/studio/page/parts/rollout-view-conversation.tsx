@@ -198,7 +198,7 @@ interface Paint {
   readonly scale: Scale;
   /** Index of each sampled token among all sampled tokens. */
   readonly numbered: ReadonlyMap<string, number>;
-  /** Indices at which the weights changed within a call. */
+  /** New policy versions by the segment at which they begin within a call. */
   readonly changed: ReadonlyMap<ScoredSegment, number>;
 }
 
@@ -248,7 +248,9 @@ function meanAdvantage({ segments }: ScoredCall): number | undefined {
     : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-/** Least likely token; undefined if there is none or every token was certain. */
+/**
+ * Text on the least likely token; undefined without sampled tokens, or if every token was certain.
+ */
 function leastLikely({ segments }: ScoredCall): string | undefined {
   let least = { text: '', logprob: 0 };
   for (const segment of segments)

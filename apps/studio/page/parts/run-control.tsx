@@ -73,7 +73,10 @@ export function RunControl({ run: { id, state } }: { readonly run: RunSummary })
 
 const focus = (button: HTMLButtonElement | null): void => button?.focus();
 
-/** Reason why a started run ended within {@link watchMs}; undefined if it continues. */
+/**
+ * Reason why a started run ended within {@link watchMs}; undefined if it continues or ended without
+ * an error.
+ */
 async function failureOf({ id }: StartedRun, signal: AbortSignal): Promise<string | undefined> {
   const deadline = Date.now() + watchMs;
   while (Date.now() < deadline && !signal.aborted) {

@@ -1,4 +1,4 @@
-/** Answer of the server about a run, reloaded while the run continues. */
+/** Response of the server about a run, reloaded while the run continues. */
 import type { RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { ask, runPath } from '../api.js';

@@ -24,7 +24,10 @@ export interface VirtualRows {
   readonly fitting: number;
 }
 
-/** Browsers end elements at 17 to 33 million pixels. Longer lists are scrolled in larger steps. */
+/**
+ * Browsers limit the height of elements to 17 to 33 million pixels. Longer lists are scrolled in
+ * larger steps.
+ */
 const tallest = 12_000_000;
 const overscan = 6;
 

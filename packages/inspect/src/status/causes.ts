@@ -20,7 +20,7 @@ interface WaitChain {
 export interface RunCauses {
   readonly end: RunStatus['end'];
   /**
-   * Chains of silent processes that end no other chain, then one chain per waiting process, the
+   * Chains of `silent` processes that end no other chain, then one chain per waiting process, the
    * longest wait first. If no process takes part, one chain per missing role.
    */
   readonly chains: readonly WaitChain[];
@@ -83,8 +83,8 @@ const candidates = (on: string, members: readonly MemberStatus[]): readonly Memb
   members.filter(({ name, role }) => name === on || role === on);
 
 /**
- * Orders workers that may be the cause: those that hold tasks first; then silent ones, working ones
- * and waiting ones.
+ * Orders workers that may be the cause: those that hold tasks first; then by health: `silent`,
+ * working, waiting.
  */
 function byBlame(a: MemberStatus, b: MemberStatus): number {
   const rank = ({ health, tasks }: MemberStatus): number =>

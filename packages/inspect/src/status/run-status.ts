@@ -37,7 +37,9 @@ type SharedStatus = Pick<
   'tasks' | 'lastMinute' | 'lateResults' | 'experiences' | 'awaitedRuns' | 'sizeBytes' | 'published'
 >;
 
-/** Time in ms without a heartbeat after which a process is silent; heartbeats come every second. */
+/**
+ * Time in ms without a heartbeat after which a process is `silent`; heartbeats come every second.
+ */
 const silentMs = 3000;
 
 /** @param host name of this machine */

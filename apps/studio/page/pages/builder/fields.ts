@@ -116,7 +116,10 @@ export function valueAt(tree: unknown, path: KeyPath): unknown {
 
 export interface Filter {
   readonly tree: unknown;
-  /** Search text in lower case; if empty, the settings that are set are shown. */
+  /**
+   * Search text in lower case. If empty, settings are shown that are set or have findings, and with
+   * `showsAll` all others that have an effect.
+   */
   readonly search: string;
   readonly showsAll: boolean;
   /** Keys with findings of the check. */

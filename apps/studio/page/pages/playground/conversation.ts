@@ -6,7 +6,7 @@ import { nothingYet, type Answer, type Offer, type Source } from './sources.js';
 export interface Turn {
   readonly question: string;
   readonly answer: Answer;
-  /** Number of the attempt at the same conversation. */
+  /** Number of earlier attempts at the same question. */
   readonly attempt: number;
 }
 
@@ -82,7 +82,10 @@ export function messagesOf(
   return [...first, ...before, { role: 'user', content: question }];
 }
 
-/** Number of earlier attempts at this conversation with products, since the page was opened. */
+/**
+ * Number of earlier turns with this question in all panes, and of products asked before in this
+ * round.
+ */
 export function attempts(panes: readonly Pane[], at: number, question: string): number {
   const turns = panes.flatMap((pane) => pane.turns).filter((turn) => turn.question === question);
   const inThisRound = panes.slice(0, at).filter(({ source }) => source.kind === 'product').length;
@@ -92,7 +95,7 @@ export function attempts(panes: readonly Pane[], at: number, question: string): 
 /** Prefix of task names, unique per visit, so that feedback from different visits is not mixed. */
 const visit = crypto.randomUUID();
 
-/** Short hash of a conversation. */
+/** Name of the task of a conversation: the visit, and a short hash. */
 export function taskOf(system: string, turns: readonly Turn[], question: string): string {
   const text = JSON.stringify(messagesOf(system, turns, question));
   let hash = 0;

@@ -5,7 +5,7 @@ import { act } from '../../api.js';
 import { words } from '../../words/playground.js';
 import type { Product } from './sources.js';
 
-/** Timeout of the server for the product. */
+/** Timeout of requests to the product, in ms. */
 const answerMs = 70_000;
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

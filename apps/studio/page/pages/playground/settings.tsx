@@ -1,4 +1,4 @@
-/** Sampling, the product and the colours of tokens, beside the conversations. */
+/** Settings next to the conversations: sampling, product and colours of tokens. */
 import { SlidersHorizontal } from 'lucide';
 import { useState } from 'preact/hooks';
 import { Icon } from '../../design/icon.js';

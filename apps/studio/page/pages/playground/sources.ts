@@ -38,7 +38,7 @@ export interface Answer {
   readonly problem?: string;
   /** Prompt, rendered by the chat template. */
   readonly prompt?: { readonly text: string; readonly tokens: number; readonly template: string };
-  /** ID of a product, for feedback. */
+  /** Id of the answer of a product, for feedback. */
   readonly id?: string;
   readonly isOver: boolean;
   readonly wasCut?: boolean;

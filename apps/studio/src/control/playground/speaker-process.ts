@@ -49,7 +49,7 @@ export function startSpeaker(folder: string, env: TrinityCommand['env']): Speake
 const send = (child: ChildProcess, message: ToSpeaker): void =>
   void child.send(message, () => undefined);
 
-/** Resolves with the last part. Each part must arrive within `silenceMs`. */
+/** Resolves when the last part arrives. Each part must arrive within `silenceMs`. */
 export async function answer(
   { child, listeners }: Speaker,
   question: Question,

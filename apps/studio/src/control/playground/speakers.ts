@@ -1,4 +1,4 @@
-/** Loads models on demand, each in its own process, as far as memory allows. */
+/** Loads at most two models on demand, each in its own process, as far as memory allows. */
 import type { SayRequest, Scored, Spoken } from '../interface/index.js';
 import type { FoundCheckpoint } from './checkpoints.js';
 import type { CallToScore, Part, Question } from './protocol.js';
@@ -8,10 +8,7 @@ export interface SpeakersOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Idle time after which a model is unloaded. @default 5 minutes */
   readonly idleMs?: number;
-  /**
-   * Returns the number of free bytes of memory.
-   * @default asks the operating system
-   */
+  /** Returns the number of free bytes of memory. @default `process.availableMemory()` */
   readonly availableMemory?: () => number;
 }
 
@@ -68,7 +65,7 @@ export function createSpeakers({
     Math.min(idleMs, 10_000),
   ).unref();
 
-  /** Unloads idle models until there is room; waits for models in use. */
+  /** Unloads idle models until there is room; waits up to a minute for models in use. */
   const makeRoom = async (
     { bytes }: FoundCheckpoint,
     signal: AbortSignal,

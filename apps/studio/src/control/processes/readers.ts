@@ -17,7 +17,7 @@ export interface ProcessReaders {
   close(): Promise<void>;
 }
 
-/** Keeps databases open between requests, and closes them when idle. */
+/** Time in ms without a request after which a database is closed. */
 const idleMs = 10_000;
 
 interface Entry {

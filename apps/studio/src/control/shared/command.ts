@@ -5,7 +5,7 @@ import { ConfigError } from '@trinity-rft/core';
 export interface TrinityCommand {
   /** Program and first arguments: `node`, `cli.js`. */
   readonly command: readonly string[];
-  /** Environment of the processes, without the key of the studio. */
+  /** Environment of the processes. {@link environmentOf} removes the key of the studio. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -20,7 +20,7 @@ export interface AskOptions {
   readonly cwd: string;
   readonly input: string;
   readonly signal: AbortSignal;
-  /** Noun phrase for messages, after "waiting for". */
+  /** Noun phrase that begins the message on a timeout. */
   readonly what: string;
   readonly deadlineMs: number;
 }
@@ -28,8 +28,8 @@ export interface AskOptions {
 const largestOutput = 1 << 24;
 
 /**
- * Runs the command and returns its output.
- * @throws ConfigError when the command takes too long
+ * Runs the command and returns its standard output.
+ * @throws ConfigError when the command takes too long, Error when it writes nothing
  */
 export async function askTrinity(
   { command: [program = '', ...first], env }: TrinityCommand,
