@@ -1,4 +1,4 @@
-/** The algorithm seam: pure, synchronous functions that do not depend on the engine. */
+/** Interfaces of algorithms: pure, synchronous functions that do not depend on the engine. */
 import type { RowFeedback } from './buffer.js';
 import type { ExpectedLoss } from './engine.js';
 import type { Experience } from './experience.js';
@@ -155,7 +155,7 @@ export type ValueLossFn = (input: ValueLossInput) => {
   readonly metrics: Metrics;
 };
 
-/** A term of the objective with its gradient. */
+/** The objective, or one term of it, with the gradient. */
 export interface LossOutput {
   readonly loss: number;
   /** dLoss/dcurrentLogprobs. [N] */

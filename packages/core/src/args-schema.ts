@@ -7,7 +7,7 @@ import { isSecretName, redacted } from './secrets.js';
 import { didYouMean } from './suggest.js';
 
 /**
- * A synchronous schema in the form of Standard Schema (version 1), such as those of zod, valibot
+ * A synchronous schema that implements Standard Schema (version 1), such as those of zod, valibot
  * and arktype.
  */
 export interface ArgsSchema<Args = unknown> {
@@ -48,7 +48,10 @@ export interface ArgsOwner {
   readonly code: string;
 }
 
-/** Lists the problems of `args`; empty if they fit the schema. */
+/**
+ * Lists the problems of `args`; empty if they fit the schema.
+ * @throws ConfigError for an asynchronous schema
+ */
 export function argProblems(
   schema: ArgsSchema,
   args: Args,

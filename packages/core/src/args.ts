@@ -87,7 +87,7 @@ export const stringArg = (help = ''): Arg<string | undefined> => ({
 });
 
 /**
- * An argument that is a list, empty by default. `expected` names its items in messages: `{ name,
+ * An argument that is a list, empty by default. `expected` names the items in messages: `{ name,
  * weight }`.
  */
 export const listArg = <T>(
@@ -129,7 +129,7 @@ export function choiceArg<const T extends string>(
 
 /**
  * Checks and completes arguments. `owner` names the strategy in messages: `policy loss "ppo"`.
- * @throws ConfigError for an unknown name or a value out of range, listing what is allowed
+ * @throws ConfigError for an unknown name or an invalid value, listing what is allowed
  */
 export function readArgs<S extends ArgSpec>(
   owner: string,

@@ -1,4 +1,4 @@
-/** The buffer seam: task sources, and the store in which experiences wait to be trained on. */
+/** Interfaces of task sources, and of the store in which experiences wait to be trained on. */
 import type { Experience } from './experience.js';
 import type { LateRewards } from './late-rewards.js';
 import type { Metrics } from './metrics.js';
@@ -25,13 +25,13 @@ export interface RowFeedback {
 /** Rows of one task set in a fixed order that can be resumed anywhere. */
 export interface TaskSource {
   readonly name: string;
-  /** Rows in the set. */
+  /** Number of rows in the set. */
   readonly size: number;
   /** The next `count` rows; fewer, or none, at the end of the last epoch. */
   next(count: number): Promise<readonly TaskRow[]>;
   /**
    * Reports the rewards of the source's rows to the source.
-   * @default the order does not depend on rewards
+   * @default feedback is ignored
    */
   feedback?(feedback: readonly RowFeedback[]): void;
   /**
@@ -110,7 +110,7 @@ export interface ExperienceStore extends ExperienceSource {
   readonly lateRewards?: LateRewards;
   /**
    * Adds one explore step and the explorer's state after it, atomically.
-   * @throws BufferError for an experience whose uid is already stored: nothing is trained twice
+   * @throws BufferError for an experience whose uid is already stored
    */
   put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
   /** The state stored with the last {@link put}. */

@@ -4,7 +4,8 @@
  * because SQLite ends recovery at the first damaged frame of a write-ahead log and drops the
  * commits after it without an error.
  *
- * Temporary triggers update checksums and numbers, so that no statement can leave them out.
+ * Temporary triggers update checksums and row counts, so that no statement of this connection can
+ * leave them out; {@link CheckedTables.transaction} counts the commits.
  */
 import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
@@ -16,7 +17,7 @@ export interface CheckedTablesOptions {
   readonly path: string;
   /** Names of the tables; each has a primary key. */
   readonly tables: readonly string[];
-  /** SQL statements that migrate a database without checksums; they run inside the transaction. */
+  /** SQL statements that migrate a database, run in the transaction that adds the checksums. */
   readonly upgrade?: string;
 }
 

@@ -10,7 +10,7 @@ const decoder = new Decoder();
 /**
  * Fields of an experience as `encodeExperience` writes it. Typed arrays stay bytes, and values are
  * not checked.
- * @throws BufferError when the bytes are not msgpack of that form
+ * @throws BufferError when the bytes are not msgpack in that format
  */
 export function decodeFields(
   bytes: Uint8Array,

@@ -1,4 +1,4 @@
-/** Encodes experiences as bytes: a versioned msgpack envelope that round-trips exactly. */
+/** Encodes experiences as bytes, in a versioned msgpack envelope, and decodes them. */
 import { decode, Encoder } from '@msgpack/msgpack';
 import { uid } from './eid.js';
 import { BufferError, describeError } from './errors.js';
@@ -36,9 +36,9 @@ const required = [
 const encoder = new Encoder({ ignoreUndefined: true });
 
 /**
- * Encodes one experience. The only loss: a reward or metric of -0 becomes 0.
+ * Encodes one experience. Outside of typed arrays, -0 becomes 0.
  * @throws InvariantError when the experience is misaligned, BufferError when `info` holds values
- * that are not plain JSON
+ * that msgpack cannot encode, or a key is `__proto__`
  */
 export function encodeExperience(experience: Experience): Uint8Array {
   assertAligned(experience);
@@ -119,7 +119,7 @@ function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
   return fields as Record<string, unknown>;
 }
 
-/** Little-endian bytes, as in memory: Node runs on little-endian machines only. */
+/** The bytes as in memory: little-endian on all supported machines. */
 function toBytes(values: Float32Array | Int32Array | Uint8Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }

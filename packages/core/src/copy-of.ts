@@ -1,7 +1,7 @@
 /** Copies of data for user code, which may modify them. */
 
 /**
- * Copies lists, plain objects and typed arrays deeply. Other objects, such as functions and
+ * Copies lists, plain objects, dates and typed arrays deeply. Other objects, such as functions and
  * clients, are shared.
  */
 export function copyOf<T>(value: T): T {

@@ -2,7 +2,7 @@
 
 /**
  * Experience id. `batch` is the explore step (or `"<step>/<set>"` for evaluation), `task` the
- * task's place in the batch, `run` the attempt's number in its group, `step` the model call within
+ * task's place in the batch, `run` the number of the attempt, `step` the model call within
  * the run. `suffix` makes the id unique among the choices of one call.
  */
 export interface Eid {

@@ -1,3 +1,3 @@
-/** The engine seam: everything that a custom engine implements, and the manifest of its checkpoints. */
+/** Everything that a custom engine implements, and the manifest of checkpoints. */
 export * from './engine.js';
 export * from './manifest.js';

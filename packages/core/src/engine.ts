@@ -1,6 +1,6 @@
 /**
- * The engine seam: an engine handles token ids and weights only. Its operations are those of the
- * Tinker API, so that a run can move to remote engines unchanged.
+ * Interfaces of engines. An engine handles token ids and weights only. The operations are those of
+ * the Tinker API, so that a run can move to remote engines unchanged.
  */
 import type { Metrics } from './metrics.js';
 import type { DeliveryProbe } from './run-store.js';
@@ -269,7 +269,7 @@ export type WeightSource =
       readonly probe?: DeliveryProbe;
     };
 
-/** Capabilities of an engine. A configuration whose algorithm needs more is rejected when it is read. */
+/** Capabilities of an engine. Reading a configuration fails if the algorithm needs others. */
 export interface EngineCapabilities {
   readonly entropyGradient: 'exact' | 'none';
   /** True if the engine computes `ForwardPass.entropy`. */
@@ -424,8 +424,8 @@ export type AdapterOptions =
     };
 
 /**
- * Frozen weights in blocks of integers: of 8 or 4 bits, rounded when they are loaded, or as a quantised GGUF file
- * has them.
+ * Storage of frozen quantised weights: blocks of 8-bit or 4-bit integers, rounded when the weights
+ * are loaded, or the blocks of a quantised GGUF file.
  */
 export type Quantization = 'int8' | 'int4' | 'file';
 
@@ -466,7 +466,7 @@ export interface EngineOptions extends CriticEngineOptions {
   readonly seed?: number;
   /** Settings that only this engine has, such as the address of its server. @default no settings */
   readonly settings?: object;
-  /** @default a silent logger */
+  /** @default no log output */
   readonly logger?: Logger;
   /**
    * Signal that aborts when the run stops: opening rejects, and waiting for a server that does not
@@ -484,7 +484,7 @@ export type DeviceModel = Pick<
 
 /** Options of {@link EngineFactory.chooseDevice}. */
 export interface DeviceQuestion extends DeviceModel {
-  /** True to measure what no earlier measurement answers. */
+  /** True if missing measurements are made. */
   readonly measure: boolean;
   /** Called with lines of progress. */
   readonly report: (line: string) => void;
@@ -527,8 +527,9 @@ export interface EngineFactory extends EngineFacts {
    */
   checkModel?(check: ModelCheck): Promise<void>;
   /**
-   * Chooses the device for a model by the results and the speed of its steps, which are measured and stored. A
-   * failure is an answer: the CPU, with the reason. Absent if the engine has one device.
+   * Chooses the device for a model by the results and the speed of train steps, which are measured
+   * and stored. If that fails, chooses the CPU, with the reason. Absent if the engine has only one
+   * device.
    */
   chooseDevice?(question: DeviceQuestion): Promise<DeviceChoice>;
   /**

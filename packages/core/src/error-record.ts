@@ -79,9 +79,9 @@ function plainDetails(details: ErrorDetails): ErrorDetails {
 }
 
 /**
- * Restores the error that {@link toErrorRecord} described, in its original class. An error of
- * another library becomes one of class `Foreign`, with its original name before the message. The
- * stack is that of the thread that threw it.
+ * Restores the error that {@link toErrorRecord} described, with its original stack. Errors keep
+ * their class if it is one of this package; others become `Foreign`. The name of an error of another
+ * library is put before the message.
  */
 export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): TrinityError {
   const cause = record.cause && reviveError(record.cause, Foreign);

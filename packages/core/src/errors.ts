@@ -1,4 +1,4 @@
-/** The error classes: one base class and one class per area. */
+/** The error classes, one per area, and functions that read, describe and convert errors. */
 import { nodeVersionFault } from './node-version.js';
 
 const marker = Symbol.for('trinity-rft.error');
@@ -55,7 +55,7 @@ if (nodeFault !== undefined) throw new ConfigError(nodeFault, { code: 'NODE_VERS
 export class TaskError extends TrinityError {}
 /** The user's workflow threw, hung, or returned a value that is not a list of experiences. */
 export class WorkflowError extends TrinityError {}
-/** The user's reward function threw or returned no finite number. */
+/** The user's reward function threw or returned no usable reward. */
 export class RewardError extends TrinityError {}
 /**
  * An environment, or the server or process behind it, broke. Such a failure does not depend on the
@@ -109,7 +109,7 @@ const errorFields = ['name', 'message', 'stack', 'code', 'status', 'statusCode',
 
 /**
  * Returns the thrown value, or an error that replaces it if it cannot be read: reading a Proxy or a
- * getter may throw. Call it where values arrive that foreign code has thrown.
+ * getter may throw. Call it on values that foreign code has thrown.
  */
 export function readableThrown(thrown: unknown): unknown {
   try {

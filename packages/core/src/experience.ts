@@ -154,7 +154,8 @@ const perToken = [
 
 /**
  * Checks a record where it crosses a package boundary: array lengths follow the alignment rule,
- * numbers are finite, log-probabilities are <= 0.
+ * the reward and per-token numbers are finite, `logprobs` are <= 0, and `spans` are in order and
+ * hold every trained token.
  * @throws InvariantError naming the experience, the field and the first bad entry
  */
 export function assertAligned(experience: Experience): void {

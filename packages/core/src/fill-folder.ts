@@ -1,6 +1,6 @@
 /**
- * Creates folders atomically: filled under a temporary name next to their place, and renamed when
- * complete.
+ * Creates folders atomically: filled under a temporary name next to the final path, and renamed
+ * when complete.
  */
 import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';

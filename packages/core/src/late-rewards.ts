@@ -1,4 +1,4 @@
-/** Groups of runs that wait for rewards from outside the process, keyed by run id. */
+/** Groups of runs that wait for rewards from outside the process. */
 import type { Experience } from './experience.js';
 
 export interface PendingRun {
@@ -25,8 +25,8 @@ export interface PendingGroup {
 
 /**
  * Result of storing a reward: `unknown` if no run with that key waits for a reward, `scored` if the
- * run has another reward, `late` if the run no longer waits, `unusable` if the value is not a
- * reward. A store that several processes share answers `late` instead of `scored`.
+ * run already has another reward, `late` if the run no longer waits, `unusable` if the value is not
+ * a reward. A store that several processes share returns `late` instead of `scored`.
  */
 export type RewardReceipt = 'stored' | 'unknown' | 'scored' | 'late' | 'unusable';
 
@@ -43,7 +43,7 @@ export interface LateRewards {
   /**
    * Called after the explorer's state was stored, and again when the state is read. Groups up to
    * explore step `step` are open for rewards if `waiting` lists their task, and are closed
-   * otherwise. Groups of later steps are forgotten, because those steps are repeated.
+   * otherwise. Groups of later steps are deleted, because those steps are repeated.
    */
   commit(step: number, waiting: readonly string[]): void;
   close(): Promise<void>;

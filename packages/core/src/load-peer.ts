@@ -1,4 +1,4 @@
-/** Optional packages, which a project installs when it needs them. */
+/** Loads optional packages, which a project installs only if it uses them. */
 import { ConfigError, describeError } from './errors.js';
 
 /**

@@ -60,7 +60,8 @@ export async function writeManifest(
 /**
  * Reads a manifest; undefined if the folder has none, or if the folder is not named as a checkpoint
  * and its manifest belongs to another program.
- * @throws CheckpointError for a manifest that was changed, or is not in its folder
+ * @throws CheckpointError for a manifest that was changed, names no files, or is not in its folder;
+ * in a checkpoint folder also for one that cannot be read
  */
 export async function readManifest(directory: string): Promise<CheckpointManifest | undefined> {
   const file = path.join(directory, manifestFile);
@@ -131,8 +132,8 @@ async function compare(directory: string, entry: CheckpointFile, digest: Digest)
 }
 
 /**
- * @param isOurs true if a manifest in another form is damaged; false if it may belong to another
- * program
+ * @param isOurs true if a manifest in another format is an error; false if the manifest may belong
+ * to another program
  */
 function parseManifest(
   file: string,
@@ -166,7 +167,7 @@ function damaged(file: string, what: string, cause?: unknown): CheckpointError {
 const digestManifest = ({ version, step, final, files }: CheckpointManifest): string =>
   hash('sha256', JSON.stringify([version, step, final, files]), 'hex');
 
-/** All files below a folder, sorted. */
+/** Sizes and digests of all files below a folder, sorted by path. */
 export async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries

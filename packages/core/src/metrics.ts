@@ -17,7 +17,7 @@ export function mean(values: ArrayLike<number>): number {
   return sum / values.length;
 }
 
-/** Sample standard deviation (n - 1); 0 for a single value, NaN for none. */
+/** Sample standard deviation (n - 1); 0 for a single value, NaN for an empty list. */
 export function sampleStd(values: ArrayLike<number>): number {
   const n = values.length;
   if (n === 1) return 0;

@@ -1,4 +1,7 @@
-/** The model as a workflow sees it: chat messages in, text and exact tokens out; every call is recorded. */
+/**
+ * The model as a workflow sees it: chat messages in, text and exact tokens out. Every chat call is
+ * recorded.
+ */
 import type { VersionSpan } from './engine.js';
 import type { Experience } from './experience.js';
 
@@ -28,7 +31,7 @@ export interface ChatMessage {
   readonly weight?: 0 | 1;
 }
 
-/** A function that the model may call; `parameters` is a JSON Schema, passed on in its key order. */
+/** A function that the model may call; `parameters` is a JSON Schema, whose key order is kept. */
 export interface ToolDefinition {
   readonly type: 'function';
   readonly function: {

@@ -1,4 +1,4 @@
-/** The monitor seam: consumers of metrics. */
+/** Interfaces of monitors: consumers of metrics. */
 import type { Metrics } from './metrics.js';
 
 export type MetricRole = 'explorer' | 'trainer' | 'bench';

@@ -1,11 +1,11 @@
-/** The names that a configuration can refer to. */
+/** Checks the names that a configuration can refer to. */
 import { ConfigError } from './errors.js';
 
 const namePattern = /^[\w.:/@-]+$/;
 
 /**
  * @param what beginning of the message: "Workflow".
- * @throws ConfigError when YAML could not hold the name
+ * @throws ConfigError for a name with characters other than ASCII letters, digits and `_.:/@-`
  */
 export function checkName(what: string, name: string): string {
   if (namePattern.test(name)) return name;

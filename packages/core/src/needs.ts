@@ -7,7 +7,7 @@
  */
 export interface Needs {
   /**
-   * Columns that must have a value in every task row; for a list of names, one of them must.
+   * Columns that must have a value in every task row; for a list of names, at least one of them.
    * @default no columns
    */
   readonly columns?: readonly (string | readonly string[])[];

@@ -23,8 +23,8 @@ const sharedKeys = [
 ];
 
 /**
- * `config.json` of the text model inside a model that takes more than text; undefined if the config
- * has no `text_config`, or one without `model_type`.
+ * `config.json` of the text model inside a model that takes more than text; undefined for other
+ * models, and if `text_config` or its `model_type` is missing.
  */
 export function textPart(config: unknown): Config | undefined {
   const whole = (config ?? {}) as Config;

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** Command prefixes, keyed by the package manager that started the process. */
+/** Command prefixes, keyed by the package manager or runtime that started the process. */
 const starters: Readonly<Record<string, string>> = {
   npm: 'npx trinity',
   pnpm: 'pnpm exec trinity',
@@ -12,8 +12,9 @@ const starters: Readonly<Record<string, string>> = {
 };
 
 /**
- * Command that starts Trinity as this process was started: `npx trinity`, `pnpm exec trinity`, ...;
- * just `trinity` if it is on the PATH. The environment variable `TRINITY_COMMAND` overrides it.
+ * Command that starts Trinity with the runtime or package manager that started this process, such
+ * as `pnpm exec trinity`. If that is unknown: `trinity` if it is on the PATH, else `npx trinity`.
+ * The environment variable `TRINITY_COMMAND` overrides all of these.
  */
 export function ownCommand(env: Readonly<Record<string, string | undefined>>): string {
   const { TRINITY_COMMAND: given, npm_config_user_agent: agent = '', PATH = '' } = env;
@@ -32,7 +33,7 @@ const commands =
   'run|eval|export|chat|serve|verify|debug|studio|view|reward|report|log|status|why|doctor|what-if|import|pairs|convert|env|algorithms|config|init|--help';
 const mentioned = new RegExp(`(^|["'\`(:] ?|\\n *|[.:] )trinity (?=(?:${commands})\\b)`, 'g');
 
-/** Replaces `trinity` by `command` (see {@link ownCommand}) in each command of a text for people. */
+/** Replaces `trinity` with `command` (see {@link ownCommand}) in each command of a text for people. */
 export const asTyped = (text: string, command: string): string =>
   command === 'trinity' || !text.includes('trinity ')
     ? text

@@ -19,7 +19,7 @@ export function isProcessAlive(pid: number): boolean {
 /**
  * Sends a signal to the process group of a child that was started with `detached`; on Windows to
  * the child alone. Signal 0 only checks.
- * @returns false if no process is left
+ * @returns false if no process received the signal
  */
 export function killGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false;

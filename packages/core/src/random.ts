@@ -1,6 +1,6 @@
 /**
- * Seeded random streams: equal seeds give equal numbers on every machine, and streams derive from
- * names.
+ * Seeded random streams: equal seeds give equal numbers on every machine. Seeds of streams derive
+ * from names.
  */
 
 /** A stream of pseudo-random numbers. Not for secrets. */

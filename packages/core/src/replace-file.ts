@@ -1,4 +1,4 @@
-/** Writes files atomically: under a temporary name next to their place, renamed when complete. */
+/** Writes files atomically: under a temporary name in the same folder, renamed when complete. */
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';

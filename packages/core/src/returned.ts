@@ -23,7 +23,10 @@ const deepestInfo = 100;
 /** Maximum number of characters in a prompt or response. */
 const longestText = 10_000_000;
 
-/** Reads the result of one function. Every method throws the error of {@link returnedBy}. */
+/**
+ * Reads the result of one function. All methods but `refuse` throw the errors that `toError` of
+ * {@link returnedBy} creates.
+ */
 export interface Returned {
   /** Creates the error for a value; `at` is inserted after "returned 1n": ` for "accuracy"`. */
   readonly refuse: (value: unknown, expected: string, at?: string) => TrinityError;

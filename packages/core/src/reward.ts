@@ -1,4 +1,4 @@
-/** The reward seam: a function that scores a response. */
+/** Interface of reward functions, which score a response. */
 
 export interface RewardInput {
   /** The model's final text, without reasoning if a reasoning parser removes it. */

@@ -1,5 +1,5 @@
 /**
- * The run store seam: the state that the processes of one run share. Any number of explorers and
+ * Interface of the run store: the state that the processes of one run share. Any number of explorers and
  * one trainer read and write it. Each call is one transaction; no call holds a lock when it
  * returns.
  */
@@ -49,9 +49,9 @@ export interface MemberState {
 }
 
 /**
- * A member's place in the run, held as long as the member sends heartbeats. Once the member has
- * been silent for the store's lease time, its tasks may be leased to other members, and a trainer
- * may be replaced.
+ * A member's place in the run, held as long as the member sends heartbeats. If the member sends no
+ * heartbeat for the store's lease time, its tasks may be leased to other members, and a trainer may
+ * be replaced.
  */
 export interface Membership extends MemberInfo {
   /** Increases with every join under this name; writes with an older epoch are refused. */
@@ -108,7 +108,7 @@ export interface TaskResult {
   readonly awaits?: readonly string[];
 }
 
-/** A batch all of whose tasks have a result. */
+/** A batch without unfinished tasks: each has a result or was cut off. */
 export interface CompleteBatch {
   /** Place in the order in which batches became complete, from 1. */
   readonly order: number;
@@ -173,7 +173,7 @@ export interface DeliveryProbe {
 /** Result of an explorer's attempt to use published weights. */
 export interface Delivery {
   readonly version: number;
-  /** Mean difference to the probe, in nats. Undefined if the probe was not scored. */
+  /** Mean difference from the probe, in nats. Undefined if the probe was not scored. */
   readonly difference: number | undefined;
   /** Reason why the weights were refused. Undefined if the explorer uses them. */
   readonly problem: string | undefined;
@@ -252,7 +252,7 @@ export interface RunStore {
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;
   /**
    * Leases up to `count` tasks of explore steps up to `maxStep`, oldest first: open tasks, and
-   * tasks of members that have been silent for the lease time. A member makes one call at a time,
+   * tasks of members without a heartbeat for the lease time. A member makes one call at a time,
    * and only through the store with which it joined.
    */
   leaseTasks(
@@ -269,7 +269,7 @@ export interface RunStore {
   countDoneTasks(batch: string): Promise<number>;
   /**
    * Stops a batch from waiting for its unfinished tasks: those that are not leased, or whose
-   * explorer is silent, are closed without a result. Repeating it changes nothing.
+   * explorer sends no heartbeats, are closed without a result. Repeating it changes nothing.
    */
   cutOffBatch(member: Membership, batch: string): Promise<void>;
   /**

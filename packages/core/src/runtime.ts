@@ -31,7 +31,7 @@ export interface Runtime {
   random(...parts: readonly (string | number)[]): Random;
   /** The 32-bit seed derived from that name. */
   seedFor(...parts: readonly (string | number)[]): number;
-  /** A fresh id, unique within the run. */
+  /** A fresh id, unique among the ids of this runtime. */
   newId(prefix: string): string;
 }
 
@@ -72,7 +72,7 @@ export function sleep(
   });
 }
 
-/** Logger that drops every line. */
+/** Logger that discards every line. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,
@@ -86,11 +86,11 @@ export interface RuntimeOptions {
   readonly seed?: number;
   /** @default the system clock */
   readonly clock?: Clock;
-  /** @default a silent logger */
+  /** @default no log output */
   readonly logger?: Logger;
 }
 
-/** Creates a runtime with the machine's clock and seeded randomness. */
+/** Creates a runtime with seeded randomness. */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
   const seed = (options.seed ?? 42) >>> 0;
   let counter = 0;

@@ -1,4 +1,4 @@
-/** Recognises and redacts secrets: by the name of a field, and by the form of a text. */
+/** Recognises and redacts secrets: by the name of a field, and by patterns in a text. */
 
 /** Text that replaces a secret in output. */
 export const redacted = '[redacted]';
@@ -133,7 +133,7 @@ let known: readonly string[] = [];
 /**
  * Makes {@link redactText} redact this value wherever it appears, plain or encoded: for keys that a
  * configuration or the environment holds. Applies to the whole process, because any error of an
- * agent may contain a key.
+ * agent may contain a key. Ignores values of fewer than `shortestSecret` characters.
  */
 export function knowSecret(value: string): void {
   if (value.length < shortestSecret || known.includes(value)) return;
@@ -176,7 +176,7 @@ export function knowSecretsOf(env: Readonly<Record<string, string | undefined>>)
 
 /**
  * Redacts every known secret, private keys, the password in `scheme://user:password@host`, text
- * that has the form of a key, and the values of names such as `api_key`, also in base64. Runs in
+ * that looks like a key, and the values of names such as `api_key`, also in base64. Runs in
  * linear time.
  */
 export function redactText(text: string): string {

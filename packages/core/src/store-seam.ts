@@ -1,6 +1,6 @@
 /**
- * The store seam: task and experience sources, the store that the processes of a run share, and
- * helpers for drivers.
+ * Interfaces of stores: task and experience sources, the store that the processes of a run share,
+ * and helpers for drivers.
  */
 export * from './buffer.js';
 export * from './checked-tables.js';

@@ -1,6 +1,9 @@
 /** "Did you mean": finds the known word that is closest to a mistyped one. */
 
-/** The closest known word, if at most a third of the letters differ or one word contains the other. */
+/**
+ * The closest known word, if at most a third of the letters (but always one) differ, or if one word
+ * contains the other and both have at least 4 letters.
+ */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const wanted = normalise(word);
   let best: string | undefined;

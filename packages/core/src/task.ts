@@ -1,6 +1,6 @@
 /** One problem to solve, with everything a workflow needs to attempt it. */
 
-/** Column names for reading `rawTask` (YAML `format`). */
+/** Column names and fixed texts for reading `rawTask` (YAML `format`). */
 export interface FormatArgs {
   /** Column of the prompt. @default "prompt" */
   readonly promptKey: string;
@@ -56,7 +56,7 @@ export interface Task {
   readonly index: { readonly taskset: string; readonly row: number };
 }
 
-/** Column names of a task set that sets none. */
+/** Default column names of a task set. */
 export const defaultFormatArgs: FormatArgs = {
   promptKey: 'prompt',
   responseKey: 'response',
@@ -69,7 +69,7 @@ export function taskPrompt(task: Task): string | undefined {
   return textOf(fieldOf(task.rawTask, task.formatArgs.promptKey));
 }
 
-/** The expected answer of the task, if the row has one. */
+/** The reference answer of the task, if the row has one. */
 export function taskTruth(task: Task): string | undefined {
   return textOf(fieldOf(task.rawTask, task.formatArgs.responseKey));
 }

@@ -19,8 +19,9 @@ export function spansOf(experience: Experience): readonly CallSpan[] {
 
 export interface MergedCalls {
   /**
-   * Merged experiences, in the order of their first calls. Each has the id, reward and texts of its
-   * last call, and the oldest policy version of all its calls.
+   * Merged experiences, run by run, in the order of their first calls. Each has the id, reward and
+   * response text of its last call, the prompt text of its first call, and the oldest policy
+   * version of all its calls.
    */
   readonly experiences: readonly Experience[];
   /**

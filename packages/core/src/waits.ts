@@ -1,4 +1,4 @@
-/** Waits that are logged, so that no wait is silent. */
+/** Logs long waits with their causes. */
 import type { Clock, Logger } from './runtime.js';
 
 /** Milliseconds before the first log line of a wait, and maximum between two lines. */
@@ -18,7 +18,7 @@ export interface WaitLog {
 export type WaitCause = () => string | undefined | Promise<string | undefined>;
 
 /**
- * Warns that this process waits: after five seconds, then at growing intervals of up to a minute.
+ * Logs that this process waits: after five seconds, then at growing intervals of up to a minute.
  * @param what noun phrase after "Waiting for"
  * @param cause called for each line. @default no cause in addition to `what`
  * @returns function to call when the wait is over

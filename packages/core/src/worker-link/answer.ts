@@ -4,7 +4,10 @@ import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from '
 
 /** Context of a call, for the method that answers it. */
 export interface CallContext {
-  /** Calls `listener` when the caller no longer waits; at most once. */
+  /**
+   * Calls `listener` when the caller no longer waits; at most once. A later listener replaces an
+   * earlier one.
+   */
   onCancel(listener: () => void): void;
   /** Sends a value to the caller's `onProgress` before the result. */
   progress(value: unknown): void;
@@ -30,7 +33,7 @@ interface OpenCall extends CallContext {
 }
 
 /**
- * Answers the calls that arrive at `port`, in their order. `open` is called once, immediately;
+ * Answers the calls that arrive at `port`, started in order. `open` is called once, immediately;
  * calls wait until it has resolved. If `open` fails, every call rejects with the reason.
  *
  * Results that are ready when all calls of a message have been handled are sent together; results

@@ -121,7 +121,7 @@ export class Link<M extends MethodTable<keyof M>> {
 
   /**
    * Closes the link: rejects pending calls with `pending` and later ones with `later`. Resolves
-   * when the other side has ended.
+   * when `LinkOptions.terminate`, if set, has resolved.
    */
   async close(pending: Error, later = pending): Promise<void> {
     this.#closed = later;
