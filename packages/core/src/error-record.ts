@@ -80,8 +80,8 @@ function plainDetails(details: ErrorDetails): ErrorDetails {
 
 /**
  * Restores the error that {@link toErrorRecord} described, with its original stack. Errors keep
- * their class if it is one of this package; others become `Foreign`. The name of an error of another
- * library is put before the message.
+ * their class if it is one of this package; others become `Foreign`. The message of an error of
+ * another library then begins with the original name.
  */
 export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): TrinityError {
   const cause = record.cause && reviveError(record.cause, Foreign);

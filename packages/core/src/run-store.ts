@@ -197,7 +197,7 @@ export interface RunView {
   readonly lastMinute: { readonly tasks: number; readonly trainSteps: number };
   /** Tasks in progress, with the explorer that holds each. */
   readonly leases: readonly (LeasedTask & { readonly explorer: string })[];
-  /** Number of results that came after the task had been leased to another explorer. */
+  /** Number of results that came after the task was leased to another explorer or cut off. */
   readonly lateResults: number;
   readonly experiences: {
     readonly total: number;
@@ -231,7 +231,7 @@ export interface RunStore {
   /**
    * Makes this process a member of the run.
    * @throws BufferError `MEMBER_ALIVE` naming a live member of that name, or the live trainer;
-   * `MEMBER_DIFFERS` naming a setting and a live member whose value differs
+   * `MEMBER_DIFFERS` naming a setting that differs from that of a live member or of the run
    */
   join(info: MemberInfo): Promise<Membership>;
   /**
@@ -239,14 +239,15 @@ export interface RunStore {
    * is busy.
    */
   heartbeat(member: Membership, state: MemberState): Promise<void>;
-  /** Releases the member's leases at once. */
+  /** Ends the membership and releases the member's leases at once. */
   leave(member: Membership): Promise<void>;
 
   /**
    * Plans the explore step after the last planned one, or adds evaluation batches to that step.
-   * Batches that are already planned stay unchanged; returns false if all batches were planned, or
-   * if another member was faster. An evaluation before the first step belongs to step 0;
-   * evaluations at the end belong to a step that explores nothing.
+   * Batches that are already planned stay unchanged. Returns false if another member has planned
+   * all batches, or if the step does not follow the last one; repeating a call returns true. An
+   * evaluation before the first step belongs to step 0; evaluations at the end belong to a step
+   * that explores nothing.
    */
   plan(member: Membership, plan: ExplorePlan): Promise<boolean>;
   lastPlan(): Promise<Pick<ExplorePlan, 'step' | 'feed' | 'isLast'> | undefined>;
@@ -260,16 +261,17 @@ export interface RunStore {
     request: { readonly count: number; readonly maxStep: number },
   ): Promise<readonly LeasedTask[]>;
   /**
-   * Stores the result of a leased task. Returns `late` if the task was leased to another explorer
-   * or already has a result; then only the count of late results changes. Storing the same result
-   * again returns `stored`.
+   * Stores the result of a leased task. Returns `late` if the task is leased to another explorer,
+   * has the result of another one, or was cut off; then only the count of late results changes.
+   * Storing the same result again returns `stored`.
    */
   storeResult(member: Membership, task: LeasedTask, result: TaskResult): Promise<'stored' | 'late'>;
   releaseTask(member: Membership, task: LeasedTask): Promise<void>;
   countDoneTasks(batch: string): Promise<number>;
   /**
    * Stops a batch from waiting for its unfinished tasks: those that are not leased, or whose
-   * explorer sends no heartbeats, are closed without a result. Repeating it changes nothing.
+   * explorer sends no heartbeats, are closed without a result. May be repeated to close tasks for
+   * which this has become true since.
    */
   cutOffBatch(member: Membership, batch: string): Promise<void>;
   /**
@@ -301,7 +303,10 @@ export interface RunStore {
   recordTrainStep(member: Membership, record: TrainRecord): Promise<void>;
   /** Records of the steps after `trainStep`, which a trainer that resumes there repeats. */
   trainRecordsAfter(trainStep: number): Promise<readonly TrainRecord[]>;
-  /** Deletes the experiences of complete batches that were fully used up by steps up to `trainStep`. */
+  /**
+   * Deletes the experiences of complete batches that were fully used up by steps up to `trainStep`,
+   * and the records of these steps.
+   */
   prune(member: Membership, trainStep: number): Promise<void>;
 
   /** Publishes weights. Accepts a version again if the digest is the same. */

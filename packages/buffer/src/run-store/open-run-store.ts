@@ -29,8 +29,8 @@ export async function openRunStore(options: OpenRunStoreOptions): Promise<RunSto
 export type RunReader = Pick<RunStore, 'view' | 'close'>;
 
 /**
- * Opens the store of a run for reading: nothing is created or changed, and it does not wait for a
- * process that has locked the database. Undefined if the database does not contain the run.
+ * Opens the store of a run for reading: the database is not created or changed, and locks of other
+ * processes do not delay reads. Undefined if the database does not contain the run.
  * @throws BufferError if the store does not exist or belongs to another program
  */
 export async function readRunStore(options: OpenRunStoreOptions): Promise<RunReader | undefined> {

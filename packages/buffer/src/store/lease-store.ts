@@ -33,7 +33,7 @@ import { rowQueue, type RowQueue } from './row-queue.js';
 export interface LeaseStoreOptions extends Pick<ExperienceStore, 'lateRewards'> {
   /**
    * Number of waiting experiences above which a put waits until there is room. A put never waits if
-   * a trainer needs its experiences, or if the store is empty.
+   * a trainer needs its experiences, if the store is empty, or with {@link reuse}.
    * @default no limit
    */
   readonly capacity?: number;
@@ -118,7 +118,7 @@ interface StoreState {
   readonly queue: RowQueue;
   /** Newest row that the queue has received. */
   newestId: number;
-  /** The last train step since the latest rollback. */
+  /** The last train step since the latest rollback; infinite before the first rollback. */
   trainStep: number;
   readonly leases: Set<OpenLease>;
   phase: 'open' | 'finished' | 'closed';
@@ -249,8 +249,8 @@ function useOf(
 }
 
 /**
- * Metrics of reuse: how often each experience has been trained on, including this time, and by how
- * many explore steps it is older than the newest one of the batch.
+ * Metrics of reuse: share of experiences trained on before, number of uses including this one, age
+ * in explore steps relative to the newest experience of the batch, and number of dropped ones.
  */
 function reuseMetrics({ reuse }: StoreState, { used, stale }: Grant): Metrics {
   if (!reuse) return {};

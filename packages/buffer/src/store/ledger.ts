@@ -1,6 +1,6 @@
 /**
- * Number of rows that a store must have: otherwise rows that a damaged page or another program
- * removes would be lost without a trace.
+ * Numbers of rows that a store must have. They reveal rows that a damaged page or another program
+ * has removed.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { eachRow } from '@trinity-rft/core/store';
@@ -27,8 +27,8 @@ export interface Ledger {
 const name = 'ledger';
 
 /**
- * Reads the ledger. Call it only inside a transaction that also writes the ledger, because another
- * process may add rows.
+ * Reads the ledger. To change the ledger, read it inside the transaction that writes it, because
+ * another process may add rows.
  */
 export function readLedger(state: StateTable): Ledger {
   const json = state.get(name);

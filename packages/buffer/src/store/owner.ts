@@ -20,8 +20,8 @@ interface Claimed {
 }
 
 /**
- * Checks the owner of a store. A store of an earlier version has no owner; `owner` then takes it if
- * the owner's folder has steps.
+ * Checks the owner of a store, and stores `owner` if the store has none. A store of an earlier
+ * version has no owner, and is refused if it has experiences but the owner's folder has no steps.
  * @throws ConfigError if the experiences belong to another run
  */
 export function claimStore(owner: StoreOwner, { path, state, isEmpty }: Claimed): void {

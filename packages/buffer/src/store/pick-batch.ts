@@ -27,7 +27,7 @@ export interface PickedRows {
 
 type Unit = BatchRequest['unit'];
 
-/** Key by which rows are counted as one unit; such rows are adjacent. */
+/** Key of the unit that a row belongs to; rows of one unit are adjacent. */
 const memberOf: Readonly<Record<Unit, (row: StoredRow) => string | number>> = {
   experiences: ({ id }) => id,
   runs: runOf,

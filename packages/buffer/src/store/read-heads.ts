@@ -6,7 +6,7 @@ import { hasChecksums } from './schema.js';
 import { readLedger } from './ledger.js';
 import { stateTable } from './state-table.js';
 
-/** An experience without its log-probabilities and texts. */
+/** Fields of an experience that lists show. */
 export interface ExperienceHead extends Pick<
   Experience,
   'eid' | 'tokens' | 'promptLength' | 'actionMask' | 'policyVersion' | 'reward' | 'info'
@@ -14,7 +14,7 @@ export interface ExperienceHead extends Pick<
   readonly id: number;
   readonly truncateStatus?: Experience['truncateStatus'];
   readonly spans?: readonly CallSpan[];
-  /** Mean, over its trained tokens, of the stored advantages. */
+  /** Mean of the stored advantages over the trained tokens. */
   readonly advantage?: number;
 }
 
@@ -41,11 +41,11 @@ export interface HeadReader {
   /** Ids of experiences whose uid has this prefix, in the order in which they were stored. */
   idsOf(uidPrefix: string): readonly number[];
   /**
-   * Heads of rows after the one with this id, in the order in which they were stored. They are not
-   * verified, unlike those of `row`.
+   * Heads of rows after the one with this id, in the order in which they were stored. Checksums are
+   * not verified.
    */
   headsAfter(id: number, limit: number): readonly ExperienceHead[];
-  /** A row in stored form, in which texts are UTF-8; undefined if it does not exist. */
+  /** Bytes of a row as stored, with texts in UTF-8; undefined if the row does not exist. */
   bytesOf(id: number): Uint8Array | undefined;
 }
 

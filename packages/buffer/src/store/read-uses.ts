@@ -14,7 +14,10 @@ export interface ExperienceUse {
    * used the advantages of the experience.
    */
   readonly advantage?: number;
-  /** One advantage per response token, NaN where it was not trained on; only returned by `uses`. */
+  /**
+   * One advantage per response token, NaN where it was not trained on. Only returned by `uses`, and
+   * only if the advantages differ.
+   */
   readonly tokenAdvantages?: Float32Array;
 }
 

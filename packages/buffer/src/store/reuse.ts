@@ -16,7 +16,7 @@ export interface Reuse {
   readonly maxUses: number;
   /** Minimum number of milliseconds between two uses. */
   readonly cooldownMs: number;
-  /** Maximum number of items that may wait; those of the lowest priority beyond are evicted. */
+  /** Maximum number of items that may wait; the lowest-priority items above it are evicted. */
   readonly capacity: number;
   /**
    * True if every batch must contain an experience that was never trained on, so that a trainer
@@ -56,7 +56,7 @@ interface PriorityArgs {
 
 /**
  * The replay buffer of Trinity-RFT. An item consists of the rows of an explore step that were used
- * equally often and last by the same train step. Its priority is policy version - decay * uses;
+ * the same number of times and last by the same train step. Its priority is policy version - decay * uses;
  * `decay_limit_randomization` adds sigma * N(0, 1), drawn from the seed for each item and use.
  */
 export function priorityReplay(options: PriorityReplayOptions): Reuse {

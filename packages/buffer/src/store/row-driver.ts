@@ -20,7 +20,7 @@ export interface StoredRow {
   readonly lastUseAt?: number;
 }
 
-/** Row counts; `total` = never trained on + `trained` + `dropped`. */
+/** Counts of all rows, of those trained on, and of those dropped without being trained on. */
 interface RowCounts {
   readonly total: number;
   readonly trained: number;
@@ -29,7 +29,7 @@ interface RowCounts {
 
 /**
  * Rows in insertion order, each with the train steps that used it. Calls are synchronous and
- * atomic: a call that throws has changed nothing, and one that returns is durable.
+ * atomic: a call that throws has changed nothing. In SQLite, a call that returns is durable.
  */
 export interface RowDriver {
   /**

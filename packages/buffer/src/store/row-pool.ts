@@ -23,7 +23,7 @@ export interface RowPool {
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
   /**
    * Removes and returns a batch, and the rows that are dropped before it. Without a complete batch,
-   * all rows stay.
+   * only rows that are too old are removed.
    */
   pick(request: BatchRequest, limits: RowLimits): PoolPick;
   /** Ids of rows that may be used again. */

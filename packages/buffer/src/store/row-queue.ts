@@ -28,7 +28,7 @@ export interface RowQueue {
   putBack(grant: Grant): void;
   /** Reports that a train step has used the rows. */
   settle(grant: Grant, use: Use): void;
-  /** Replaces the contents of the queue by these rows. */
+  /** Replaces the contents of the queue with these rows. */
   reset(rows: readonly StoredRow[], recorded?: readonly RecordedStep[]): void;
   /**
    * Returns the next batch of the pool; once finished, the remainder, then `undefined`. `open`

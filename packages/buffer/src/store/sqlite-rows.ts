@@ -1,4 +1,4 @@
-/** Rows in SQLite: the statements of an experience store, with one transaction per call. */
+/** Rows in SQLite: the statements of an experience store, with one transaction per write. */
 import type { DatabaseSync } from 'node:sqlite';
 import { TrinityError, type Experience, BufferError, uid } from '@trinity-rft/core';
 import {

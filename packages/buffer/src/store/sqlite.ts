@@ -55,7 +55,7 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
 }
 
 interface OpenRowsOptions extends Omit<SqliteRowsOptions, 'path' | 'release'> {
-  /** Suffix of the lock file. @default the owner's lock */
+  /** Suffix of the lock file. @default "lock", held by the owner */
   readonly suffix?: string;
   readonly owner?: StoreOwner | undefined;
 }

@@ -1,4 +1,4 @@
-/** Named JSON texts of a store: the explorer's state, and the store's own ledger. */
+/** Named JSON texts of a store: the explorer's state, the ledger, and the run that owns it. */
 import type { DatabaseSync } from 'node:sqlite';
 import { assertChecksum, stateChecksum } from './checksum.js';
 

@@ -61,7 +61,7 @@ export async function postgresDatabase(options: PostgresOptions): Promise<RunDat
 
 type Transact = <T>(what: string, transaction: Work<T>) => Promise<T>;
 
-/** Timeouts, so that an interrupted connection does not keep its locks for long. */
+/** Search path, and timeouts so that an interrupted connection does not keep its locks for long. */
 const sessionSettings = `
   SET search_path TO trinity;
   SET idle_in_transaction_session_timeout = 30000;

@@ -8,7 +8,8 @@ export interface RunDatabase {
   /** Address for messages, without a password. */
   readonly place: string;
   /**
-   * Runs `work` in one transaction, which is durable once the promise resolves. `work` may run
+   * Runs `work` in one transaction, which is durable (see {@link WriteOptions}) once the promise
+   * resolves. `work` may run
    * several times, if a connection is lost or transactions conflict; it must then have the same
    * result.
    * @param what completes "could not ..."
@@ -16,7 +17,7 @@ export interface RunDatabase {
   readonly write: <T>(what: string, work: Work<T>, options?: WriteOptions<T>) => Promise<T>;
   /** Runs `work` on one consistent snapshot. */
   readonly read: <T>(what: string, work: Work<T>) => Promise<T>;
-  /** Time of the lease clock in milliseconds; it does not jump. */
+  /** Time of the lease clock in milliseconds: the same for all processes. */
   readonly now: () => RawBuilder<number>;
   /** Size on disk in bytes. */
   readonly sizeBytes: (database: Kysely<Tables>) => Promise<number>;
@@ -34,7 +35,7 @@ export interface Patience {
   readonly patienceMs?: number;
   /** Called with a text when the database becomes unavailable, and when it is available again. */
   readonly onNotice?: (text: string) => void;
-  /** Aborted when the process is to stop: calls are then not retried. @default no signal */
+  /** Aborted when the process is to stop; then calls do not wait. @default no signal */
   readonly stop?: AbortSignal;
 }
 

@@ -49,7 +49,7 @@ export async function migrate(database: Kysely<Tables>, kind: Kind, place: strin
 
 /**
  * Checks the schema for readers: changes nothing, and does not wait for writers.
- * @throws BufferError if there are no tables yet, or if this program does not know them
+ * @throws BufferError if there are no tables yet, or if they are from a newer version
  */
 export async function assertSchema(
   database: Kysely<Tables>,

@@ -3,7 +3,8 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
 
 /**
- * Number of statements that stay prepared. Most other statements contain lists of varying length.
+ * Maximum number of prepared statements that are kept: statements with lists of varying length
+ * would accumulate.
  */
 const keptStatements = 128;
 

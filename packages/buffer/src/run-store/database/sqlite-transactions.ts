@@ -1,6 +1,6 @@
 /**
- * Transactions of one SQLite connection. Transactions that are requested while another one runs
- * share the next commit, and with it one flush to disk.
+ * Transactions of one SQLite connection. Writes that are requested while another one runs share
+ * the next commit, and with it one flush to disk.
  */
 import { TrinityError, BufferError, CancelledError, sleep, systemClock } from '@trinity-rft/core';
 import { CompiledQuery, type Kysely } from 'kysely';

@@ -16,7 +16,7 @@ import type { Tables } from './tables.js';
 
 export interface SqliteOptions extends Patience {
   readonly path: string;
-  /** True for read-only access: nothing is created, changed or waited for. @default false */
+  /** True for read-only access: the database is not created or changed. @default false */
   readonly isReader?: boolean;
   /** Milliseconds on a clock that all processes share. @default the system's monotonic clock */
   readonly leaseClock?: () => number;
@@ -56,7 +56,7 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
   }
 }
 
-/** In-memory database for tests and simulations, whose simulated processes share this one. */
+/** In-memory database for tests and simulations; simulated processes share it. */
 export async function memoryDatabase(leaseClock: () => number): Promise<RunDatabase> {
   const place = 'The run store in memory';
   return prepared(openSqlite(':memory:'), {

@@ -74,9 +74,9 @@ export interface BatchRow {
   step: number;
   is_eval: number;
   version: number | null;
-  /** Number of tasks without a result. */
+  /** Number of tasks that are open or leased. */
   open: number;
-  /** 1 if the batch does not wait for unfinished tasks. */
+  /** 1 if the batch was cut off: it does not wait for its unfinished tasks. */
   is_cut: Generated<number>;
   completed: number | null;
   is_pruned: Generated<number>;
@@ -97,7 +97,7 @@ export interface TaskTableRow {
   taskset: string;
   row_number: number;
   state: Generated<number>;
-  /** Epoch of the member that works on the task or has finished it. */
+  /** Epoch of the member that leased or finished the task; null for open and cut-off tasks. */
   owner: number | null;
   /** Index of the member's call that leased the task, from 0, counting only calls that leased tasks. */
   lease_call: number | null;
@@ -107,7 +107,7 @@ export interface TaskTableRow {
   done_at: number | null;
 }
 
-/** A result that arrived after the task was leased to another explorer. */
+/** A result that arrived after the task was leased to another explorer or cut off. */
 interface LateRow {
   run: number;
   batch: number;

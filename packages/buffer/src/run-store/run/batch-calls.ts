@@ -7,7 +7,7 @@ interface Call<T, R> {
 }
 
 /**
- * Returns a function that handles its items together with those of other calls. If the items fail
+ * Returns a function that handles its item together with the items of other calls. If these fail
  * together, each is tried separately, so that an error only affects its own call.
  * @param work handles all items or none, and returns one result per item
  * @param most maximum number of items that are handled together

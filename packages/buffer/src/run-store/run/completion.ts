@@ -6,7 +6,7 @@ export interface BatchCounts {
   readonly open: number;
 }
 
-/** Changes the number of tasks that a batch waits for. */
+/** Adds to the number of tasks that a batch waits for, and completes the batch at 0. */
 export async function countDown(
   context: RunContext,
   db: Connection,
@@ -23,7 +23,7 @@ export async function countDown(
 }
 
 /**
- * Gives a batch its place among the complete ones if it has no open task. Locks the counter of the
+ * Gives a batch its place among the complete ones if it waits for no task. Locks the counter of the
  * run until the transaction ends, so that places become visible in order.
  */
 export async function completeIfDone(

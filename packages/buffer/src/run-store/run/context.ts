@@ -94,6 +94,6 @@ export interface RunClaim {
   readonly hasBegun: boolean;
   /** True if `folder` holds the run `id` on this machine. */
   readonly isAt: (folder: string, id: string) => boolean;
-  /** True if an earlier run of the name is set aside. @default false: the claim is then refused */
+  /** True if an earlier run of that name is set aside; else the claim is refused. @default false */
   readonly startsOver?: boolean;
 }

@@ -16,8 +16,8 @@ interface Row {
 }
 
 /**
- * Checks a claim; a run without an identity adopts the claim's, unless steps are planned and the
- * claim is an explorer's.
+ * Checks a claim. A run without an identity, or without planned steps and live members, adopts the
+ * identity of the claim; but if steps are planned, only that of a trainer.
  * @throws ConfigError if the run of that name is a different one
  */
 export async function admit(
@@ -43,7 +43,7 @@ export async function admit(
 
 /**
  * Settings that new processes must share even if no process is alive; undefined if nothing has been
- * planned yet.
+ * planned yet or the run has no identity.
  */
 export async function settingsOfRun(
   context: RunContext,
@@ -119,7 +119,7 @@ function mismatch(name: string, known: Identity, claim: RunClaim): string | unde
 
 /**
  * Problem of a store of an earlier version, which has no identity: a trainer whose folder is empty
- * cannot have made its steps.
+ * cannot have made the stored steps.
  */
 async function stepsOfOtherRun(
   { run }: RunContext,
@@ -171,7 +171,7 @@ interface Refused {
 
 /**
  * Sets the earlier run aside by renaming it, if `--new-run` is given; its rows are kept. Refuses
- * the claim otherwise.
+ * the claim without that option, if the claim's folder holds steps, or if a member is alive.
  */
 async function setAsideOr(
   { run }: RunContext,

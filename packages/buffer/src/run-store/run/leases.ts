@@ -134,8 +134,8 @@ async function take(
 }
 
 /**
- * Other members that are silent and hold tasks. The tasks remain theirs until another explorer
- * leases them.
+ * Epochs of other members that hold tasks but send no heartbeats. The tasks remain leased to these
+ * members until another explorer leases them.
  */
 async function silentHolders(
   context: RunContext,

@@ -106,7 +106,10 @@ const membership = ({ role, name, host, pid }: MemberInfo, epoch: number): Membe
   epoch,
 });
 
-/** @throws BufferError naming a setting that differs from that of the live member that joined first */
+/**
+ * @throws BufferError naming a setting that differs from that of the live member that joined first
+ * or, without live members, from that of the run
+ */
 async function assertAgrees(context: RunContext, db: Connection, info: MemberInfo): Promise<void> {
   const { agreement } = info;
   if (agreement === undefined) return;

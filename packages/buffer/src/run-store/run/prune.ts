@@ -3,7 +3,10 @@ import { sql } from 'kysely';
 import { chunksOf, type Connection, type RunContext } from './context.js';
 import { countGone, type Gone } from './gone.js';
 
-/** Deletes experiences of complete batches that train steps up to `trainStep` have fully used up. */
+/**
+ * Deletes experiences of complete batches that train steps up to `trainStep` have fully used up,
+ * and the records of these steps.
+ */
 export async function prune(context: RunContext, db: Connection, trainStep: number): Promise<void> {
   const { run } = context;
   for (const batch of await usedUpBatches(context, db, trainStep)) await empty(context, db, batch);

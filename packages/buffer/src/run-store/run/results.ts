@@ -96,8 +96,8 @@ async function batchIds(
 }
 
 /**
- * Marks tasks as done that are leased to the member or open. An open task was taken from the member
- * while it was silent, and no other explorer has begun the task since.
+ * Marks tasks as done that are leased to the member or open. A task may be open again if another
+ * explorer leased it, while this member sent no heartbeats, and has released it.
  * @returns keys of the marked tasks
  */
 async function markDone(
