@@ -123,7 +123,7 @@ interface NamedModules {
   readonly scorers: readonly NamedModule[];
 }
 
-/** Reads the module names; none if the file is invalid, which {@link loadConfig} reports. */
+/** Reads the module names; empty if the file cannot be parsed, which {@link loadConfig} reports. */
 export async function readModuleNames(
   path: string,
   { env = process.env, cwd = process.cwd(), text }: Pick<LoadConfigOptions, 'env' | 'cwd' | 'text'>,
@@ -151,7 +151,8 @@ const rewardKeys: ReadonlySet<string> = new Set(['default_reward_fn_type', 'defa
 export const isScorerName = (name: string): boolean => /\.[cm]?[jt]s#\w+$/.test(name);
 
 /**
- * Like {@link loadConfig}, from text. Reads model folders, templates and the run directory only.
+ * Like {@link loadConfig}, from text. Other files are only read if the text names them, or in the
+ * run directory.
  */
 export function parseConfig(text: string, options: ParseConfigOptions): LoadedConfig {
   const { file = 'config.yaml', algorithms = builtInTables, engines, timestamp } = options;

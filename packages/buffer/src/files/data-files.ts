@@ -84,7 +84,7 @@ function fromCard(
 }
 
 /**
- * Files of a subset if there is no README: a folder is a subset, and without a subset name all
+ * Files of a subset if no README declares subsets: a folder is a subset, and without a subset name all
  * files are read, as in `datasets`.
  */
 function inSubset(data: readonly string[], request: DataFilesRequest): readonly string[] {

@@ -13,7 +13,7 @@ import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 /**
  * The rows of a file, in file order. The file is an array if it starts with one, unless its name
  * says that it has one object per line.
- * @throws TaskError naming every place (file, line, column) that is malformed
+ * @throws TaskError that counts the malformed rows and gives the places of the first few
  */
 export async function readJsonFile(
   path: string,

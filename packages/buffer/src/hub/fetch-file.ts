@@ -35,7 +35,7 @@ export interface FetchOptions extends DownloadOptions {
 
 type OnProgress = (bytes: number) => void;
 
-/** Number of consecutive attempts without progress after which the download fails. */
+/** Failed attempts after which the download fails; progress resets the count to 1. */
 const mostAttempts = 3;
 
 /** A response of the hub that is not the file; has `statusCode` like errors of the hub's client. */

@@ -9,11 +9,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface CacheOptions {
   /**
    * Cache folder of the hub.
-   * @default the folder that `huggingface_hub` uses: HF_HUB_CACHE, HF_HOME/hub, or
-   * ~/.cache/huggingface/hub
+   * @default the folder that `huggingface_hub` uses: HF_HUB_CACHE, HF_HOME/hub, or huggingface/hub
+   * in XDG_CACHE_HOME or ~/.cache
    */
   readonly cacheDirectory?: string | undefined;
-  /** Contains HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token is only used in request headers. */
+  /**
+   * Environment variables, of which HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and those of the cache
+   * folder are read. The token is only used in request headers.
+   */
   readonly environment: Environment;
 }
 

@@ -1,4 +1,4 @@
-/** A timeout that restarts at each progress, for downloads of unknown length. */
+/** A timeout that restarts whenever data arrives, for downloads of unknown length. */
 import { TrinityError, type Clock, CancelledError } from '@trinity-rft/core';
 
 /** Options of every download. `report` is required, so that long downloads and stalls are logged. */

@@ -1,4 +1,4 @@
-/** Replaces old names of keys by the current ones. */
+/** Replaces old names of keys with the current ones. */
 import {
   keyAliases,
   keysInOtherSections,
@@ -115,7 +115,8 @@ function wrap(node: Node, alias: KeyAlias | undefined): Node {
 }
 
 /**
- * Turns `taskset: {...}` into `tasksets: [{...}]`, so that a stage can replace one by the other.
+ * Turns `taskset: {...}` into `tasksets: [{...}]`, so that a stage can replace either with the
+ * other.
  */
 function singleTaskset(
   node: MapNode,

@@ -36,7 +36,7 @@ export interface CheckedTree {
   readonly failed: readonly KeyPath[];
 }
 
-/** Maximum number of passes: a removed problem can uncover others. No file needs more. */
+/** Maximum number of passes: removing a key can uncover other problems. */
 const maxRounds = 8;
 
 export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
@@ -187,7 +187,7 @@ function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
     : `There is no such key in ${where}; remove it, or look for its name with "trinity config schema".`;
 }
 
-/** The sections nearest to the top, where most keys belong. */
+/** The paths with the fewest parts: most keys belong near the top. */
 function shallowest(paths: readonly string[]): readonly string[] {
   const depth = (path: string): number => path.split('.').length;
   const least = Math.min(...paths.map(depth));

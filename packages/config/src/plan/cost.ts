@@ -19,8 +19,8 @@ interface CostPart {
 }
 
 /**
- * Price if every text has the maximum length and each run calls the model once. Undefined if there
- * are no prices or the number of steps is not known.
+ * Price if every text has the maximum length and each run calls the model once. Undefined if the
+ * engine is not `tinker`, there are no prices, or the number of steps is not known.
  */
 export function planCost(stage: StageConfig, steps: StepPlan): CostPlan | undefined {
   const { prices } = stage.model.tinker;

@@ -11,7 +11,7 @@ import { serverOf } from './tinker-server.js';
 
 /** Sizes in GB, 10^9 bytes. */
 export interface GpuPlan {
-  /** Peak of TuFT while it trains rows of the greatest length one by one. */
+  /** Peak of TuFT while it trains rows of the maximum length one by one. */
   readonly trainer: number;
   /** Memory of vLLM with the keys and values of {@link cachedTokens} tokens. */
   readonly sampler: number;

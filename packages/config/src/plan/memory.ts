@@ -232,7 +232,7 @@ function auxiliary(stage: StageConfig, disk: Disk, budget: number): number {
 /**
  * Parameters of a decoder with grouped-query attention and a gated feed-forward block: V D (twice
  * when untied) + L (2 D H W + 2 D K W + 3 D F + 2 D) + D, with W the head width, H and K the heads.
- * Of E experts, E (3 D F + D) instead of 3 D F.
+ * With E experts, E (3 D F + D) instead of 3 D F.
  * Biases and the norms of query and key are left out: below 0.1 %.
  */
 export function countParameters(shape: ModelShape): number {
@@ -276,8 +276,8 @@ function microBatch({ model, buffer }: StageConfig, { shape, budget }: Sizes) {
 }
 
 /**
- * Memory for activations in MiB. Without a budget, a larger model takes what a single graph needs,
- * or is trained layer by layer.
+ * Memory for activations in MiB. If no budget is set and a batch needs more than the default, the
+ * model takes what a single graph needs, or is trained layer by layer if the machine is too small.
  */
 function activations(stage: StageConfig, sizes: Sizes): number {
   const { row, all, within } = microBatch(stage, sizes);
@@ -292,7 +292,7 @@ function activations(stage: StageConfig, sizes: Sizes): number {
 /**
  * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W +
  * 3 K W + 3 F + H T numbers per token; F is the width of all experts with their outputs), what one
- * layer needs besides (4 D + 3 F + 2 H T), and the logits, at most as many as the engine computes
+ * layer needs in addition (4 D + 3 F + 2 H T), and the logits, at most as many as the engine computes
  * at once.
  */
 function bytesPerRow(shape: ModelShape, tokens: number): number {

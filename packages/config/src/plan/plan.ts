@@ -63,7 +63,7 @@ export interface StagePlan {
   /** Unit of the rows of a train batch. */
   readonly rowWord: TrainBatchConfig['unit'] | 'answers' | 'texts' | 'pairs';
   readonly model: string;
-  /** The server that trains; undefined if the process trains itself, or does not train. */
+  /** The Tinker server of the process; undefined if the process uses none. */
   readonly tinker: TinkerServerPlan | undefined;
   /** Model behind an API that answers instead of the trained one, as text. */
   readonly external: string | undefined;
@@ -82,8 +82,8 @@ export interface StagePlan {
   /** Memory of the GPU; undefined if TuFT and vLLM share none, or the model is not on this disk. */
   readonly gpu: GpuPlan | undefined;
   /**
-   * Time on this machine; undefined if the model is not on this disk or the number of steps is
-   * unknown.
+   * Time on this machine; undefined if servers run the model, the model is not on this disk, or the
+   * number of steps is unknown.
    */
   readonly time: TimePlan | undefined;
   /** Price on a server; undefined if there are no prices, or the number of steps is not known. */

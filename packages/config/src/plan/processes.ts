@@ -8,7 +8,7 @@ export interface ProcessesPlan {
    * empty for a run of one process.
    */
   readonly commands: readonly string[];
-  /** Shared database; undefined if the processes share a file, or there is only one process. */
+  /** Shared database; undefined if a file is shared, or if the address has no host. */
   readonly database: { readonly place: string; readonly command: string } | undefined;
 }
 

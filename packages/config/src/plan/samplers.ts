@@ -114,7 +114,7 @@ const sglang: Planner = ({ stage, sampler: { start }, disk }) => {
   };
 };
 
-/** Positions that SGLang keeps for itself. */
+/** Positions that SGLang reserves. */
 const sglangSpare = 8;
 
 function startOptions({ start }: SamplerConfig): readonly string[] {
@@ -147,7 +147,7 @@ function adapterRank({ engine, model }: StageConfig): number | 'RANK' | undefine
 const adapterOptions = (rank: number | 'RANK', layers: readonly string[]): readonly string[] => [
   ...['--enable-lora', '--max-loras', '2', '--max-lora-rank'],
   String(ranks.find((one) => rank !== 'RANK' && one >= rank) ?? 'RANK'),
-  // Else vLLM 0.32 adapts the output as well, and ends when a text is scored beside others.
+  // Else vLLM 0.32 adapts the output as well, and crashes when a text is scored along with others.
   ...layers,
 ];
 

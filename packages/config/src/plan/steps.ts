@@ -155,8 +155,8 @@ function countTrainSteps(
 }
 
 /**
- * Weight updates: multiples of the interval in explore steps after the offset; at most that many in
- * train steps if the trainer decides.
+ * Number of weight updates: one per interval of explore steps after the offset; if the trainer
+ * decides, at most one per interval of train steps.
  */
 function countSyncs(
   { mode, synchronizer }: StageConfig,
@@ -181,7 +181,7 @@ function countEvaluations(
   return (evalOnStartup ? 1 : 0) + between + 1;
 }
 
-/** One checkpoint after every `saveInterval` steps, and one at the end. */
+/** Number of checkpoints that are kept: one after every `saveInterval` steps, and one at the end. */
 function countCheckpoints(
   { mode, trainer }: StageConfig,
   trainSteps: number | undefined,

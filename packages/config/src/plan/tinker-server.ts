@@ -45,7 +45,10 @@ export function planTinkerServer(
 export const serverOf = ({ model, sampler }: StageConfig): 'tuft' | 'skyrl' =>
   model.tinker.server ?? (sampler === undefined ? 'skyrl' : 'tuft');
 
-/** Note for 16-bit models: SkyRL's JAX backend creates adapters in the dtype of config.json. */
+/**
+ * Note for models that are or may be 16-bit: SkyRL's JAX backend creates adapters in the dtype of
+ * config.json.
+ */
 function halfPrecisionNote({ model: { isLocal, modelPath } }: StageConfig): string {
   const text = isLocal ? diskAt('.').readText(join(modelPath, 'config.json')) : undefined;
   if (text !== undefined && !/"(?:torch_)?dtype": *"(?:bfloat16|float16)"/.test(text)) return '';

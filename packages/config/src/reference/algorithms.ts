@@ -12,7 +12,7 @@ import { toYaml, yamlName } from '../schema/args.js';
 export interface ArgReference {
   /** Name in YAML. */
   readonly name: string;
-  /** Type as text, such as `number >= 0` or `one of "group", "batch"`. */
+  /** Type as text, such as `number >= 0` or `group, batch`. */
   readonly type: string;
   /** Default value; null if there is none. */
   readonly default: unknown;

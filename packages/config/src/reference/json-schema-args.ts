@@ -32,7 +32,7 @@ export interface ArgConditions {
 
 /**
  * Conditions for the arguments of all parts in the tables.
- * @param toJson turns the schema of the file into a JSON Schema
+ * @param toJson converts a schema of arguments to a JSON Schema
  */
 export function argConditions(
   tables: AlgorithmTables,

@@ -40,8 +40,8 @@ export function deriveExplorer(
 const leastConcurrency = 64;
 
 /**
- * Runs in flight; a whole step by default. A runner of Trinity-RFT takes one task with all its
- * repeats.
+ * Maximum number of runs in flight: by default a whole step, but at least {@link leastConcurrency}.
+ * A runner of Trinity-RFT takes one task with all repeats.
  */
 function deriveConcurrency(
   context: StageContext,

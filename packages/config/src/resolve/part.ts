@@ -27,8 +27,8 @@ export function asPart(context: StageContext, needs: PartNeeds): StageContext {
 }
 
 /**
- * Derives the size of an explore step from the train step, because files for trainers of
- * Trinity-RFT give only the latter.
+ * Derives the size of an explore step from that of a train step, because Trinity-RFT files for
+ * trainers only set the latter.
  */
 function withBatchSize(context: StageContext, { algorithm }: PartNeeds): StageContext {
   const { buffer } = context.input;

@@ -3,7 +3,7 @@ import { numberArg } from '@trinity-rft/core';
 import { defineTaskOperator } from '../definition/operator.js';
 import { textOf } from './texts.js';
 
-/** Counts characters as people do: as code points. */
+/** Filters tasks by the number of characters, counted as code points. */
 export const textLengthFilter = defineTaskOperator({
   name: 'text_length_filter',
   args: {

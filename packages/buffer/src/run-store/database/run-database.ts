@@ -9,9 +9,8 @@ export interface RunDatabase {
   readonly place: string;
   /**
    * Runs `work` in one transaction, which is durable (see {@link WriteOptions}) once the promise
-   * resolves. `work` may run
-   * several times, if a connection is lost or transactions conflict; it must then have the same
-   * result.
+   * resolves. `work` may run several times, if a connection is lost or transactions conflict; it
+   * must then have the same result.
    * @param what completes "could not ..."
    */
   readonly write: <T>(what: string, work: Work<T>, options?: WriteOptions<T>) => Promise<T>;

@@ -14,7 +14,7 @@ import { deriveRolloutCorrection } from './rollout-correction.js';
 const none: PartRef = { name: 'none' };
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/** Preset of the algorithm. Unknown names, which are already reported, give an arbitrary one. */
+/** Preset of the algorithm. Unknown names, which are already reported, give grpo or the first one. */
 export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
   const { presets } = tables;
   const name = input.algorithm.algorithm_type;
@@ -51,7 +51,7 @@ export function deriveAlgorithm(
 
 type Table = Parameters<typeof derivePart>[2];
 
-/** Part that the file chooses, else that of the preset, also if the name in the file is unknown. */
+/** Part that the file chooses; that of the preset if the file names none or an unknown one. */
 function choosePart(context: StageContext, key: PartKey, table: Table, own: PartRef): PartConfig {
   const name = context.input.algorithm[key] ?? own.name;
   const part = derivePart(context, placeOf(key), table, { name, preset: own });
@@ -179,7 +179,7 @@ function deriveAggregation(
   };
 }
 
-/** Keeps the KL loss of dpo, which it always has, as in Trinity-RFT; the coefficient may be 0. */
+/** Replaces the KL loss `none` of dpo with that of the preset, as Trinity-RFT does. */
 function keepReference(
   context: StageContext,
   preset: AlgorithmPreset,

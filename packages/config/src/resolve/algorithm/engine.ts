@@ -75,7 +75,7 @@ export function deriveCriticEngine({ engines }: StageContext, engine: string): s
 
 type Checked = Pick<StageConfig, 'engine' | 'algorithm' | 'model' | 'sampler'>;
 
-/** Checks the engine unless the mode is bench, which trains nothing. */
+/** Checks the device, and, unless the mode is bench, what the engine supports. */
 export function checkEngine(
   context: StageContext,
   { engine, algorithm, model, sampler }: Checked,

@@ -63,7 +63,7 @@ function canBuildParts(context: StageContext, parts: Parts): boolean {
   return !results.includes(false);
 }
 
-/** True if the policy loss weights rollouts by advantages. */
+/** False, with a report, if the policy loss needs advantages but the algorithm has none. */
 function hasAdvantages(context: StageContext, { advantageFn, policyLossFn }: Parts): boolean {
   const row = context.tables.policyLossFns[policyLossFn.name];
   const needs = row?.make(`policy loss "${policyLossFn.name}"`, policyLossFn.args).needs;

@@ -40,7 +40,7 @@ type Table = Readonly<Record<string, Pick<Part<unknown>, 'args'>>>;
 
 /**
  * Part that the file chooses, else that of the preset. The preset's arguments apply to its own part
- * only. Undefined if the table has no such row, which is reported elsewhere. Unknown and invalid
+ * only. Undefined if the table has no such row, which another check reports. Unknown and invalid
  * arguments are reported at their keys.
  */
 export function derivePart(

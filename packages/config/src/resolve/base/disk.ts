@@ -26,7 +26,7 @@ export const tooManyFiles =
   'too many files are open in this process. Raise the limit with "ulimit -n 4096" and start again.';
 
 /**
- * Result of `look`, or undefined if the path does not exist.
+ * Result of `look`; undefined if it throws, for example because the path does not exist.
  * @throws ConfigError when the process has no free file handles
  */
 function found<T>(path: string, look: () => T): T | undefined {

@@ -125,7 +125,7 @@ const schemeOf = (value: string): string | undefined =>
 export const isPostgres = (path: string | null): path is string =>
   /^postgres(?:ql)?:\/\//i.test(path ?? '');
 
-/** Checks the address of an OpenAI-compatible API. Returns it without slashes at its end. */
+/** Checks the address of an OpenAI-compatible API. Returns the address without trailing slashes. */
 export function apiAddress(context: StageContext, at: KeyPath, address: string): string {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol))

@@ -79,8 +79,8 @@ export interface StageConfig {
   readonly name: string;
   readonly seed: number;
   /**
-   * Engine that trains and samples, by its name in the table: `trainer.trainer_type`, or
-   * `explorer.rollout_model.engine_type`, else the first of the table.
+   * Engine that trains and samples, by its name in the table: `tinker` if `model.tinker.enable`, else
+   * `trainer.trainer_type` or `explorer.rollout_model.engine_type`, else the default engine.
    */
   readonly engine: string;
   /** Program that samples instead of the engine; undefined if the engine also samples. */
@@ -113,7 +113,7 @@ export interface ExternalModelConfig {
   readonly apiKeyEnv: string;
 }
 
-/** Programs that sample beside the engine that trains. */
+/** Program whose servers sample in place of the engine that trains. */
 export interface SamplerConfig {
   readonly name: (typeof samplerNames)[number];
   readonly servers: readonly ServerAddress[];
@@ -143,7 +143,7 @@ export interface PartConfig {
 export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
   /** Kind of the rows to train on. */
   readonly schema: DataSchema;
-  /** Runs per task: the group size. 1 if nothing is explored. */
+  /** Runs per task: the group size. 1 for supervised data. */
   readonly repeatTimes: number;
   /** True if the algorithm learns from runs of the model instead of stored answers. */
   readonly needsRollouts: boolean;
@@ -337,7 +337,8 @@ export interface ServeConfig extends Resolved<typeof serveKeys> {}
 
 /**
  * Sampling and chat format of the model behind the recording endpoint, with the values of {@link
- * ModelConfig} where its section gives none. An undefined parser leaves its part in the text.
+ * ModelConfig} where its section gives none. Without a parser, reasoning or tool calls stay in the
+ * text.
  */
 export interface RolloutModelConfig extends Inherited<
   Resolved<ReturnType<typeof rolloutModelSection>>,
@@ -388,7 +389,7 @@ export interface CriticConfig extends Resolved<typeof critic> {
   readonly warmupSteps: number;
 }
 
-/** Processing of experiences on their way to the buffer. */
+/** Processing of tasks before the run, and of experiences on their way to the buffer. */
 export interface DataProcessorConfig {
   /** Operators to run in order, before advantages are computed. */
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };

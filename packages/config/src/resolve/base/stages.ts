@@ -22,8 +22,9 @@ export interface StageTree {
 
 /**
  * Merges sections key by key and replaces lists. A stage that changes `algorithm_type` does not
- * inherit the functions and the experience buffer of the top level; a stage that changes a function
- * does not inherit that function's arguments.
+ * inherit the functions, loss aggregation and experience buffer of the top level. A stage that
+ * changes a function does not inherit that function's arguments; one that changes the storage type
+ * does not inherit the experience buffer.
  */
 export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] {
   const stages = childOf(file, 'stages');
@@ -43,7 +44,7 @@ export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] 
   return trees as [StageTree, ...StageTree[]];
 }
 
-/** Removes null keys, which are then inherited. */
+/** Removes sections and keys at the top of a stage that are null; they are then inherited. */
 function withoutNulls(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
   return {

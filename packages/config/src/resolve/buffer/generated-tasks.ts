@@ -8,7 +8,7 @@ type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 
 const splits = ['train', 'eval'];
 
-/** Reports keys that a generated task set lacks, and keys that have no effect. */
+/** Resolves a generated task set. Reports missing keys, and warns of keys without an effect. */
 export function deriveGenerated(
   context: StageContext,
   place: KeyPath,

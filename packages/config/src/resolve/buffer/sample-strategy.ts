@@ -12,8 +12,7 @@ const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
 
 /**
- * Checks the strategy. Problems are reported at the argument, the strategy or the algorithm: the
- * first that the file sets.
+ * Warns of a strategy that has no effect, and checks the staleness limit.
  */
 export function checkSampling(
   context: StageContext,
@@ -74,7 +73,7 @@ function findExperts(
   return undefined;
 }
 
-/** False for a buffer in memory, which is still empty; this is reported elsewhere. */
+/** False for stored experiences without a database, which resolving the buffer has reported. */
 const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['buffer'] =>
   buffer.storageType === 'file' || buffer.path !== undefined;
 

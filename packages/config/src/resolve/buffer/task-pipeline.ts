@@ -1,4 +1,4 @@
-/** Checks the names, arguments and inputs of the operators on tasks before a run. */
+/** Resolves the task pipeline, and checks the names, arguments and inputs of the operators. */
 import { ConfigError } from '@trinity-rft/core';
 import { didYouMean } from '@trinity-rft/core/support';
 import { taskPipelineKeys } from '../../schema/runtime.js';

@@ -1,4 +1,4 @@
-/** Resolves the order of tasks, and checks that rows and operators provide what it needs. */
+/** Resolves the order of tasks, and checks the columns and operators that the order needs. */
 import { booleanArg, numberArg, type ArgSpec } from '@trinity-rft/core';
 import { taskSelector } from '../../schema/data.js';
 import { resolveSection } from '../../schema/resolve-section.js';

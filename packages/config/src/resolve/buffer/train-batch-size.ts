@@ -24,7 +24,7 @@ interface TrainBatchNeeds extends Timing {
 
 /**
  * Size of a train batch. The size includes experts, and counts pairs if the algorithm learns from
- * pairs. A run that explores trains on whole runs, which may have any number of experiences.
+ * pairs. By default, mode both trains on whole runs, which may have any number of experiences.
  */
 export function deriveTrainBatch(
   context: StageContext,
@@ -66,7 +66,7 @@ interface Fit {
   readonly timing: Timing;
 }
 
-/** Warns if an explore step and a train step differ in size. */
+/** Warns if an explore step and a train step differ in size, or may differ. */
 function explainFit(
   context: StageContext,
   { own, unit }: TrainBatchConfig,

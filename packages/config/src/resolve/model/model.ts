@@ -76,8 +76,8 @@ function readShape(context: StageContext, folder: string, engine: string): Model
 }
 
 /**
- * Reports a multimodal model if programs other than the embedded engine, which only uses its text
- * part, train or sample.
+ * Reports a multimodal model unless the embedded engine, which uses only the text part, both trains
+ * and samples.
  */
 function checkTextPart(
   { input, engines, report }: StageContext,

@@ -52,8 +52,8 @@ export function checkQuantization(
 }
 
 /**
- * Reports a stage that starts from a checkpoint of an adapter beside quantised weights, because
- * such a checkpoint contains no weights of the model.
+ * Reports a stage that starts from a checkpoint of an adapter on quantised weights, because such a
+ * checkpoint contains no weights of the model.
  */
 export function checkStartingWeights(
   context: StageContext,

@@ -1,4 +1,4 @@
-/** The programs that sample beside the engine that trains. */
+/** The servers that sample in place of the engine that trains. */
 import type { ServerAddress } from '@trinity-rft/core/engine';
 import { samplerNames } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
