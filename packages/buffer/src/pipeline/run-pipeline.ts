@@ -38,7 +38,8 @@ export interface TaskPipelineOptions {
   readonly fields: readonly string[];
   /**
    * Weights of the priority.
-   * @default the scores of the operators: quality 1 and difficulty -0.7
+   * @default the scores of the operators: quality 1 and difficulty -0.7; no weights if an operator
+   * orders the tasks
    */
   readonly weights?: PriorityWeights;
   /** Number of tasks to keep, from the first one on. @default all tasks */
@@ -51,7 +52,7 @@ export interface TaskPipelineOptions {
    * columns
    */
   readonly ask?: (question: Question) => Promise<string>;
-  /** Called after each task. */
+  /** Called after each task that an operator has judged. */
   readonly onProgress?: (progress: PipelineProgress) => void;
   readonly signal?: AbortSignal;
 }

@@ -77,7 +77,7 @@ function pairOf(
  * Rows for DPO from decided pairs: lines of {@link AnswerPair}, or items of a JSON export of Label
  * Studio (`data` is the pair; `Pairwise` selects left or right, `Choices` names answer1 or
  * answer2). Undecided pairs give no rows.
- * @throws TaskError naming an item that has neither form
+ * @throws TaskError naming an item that has neither format
  */
 export function chosenRows(items: readonly unknown[]): readonly ChosenRow[] {
   return items.flatMap((item, index) => {

@@ -2,7 +2,7 @@
  * Estimates how likely the model is to solve each task: BOTS, Bayesian online task selection
  * (arXiv:2510.26374), as in Trinity-RFT. Each task has a Beta distribution for its pass rate.
  * Observed pass rates update the tasks that were explored. The ability of the model, measured
- * between the pass rates of a weak and a strong reference model, updates all tasks.
+ * between the pass rates of a weak and a strong reference model, updates the other tasks.
  */
 import { createRandom, deriveSeed, mean } from '@trinity-rft/core';
 import type { JsonState, RowFeedback } from '@trinity-rft/core/store';
@@ -126,8 +126,8 @@ const abilityDiscount = 0.9;
 
 /**
  * alpha <- (1 - lamb) alpha + lamb + (1 - rho) m s + rho m p; beta likewise with 1 - s and 1 - p.
- * Here s is the observed pass rate (without an observation, its terms are 0 in both), and p = weak
- * + ability (strong - weak).
+ * For an observed task, s and p are the observed pass rate. For the others, the terms with s are 0
+ * and p = weak + ability (strong - weak), limited to [0, 1].
  */
 function update(
   estimate: Estimate,

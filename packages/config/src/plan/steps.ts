@@ -181,7 +181,7 @@ function countEvaluations(
   return (evalOnStartup ? 1 : 0) + between + 1;
 }
 
-/** Number of checkpoints that are kept: one after every `saveInterval` steps, and one at the end. */
+/** Number of checkpoints that are kept of one every `saveInterval` steps and one at the end. */
 function countCheckpoints(
   { mode, trainer }: StageConfig,
   trainSteps: number | undefined,

@@ -1,4 +1,4 @@
-/** Warns if the policy loss compares the trainer's distribution with another one of the sampler. */
+/** Warns of sampling settings with which importance ratios differ from 1 on policy. */
 import type { AlgorithmConfig, BufferConfig, RolloutModelConfig } from './base/resolved.js';
 import { showValue } from '../source/secrets.js';
 import { nodeAt, toPlain, type KeyPath } from '../source/node.js';

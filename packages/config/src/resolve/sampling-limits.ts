@@ -1,4 +1,4 @@
-/** Sampling settings of the file that the engine cannot follow. */
+/** Reports sampling settings that the engine does not support. */
 import type { KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
 import type { BufferConfig, RolloutModelConfig, SamplerConfig } from './base/resolved.js';

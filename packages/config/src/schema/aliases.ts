@@ -1,6 +1,6 @@
 /** Old names of keys, which are accepted or give a problem with the new name. */
 
-/** An old and a new name within one section. Accepted silently, unless `deprecated`. */
+/** An old and a new name within one section. Accepted without a warning, unless `deprecated`. */
 export interface KeyAlias {
   /** Path of the section from the top level, without list indices. */
   readonly section: readonly string[];

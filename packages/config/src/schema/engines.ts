@@ -29,7 +29,7 @@ export const trainerType = (engines: EngineFactsTable) =>
     derived,
   );
 
-/** Programs that sample beside the engine that trains, at the addresses of `base_url`. */
+/** Programs that sample in place of the engine that trains, at the addresses of `base_url`. */
 export const samplerNames = ['vllm', 'sglang'] as const;
 
 /** Schema of `engine_type` of the rollout model and of auxiliary models. */
@@ -68,6 +68,6 @@ const withoutOwnSection = (engines: EngineFactsTable): EngineFactsTable =>
     ),
   );
 
-/** Replaces every name that begins with `vllm` by `vllm`. */
+/** Converts names to lower case, and replaces those that begin with `vllm` with `vllm`. */
 const normalized = (value: unknown): unknown =>
   typeof value === 'string' ? value.toLowerCase().replace(/^vllm.*/, 'vllm') : value;

@@ -13,7 +13,8 @@ import { z } from 'zod';
 export type KeyStatusName = 'notSupported' | 'ignored';
 
 /**
- * Options of a status. `values`: values that it applies to. @default all but the default of the key
+ * Options of a status. `values`: values that it applies to. @default all values but `except`, or all
+ * but the default of the key
  */
 export interface StatusOptions<V = unknown> {
   readonly values?: readonly V[];
@@ -62,7 +63,7 @@ export const ignored = statusOf('ignored');
  */
 export const notSupported = statusOf('notSupported');
 
-/** A string restricted to these values; it may be left out. */
+/** Effects of a text key whose value must be one of these, or unset. */
 export function supportedOnly<const V extends string>(values: readonly V[]) {
   const note = `Supported: ${values.join(', ')}.`;
   return [
@@ -75,12 +76,11 @@ export function supportedOnly<const V extends string>(values: readonly V[]) {
 export const derived = { hides: true } as const;
 
 /**
- * Hides a key like {@link derived}, because another key that gives it a meaning is ignored or not
- * supported.
+ * Hides a key like {@link derived}, because nothing reads the value in the resolved configuration.
  */
 export const unused = { hides: true } as const;
 
-/** Marks a short form of another key, which replaces it before the file is checked. */
+/** Marks a short form, which is replaced with the full key before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
 
 /** Gives the resolved key another name, and the value that `convert` returns. */

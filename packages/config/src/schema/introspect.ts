@@ -59,7 +59,7 @@ export function keysOf(schema: z.ZodType | undefined): readonly string[] {
   return Object.keys(defOf(coreOf(schema)).shape ?? {});
 }
 
-/** Expected form of a value, as text. */
+/** Describes the expected value, for messages. */
 export function expectedText(schema: z.ZodType | undefined): string {
   if (schema === undefined) return 'nothing here';
   for (const layer of layers(schema)) {
@@ -79,7 +79,7 @@ export function choicesOf(schema: z.ZodType | undefined): readonly string[] {
   return core instanceof z.ZodEnum ? core.options.map(String) : [];
 }
 
-/** `section`, `list`, or a single `value`. */
+/** `section`, `list`, a single `value`, or `anything` if the schema does not restrict it. */
 export function kindOf(schema: z.ZodType | undefined): 'section' | 'list' | 'value' | 'anything' {
   const type = schema === undefined ? 'unknown' : defOf(coreOf(schema)).type;
   if (type === 'object' || type === 'record') return 'section';
@@ -93,7 +93,7 @@ export function isNullable(schema: z.ZodType): boolean {
   );
 }
 
-/** The default of a key; undefined for a key that does not exist. */
+/** The default of a key, or null; undefined for a key that does not exist. */
 export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unknown } | undefined {
   const schema = schemaAt(root, path);
   if (schema === undefined) return undefined;
@@ -103,7 +103,7 @@ export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unk
 
 const keysOfRoots = new WeakMap<z.ZodType, ReadonlyMap<string, readonly string[]>>();
 
-/** Every key of a schema, with the paths of its sections; a list counts as one level `[]`. */
+/** Paths of the keys of a schema, by the name of the key; `[]` stands for the items of a list. */
 export function allKeys(root: z.ZodType): ReadonlyMap<string, readonly string[]> {
   const known = keysOfRoots.get(root);
   if (known !== undefined) return known;

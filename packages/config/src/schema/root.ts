@@ -19,7 +19,7 @@ import {
 import { flag, int, oneOf, text, word } from './scalars.js';
 import { trainerSection } from './trainer.js';
 
-/** Vocabulary that the names in a file can refer to. */
+/** The algorithms and engines that a file can name. */
 export interface Vocabulary {
   readonly algorithms: AlgorithmTables;
   readonly engines: EngineFactsTable;

@@ -14,7 +14,7 @@ import { deriveRolloutCorrection } from './rollout-correction.js';
 const none: PartRef = { name: 'none' };
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/** Preset of the algorithm. Unknown names, which are already reported, give grpo or the first one. */
+/** Preset of the algorithm; grpo or the first one for unknown names, which are already reported. */
 export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
   const { presets } = tables;
   const name = input.algorithm.algorithm_type;

@@ -79,8 +79,8 @@ export interface StageConfig {
   readonly name: string;
   readonly seed: number;
   /**
-   * Engine that trains and samples, by its name in the table: `tinker` if `model.tinker.enable`, else
-   * `trainer.trainer_type` or `explorer.rollout_model.engine_type`, else the default engine.
+   * Engine that trains and samples, by its name in the table: `tinker` if `model.tinker.enable`,
+   * else `trainer.trainer_type` or `explorer.rollout_model.engine_type`, else the default engine.
    */
   readonly engine: string;
   /** Program that samples instead of the engine; undefined if the engine also samples. */
