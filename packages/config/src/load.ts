@@ -55,8 +55,8 @@ export interface ParseConfigOptions extends NameTables {
   /** Base of relative paths. @default the working directory of the process */
   readonly cwd?: string;
   /**
-   * Suffix of the run name, such as `20260701093000`, used if the folder of the run has content that
-   * must not be continued.
+   * Suffix of the run name, such as `20260701093000`, used if the folder of the run has content
+   * that must not be continued.
    */
   readonly timestamp?: string;
   /**

@@ -28,7 +28,8 @@ export function commonKeys(config: unknown): unknown {
 
 /**
  * Two thirds of the configured width, times the multiplier, rounded up to a multiple of
- * `block_multiple_of`; the configured width itself if `block_auto_adjust_ff_dim` is false. @see transformers, `Lfm2MLP`
+ * `block_multiple_of`; the configured width itself if `block_auto_adjust_ff_dim` is false.
+ * @see transformers, `Lfm2MLP`
  */
 function feedForwardWidth(found: Keys): number {
   const named = Number(found['block_ff_dim'] ?? found['intermediate_size'] ?? 12_288);

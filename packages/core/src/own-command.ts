@@ -33,7 +33,7 @@ const commands =
   'run|eval|export|chat|serve|verify|debug|studio|view|reward|report|log|status|why|doctor|what-if|import|pairs|convert|env|algorithms|config|init|--help';
 const mentioned = new RegExp(`(^|["'\`(:] ?|\\n *|[.:] )trinity (?=(?:${commands})\\b)`, 'g');
 
-/** Replaces `trinity` with `command` (see {@link ownCommand}) in each command of a text for people. */
+/** Replaces `trinity` with `command` (see {@link ownCommand}) in the commands of a text. */
 export const asTyped = (text: string, command: string): string =>
   command === 'trinity' || !text.includes('trinity ')
     ? text

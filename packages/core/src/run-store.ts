@@ -1,7 +1,7 @@
 /**
  * Interface of the run store: the state that the processes of one run share. Any number of
- * explorers and one trainer read and write it. Each call is one transaction; no call holds a lock when it
- * returns.
+ * explorers and one trainer read and write it. Each call is one transaction; no call holds a lock
+ * when it returns.
  */
 import type { JsonState } from './buffer.js';
 import type { Experience } from './experience.js';

@@ -84,8 +84,8 @@ function fromCard(
 }
 
 /**
- * Files of a subset if no README declares subsets: a folder is a subset, and without a subset name all
- * files are read, as in `datasets`.
+ * Files of a subset if no README declares subsets: a folder is a subset, and without a subset name
+ * all files are read, as in `datasets`.
  */
 function inSubset(data: readonly string[], request: DataFilesRequest): readonly string[] {
   const { subsetName } = request;

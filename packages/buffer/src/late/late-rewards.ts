@@ -20,8 +20,8 @@ import { applicationId, refusals, schema, upgrade, type Refusal } from './schema
 export { refusals };
 
 /**
- * Runs that wait for rewards, in a file next to the experience store `database`. The file is created
- * when the first run waits; calls of `score` and `waiting` leave nothing open.
+ * Runs that wait for rewards, in a file next to the experience store `database`. The file is
+ * created when the first run waits; calls of `score` and `waiting` leave nothing open.
  */
 export function lateRewardsBeside(database: string): LateRewards {
   const path = join(dirname(database), 'late_rewards.db');

@@ -1,6 +1,6 @@
 /**
- * Opens a task set by its path: a file, a folder in Hugging Face `datasets` layout, a dataset on the
- * hub, or a database.
+ * Opens a task set by its path: a file, a folder in Hugging Face `datasets` layout, a dataset on
+ * the hub, or a database.
  */
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

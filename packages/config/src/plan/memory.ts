@@ -292,8 +292,8 @@ function activations(stage: StageConfig, sizes: Sizes): number {
 /**
  * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W +
  * 3 K W + 3 F + H T numbers per token; F is the width of all experts with their outputs), what one
- * layer needs in addition (4 D + 3 F + 2 H T), and the logits, at most as many as the engine computes
- * at once.
+ * layer needs in addition (4 D + 3 F + 2 H T), and the logits, at most as many as the engine
+ * computes at once.
  */
 function bytesPerRow(shape: ModelShape, tokens: number): number {
   const {

@@ -13,8 +13,8 @@ import { z } from 'zod';
 export type KeyStatusName = 'notSupported' | 'ignored';
 
 /**
- * Options of a status. `values`: values that it applies to. @default all values but `except`, or all
- * but the default of the key
+ * Options of a status. `values`: values that it applies to. @default all values but `except`, or
+ * all but the default of the key
  */
 export interface StatusOptions<V = unknown> {
   readonly values?: readonly V[];

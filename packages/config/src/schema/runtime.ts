@@ -1,4 +1,4 @@
-/** The sections around the loop: synchronizer, monitor, log, cluster, services, data processing. */
+/** The sections synchronizer, monitor, log, cluster, service, data_processor and cod. */
 import type { LogLevel } from '@trinity-rft/core';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { z } from 'zod';

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 
 /**
- * Expected form of a value, for messages, and other names of an enumeration, for the JSON Schema.
+ * Descriptions of expected values for messages, and other names of enumerations for the JSON
+ * Schema.
  */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 

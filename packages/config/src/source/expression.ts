@@ -19,7 +19,7 @@ export interface Argument {
   readonly quoted: boolean;
 }
 
-/** A problem inside one string; the message is empty if the cause is reported elsewhere. */
+/** A problem inside one string; the message is empty if the cause has already been reported. */
 export class ExpressionProblem extends ConfigError {}
 
 /** True if a string needs {@link parseExpression}. */

@@ -1,4 +1,4 @@
-/** Replaces every `${...}` of a tree by its value. */
+/** Replaces every `${...}` of a tree with its value. */
 import { didYouMean, redacted } from '@trinity-rft/core/support';
 import { parse as parseYaml } from 'yaml';
 import { isSecretKey } from './secrets.js';
@@ -40,7 +40,7 @@ export interface InterpolatedTree {
 /** Maximum number of keys in a chain of references; a longer one would exhaust the stack. */
 const maxChain = 200;
 
-/** Maximum number of characters that all interpolations produce; each value counts as ten more. */
+/** Maximum number of characters that all interpolations produce; each copied node counts as ten. */
 const maxMade = 1_000_000;
 
 const resolverNames = ['oc.env', 'oc.decode', 'oc.select', 'oc.create'];
@@ -129,8 +129,8 @@ class Interpolator {
   }
 
   /**
-   * Evaluates an expression. One interpolation keeps its type; with text around it, it becomes
-   * text.
+   * Evaluates an expression. The value of a single interpolation keeps its type; with text around
+   * it, the value becomes text.
    */
   #evaluate(expression: Expression, owner: Node): Found {
     const [first] = expression;
@@ -229,7 +229,7 @@ class Interpolator {
   }
 
   /**
-   * Path of a reference: `a.b[0]` from the root, `.b` beside the owner, one level up per further
+   * Path of a reference: `a.b[0]` from the root, `.b` next to the owner, one level up per further
    * dot.
    */
   #absolute(text: string, owner: Node): KeyPath {

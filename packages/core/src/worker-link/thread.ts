@@ -11,7 +11,8 @@ export interface ThreadOptions<Data> extends Omit<LinkOptions, 'worker' | 'termi
   /** Memory limits: a thread that exceeds them ends, but the process does not. */
   readonly resourceLimits?: ResourceLimits;
   /**
-   * Function that is awaited before `close` ends an open thread.
+   * Function that is awaited before `close` terminates the thread, and after the thread has ended
+   * by itself.
    * @default the thread is ended at once
    */
   readonly beforeEnd?: () => Promise<void>;

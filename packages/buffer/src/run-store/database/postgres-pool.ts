@@ -103,7 +103,7 @@ export interface PostgresOptions extends Patience {
   readonly isReader?: boolean;
   /** Maximum number of milliseconds for a response of the server. @default 30_000 */
   readonly answerMs?: number;
-  /** Maximum number of connections of this process, in addition to the one that listens. @default 8 */
+  /** Maximum number of connections, in addition to the one that listens. @default 8 */
   readonly maxConnections?: number;
   readonly clock?: Pick<Clock, 'after'>;
 }
