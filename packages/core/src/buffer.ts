@@ -94,8 +94,9 @@ export interface ExperienceSource {
    */
   take(count: number, filter?: TakeFilter, signal?: AbortSignal): Promise<Lease | undefined>;
   /**
-   * Undoes all acknowledgements of steps after `trainStep`, and releases every open lease. A
-   * resumed trainer calls this method first.
+   * Undoes all acknowledgements of steps after `trainStep`, and releases every open lease. A store
+   * that reuses experiences then repeats the recorded batches of these steps. A resumed trainer
+   * calls this method first.
    */
   rollback(trainStep: number): Promise<void>;
   close(): Promise<void>;
@@ -105,7 +106,7 @@ export interface ExperienceSource {
 export interface ExperienceStore extends ExperienceSource {
   /**
    * Runs that wait for rewards and become experiences of a later step.
-   * @default rewards may not be pending
+   * @default runs cannot wait for rewards
    */
   readonly lateRewards?: LateRewards;
   /**

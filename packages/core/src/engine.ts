@@ -527,8 +527,8 @@ export interface EngineFactory extends EngineFacts {
    */
   checkModel?(check: ModelCheck): Promise<void>;
   /**
-   * Chooses the device for a model by the results and the speed of train steps, which are measured
-   * and stored. If that fails, chooses the CPU, with the reason. Absent if the engine has only one
+   * Chooses the device for a model by the results and the speed of steps of the model, which are
+   * measured and stored. If that fails, chooses the CPU, with the reason. Absent if the engine has only one
    * device.
    */
   chooseDevice?(question: DeviceQuestion): Promise<DeviceChoice>;

@@ -1,7 +1,7 @@
 /** "Did you mean": finds the known word that is closest to a mistyped one. */
 
 /**
- * The closest known word, if at most a third of the letters (but always one) differ, or if one word
+ * The closest known word, if at most one letter or a third of the letters differ, or if one word
  * contains the other and both have at least 4 letters.
  */
 export function nearest(word: string, known: Iterable<string>): string | undefined {

@@ -57,8 +57,8 @@ interface PriorityArgs {
 /**
  * The replay buffer of Trinity-RFT. An item consists of the rows of an explore step that were used
  * the same number of times and last by the same train step. Its priority is
- * `policy version - decay * uses`; `decay_limit_randomization` adds `sigma * N(0, 1)`, drawn from the
- * seed for each item and use.
+ * `policy version - decay * uses`; `decay_limit_randomization` adds `sigma * N(0, 1)`, drawn from
+ * the seed for each item and use.
  */
 export function priorityReplay(options: PriorityReplayOptions): Reuse {
   const { priorityFn, priorityFnArgs = {}, reuseCooldownMs, seed, ...limits } = options;

@@ -1,7 +1,7 @@
 /**
  * Statuses of keys, collected from the schema. A key without a status is supported. By default, a
- * status applies if the file sets the key to a value other than its default. Keys that the run fills
- * in itself (`filledIn()` in the schema) are ignored with a warning as well.
+ * status applies if the file sets the key to a value other than its default. Keys that the run
+ * fills in itself (`filledIn()` in the schema) are ignored with a warning as well.
  */
 import { z } from 'zod';
 import { effectsOf, type KeyStatusName, type StatusEffect } from './fields.js';

@@ -41,7 +41,7 @@ export interface ThreadTask<Data> {
 /**
  * Starts a module in a thread. The link is usable at once: calls wait until the module listens.
  * @param entry returns the module's file: `() => new URL('./worker.js', import.meta.url)`, written
- * exactly so, because bundlers search for this expression
+ * this way because bundlers search for the expression
  * @throws what `onExit` returns when the thread cannot be started
  */
 export function startThread<M extends MethodTable<keyof M>, Data>(
