@@ -30,16 +30,16 @@ export interface BatchFiller {
   fill(first: Explored, step: number, options: FillOptions): Promise<Explored>;
   /** Metrics of the last step, under `rollout/dynamic_sampling/`. */
   metrics(): Metrics;
-  /** Number of runs (or tasks) stored beyond the last full batch, by which the next step is smaller. */
+  /** Runs (or tasks) stored beyond the last full batch; the next step needs that many fewer. */
   carried(): number | undefined;
   restore(carried: number): void;
 }
 
 /**
  * Creates a filler for dynamic sampling as in DAPO (arXiv:2503.14476, section 3.2): groups that the
- * operators drop are replaced by groups of further tasks. A batch is counted in runs, so that a
- * failed run is replaced too. Runs beyond the batch are stored, and the next step needs that many
- * runs fewer: nothing is discarded, and every step completes one batch.
+ * operators drop are replaced by groups of further tasks. With `unit: runs`, failed runs are
+ * replaced too. Runs or tasks beyond the batch are stored, and the next step needs that many fewer:
+ * every step completes one batch, unless the limit is reached or the tasks end.
  */
 export function createBatchFiller(
   settings: DynamicSampling | undefined,

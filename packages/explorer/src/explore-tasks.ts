@@ -14,7 +14,8 @@ export interface ExplorerWeights {
   readonly version: number;
   /**
    * Switches to the newest weights that the trainer has published, unless the switch must wait for
-   * runs in flight (`busy`). Returns false if no weights have been published yet.
+   * runs in flight (`busy`). Returns false if no task may begin now, for example because no weights
+   * have been published yet.
    */
   follow(busy: boolean): Promise<boolean>;
 }
@@ -28,13 +29,13 @@ export interface ExploreTasksOptions {
   readonly weights: ExplorerWeights;
   /** True if weights newer than those that a task was planned for may sample it. */
   readonly mayBeNewer: boolean;
-  /** Maximum number of tasks in progress at once, at present. */
+  /** Current maximum number of tasks in progress. */
   readonly room: () => Promise<number>;
   readonly taskOf: (leased: LeasedTask) => Promise<Task>;
   readonly startTask: (task: Task) => Pick<RunningTask, 'outcome' | 'cutOff'>;
   /** True if explore steps may end without waiting for all of their tasks. */
   readonly mayCutOff: boolean;
-  /** Returns true if nothing is left to explore, now or later. Called when no task could be leased. */
+  /** Returns true if nothing is left to explore, now or later. Called when no task is in progress. */
   readonly ended: () => Promise<boolean>;
   /** Called with the outcome of storing each result. */
   readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;
@@ -47,7 +48,7 @@ export interface ExploreTasksOptions {
 interface Exploring extends ExploreTasksOptions {
   /** Tasks in progress, each with a function that cuts it off. */
   readonly inFlight: Map<LeasedTask, () => void>;
-  /** Switch to newer weights; rejects if they differ from the trainer's weights. */
+  /** The last call of `follow`; rejects if the weights differ from the trainer's weights. */
   following: Promise<boolean>;
   failure: Error | undefined;
   /** Wakes the loop when a task has ended. */
@@ -56,7 +57,7 @@ interface Exploring extends ExploreTasksOptions {
 }
 
 /**
- * Explores tasks until the trainer has ended the run.
+ * Explores tasks until `ended` resolves to true.
  * @throws CancelledError when stopped, and errors of `follow` or a task; tasks in progress are then
  * returned to the store
  */

@@ -36,7 +36,7 @@ export interface ExplorerSettings extends RunSettings {
    */
   readonly dynamicTimeout?: DynamicTimeout;
   /**
-   * Form in which experiences are stored; for both forms, advantages are computed per model call.
+   * Shape in which experiences are stored; for each shape, advantages are computed per model call.
    * @default "step"
    */
   readonly experienceShape?: ExperienceShape;
@@ -101,7 +101,7 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly onExplored?: (step: number, experiences: readonly Experience[]) => void;
   /** Receives the outcomes of every evaluated set. @default no callback */
   readonly onEvaluated?: OnEvaluated;
-  /** Called when runs of a step or evaluation have ended. @default no callback */
+  /** Called when a step or evaluation starts, and when its runs end. @default no callback */
   readonly onProgress?: (progress: ExploreProgress) => void;
 
   readonly sync: ExploreSync;
@@ -125,7 +125,7 @@ export interface ExploreProgress {
   readonly total: number;
 }
 
-/** Source of the tasks of explore steps; its state determines all tasks that follow. */
+/** Source of the tasks of explore steps; state and later feedback determine all further tasks. */
 export interface TaskFeed {
   /**
    * Returns the next tasks, for explore step `step`; fewer, and finally none, at the end.

@@ -23,8 +23,8 @@ import { createStepWarnings, type StepWarnings } from './warnings.js';
 
 export interface Explorer {
   /**
-   * Explores until the tasks end, starting from `state` if it is given. Resolves with the last
-   * explore step.
+   * Explores until the tasks or `maxSteps` run out, starting from `state` if it is given. Resolves
+   * with the last explore step.
    * @throws CancelledError when stopped; WorkflowError if every run of several consecutive steps
    * failed
    */
@@ -224,9 +224,9 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
 
 /**
  * Finishes an explore step; called for one step at a time, in order. Records the step before it is
- * stored: if storing fails, the step is repeated after the crash and logged again. A step after
- * which an evaluation is due is the last one in flight (see {@link exploreSteps}), so the
- * evaluation uses the weights of that step.
+ * stored: if storing fails, the step is repeated after the crash and logged again. Without
+ * streaming, a step after which an evaluation is due is the last one in flight (see
+ * {@link exploreSteps}), so the evaluation uses the weights of that step.
  */
 async function finishStep(
   parts: ExplorerParts,

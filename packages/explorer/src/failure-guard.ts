@@ -1,4 +1,4 @@
-/** Stops a stage in which every run fails: continuing would use up its tasks without training anything. */
+/** Stops a stage in which every run fails, before it uses up its tasks without training. */
 import { WorkflowError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ExplorerState } from './explorer-options.js';
@@ -14,7 +14,7 @@ const maxFailedSteps = 3;
  * last step that had a successful run, so that the tasks of the failed steps are not lost.
  */
 export interface FailureGuard {
-  /** Sets the state to rewind to as long as no step has had a successful run. */
+  /** Sets the state to rewind to until a step has a successful run. */
   start(state: ExplorerState): void;
   /**
    * Called after an explore step was stored.

@@ -1,4 +1,4 @@
-/** Groups whose rewards arrive after their explore step, and which then become part of a later step. */
+/** Groups whose rewards arrive after their explore step; they become part of a later step. */
 import { type Experience, type Metrics, withFields } from '@trinity-rft/core';
 import type { LateRewards, PendingGroup } from '@trinity-rft/core/store';
 import type { ExplorerOptions } from './explorer-options.js';
@@ -9,7 +9,7 @@ export interface LateGroups {
   take(step: number): readonly Experience[];
   /** Stores the groups of the step that wait for rewards. */
   setAside(step: number, outcomes: readonly TaskOutcome[]): void;
-  /** Tasks that still wait for rewards, to be saved in the explorer's state; undefined if there are none. */
+  /** Tasks that still wait for rewards, for the explorer's state; undefined if no task waits. */
   waiting(): readonly string[] | undefined;
   /** Called after the explorer's state was stored. */
   commit(step: number): void;

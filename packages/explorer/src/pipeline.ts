@@ -12,7 +12,7 @@ export interface PipelineOptions {
   /** Computes advantages. @default no advantages: the experiences are stored unchanged */
   readonly advantage?: AdvantageFn;
   /**
-   * Form in which experiences are stored; for both forms, advantages are computed per model call.
+   * Shape in which experiences are stored; for each shape, advantages are computed per model call.
    * @default "step"
    */
   readonly experienceShape?: ExperienceShape;
@@ -34,7 +34,7 @@ export interface PipelineResult {
 /** Result of an explore step. */
 export interface Explored extends PipelineResult {
   readonly outcomes: readonly UsableOutcome[];
-  /** Experiences of all successful runs, before the pipeline. */
+  /** Experiences of runs whose rewards are known, and late experiences, before the pipeline. */
   readonly collected: readonly Experience[];
 }
 

@@ -1,4 +1,4 @@
-/** Warnings about explore steps without errors whose experiences do not change the policy. */
+/** Warnings about explore steps that succeed, but do not change the policy as expected. */
 import type { Logger } from '@trinity-rft/core';
 
 export interface StepWarnings {
@@ -10,8 +10,8 @@ export interface StepWarnings {
   /** Called with the result of `identicalGroupShare`. */
   groupsCompared(identicalShare: number | undefined): void;
   /**
-   * Called with the number of runs whose calls have different rewards, of which only the last one
-   * counts.
+   * Called with the number of runs whose calls have different rewards; only the reward of the last
+   * call counts.
    */
   rewardsDiffer(unevenRuns: number | undefined): void;
 }

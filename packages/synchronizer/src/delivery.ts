@@ -1,4 +1,4 @@
-/** Moves weights from trainer to explorer in the styles without a rendezvous, one version at a time. */
+/** Moves weights from trainer to explorer in every style except `fixed`, one version at a time. */
 import { SyncError } from '@trinity-rft/core';
 import { consumedUpTo, publication, type TrainFacts } from './rules/train.js';
 import type { Weights } from './rules/settings.js';
@@ -7,14 +7,15 @@ import type { DrivenParts } from './sync-parts.js';
 export interface Delivery {
   /**
    * Trainer side, between two train steps: publishes weights if the rules require it. Does nothing
-   * while the explorer fetches weights, because a new version would replace the one being fetched.
+   * during `hold`, or while the explorer fetches weights, which a new version would replace.
    */
   publishIfDue(): Promise<void>;
   /** Explorer side: switches to the newest weights. */
   adopt(): Promise<void>;
   /**
-   * Publishes weights that are due and, in the style `fully_async`, passes them to the sampler,
-   * without waiting for it; a failure rejects the next call.
+   * Starts, without waiting, to publish weights that are due if the trainer waits, and to pass them
+   * to the sampler in the style `fully_async`. A failure rejects all waits of the gate and later
+   * calls of `publishIfDue`.
    */
   moveSoon(): void;
   /**

@@ -1,4 +1,4 @@
-/** Waits for a condition over shared state: woken by events and limited by a deadline, without polling. */
+/** Waits for conditions on shared state: woken by events, without polling, until a deadline. */
 import { type Clock, CancelledError, SyncError } from '@trinity-rft/core';
 
 interface WaitOptions {
@@ -15,11 +15,11 @@ interface WaitOptions {
  */
 export interface Gate {
   notify(): void;
-  /** Makes all present and later waits reject with `error`. */
+  /** Makes all current and later waits reject with a SyncError whose cause is `error`. */
   fail(error: Error): void;
   /**
    * Resolves with true once `condition` is true, with false if the deadline passes first.
-   * @throws the error passed to `fail`, or CancelledError on abort
+   * @throws SyncError `SYNC_PEER_FAILED` after `fail`, or CancelledError on abort
    */
   wait(condition: () => boolean | Promise<boolean>, options: WaitOptions): Promise<boolean>;
 }

@@ -58,7 +58,7 @@ export interface SyncState {
   inUse: Weights;
   /** In the style `fixed`: explore step after which the next synchronization point is. */
   boundary: number;
-  /** In the other styles: synchronization point at which the explorer last took weights. */
+  /** In the other styles: the last synchronization point that the explorer has passed. */
   lastSyncPoint: number;
   /** The last explore step whose experiences are stored. */
   storedUpTo: number;
@@ -81,7 +81,7 @@ export interface DrivenParts extends SyncParts {
 /** Actions of the two sides at a synchronization point. */
 export interface Style {
   start(): void;
-  /** True if weights move between explore step `step` and the next one. */
+  /** True if weights may move between explore step `step` and the next one. */
   isBoundary(step: number): boolean;
   /** Called between explore step `step` and the next one. */
   exploreBoundary(step: number, signal?: AbortSignal): Promise<SyncResult>;

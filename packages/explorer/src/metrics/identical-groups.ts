@@ -1,4 +1,4 @@
-/** Detects groups whose runs all began with the same completion, which is usually caused by a setting. */
+/** Detects groups whose runs all began with the same completion, usually because of a setting. */
 import type { Experience } from '@trinity-rft/core';
 import type { RunOutcome, TaskOutcome } from '../runs/outcome.js';
 

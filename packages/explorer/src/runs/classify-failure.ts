@@ -1,4 +1,4 @@
-/** Classifies the cause of a failed attempt: the agent, its deadline, or a server that it called. */
+/** Classifies failed attempts: by the agent, a deadline, an environment, a service or a cut-off. */
 import {
   ConfigError,
   EnvironmentError,
@@ -101,8 +101,8 @@ const waitedInVain = (late: CancelledError, { longestPauseMs }: SpentTime): Canc
   );
 
 /**
- * False if the next attempt would fail in the same way: wrong configuration, and requests that a
- * model rejects, such as a prompt that is too long.
+ * False if the next attempt would fail in the same way: wrong configuration, a missing reward, an
+ * agent that bypasses its model, and requests that a model rejects, such as too long a prompt.
  */
 export function isWorthRetrying(error: Error): boolean {
   if (error instanceof ConfigError) return false;

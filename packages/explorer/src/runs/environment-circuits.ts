@@ -15,8 +15,8 @@ import { createBackOffs, type OnPause } from './back-offs.js';
 /** Settings with the names of the configuration's section `explorer.environment_failures`. */
 export interface EnvironmentFailures {
   /**
-   * Maximum number of retries of a run whose environment fails, while the environment does not fail
-   * for other runs.
+   * Maximum number of retries of a run whose environment fails; no limit while the runs of the
+   * environment wait, see `maxInRow`.
    */
   readonly maxRetryTimes: number;
   /**
@@ -56,7 +56,7 @@ interface Breakdown {
 
 /** Permission for an attempt to begin. */
 export interface Admission {
-  /** False if other attempts have found in the meantime that the environment fails. */
+  /** False if a pause of the environment has begun or ended since `enter`. */
   isCurrent(): boolean;
   /** Call it once, when the attempt has ended. */
   end(answer: Answer): void;
@@ -195,8 +195,8 @@ class Circuit implements EnvironmentCircuit {
   }
 
   /**
-   * False if the same action broke the environment repeatedly, unless no attempt was answered
-   * meanwhile: such an action says little about an environment that answers other runs.
+   * False if the same action broke the environment repeatedly while other attempts were answered:
+   * such an action says little about an environment that answers other runs.
    */
   #mayBeDown(task: Task, { isRepeated }: Breakdown): boolean {
     return !isRepeated || this.#alone.has(task);

@@ -24,7 +24,7 @@ export interface FinishedRun {
   readonly experiences: readonly Experience[];
   /** Experiences of an evaluation, which are not trained on. @default not an evaluation */
   readonly answers?: readonly Experience[];
-  /** Reward of the last step; NaN while it is pending. */
+  /** Reward of the last step; NaN while it is pending, or for an evaluation without a reward. */
   readonly reward: number;
   /**
    * Time until which the reward is pending, in milliseconds since the epoch.
@@ -51,7 +51,7 @@ export interface FinishOptions {
   readonly model: AgentModel;
   /** Info that is added to every experience. @default empty */
   readonly info?: Readonly<Record<string, unknown>>;
-  /** Reasons for the rewards. @default the reward function gave no reasons */
+  /** Reasons for the rewards. @default no reasons */
   readonly reasons?: Pick<Reasons, 'addTo'>;
   /**
    * Computes the deadline of a reward that is pending from now on.
@@ -63,8 +63,9 @@ export interface FinishOptions {
 }
 
 /**
- * @throws WorkflowError if the result is not experiences or a score; if a reward is missing, not
- * finite or too large; or if runs are missing
+ * @throws WorkflowError if the result is neither experiences nor a score; if a reward is missing,
+ * not finite, too large, or pending where it may not be; if runs are missing; or if ids, tokens or
+ * info of experiences are invalid
  */
 export function finishRuns(result: unknown, options: FinishOptions): readonly FinishedRun[] {
   const { task, range, model } = options;
@@ -148,7 +149,7 @@ function deadlineOf(
   return rewardDeadline(deadlineMs);
 }
 
-/** Gives every recorded call of the run the score; the metrics describe the run. */
+/** Gives every recorded call of the run the score, and adds the info of the result. */
 const scored = (
   recorded: readonly Experience[],
   { reward, info }: ReadResult,
@@ -228,7 +229,10 @@ function placeOf(task: Task): Experience['info'] {
   return { taskset, row, ...(truth !== undefined && { truth }) };
 }
 
-/** Id of a separate group within the task: two tasks that choose one name must not share ids. */
+/**
+ * Task id of an experience. The id of a separate group within the task begins with the task's id,
+ * because two tasks may name their groups alike.
+ */
 const ownTask = (own: number | string, { taskId }: Task): number | string =>
   own === '' || String(own) === String(taskId) ? taskId : `${taskId}-${own}`;
 

@@ -7,8 +7,8 @@ export interface Reasons {
   /**
    * Returns the experiences of one run in step order, with `info.reasons` for those that were
    * scored.
-   * @param isOnly true if no other run was scored: reasons that match none of its texts then belong
-   * to the last step
+   * @param isOnly true if no other run was scored: reasons that match no response of the run then
+   * belong to its last step
    */
   readonly addTo: (run: readonly Experience[], isOnly: boolean) => readonly Experience[];
 }

@@ -51,20 +51,20 @@ export interface RunSettings {
    * Reward of a training run whose agent, after it had called the model, threw, exceeded the prompt
    * length, or ran out of time by its own calls; such a run is not retried. The agent is not to
    * blame for engine faults, tools and services that hang, and failing reward functions, so those
-   * runs remain failures, as do runs of workflows with `canRepeat`.
+   * runs remain failures, as do groups of runs that a workflow with `canRepeat` makes together.
    * @default a failed run gives no experiences
    */
   readonly failureReward?: number;
   /**
    * Handling of failing environments.
-   * @default 8 retries, a pause after 8 consecutive failures, half an hour
+   * @default 8 retries, a pause after 8 consecutive failures, at most 30 minutes of waiting
    */
   readonly environmentFailures?: EnvironmentFailures;
 }
 
 /**
- * A model for one attempt. It rejects calls once the attempt's signal has aborted, so that an
- * attempt that exceeds its deadline records nothing.
+ * A model for one attempt. It rejects calls once the attempt's signal has aborted, so that no call
+ * is recorded after the deadline.
  */
 export interface AttemptModel {
   readonly model: AgentModel;

@@ -113,7 +113,7 @@ async function runWithRetries(
   const circuit = circuitOf(task, options);
   const breakages = createBreakages();
   const attempts: AttemptTime[] = [];
-  /** Number of failures that the environment did not cause. */
+  /** Number of retried failures that the environment did not cause. */
   let failures = 0;
   let environmentFailures = 0;
   const isPaused = (): boolean => circuit?.isPaused() ?? false;
@@ -184,7 +184,7 @@ const circuitOf = (
   options: Pick<RunTaskOptions, 'definition' | 'circuits'>,
 ): EnvironmentCircuit | undefined => options.circuits?.of(environmentOf(task, options));
 
-/** Makes an attempt, or fails it if the task ends before it has begun. */
+/** Makes an attempt; returns a failure if the task ends before the attempt has ended. */
 async function attemptUntilEnd(
   attempt: Attempt,
   options: RetryOptions,
@@ -214,7 +214,7 @@ async function attemptUntilEnd(
   }
 }
 
-/** Makes the attempt unless other attempts have found in the meantime that the environment fails. */
+/** Makes the attempt unless the environment has begun or ended a pause since the admission. */
 async function admitted(
   admission: Admission | undefined,
   { isRepeated }: RetryOptions,

@@ -1,4 +1,4 @@
-/** Checks what the parts of a stage declare that they need: {@link Needs} of core. */
+/** Checks the needs that the parts of a stage declare, see {@link Needs} of core. */
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';

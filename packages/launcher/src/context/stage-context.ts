@@ -75,7 +75,7 @@ export interface StageContext extends ModeOptions {
   readonly expectSteps: (total: number | undefined) => void;
   /** Lets `trinity status` see the waits of explorer and trainer. @default no status */
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
-  /** Lets `trinity status` see that runs wait for their environment. @default only in the log */
+  /** Lets `trinity status` see that runs wait for their environment. @default waits are only logged */
   readonly onPause?: OnPause;
   /** Key with which a client may reward any run by its id. @default each run's own key */
   readonly rewardKey?: string | undefined;

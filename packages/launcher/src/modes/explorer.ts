@@ -1,4 +1,4 @@
-/** Mode `explore`: makes the runs of tasks that the trainer of the run has planned. */
+/** Mode `explore`: makes the runs of tasks that a trainer, or an explorer alone, has planned. */
 import path from 'node:path';
 import { ConfigError, type Task } from '@trinity-rft/core';
 import type { Agreement, RunStore } from '@trinity-rft/core/store';

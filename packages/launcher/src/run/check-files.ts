@@ -1,6 +1,6 @@
 /**
  * Checks the rows, models and tokenizers that a configuration names, as far as possible without
- * starting: for `trinity config check`, `trinity config plan` and every run.
+ * starting the run: for `trinity config check`, `trinity config plan` and every run.
  */
 import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
@@ -169,7 +169,7 @@ function addDigest({ digests }: Check, key: KeyPath, rows: readonly RawTask[]): 
   digests[nameOf(key)] = digest.digest('hex');
 }
 
-/** Reports errors that the user can fix at `key`; rethrows others. */
+/** Reports, with the place `key`, errors that the user can fix; rethrows other errors. */
 async function attempt<T>(
   { report }: Check,
   key: KeyPath,
@@ -319,7 +319,7 @@ function checkSteps({ stage, report, warn }: Check, counts: readonly (number | u
     );
 }
 
-/** Checks supervised data and the answers of experts; returns their numbers of rows. */
+/** Checks supervised data and the answers of experts; returns the number of supervised rows. */
 async function checkRows(check: Check): Promise<Readonly<Record<string, number>>> {
   const { stage, signal } = check;
   const input = ['buffer', 'trainer_input'];
@@ -333,7 +333,7 @@ async function checkRows(check: Check): Promise<Readonly<Record<string, number>>
   return rows ? { [stage.buffer.trainerInput.experienceBuffer.name]: rows.length } : {};
 }
 
-/** Checks that there are enough stored experiences for the steps, if they are not replayed. */
+/** Warns if stored experiences are too few for the steps, unless replay repeats experiences. */
 function checkStored({ stage, warn }: Check): void {
   const { trainerInput, totalSteps, totalEpochs, trainBatchSize } = stage.buffer;
   const { experienceBuffer } = trainerInput;

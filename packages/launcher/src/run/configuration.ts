@@ -37,7 +37,7 @@ export interface ExtensionOptions extends PluginOptions {
   readonly algorithms?: readonly Definition[];
   /** Additional engines. */
   readonly engines?: readonly EngineFactory[];
-  /** Consumers of metrics, beside those of the configuration. */
+  /** Consumers of metrics, in addition to those of the configuration. */
   readonly monitors?: readonly Monitor[];
   /**
    * Opens the storage for experiences instead of SQLite, at the path of the experience buffer;

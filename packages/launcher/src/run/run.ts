@@ -76,8 +76,8 @@ export interface RunOptions
    */
   readonly newRun?: boolean;
   /**
-   * Explores without a trainer, in mode `explore`. @default after 30 s without a trainer if the
-   * configuration says `mode: explore`; never if `overrides` say it
+   * True to explore without waiting for a trainer, in mode `explore`. @default false: waits 30 s
+   * for a trainer, without limit if `overrides` set the mode
    */
   readonly alone?: boolean;
   /**
@@ -103,8 +103,8 @@ export interface RunSummary {
 }
 
 /**
- * Starts or resumes the run of `configPath`. Until it resolves, uncaught errors of the process are
- * reported instead of ending it.
+ * Starts or resumes the run of `configPath`. While stages run, uncaught errors are reported instead
+ * of ending the process.
  * @throws ConfigError and TaskError for problems that the user can fix, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
@@ -202,7 +202,7 @@ async function unlessInterrupted<T>(
   }
 }
 
-/** @throws ConfigError if the run would be continued although it uses no shared store */
+/** @throws ConfigError if the run uses no shared store and would be resumed */
 function assertStartsOver({ resume, jobDirectory, stages: [stage] }: ResolvedConfig): void {
   if (!resume || stage.part !== undefined) return;
   throw new ConfigError(

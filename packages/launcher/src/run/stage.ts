@@ -148,7 +148,7 @@ const withOwnLogs = (stage: StageConfig, folder: string): StageConfig => ({
   monitor: { ...stage.monitor, directory: path.join(folder, 'monitor') },
 });
 
-/** Result of an interrupt before training: the newest checkpoint on disk. */
+/** Result of a stage that was interrupted before it returned one: the newest checkpoint on disk. */
 async function interrupted(jobDirectory: string): Promise<StageResult> {
   const newest = (await listCheckpoints(jobDirectory)).at(-1);
   return { ...stageResult(newest?.manifest.step ?? 0, newest?.directory), interrupted: true };

@@ -23,7 +23,7 @@ export interface SyncRules {
   /**
    * Staleness bound: the weights that sample explore step s must have used up every explore step up
    * to s - 1 - maxStaleness.
-   * @default the bound that follows from the style
+   * @default no bound beyond that of the style
    */
   readonly maxStaleness?: number;
 }
@@ -41,7 +41,7 @@ export interface Weights {
   readonly version: number;
   /**
    * Last explore step whose experiences were used up when these weights were made, apart from a
-   * rest that is too small for a train step.
+   * remainder that is too small for a train step.
    */
   readonly consumedUpTo: number;
 }

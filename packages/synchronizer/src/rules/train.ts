@@ -1,4 +1,4 @@
-/** Rules for the trainer: which experiences it may take, and when it publishes its weights. */
+/** Rules for the trainer: which explore steps are used up, and when to publish weights. */
 import type { DrivenRules } from './explore.js';
 import { neededFor, type Weights } from './settings.js';
 
@@ -29,7 +29,7 @@ export interface ProgressFacts {
   readonly starved?: boolean;
 }
 
-/** The last explore step that is used up, or whose rest waits for a later step to make a batch. */
+/** The last explore step that is used up, or whose remainder waits for more to make a batch. */
 export const consumedUpTo = ({
   storedUpTo,
   oldestUnusedStep = Infinity,

@@ -15,7 +15,7 @@ import {
 } from '@trinity-rft/core/engine';
 import { boundary, replaceFile } from '@trinity-rft/core/support';
 
-/** File with the name of the newest complete checkpoint, in Trinity-RFT's format. */
+/** File with the train step of the newest complete checkpoint, in Trinity-RFT's format. */
 const latestFile = 'latest_checkpointed_iteration.txt';
 
 export interface Checkpoint {

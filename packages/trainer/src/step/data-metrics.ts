@@ -1,4 +1,4 @@
-/** Metrics of a batch and of the outputs of the models: lengths, rewards, staleness, mismatch. */
+/** Metrics of a batch and of model outputs: lengths, rewards, staleness, mismatch, entropy. */
 import { type AlgorithmNeeds, type Metrics, gatherMetrics } from '@trinity-rft/core';
 import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';

@@ -1,4 +1,4 @@
-/** Fields that an algorithm requires of the experiences of a batch; checked before anything is computed. */
+/** Fields that an algorithm requires of experiences; checked before anything is computed. */
 import { type Experience, BufferError, taskKey, uid, isExpert } from '@trinity-rft/core';
 import type { Algorithm } from '@trinity-rft/core/internal';
 

@@ -51,7 +51,7 @@ export function assertSamePolicy(
 }
 
 /**
- * Effective sample size divided by n. Weights are relative to the largest one, so that none
+ * Effective sample size divided by n. Weights are relative to the largest one, so that no weight
  * overflows.
  */
 function effectiveShare(logs: readonly number[]): number {

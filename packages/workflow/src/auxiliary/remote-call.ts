@@ -48,7 +48,7 @@ function ownCause(error: unknown): TrinityError | undefined {
   return undefined;
 }
 
-/** Bounds the walk, because chains of causes may be circular. */
+/** Maximum number of causes to follow, because chains of causes may be circular. */
 const maxCauses = 8;
 
 interface Circumstances {

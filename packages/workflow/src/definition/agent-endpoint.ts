@@ -7,7 +7,7 @@
 export interface EndpointAddress {
   /** Root of the API, which ends in `/v1`. */
   readonly baseURL: string;
-  /** Key for this run only, valid until the run ends. */
+  /** Key for this run only, valid until the run ends; for a remote model, the service's key. */
   readonly apiKey: string;
   /**
    * URL that contains the key, and is as secret as the key: for clients that send a key of their
@@ -21,8 +21,8 @@ export interface EndpointAddress {
 }
 
 /**
- * Address and key with which an agent calls the model of its run. Clients do not retry failed
- * calls, because the explorer retries whole runs.
+ * Address and key with which an agent calls the model of its run. Where a framework has a setting
+ * for retries, they are off, because the explorer retries whole runs.
  */
 export interface AgentEndpoint extends EndpointAddress {
   /** Settings of OpenAI's client: `new OpenAI(endpoint.openai())`. */

@@ -1,4 +1,4 @@
-/** Names of Trinity-RFT that are aliases of names here, or that are refused with a replacement to use. */
+/** Names of Trinity-RFT that are aliases of registered names, or are refused with a replacement. */
 
 /** Names that are not registered, but recognised. */
 export interface OtherNames {

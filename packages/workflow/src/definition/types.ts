@@ -16,7 +16,7 @@ import type { AgentEndpoint } from './agent-endpoint.js';
 
 /** A rollout model with an `openai` client, and an endpoint for every other client. */
 export interface AgentModel extends RolloutModel<OpenAI> {
-  /** Returns the same endpoint each time; this model records the calls that the endpoint serves. */
+  /** Returns the same endpoint each time; a model that records calls also records its calls. */
   endpoint(): AgentEndpoint;
 }
 
@@ -37,7 +37,7 @@ export interface WorkflowContext {
   readonly runId?: string;
   /** Maximum number of milliseconds for this attempt. @default no limit */
   readonly timeLimitMs?: number;
-  /** Aborts when the attempt times out or the run stops. */
+  /** Aborts when the attempt ends, times out or is cut off, and when the run stops. */
   readonly signal: AbortSignal;
 }
 
@@ -99,8 +99,8 @@ export interface WorkflowNeeds extends Needs {
    */
   readonly rewardFn?: boolean;
   /**
-   * Name of the argument that selects an auxiliary model by name or position; the first one by
-   * default.
+   * Name of the argument that selects an auxiliary model by name or position. Without that argument,
+   * the workflow uses the first model.
    * @default no auxiliary model is needed
    */
   readonly auxiliaryModel?: string;
@@ -149,7 +149,7 @@ export interface WorkflowDefinition {
   readonly checkRow?: (task: Task, signal: AbortSignal) => Promise<void>;
   /**
    * Name of the environment that the workflow uses with these arguments: if the environment fails
-   * repeatedly, all of its runs wait.
+   * repeatedly, all runs that use it wait.
    * @default the name of the workflow
    */
   readonly environment?: (args: AnyArgs) => string;

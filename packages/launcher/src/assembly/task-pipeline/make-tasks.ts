@@ -37,7 +37,8 @@ export interface Making {
 }
 
 /**
- * The stage with the tasks of its pipeline, made here unless an earlier process made them.
+ * The stage with the tasks of its pipeline. Makes the tasks unless an earlier process made them and
+ * either the settings are the same or the run has begun.
  * @param hasBegun true if an earlier process has started the steps of the stage
  * @throws TaskError; CancelledError
  */

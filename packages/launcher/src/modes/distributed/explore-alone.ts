@@ -68,7 +68,8 @@ export interface ExploreAloneOptions {
 
 export interface ExplorerAlone extends Closable {
   /**
-   * True if the explorer samples with the initial weights, until a trainer publishes other weights.
+   * True once the explorer has begun to explore alone: it samples with the initial weights until a
+   * trainer publishes weights.
    */
   readonly isAlone: () => boolean;
   /** True if every explore step has its results. */
@@ -106,7 +107,7 @@ export function exploreAlone(options: ExploreAloneOptions): ExplorerAlone {
 
 /**
  * Explores step by step.
- * @returns true if every explore step has its results; false if the run has a trainer
+ * @returns true if every explore step has its results; false if the run has or needs a trainer
  * @throws WorkflowError when every run of a step failed in all attempts
  */
 async function planAlone(options: ExploreAloneOptions, onBegin: () => void): Promise<boolean> {

@@ -44,8 +44,8 @@ export interface FollowOptions {
 const probeTolerance = 1e-5;
 
 /**
- * Loads the newest published weights, and proves that they are in use.
- * @throws SyncError when the weights differ from the published ones: this explorer must not sample
+ * Creates an object whose `follow` loads the newest published weights and proves their use. `follow`
+ * throws SyncError if the weights differ from the published ones: this explorer must not sample.
  */
 export function followWeights(options: FollowOptions): ExplorerWeights {
   const { store, sampler, waitsForRuns, withoutTrainer } = options;

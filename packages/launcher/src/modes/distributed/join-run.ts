@@ -26,7 +26,7 @@ export interface JoinedRun {
   waitFor<T>(wait: Pick<Wait, 'what' | 'on'>, work: () => Promise<T>): Promise<T>;
   /** Aborts with the reason once another process has taken the place of this one. */
   readonly lost: AbortSignal;
-  /** Sends a last heartbeat and leaves the run. */
+  /** Stops the heartbeats and leaves the run. */
   leave(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** A trainer in a run of several processes, whose steps other processes explore. */
+/** The trainer of a run whose explore steps other processes make. */
 import { rm } from 'node:fs/promises';
 import type { StageConfig } from '@trinity-rft/config';
 import { InvariantError, type Runtime } from '@trinity-rft/core';
