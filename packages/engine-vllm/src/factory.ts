@@ -1,9 +1,9 @@
-/** Servers that sample, as `SamplerFactory` objects that configurations select by name. */
+/** Samplers on vLLM and SGLang servers, as `SamplerFactory` objects selected by name. */
 import type { SamplerFactory } from '@trinity-rft/core/engine';
 import { sglangServer } from './servers/sglang.js';
 import { openSampler, openVllmSampler } from './sampler.js';
 
-/** The sampler `vllm`: servers that were started with `--enable-scale-out`, version 0.32 or newer. */
+/** The sampler `vllm`, for vLLM 0.32 or newer started with `--enable-scale-out`. */
 export const vllmSampler: SamplerFactory = {
   name: 'vllm',
   capabilities: { grammar: false },

@@ -30,7 +30,7 @@ import { weightsOnServer, type InUse, type Weights } from './servers/weights.js'
 import { ServerFault } from './wire/fault.js';
 import type { GeneratedChoice } from './wire/generate.js';
 
-/** Time for which servers that are starting may not answer, in ms. */
+/** Longest wait for the first answer of a starting server, in ms. */
 const startPatienceMs = 120_000;
 const startPauseMs = 1000;
 const textLength = 24;

@@ -42,8 +42,9 @@ export interface ExportOptions {
   readonly model: ModelPlace;
   readonly format: FormatName;
   /**
-   * Number format. @default depends on format and size: 8 bits for fewer than a billion weights, and for an
-   * adapter that is merged with quantised weights
+   * Number format.
+   * @default `bfloat16` for hf, `q8` for transformersjs; for gguf and ollama `Q8_0`, or `Q4_K_M`
+   * from a billion weights unless an adapter is merged with quantised weights
    */
   readonly quantize?: string;
   /**
@@ -51,7 +52,7 @@ export interface ExportOptions {
    * @default false
    */
   readonly adapterOnly?: boolean;
-  /** Folder to write. It must not exist or be empty. */
+  /** Folder to write: a new or empty one. */
   readonly directory: string;
   /** @default project and name of the run, otherwise the name of the folder */
   readonly name?: string;
@@ -59,7 +60,7 @@ export interface ExportOptions {
   readonly check?: CheckOptions;
   /**
    * Measures rewards of the export and compares them with the checkpoint's. Called with the export
-   * as a model, unless its format is exact.
+   * as a model; not called for float32 exports.
    * @default no comparison
    */
   readonly compareRewards?: (exported: LocalModel) => Promise<readonly RewardComparison[]>;
@@ -223,8 +224,8 @@ async function rewardsOf(
 }
 
 /**
- * Writes the files beside the weights: the chat template of training, and a program that uses the
- * model.
+ * Writes the files next to the weights of a whole model: `chat.ts` and, in formats that are
+ * folders, the chat template of training.
  */
 async function writeCompanions(
   { folder, adapter, chatTemplate, name, numbers }: TargetInput,
@@ -247,7 +248,7 @@ async function verifySource(from: string): Promise<void> {
   if (manifest) await verifyFolder(from, manifest);
 }
 
-/** @throws ConfigError if the format has no adapters, CheckpointError if the checkpoint has none */
+/** @throws ConfigError if the format has no adapters, CheckpointError without a trained adapter */
 function adapterOf(from: string, format: FormatName): string {
   if (format !== 'gguf' && format !== 'hf')
     throw new ConfigError(
@@ -262,7 +263,7 @@ function adapterOf(from: string, format: FormatName): string {
   );
 }
 
-/** Number of weights to export, and the weights with which an adapter's weights are merged. */
+/** Number of weights to export, and the quantised weights that an adapter is merged with, if any. */
 async function weightsIn(
   adapter: string | undefined,
   from: string,

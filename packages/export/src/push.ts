@@ -9,11 +9,12 @@ import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 const kept = new Set(['export.json']);
 
 /**
- * Creates a private repository if there is none, and uploads the folder's files, replacing those of
+ * Creates a private repository unless it exists, and uploads the folder's files, replacing files of
  * the same name. Uses the hub at `HF_ENDPOINT`, if set.
  * @param repository `OWNER/NAME`
  * @returns address of the repository
- * @throws ConfigError if the name or `HF_TOKEN` is missing, ModelError if the hub refuses
+ * @throws ConfigError if the name is not `OWNER/NAME` or `HF_TOKEN` is not set, ModelError if the
+ * upload fails
  */
 export async function pushFolder(
   folder: string,

@@ -112,8 +112,8 @@ const answerOf =
   });
 
 /**
- * Combines signals; a single signal is returned unchanged: workflows often pass the signal that the
- * model already has.
+ * Combines signals. If there is only one signal, or both are the same, returns it unchanged:
+ * workflows often pass the signal that the model already has.
  */
 const anySignal = (
   a: AbortSignal | undefined,
@@ -133,7 +133,7 @@ function fetchOver(handler: (request: Request) => Promise<Response>): typeof glo
   };
 }
 
-/** Sets options to null for which the openai package would otherwise read environment variables. */
+/** Creates a client. Options that the openai package would read from the environment are null. */
 function createClient(endpoint: AgentEndpoint): RolloutClient {
   const client = createOpenAIClient({
     ...endpoint.openai(),

@@ -1,4 +1,4 @@
-/** Remembers which servers have seen the beginning of a prompt, and so have it in their cache. */
+/** Remembers which server last saw each prompt prefix, and so probably has the prefix cached. */
 
 const blockTokens = 32;
 const mostBlocks = 16_384;
@@ -35,8 +35,8 @@ export function createAffinity<Server>(): Affinity<Server> {
 }
 
 /**
- * One hash per block, of all tokens up to its end; for a prompt shorter than a block, of the whole
- * prompt.
+ * One hash per full block, over all tokens up to the block's end; for a prompt shorter than a
+ * block, one hash of the whole prompt.
  */
 function blockHashes(prompt: Int32Array): readonly number[] {
   const hashes: number[] = [];

@@ -23,7 +23,7 @@ export interface Dialect {
   readonly name: string;
   /** Command-line option for the longest sequence. */
   readonly lengthOption: string;
-  /** Number of tokens that the server's limit must exceed the longest sequence by. */
+  /** Tokens by which the server's limit must exceed the longest sequence. */
   readonly spareTokens: number;
   /** True if the server reports log-probabilities after top-k and top-p; checked at the start. */
   readonly renormalises: boolean;
@@ -44,7 +44,6 @@ export interface SamplingServer {
   health(signal: AbortSignal): Promise<void>;
   /** The model that the server was started with. */
   model(signal: AbortSignal): Promise<ServedModel>;
-  /** @param model name of an adapter, or of the model itself */
   generate(request: GenerateRequest, signal: AbortSignal): Promise<readonly GeneratedChoice[]>;
   /** Log-probabilities of the row's response at temperature 1. [R] */
   score(model: string, row: TokenRow, signal: AbortSignal): Promise<Float32Array>;
@@ -68,6 +67,7 @@ export interface ServedModel {
 }
 
 interface GenerateRequest {
+  /** Name of an adapter, or of the model itself. */
   readonly model: string;
   readonly prompt: Int32Array;
   readonly options: SamplingOptions;

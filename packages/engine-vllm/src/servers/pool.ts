@@ -17,7 +17,7 @@ import type { InUse, Weights } from './weights.js';
 export interface PoolOptions {
   readonly replicas: readonly Replica[];
   readonly started: Weights;
-  /** Text that all servers score to verify new weights that come without a probe. [at least 2] */
+  /** Text that servers score to verify weights without a probe. [at least 2] */
   readonly text: Int32Array;
   readonly tolerance: number;
   /** Timeout of one call, including its waits. */
@@ -35,16 +35,17 @@ export interface Pool {
    */
   run<T>(prompt: Int32Array, work: Work<T>, signal?: AbortSignal): Promise<T>;
   /**
-   * Resolves once every server in service samples with `weights`, and their scores of a text agree.
-   * @throws SyncError if no server does
+   * Delivers `weights` to all servers in service and verifies them by scores of a text. Takes
+   * servers that fail out of service.
+   * @throws SyncError if no server succeeds
    */
   deliver(weights: Weights): Promise<void>;
   close(): void;
 }
 
 /**
- * A server that has a prompt's prefix is preferred unless it has this many more calls than the
- * other servers.
+ * A server that has a prompt's prefix is preferred while it has at most this many calls more than
+ * the least loaded server.
  */
 const preferredLead = 4;
 const mostBroken = 3;
@@ -59,7 +60,7 @@ export function createPool(options: PoolOptions): Pool {
   let weights = options.started;
   let expected: ArrayLike<number> | undefined;
   let moving = Promise.resolve();
-  /** Ends the outage that is reported once for all waiting calls; undefined while there is none. */
+  /** Ends the outage report, which all waiting calls share; undefined if there is no outage. */
   let endOutage: (() => void) | undefined;
   let changed = Promise.withResolvers<void>();
 

@@ -15,8 +15,8 @@ export interface Replica {
   /** Milliseconds until the server may be called again. */
   readonly busyForMs: number;
   /**
-   * Makes one call. Rejects with a `ServerFault` of kind `lost` if the server is taken out
-   * meanwhile.
+   * Makes one call. If the server is taken out or closed meanwhile, or fails its health checks,
+   * aborts the call's signal with a `ServerFault` of kind `lost`.
    */
   run<T>(work: (use: InUse, signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T>;
   pauseFor(ms: number): void;

@@ -1,4 +1,4 @@
-/** Checks before the first call that a server was started with the options that it needs. */
+/** Checks, before the first call, that a server was started with the options that the run needs. */
 import { ConfigError } from '@trinity-rft/core';
 import type { VocabularySample } from '@trinity-rft/core/engine';
 import { ServerFault } from '../wire/fault.js';
@@ -24,9 +24,9 @@ interface Needs {
 }
 
 /**
- * Checks the model, limits and vocabulary of a server.
- * @throws ConfigError naming the server option that does not fit; ServerFault while the server does not
- * answer
+ * Checks the model, length limit, log-probabilities and vocabulary of a server.
+ * @throws ConfigError naming the server option that does not fit; ServerFault while the server does
+ * not answer
  */
 export async function startedRight(
   server: SamplingServer,
@@ -60,7 +60,7 @@ export async function startedRight(
   return { ...model, hasTokenizer, otherTokens };
 }
 
-/** Advice, keyed by the status of an answer. */
+/** Advice, keyed by HTTP status. */
 type Cures = ReturnType<Dialect['cures']>;
 
 async function explain<T>(server: SamplingServer, cures: Cures, ask: () => Promise<T>): Promise<T> {

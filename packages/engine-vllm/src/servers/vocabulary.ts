@@ -4,8 +4,8 @@ import type { VocabularySample } from '@trinity-rft/core/engine';
 import type { SamplingServer } from './calls.js';
 
 /**
- * Compares the texts of token ids. White space is ignored, because some tokenizers drop the space
- * before a single token.
+ * Compares the texts of token ids, and the tokens of texts. White space in decoded texts is
+ * ignored, because some tokenizers drop the space before a single token.
  * @returns description of a text that the server splits into other tokens of the same vocabulary,
  * if any
  * @throws ConfigError naming the first difference; ServerFault if the server does not answer

@@ -9,10 +9,7 @@ export interface Weights {
   readonly version: number;
   /** Label that identifies these weights on every server. It is unique across runs. */
   readonly label: string;
-  /**
-   * Checkpoint folder that the servers can read; undefined: the weights that they were started
-   * with.
-   */
+  /** Checkpoint folder that the servers can read; undefined for the servers' initial weights. */
   readonly folder: string | undefined;
   /** The trainer's scores of a text with these weights. */
   readonly probe?: DeliveryProbe;

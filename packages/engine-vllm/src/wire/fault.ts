@@ -1,6 +1,6 @@
-/** Kinds of failed calls, by the way in which they are handled. */
+/** Kinds of failed calls, distinguished by how they are handled. */
 export type FaultKind =
-  /** The server is down: another server repeats the call, and the server that is down is restored. */
+  /** The server is down or scores wrongly. It is taken out of service, and the call is repeated. */
   | 'lost'
   /** The server closed a kept connection before it answered: it may have been restarted. */
   | 'closed'

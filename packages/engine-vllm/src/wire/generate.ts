@@ -60,14 +60,14 @@ const choice = z.object({
 
 const generated = z.object({ choices: z.array(choice) });
 
-/** Tokens sampled with the weights of one label. The server got the label with the weights. */
+/** Range of tokens sampled with the weights of one label. Labels are delivered with weights. */
 interface LabelSpan {
   readonly label: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** A choice of the server's answer, validated. */
+/** Validated choice of a response. */
 export interface GeneratedChoice {
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
@@ -180,7 +180,7 @@ const best = (
     .toSorted((a, b) => b.logprob - a.logprob)
     .slice(0, count);
 
-/** Replaces minus infinity, which JSON cannot represent. */
+/** vLLM's substitute for minus infinity, which JSON cannot represent. */
 const lowestLogprob = -9999;
 
 function labelsOf(

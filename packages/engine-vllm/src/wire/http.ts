@@ -31,8 +31,9 @@ interface CallOptions {
 export type Call = (path: string, options: CallOptions) => Promise<unknown>;
 
 /**
- * Calls one server over kept, shared connections. The answer is parsed JSON, or text if it is not
- * JSON. Rejects with a {@link ServerFault}, or with the signal's reason.
+ * Calls one server over keep-alive connections. The answer is parsed JSON, or text if it is not
+ * JSON. Rejects with a {@link ServerFault}, a ModelError that `onEvent` throws, or the signal's
+ * reason.
  */
 export function serverCalls({ url, apiKey }: ServerAddress): Call {
   const base = new URL(url);

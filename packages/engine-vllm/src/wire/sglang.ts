@@ -1,4 +1,4 @@
-/** SGLang's `/generate`, converted to the form of vLLM's `/inference/v1/generate`. */
+/** SGLang's `/generate`, converted to the format of vLLM's `/inference/v1/generate`. */
 import { ModelError } from '@trinity-rft/core';
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 import { z } from 'zod';
@@ -55,7 +55,7 @@ type Entry = z.infer<typeof entry>;
 
 const asLogprob = ([logprob, id]: Entry) => ({ token_id: id, logprob });
 
-/** A choice in the form of vLLM's answer. @throws ServerFault if the answer cannot be read */
+/** A choice in vLLM's response format. @throws ServerFault if the answer cannot be read */
 export function choiceOf(answer: unknown, index: number, url: string): object {
   const { meta_info: all } = readAnswer(url, answered, answer);
   const { finish_reason: end, weight_version: version, ...meta } = all;
@@ -79,7 +79,7 @@ export function choiceOf(answer: unknown, index: number, url: string): object {
 const scored = z.object({ meta_info: z.object({ input_token_logprobs: z.array(entry) }) });
 
 /**
- * The log-probabilities of a text in the form of vLLM's answer.
+ * Log-probabilities of a text in vLLM's response format.
  * @throws ServerFault if the answer cannot be read
  */
 export function scoresOf(answer: unknown, url: string): object {

@@ -20,7 +20,7 @@ export interface Parity {
    * room for an answer.
    */
   readonly leftOut: number;
-  /** Rendered prompts with equal token ids. */
+  /** Played prompts with equal token ids. */
   readonly tokenIds: Share;
   /** Number of scored positions: those of prompts and of the checkpoint's greedy answers. */
   readonly positions: number;
@@ -32,12 +32,12 @@ export interface Parity {
   readonly greedyTexts: Share;
   /** Greedy answers with equal parsed tool calls. */
   readonly toolCalls: Share;
-  /** Tokens per second of the export during greedy answers, including prompts; one thread. */
+  /** Answer tokens of the export per second of greedy decoding, including the time for prompts. */
   readonly tokensPerSecond: number;
 }
 
 interface CompareOptions {
-  /** Parses tool calls of both sides, with the parser of training. */
+  /** Parses the tool calls of both models, with the parser of training. */
   readonly format: ChatFormat;
   /** Limit on the tokens of a greedy answer. */
   readonly answerTokens: number;
@@ -66,7 +66,8 @@ interface Sums {
 }
 
 /**
- * Compares log-probabilities at the same token ids, those of the checkpoint's tokenizer.
+ * Compares renderings, token ids, log-probabilities and greedy answers. Both models get the token
+ * ids of the checkpoint's tokenizer.
  * @throws EngineError for a log-probability that is not finite, naming prompt and position
  */
 export async function compare(
@@ -184,7 +185,7 @@ async function addScores(
   }
 }
 
-/** Id of the unknown token; -1 if the tokenizer has a token for every text. */
+/** Id of the unknown token; -1 if the tokenizer has no such token. */
 export function unknownId({ tokenizer }: ChatFormat): number {
   const { unk_token: unknown } = tokenizer.specialTokens;
   return unknown === undefined ? -1 : (tokenizer.tokenToId(unknown) ?? -1);

@@ -1,10 +1,10 @@
-/** The checkpoint as in training: the embedded engine with its folder's template and tokenizer. */
+/** A model folder in the embedded engine, which also trains. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { Player } from './player.js';
 
 /**
- * Opens the checkpoint in `folder` in the embedded engine.
+ * Opens the model of `folder` in the embedded engine.
  * @throws CheckpointError if the folder cannot be used
  */
 export async function embeddedPlayer(folder: string, format: ChatFormat): Promise<Player> {

@@ -10,7 +10,7 @@ export interface ParityLimits {
   readonly sameTexts: boolean;
 }
 
-/** Tolerance in nats for models with gelu, which llama.cpp reads from a float16 table. */
+/** Tolerance in nats for models with gelu: llama.cpp looks its values up in a float16 table. */
 const tableOfGelu = 5e-3;
 
 /** Limits by the precision of the export's numbers. */
@@ -24,7 +24,10 @@ export const limitsOf = (precision: Precision, { hasGeluTable = false } = {}): P
     less: { sameTexts: false },
   })[precision];
 
-/** One sentence per exceeded limit. Prompts and token ids must be equal at any precision. */
+/**
+ * One sentence per exceeded limit, and one if no prompt was played. Prompts and token ids must be
+ * equal at any precision.
+ */
 export function faultsOf(
   parity: Parity,
   { largest, mean, sameTexts }: ParityLimits,

@@ -14,7 +14,7 @@ import { conversations } from './conversations.js';
 export interface MergeLoss {
   /** Sequences that the run recorded, or texts sampled from the checkpoint. */
   readonly texts: 'recorded' | 'sampled';
-  /** Number of scored tokens: those of responses. */
+  /** Number of scored tokens, which are those of the responses. */
   readonly positions: number;
   /** Mean |difference|. */
   readonly meanDifference: number;
@@ -23,7 +23,7 @@ export interface MergeLoss {
 
 /** The trained policy. */
 interface Policy {
-  /** Folder with an adapter beside quantised weights. */
+  /** Folder with an adapter that was trained over quantised weights. */
   readonly checkpoint: string;
   readonly format: ChatFormat;
   /** Reads rows to score; if there are none, texts are sampled. */
@@ -31,8 +31,8 @@ interface Policy {
 }
 
 /**
- * Scores the same texts with the policy and with a written file, in the embedded engine. Undefined if the engine
- * does not support the file's architecture.
+ * Scores the same texts with the policy and with a written file, in the embedded engine. Undefined
+ * if the engine does not support the file's architecture.
  * @param file in GGUF
  */
 export async function mergeLossOf(file: string, policy: Policy): Promise<MergeLoss | undefined> {
@@ -112,8 +112,8 @@ async function sampledRows(
 }
 
 /**
- * Conversations that the template and tokenizer can represent. If there are none, sampled texts begin
- * with an end token.
+ * Prompts of the conversations that the template and tokenizer can represent. Without any, one
+ * prompt that is a single stop token.
  */
 function promptsOf(format: ChatFormat, maxModelLen: number): readonly Int32Array[] {
   const prompts = conversations.flatMap((conversation) => {

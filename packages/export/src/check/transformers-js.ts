@@ -94,7 +94,7 @@ export const withArguments = ({ tool_calls: calls, ...message }: NormalMessage):
       };
 
 /**
- * Log-probabilities of the tokens after the first, from the model's outputs.
+ * Log-probabilities of the tokens after the first, and the most probable token at each position.
  * @param logits [T, V]
  */
 function scoreLogits(
@@ -129,7 +129,7 @@ const grownCache = (outputs: Outputs): unknown =>
     ),
   );
 
-/** A sampler with seeds, which transformers.js's `generate` lacks. Reports no log-probabilities. */
+/** A sampler with seeds, which transformers.js's `generate` lacks. Log-probabilities are all 0. */
 export async function transformersSampler(
   folder: string,
   dtype: Dtype,

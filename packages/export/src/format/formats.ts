@@ -6,7 +6,7 @@ export type Precision = 'float32' | 'float16' | 'bfloat16' | 'eight-bit' | 'less
 
 interface NumberFormat {
   readonly precision: Precision;
-  /** Bytes per weight, rounded up. */
+  /** Upper bound on the bytes per weight. */
   readonly bytes: number;
 }
 
@@ -35,7 +35,7 @@ export const numberFormats = {
   },
 } as const satisfies Readonly<Record<FormatName, Readonly<Record<string, NumberFormat>>>>;
 
-/** Number of weights below which less than 8 bits cost more quality than they save memory. */
+/** Number of weights below which fewer than 8 bits per weight cost too much quality. */
 const small = 1e9;
 
 const defaults: Readonly<Record<FormatName, (weights: number) => string>> = {

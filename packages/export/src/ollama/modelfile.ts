@@ -3,12 +3,12 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { promptFormatOf } from './prompt-formats.js';
 
 export interface ModelfileOptions {
-  /** GGUF file beside the Modelfile. */
+  /** GGUF file next to the Modelfile. */
   readonly file: string;
   readonly format: ChatFormat;
   /**
-   * True if the model was trained with tools. Then no Go template is used, because it would
-   * describe tools in another form.
+   * True if the model was trained with tools. Then no Go template is used, because Go templates
+   * would describe tools in a different format.
    */
   readonly usesTools: boolean;
   /** Limit on prompt and answer together, in tokens. Ollama cuts longer prompts at the front. */

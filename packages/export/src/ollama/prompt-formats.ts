@@ -72,8 +72,8 @@ const assistant = (content: string): NormalMessage => ({ role: 'assistant', cont
 const system: NormalMessage = { role: 'system', content: 'Be brief.' };
 
 /**
- * Conversations to compare. Texts have no leading or trailing spaces, because some templates strip them
- * and Ollama does not.
+ * Conversations to compare. Texts have no leading or trailing spaces, because some templates strip
+ * them and Ollama does not.
  */
 const probes: readonly (readonly NormalMessage[])[] = [
   [user('Hello')],
@@ -83,8 +83,8 @@ const probes: readonly (readonly NormalMessage[])[] = [
 ];
 
 /**
- * The format that renders every plain conversation as `format` does; undefined if there is none. A
- * template that rejects system messages is compared without them.
+ * Known format that renders plain conversations exactly as `format` does; undefined if no known
+ * format does. A template that rejects system messages is compared without them.
  */
 export function promptFormatOf(format: ChatFormat): PromptFormat | undefined {
   const wanted = probes.map((messages) => renderedBy(format, messages));

@@ -10,7 +10,7 @@ import { modelCard } from './model-card.js';
 import { licenseOf } from './license.js';
 import type { TargetInput, Written } from './target.js';
 
-/** Size that the hub's own tools use. */
+/** Maximum size of a shard, as in the hub's own tools. */
 const shardBytes = 5e9;
 
 export async function writeHuggingFace(input: TargetInput): Promise<Written> {
@@ -36,8 +36,8 @@ export async function writeHuggingFace(input: TargetInput): Promise<Written> {
 }
 
 /**
- * Copies the adapter in PEFT's format, without optimizer moments. A base model that is a local
- * folder is recorded by its name only.
+ * Copies the adapter in PEFT's format, without optimizer moments. A base model given as an absolute
+ * path is recorded by its folder name only.
  */
 async function copyAdapter(
   adapter: string,

@@ -9,7 +9,7 @@ export interface CardFacts {
   readonly name: string;
   /** Id on the hub, or folder, of the model from which training started. */
   readonly base: string | undefined;
-  /** Licence of the base model. @default unknown: the card asks the user to add it */
+  /** Licence of the base model; undefined if unknown, and then omitted from the card. */
   readonly license: string | undefined;
   readonly relation: 'finetune' | 'adapter';
   readonly algorithm: string | undefined;
@@ -17,7 +17,7 @@ export interface CardFacts {
   readonly evaluations: readonly EvaluationScore[];
 }
 
-/** Front matter in the hub's documented form (`model-index` holds the results). */
+/** Text of a card. The front matter has the hub's format (`model-index` holds the results). */
 export function modelCard(facts: CardFacts): string {
   const { name, base, license, relation, algorithm, step, evaluations } = facts;
   const onHub = base !== undefined && /^[\w.-]+\/[\w.-]+$/.test(base) ? base : undefined;

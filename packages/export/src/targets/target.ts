@@ -4,7 +4,7 @@ import type { ChosenNumbers } from '../format/formats.js';
 import type { RunFacts } from '@trinity-rft/local';
 
 export interface TargetInput {
-  /** Model folder with merged weights. */
+  /** Model folder of the checkpoint. */
   readonly from: string;
   /** PEFT folder, if only the adapter is exported. */
   readonly adapter: string | undefined;

@@ -16,7 +16,7 @@ import { contextPath } from './rollout-table.js';
  * socket. One case cannot be detected: a queue that all runs share may start a waiting call from
  * within another run (LangChain's `maxConcurrency`), and the call is then recorded for that run.
  * Pass such a queue to `bindQueue`, or create the client in the run from `model.endpoint()`, which
- * is always exact. A run whose calls were all lost fails at its end.
+ * needs no context. A run whose calls were all lost to other runs fails at its end.
  */
 export interface RolloutContext {
   /** Base URL, which ends in `/v1`. Not reachable over a socket. */
@@ -24,14 +24,15 @@ export interface RolloutContext {
   /** API key for clients that require one; it grants no access. */
   readonly apiKey: string;
   /**
-   * Passes a request to the rollout in whose context it is called.
+   * Sends a request to the rollout in whose context `fetch` is called.
    * @throws ModelError 401 `rollout_unknown`, 409 `rollout_closed`
    */
   readonly fetch: typeof globalThis.fetch;
   /** Environment variables for clients that read them when they are created. */
   env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string };
   /**
-   * Replaces the global fetch with one that handles requests to `baseURL` and passes on all others.
+   * Replaces the global fetch with a function that handles requests to `baseURL` and to servers'
+   * `contextURL`, and passes on all other requests.
    * @returns function that restores the original
    */
   install(): () => void;
@@ -81,7 +82,7 @@ function shared(): Shared {
 const baseURL = `http://rollout.invalid${contextPath}`;
 const apiKey = 'rollout-context';
 
-/** Returns the context, which is the same object in every call. */
+/** Returns the context. All returned objects share the state of the process. */
 export function rolloutContext(): RolloutContext {
   return {
     baseURL,

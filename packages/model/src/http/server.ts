@@ -1,4 +1,4 @@
-/** The recording endpoint on loopback HTTP: one server, with an address and a key for each rollout. */
+/** The recording endpoint over HTTP: one server, with an address and a key for each rollout. */
 import { type Runtime, CancelledError } from '@trinity-rft/core';
 import { openHttpServer } from '@trinity-rft/http-server';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
@@ -24,8 +24,8 @@ export interface EndpointServerOptions {
   /** Error texts for callers without access. @default texts about rollouts of a run */
   readonly refusals?: Refusals;
   /**
-   * Enables `GET /ready`. Returns the reason that the server takes no calls at present, undefined
-   * if it takes calls.
+   * Enables `GET /ready`. Returns the reason why the server currently accepts no calls; undefined
+   * if it accepts calls.
    * @default `GET /ready` gives 404
    */
   readonly unready?: (() => string | undefined) | undefined;
@@ -62,8 +62,8 @@ export interface EndpointMount {
   /** `http://HOST:PORT/r/<rollout>/v1` */
   readonly baseURL: string;
   /**
-   * Key of the rollout. After the rollout is unmounted, requests with it get 409 for a while, then
-   * 401.
+   * Key of the rollout. After the rollout is unmounted, requests with the key get 409 for a while,
+   * then 401.
    */
   readonly apiKey: string;
   /** `http://HOST:PORT/r/<rollout>/<key>/v1`; as secret as the key. */
@@ -77,8 +77,8 @@ export interface EndpointServer {
   /** `http://HOST:PORT` */
   readonly url: string;
   /**
-   * Address for clients that are created outside of a rollout; its answers explain what to do, see
-   * `rolloutContext`. Ends in `/v1`.
+   * Address for clients that are created outside of a rollout, see `rolloutContext`. Requests over
+   * a socket get an error that explains what to do. Ends in `/v1`.
    */
   readonly contextURL: string;
   /** Key for `GET /metrics`. */

@@ -102,7 +102,7 @@ export interface GenerateRequest extends PromptRequest {
 
 /** Result of {@link Generate}, already recorded. */
 export interface Generation {
-  /** Index of the call within the rollout, from 0, including failed calls. */
+  /** Index of the call within the rollout, from 0. Calls whose sampling fails are counted too. */
   readonly callIndex: number;
   readonly promptIds: Int32Array;
   readonly choices: readonly Choice[];

@@ -112,8 +112,8 @@ export function eventWriter({
 }
 
 /**
- * Casts the type: the openai package requires `output_text`, which the package's client adds
- * itself.
+ * Sets absent `completed_at` and `usage` to null, and casts the type: the openai package requires
+ * `output_text`, which the package's client adds itself.
  */
 const asWire = (response: ResponseBody): OpenAI.Responses.Response =>
   ({ completed_at: null, usage: null, ...response }) as unknown as OpenAI.Responses.Response;

@@ -34,7 +34,7 @@ import {
   type ToolChoice,
 } from '../shared/request/tool-choice.js';
 
-/** Fields of a Responses request that are used; all others are ignored. */
+/** Fields of a Responses request that are used; all others are ignored or rejected. */
 export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   /** Input items as the client sent them, which are read later. */
   readonly input: string | readonly unknown[];
@@ -48,7 +48,7 @@ export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
   /** Variables of the chat template. */
   readonly templateArgs?: JsonObject;
   readonly maxTokens?: number;
-  /** Number of alternatives to show for each token; undefined if no log-probabilities are requested. */
+  /** Number of alternatives per token; undefined if no log-probabilities are requested. */
   readonly topLogprobs?: number;
   readonly stream: boolean;
   /** True if later requests can refer to the response. */

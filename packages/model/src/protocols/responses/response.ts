@@ -57,7 +57,7 @@ export function newResponse({ id, created, model, request }: ResponseStart): Res
   };
 }
 
-/** Output in the order in which models write it: reasoning, text, tool calls. */
+/** A finished response. Its output is in the order of generation: reasoning, text, tool calls. */
 export function toResponse(
   { choices, promptIds }: Generation,
   context: ResponseContext,
@@ -76,7 +76,7 @@ export function toResponse(
   };
 }
 
-/** Fields that are returned as they were sent, with their values if they were absent. */
+/** Request fields that the response repeats, with the defaults for absent fields. */
 const echoed = {
   instructions: null,
   max_output_tokens: null,

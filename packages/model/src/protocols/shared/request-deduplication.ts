@@ -31,7 +31,7 @@ type StartGeneration<T, Head> = (signal: AbortSignal, live: LiveAnswer<Head>) =>
 
 export interface RequestDeduplication {
   /**
-   * Returns the client's share of the answer:
+   * Returns the answer for one client:
    * - an answer that no client received is replayed for the next equal request, because the client
    * is assumed to come back for it;
    * - a retry joins the running generation of an equal request, or gets its recorded answer again;
@@ -81,7 +81,7 @@ interface State {
   readonly counters: Pick<Counters, 'add'>;
 }
 
-/** Maximum number of finished answers that are kept: retries follow soon, so older ones are forgotten. */
+/** Maximum number of finished answers kept without clients. Small, because retries follow soon. */
 const maxFinished = 16;
 
 export function createRequestDeduplication(
@@ -209,8 +209,8 @@ function answerDelivered({ deliveries }: State, entry: Entry): void {
 }
 
 /**
- * Handles an answer that its client did not receive. Unless another client waits for the answer,
- * aborts the generation, or marks the finished call as undelivered.
+ * Handles an answer that a client did not receive. Unless another client has received the answer or
+ * still waits for it, aborts the generation, or marks the finished call as undelivered.
  */
 function answerLost({ entries, deliveries, counters }: State, entry: Entry, reason: unknown): void {
   if (entry.clients > 0 || entry.delivered) return;
