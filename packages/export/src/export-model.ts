@@ -263,7 +263,7 @@ function adapterOf(from: string, format: FormatName): string {
   );
 }
 
-/** Number of weights to export, and the quantised weights that an adapter is merged with, if any. */
+/** Number of weights to export, and the quantised weights that an adapter is merged with. */
 async function weightsIn(
   adapter: string | undefined,
   from: string,
