@@ -1,4 +1,4 @@
-/** Checks of the contract that every environment must keep, for environments written by anyone. */
+/** Checks that an environment keeps the contract. */
 import { silentLogger, type RawTask } from '@trinity-rft/core';
 import type { EnvironmentDefinition } from '../seam/define.js';
 import { checks } from './checks.js';

@@ -13,7 +13,7 @@ import {
   type Subject,
 } from './transcript.js';
 
-/** Finding of a check, with at most one property; empty if the claim holds. */
+/** Result of a check, with at most one property. Without `failed` and `skipped`, it passed. */
 interface Finding {
   readonly failed?: string;
   readonly skipped?: string;
@@ -172,7 +172,7 @@ const splitsAreApart: Check = async ({ definition: { tasks }, args }) => {
 
 const keyOf = (row: RawTask): string => JSON.stringify(row);
 
-/** Checks, keyed by the claim that each verifies. Checks also validate the form of every answer. */
+/** Checks, keyed by the claim that each verifies. */
 export const checks: Readonly<Record<string, Check>> = {
   'equal starts give equal episodes': equalEpisodes,
   'a refused action changes nothing, and says why': refusalsChangeNothing,

@@ -20,7 +20,7 @@ export interface Subject {
   readonly definition: EnvironmentDefinition;
   readonly args: Args;
   readonly environment: Environment;
-  /** Rows of the training split. */
+  /** Rows to play. */
   readonly rows: readonly RawTask[];
   readonly episodesAtOnce: number;
   /** Timeout of each answer, in ms. */
@@ -31,7 +31,7 @@ export interface Subject {
 export interface Transcript {
   readonly start: Pick<GuardedEpisode, 'observation' | 'instructions' | 'tools'>;
   readonly steps: readonly (StepResult & { readonly stateKey: string | undefined })[];
-  /** Reward of the episode: the steps' rewards, combined by the environment's default rule. */
+  /** Rewards of the steps and the grade, combined by the environment's default rule. */
   readonly reward: number;
   readonly isDone: boolean;
 }
@@ -104,8 +104,8 @@ export async function failureOf(work: () => Promise<unknown>): Promise<string | 
 }
 
 /**
- * Rejects if the work takes longer than `timeoutMs`. Takes no signal, so that episodes are closed even if the checks
- * are stopped.
+ * Rejects if the work takes longer than `timeoutMs`. Takes no signal, so that episodes are closed
+ * even if the checks are stopped.
  */
 export const inTime = <T>(
   { timeoutMs: ms }: Pick<Subject, 'timeoutMs'>,

@@ -8,7 +8,7 @@ export interface World {
   readonly observation: string;
   readonly instructions?: string;
   readonly tools?: readonly ToolDefinition[];
-  /** Takes a step; an impossible action returns `refused`. Returns a promise only if the step asks a judge. */
+  /** Takes a step; an impossible action returns `refused`. A promise only if it asks a judge. */
   step(action: Action): StepResult | Promise<StepResult>;
   /** See `Episode.grade`. */
   grade?(): number;

@@ -1,4 +1,4 @@
-/** The environments that a run can name. Each is opened once and closed at the end of the run. */
+/** Environments of a run. Each is opened once per set of arguments, and closed at the run's end. */
 import {
   ConfigError,
   describeError,

@@ -1,4 +1,4 @@
-/** An episode in which every wait has a deadline and every fault becomes an EnvironmentError. */
+/** An episode in which every wait has a deadline, and faults become EnvironmentErrors. */
 import {
   describeError,
   EnvironmentError,
@@ -30,7 +30,7 @@ export interface GuardOptions {
   /** Timeout of each answer, in ms. */
   readonly timeoutMs: number;
   /**
-   * Timeout of the first observation, in ms.
+   * Timeout of opening the environment, in ms.
    * @default `timeoutMs`
    */
   readonly startTimeoutMs?: number;
@@ -45,7 +45,7 @@ export interface GuardedEpisode extends Pick<Episode, 'observation' | 'instructi
   /** Grade of the current state; undefined if the episode has no grade. */
   grade(): Promise<number | undefined>;
   stateKey(): string | undefined;
-  /** Total time spent waiting for the environment, in milliseconds. */
+  /** Total time spent in reset, steps and grades, in milliseconds, including calls of the judge. */
   waitedMs(): number;
   /** Ends the episode; logs failures. */
   close(): Promise<void>;
@@ -117,7 +117,7 @@ function placeOf(step: number, action: Action): Place {
   return { step, action: deriveSeed(0, written), text };
 }
 
-/** Adds step and action to errors, so that the explorer recognises that another attempt breaks at the same place. */
+/** Adds step and action to errors, so that the explorer detects repeated crashes at one action. */
 async function atAction<T>({ step, action, text }: Place, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -151,7 +151,7 @@ function stateOf(episode: Episode, options: GuardOptions): string | undefined {
   }
 }
 
-/** Closes an episode that resolves after the timeout, so that it does not leak. */
+/** Begins an episode. Closes it if it resolves after the timeout, so that it does not leak. */
 async function reset(
   environment: Environment,
   start: EpisodeStart,

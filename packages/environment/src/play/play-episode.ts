@@ -1,4 +1,4 @@
-/** Plays an episode: a conversation between model and environment until one of them ends it. */
+/** Plays an episode: a conversation between model and environment. */
 import {
   EnvironmentError,
   ModelError,
@@ -23,7 +23,7 @@ export interface PlayOptions {
    * @default the whole text, trimmed
    */
   readonly actionPattern?: RegExp;
-  /** Form of an action, shown to a model whose text has no action. @default `actionPattern` */
+  /** Format of an action, shown to a model whose text has no action. @default `actionPattern` */
   readonly actionHint?: string;
   readonly reward: RewardRule;
   /** Episode rewards below this become 0. @default no threshold */
@@ -39,18 +39,18 @@ export interface PlayOptions {
 interface OwnTime {
   /** Aborts when the time is over. */
   readonly over: AbortSignal;
-  /** Time since the run began. */
+  /** Time since the run began, in ms. */
   readonly elapsedMs: () => number;
 }
 
 /**
- * Reason that the episode ended: the environment ended it (`done`) or reached its own limit (`truncated`), or the
- * policy used up its turns, tokens or time.
+ * Reason why the episode ended: the environment ended it (`done`) or reached its own limit
+ * (`truncated`), or the policy used up its turns, tokens or time.
  */
 export type EpisodeEnd = 'done' | 'truncated' | 'out_of_turns' | 'out_of_tokens' | 'out_of_time';
 
 export interface PlayedTurn {
-  /** Sum of the rewards of the turn's actions. */
+  /** Sum of the rewards of the turn's actions; in the last turn, the grade is added. */
   readonly reward: number;
   /** State key at the beginning of the turn. */
   readonly stateKey: string | undefined;
@@ -61,7 +61,7 @@ export interface PlayedTurn {
 export interface PlayedEpisode {
   readonly reward: number;
   readonly end: EpisodeEnd;
-  /** One turn per call of the model. */
+  /** One turn per model call that recorded experiences. */
   readonly turns: readonly PlayedTurn[];
   readonly metrics: Metrics;
 }
@@ -69,7 +69,8 @@ export interface PlayedEpisode {
 type Model = Pick<RolloutModel, 'chat' | 'extractExperiencesFromHistory'>;
 
 /**
- * Plays an episode to the end. An episode that the policy does not finish is graded by its last state.
+ * Plays an episode to the end. An episode that the policy does not finish is graded by its last
+ * state.
  * @throws EnvironmentError if the environment breaks or gives no reward; ModelError
  */
 export async function playEpisode(
@@ -161,7 +162,7 @@ class Play {
     }
   }
 
-  /** @throws EnvironmentError if the environment, not the policy, took most of the time */
+  /** @throws EnvironmentError if at least half of the time was spent waiting for the environment */
   #outOfTime(): EpisodeEnd {
     const { time } = this.options;
     const waitedMs = this.episode.waitedMs();

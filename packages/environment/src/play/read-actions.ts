@@ -3,14 +3,14 @@ import type { ChatResponse, ToolCall, ToolDefinition } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 import type { Action } from '../seam/types.js';
 
-/** An action, or the reason for the model why there is none; with its tool call, if any. */
+/** An action, or a message to the model that says why there is none; with the tool call, if any. */
 export type ReadAction =
   | { readonly action: Action; readonly call?: ToolCall }
   | { readonly refusal: string; readonly call?: ToolCall };
 
 export interface ReadOptions {
   readonly actionPattern?: RegExp;
-  /** Form of an action, shown to a model whose text has no action. */
+  /** Format of an action, shown to a model whose text has no action. */
   readonly actionHint?: string;
   readonly tools: readonly ToolDefinition[];
 }

@@ -16,8 +16,8 @@ export interface PlayDefaults {
   /** Model calls per episode. @default 20 */
   readonly maxTurns?: number;
   /**
-   * Form in which the model writes an action, with `{action}` in its place: `<action>{action}</action>`. The last
-   * action in the model's text counts.
+   * Format in which the model writes an action, with the placeholder `{action}`:
+   * `<action>{action}</action>`. The last action in the model's text counts.
    * @default the whole text, trimmed
    */
   readonly actionFormat?: string;
@@ -52,7 +52,7 @@ export interface EnvironmentOptions<Args> {
   readonly rows?: ArgsSchema;
   /**
    * Requirements of the environment with these arguments.
-   * @default nothing besides its own code
+   * @default no requirements
    */
   readonly needs?: (args: Args) => Needs;
   readonly play?: PlayDefaults;
@@ -72,11 +72,11 @@ export interface EnvironmentOptions<Args> {
    * @default tasks come from a file
    */
   readonly tasks?: (range: TaskRange, args: Args) => readonly RawTask[];
-  /** Plays an episode as well as possible; `trinity env test` expects it to succeed. */
+  /** Creates a policy that solves the episode; `trinity env test` expects a reward from it. */
   readonly solver?: (start: EpisodeStart, args: Args) => Solver;
 }
 
-/** An environment as the registry knows it. */
+/** Definition of an environment in the registry. */
 export interface EnvironmentDefinition {
   readonly kind: 'trinity-rft.environment';
   readonly name: string;
@@ -92,7 +92,7 @@ export interface EnvironmentDefinition {
   /**
    * Requirements of the environment with these arguments.
    * @throws ConfigError if the arguments are wrong
-   * @default nothing
+   * @default no requirements
    */
   readonly needs?: (args: AnyArgs) => Needs;
   /**

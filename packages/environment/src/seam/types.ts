@@ -17,9 +17,9 @@ export interface ToolAction {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** Answer of the world to an action. */
+/** Result of an action. */
 export interface StepResult {
-  /** Text for the policy. Never shown if `done`, because the last observation may contain the answer. */
+  /** Text for the policy. Not shown if `done`, because the last observation may contain the answer. */
   readonly observation: string;
   /** Reward of this step; a finite number. @default no reward at this step */
   readonly reward?: number;
@@ -39,7 +39,7 @@ export interface StepResult {
   readonly metrics?: Metrics;
 }
 
-/** Start of an episode. Equal starts must give equal episodes, so that all runs of a group get the same episode. */
+/** Start of an episode. Equal starts must give equal episodes: runs of a group share a start. */
 export interface EpisodeStart {
   /** Row of the task set; for generated tasks, one that the definition's `tasks` returned. */
   readonly row: RawTask;
@@ -55,7 +55,7 @@ export interface EpisodeStart {
 /** An auxiliary model that judges answers. */
 export interface Judge {
   /**
-   * Waits as long as the judge takes, regardless of the step's deadline.
+   * Asks the judge. The wait does not count towards the step's timeout.
    * @throws EnvironmentError if the judge cannot be reached or none of its answers can be parsed
    */
   ask<T>(question: JudgeQuestion<T>): Promise<T>;
@@ -65,7 +65,7 @@ export interface JudgeQuestion<T> {
   readonly messages: readonly ChatMessage[];
   /** Parses an answer of the judge; undefined if it cannot be parsed. */
   readonly parse: (answer: string) => T | undefined;
-  /** Form of the answer, such as `true or false`, for the reminder after an answer that cannot be parsed. */
+  /** Format of the answer, such as `true or false`, shown after an answer that cannot be parsed. */
   readonly expected: string;
 }
 
@@ -84,22 +84,23 @@ export interface Episode {
    */
   step(action: Action, signal: AbortSignal): Promise<StepResult>;
   /**
-   * Reward for the state reached, added to the rewards of the steps. Called if the policy stops, or
-   * runs out of turns, tokens or time, before the episode is over.
+   * Reward for the state reached, added to the rewards of the steps. Called at the end, unless the
+   * episode is `done`, was not truncated, and a step had a reward.
    * @default 0
    * @throws EnvironmentError
    */
   grade?(signal: AbortSignal): Promise<number>;
   /**
-   * Key of the current state: equal for equal states. Used by algorithms that compare steps from one state.
-   * @default states are unknown
+   * Key of the current state: equal for equal states. Used by algorithms that compare steps from
+   * one state.
+   * @default no state keys
    */
   stateKey?(): string;
   /** Ends the episode and frees its resources. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** A world that is ready to play. Many episodes can be open at once. */
+/** An open environment. Many episodes can be open at once. */
 export interface Environment {
   /** Begins an episode. @throws TaskError if the row is wrong; EnvironmentError; CancelledError */
   reset(start: EpisodeStart, signal: AbortSignal): Promise<Episode>;
@@ -107,5 +108,5 @@ export interface Environment {
   close(): Promise<void>;
 }
 
-/** Plays one episode well: returns the next action after each observation; undefined when it gives up. */
+/** Returns the next action after each observation of one episode; undefined when it gives up. */
 export type Solver = (observation: string) => Action | undefined;

@@ -1,4 +1,4 @@
-/** Converts answers of chat completions to a shorter form. */
+/** Converts chat completions and streamed chunks to simpler objects. */
 import type { OpenAI } from 'openai';
 
 export interface Usage {

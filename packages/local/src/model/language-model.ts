@@ -1,4 +1,4 @@
-/** The model as a language model of the AI SDK: `generateText`, `streamText`, tools, agents. */
+/** Makes a loaded model available to the AI SDK: `generateText`, `streamText`, tools, agents. */
 import type { LocalModel } from './load-model.js';
 
 /** Settings for `createOpenAICompatible` of `@ai-sdk/openai-compatible`. */

@@ -34,7 +34,7 @@ export interface LoadModelOptions {
    * @default llama.cpp for GGUF files, otherwise onnx, the embedded engine
    */
   readonly runtime?: 'onnx' | 'llama.cpp';
-  /** Name of the model in answers. @default the name of its folder or file */
+  /** Name of the model in requests. @default name of the folder, or of the file without .gguf */
   readonly name?: string;
   /** Chat template and parsers, which replace those of the run or of `export.json`. */
   readonly chat?: ChatSettings;
@@ -42,7 +42,8 @@ export interface LoadModelOptions {
   readonly tokenizer?: string;
   /**
    * Limit on prompt and answer together, in tokens.
-   * @default the limit of training; for llama.cpp at most 8192
+   * @default onnx: the limit of training, else the model's own; llama.cpp: the model's own, at most
+   * 8192
    */
   readonly maxModelLen?: number;
   /** Number of compute threads. @default the runtime's choice */
@@ -50,8 +51,8 @@ export interface LoadModelOptions {
   /** llama.cpp only: true to use a graphics card, if there is one. @default true */
   readonly gpu?: boolean;
   /**
-   * llama.cpp only: GGUF file of a LoRA adapter over the model. Models that share a file share its
-   * weights in memory.
+   * llama.cpp only: GGUF file of a LoRA adapter over the model. Models loaded from the same file
+   * share the weights in memory.
    * @default no adapter
    */
   readonly adapter?: string;
@@ -78,8 +79,8 @@ export interface LocalModel {
   readonly maxModelLen: number;
   /**
    * Samples an answer.
-   * @throws errors of the openai package, as over HTTP: 400 naming the wrong field, also if the
-   * prompt is too long
+   * @throws errors of the openai package, as over HTTP: 400 for an invalid field, which the error
+   * names, or for a prompt that is too long
    */
   chat(messages: ChatMessages, request?: ChatRequest): Promise<ChatAnswer>;
   /** Like `chat`, but yields the answer in parts as they are sampled. */
@@ -166,7 +167,7 @@ export const chatFormatOf = (tokenizer: Tokenizer, chat: ChatSettings): ChatForm
   });
 
 /**
- * Opens the same model interface over your own sampler.
+ * Creates a `LocalModel` over the caller's own sampler.
  * @param place model that provides tokenizer, template and settings
  */
 export async function modelOver(
@@ -249,8 +250,8 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
 }
 
 /**
- * Number of calls after which a new rollout model replaces the current one, because it stores the
- * tokens of its calls.
+ * Number of calls after which a new rollout model replaces the current one, because a rollout model
+ * stores the tokens of its calls.
  */
 const remembered = 500;
 

@@ -76,7 +76,7 @@ interface ExportFile {
   readonly chat?: Readonly<Record<string, unknown>>;
 }
 
-/** Content of the `export.json` beside a model; undefined if there is none. */
+/** Content of `export.json` in the model folder or next to the GGUF file; undefined if missing. */
 async function exportOf(location: string): Promise<ExportFile | undefined> {
   const folder = isGguf(location) ? path.dirname(location) : location;
   const text = await readFile(path.join(folder, 'export.json'), 'utf8').catch(() => undefined);
@@ -100,7 +100,7 @@ async function exportedFile(folder: string): Promise<string | undefined> {
   return isGguf(place) ? place : undefined;
 }
 
-/** Chooses a checkpoint from the last stage that has any. */
+/** Chooses the best evaluated, otherwise the last checkpoint of the last stage with checkpoints. */
 async function chooseCheckpoint(run: string): Promise<ModelPlace> {
   const names = (await readStages(run)).map((stage) => String(stage['stage_name']));
   for (const stage of [...names.toReversed().map((name) => path.join(run, name)), run]) {

@@ -235,7 +235,7 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
   };
 }
 
-/** Seed of one token, so that a choice does not depend on what is sampled beside it. */
+/** Seed of one token, so that a choice does not depend on concurrent samples. */
 const seedOf = (seed: number, choice: number, position: number): number =>
   deriveSeed(seed, choice, position);
 
@@ -250,8 +250,8 @@ const mostRanked = 20;
 /**
  * Draws the next token. llama.cpp draws the token if only the temperature changes the distribution,
  * and reports the probability of that token only. It applies top-k and top-p before the
- * temperature, unlike training, so with top-k or top-p the whole distribution is fetched. The
- * log-probability of a greedy choice is that at temperature 1.
+ * temperature, unlike training, so the whole distribution is fetched for top-k and top-p, and also
+ * for `topLogprobs`. The log-probability of a greedy choice is that at temperature 1.
  */
 async function nextToken(
   sequence: LlamaContextSequence,
@@ -296,8 +296,8 @@ function biasAgainst({ library, model }: LlamaParts, ids: readonly number[]): To
 }
 
 /**
- * The stop string that ends first in the last tokens. Only these are checked: a stop string has at
- * most as many tokens as bytes.
+ * The stop string that ends first. Decodes only the last tokens, because a stop string has at most
+ * as many tokens as bytes.
  */
 function completedBy(
   tokenizer: Tokenizer,

@@ -17,8 +17,8 @@ interface RunningCall {
 const calls = new AsyncLocalStorage<RunningCall>();
 
 /**
- * Runs `work` and fills the record with the calls of its samplers, which {@link counted} must have
- * wrapped.
+ * Runs `work` and adds its sampler calls to `record`. Only samplers wrapped with {@link counted}
+ * are recorded.
  */
 export function recordCall<T>(record: CallRecord, work: () => Promise<T>): Promise<T> {
   return calls.run({ record, startedAt: performance.now() }, work);

@@ -24,7 +24,8 @@ export interface ModelServerOptions extends ServedModelsOptions {
   /** API key that requests must carry. @default a random key */
   readonly apiKey?: string;
   /**
-   * Called with a record of each request, which has no texts unless {@link logTexts}.
+   * Called with a record of each POST request that a model answered. The record has no texts unless
+   * {@link logTexts}.
    * @default no callback
    */
   readonly onRequest?: (request: LoggedRequest) => void;
@@ -33,7 +34,7 @@ export interface ModelServerOptions extends ServedModelsOptions {
   /** Maximum time for receiving a whole request, in milliseconds. @default 60_000 */
   readonly requestTimeoutMs?: number;
   /**
-   * Interval of checks for newer checkpoints of runs, in milliseconds; 0 = no checks.
+   * Interval of checks for better or newer checkpoints of runs, in milliseconds; 0 = no checks.
    * @default 30_000
    */
   readonly reloadMs?: number;
@@ -65,8 +66,8 @@ export interface ModelServer {
   readonly apiKey: string;
   readonly models: ServedModels;
   /**
-   * Answers new requests with 503 and `Retry-After`, waits up to `timeoutMs` for requests in progress,
-   * and then stops.
+   * Answers new API requests with 503 and `Retry-After`, waits up to `timeoutMs` for requests in
+   * progress, and then stops.
    */
   close(timeoutMs?: number): Promise<void>;
 }
@@ -76,7 +77,7 @@ const defaultReloadMs = 30_000;
 const defaultDrainMs = 30_000;
 
 /**
- * Loads the models and opens the server.
+ * Opens the server. Loads the models first, unless `keep` is set.
  * @throws ConfigError if the port is taken, and the errors of `loadModel`
  */
 export async function openModelServer(options: ModelServerOptions): Promise<ModelServer> {
@@ -240,7 +241,7 @@ function entryOf(models: ServedModels, name: string): object {
   };
 }
 
-/** Asks each model in turn, because only the model that stored a response knows it. */
+/** Asks each loaded model in turn, because only the model that stored a response knows it. */
 async function firstFound(request: Request, models: ServedModels): Promise<Response> {
   const { url, method, headers, signal } = request;
   let response: Response | undefined;

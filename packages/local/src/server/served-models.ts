@@ -1,4 +1,4 @@
-/** The models of a server by name, each replaced by the newest checkpoint of its run. */
+/** The models of a server by name. A reload picks up better or newer checkpoints of runs. */
 import { describeError, ModelError } from '@trinity-rft/core';
 import { loadModel, type LoadModelOptions, type LocalModel } from '../model/load-model.js';
 import { findModel } from '../place/find-model.js';
@@ -7,8 +7,8 @@ import { counted } from './call-record.js';
 export interface ServedModels {
   readonly names: readonly string[];
   /**
-   * Loaded model that the next request uses; undefined if the request has to load it. @throws
-   * ModelError 404
+   * Loaded model that the next request uses; undefined if the request has to load it.
+   * @throws ModelError 404
    */
   current(name: string): LocalModel | undefined;
   /** Adds a model, or replaces the model of this name. Its first request loads it. */
@@ -16,14 +16,15 @@ export interface ServedModels {
   /** Removes a model. Requests in progress are still answered. */
   remove(name: string): void;
   /**
-   * Calls `work` with the model of this name. Its weights stay in memory until `work` calls `ended`.
+   * Calls `work` with the model of this name. The weights stay in memory until `work` calls `ended`
+   * or rejects.
    * @throws ModelError 404 when there is no such model, 503 when there is no room for it, and what
    * `loadModel` throws
    */
   use<T>(name: string, work: (model: LocalModel, ended: () => void) => Promise<T>): Promise<T>;
   /**
-   * Checks once for newer checkpoints. If a model cannot be loaded, the failure is recorded and the old
-   * weights stay.
+   * Checks the loaded models once for better or newer checkpoints. If a checkpoint cannot be
+   * loaded, the failure is recorded and the old weights stay.
    */
   reload(): Promise<void>;
   /** Number of requests in progress. */
@@ -40,8 +41,8 @@ export interface ServedModelsOptions extends Pick<LoadModelOptions, 'threads' | 
    */
   readonly models: Readonly<Record<string, string>>;
   /**
-   * Maximum number of models in memory. Each is loaded by its first request. @default no limit: all
-   * models are loaded at the start
+   * Maximum number of models in memory; with a limit, the first request to a model loads it.
+   * @default no limit: all models are loaded at the start
    */
   readonly keep?: number;
   readonly onEvent: (line: string) => void;
@@ -166,7 +167,7 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
   };
 }
 
-/** A model in memory, which is closed once it has been replaced and no request uses it. */
+/** A model in memory. Closed once it is retired and no request uses it. */
 interface Weights {
   readonly model: LocalModel;
   readonly users: number;

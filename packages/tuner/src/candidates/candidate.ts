@@ -33,8 +33,8 @@ interface RowContext {
 interface Measured<T> {
   readonly value: T;
   /**
-   * Metrics of the row: `execution_time` in seconds, and `model_calls`, `input_tokens`, `output_tokens` and
-   * `total_tokens` summed over all calls.
+   * Metrics of the row: `execution_time` in seconds, and `model_calls`, `input_tokens`,
+   * `output_tokens` and `total_tokens` summed over all calls.
    */
   readonly metrics: Metrics;
 }
@@ -159,7 +159,7 @@ interface Usage {
   readonly completion_tokens?: number;
 }
 
-/** Counts answers and the tokens that a service reports. Streamed answers report none. */
+/** Counts responses and the tokens that a service reports, except tokens of streamed responses. */
 function usageCounter() {
   let [calls, input, output] = [0, 0, 0];
   const counting: typeof globalThis.fetch = async (request, init) => {

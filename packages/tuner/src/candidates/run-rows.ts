@@ -20,12 +20,12 @@ import {
 import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
 import { openCandidate, type Candidate } from './candidate.js';
 
-/** The input of the judge. */
+/** Response that the judge gets, with metrics of the row. */
 export interface MeasuredResponse<Response = unknown> {
   readonly response: Response;
   /**
    * Metrics of the workflow function, and `execution_time` (seconds), `model_calls`,
-   * `input_tokens`, `output_tokens` and `total_tokens` over all its calls.
+   * `input_tokens`, `output_tokens` and `total_tokens` over all model calls of the row.
    */
   readonly metrics: Metrics;
 }
@@ -38,7 +38,7 @@ export interface RowsOptions<Row, Response, Model> {
   /** Rows that run concurrently. @default 2 */
   readonly maxThreads?: number;
   readonly adapter?: ModelAdapter<Model>;
-  /** Logs failed rows. @default silent */
+  /** Logs failed rows. @default no log */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;

@@ -1,7 +1,7 @@
 /**
  * `comparePromptAndWeights`: compares the base, only the tuned prompt, only the tuned weights, and
  * both, on the same held-out rows, with their costs. A better prompt is cheaper than training, and
- * often enough.
+ * often sufficient.
  */
 import { mean, type RawTask } from '@trinity-rft/core';
 import {
@@ -59,9 +59,9 @@ export interface PromptAndWeightsOptions<
   readonly weights: TunerModelFields;
   /** Model trained with the tuned texts. @default `weights` */
   readonly both?: TunerModelFields;
-  /** US dollars per million tokens. @default costs in dollars are left out */
+  /** US dollars per million tokens. @default no costs in dollars */
   readonly prices?: { readonly prefill: number; readonly sample: number };
-  /** Measured cost of the tuning itself. @default left out of the report */
+  /** Measured cost of the tuning itself. @default not reported */
   readonly tuning?: Readonly<Partial<Record<Exclude<VariantName, 'base'>, Partial<Cost>>>>;
 }
 
@@ -119,7 +119,7 @@ const pairs = [
 ] as const;
 
 /**
- * Runs every row four times, each time with the same seeds. Nothing is trained.
+ * Runs every row once per variant, with the same seeds for local models. Nothing is trained.
  * @throws InvalidFunctionError, ConfigError or TaskError for invalid functions, models or data
  */
 export async function comparePromptAndWeights<

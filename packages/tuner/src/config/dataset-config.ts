@@ -26,7 +26,7 @@ export interface DatasetFields {
   readonly totalEpochs?: number;
   /**
    * Number of explore steps, instead of `totalEpochs`.
-   * @default as many as `totalEpochs` gives
+   * @default given by `totalEpochs`
    */
   readonly totalSteps?: number;
 }

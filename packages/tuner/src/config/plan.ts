@@ -68,8 +68,8 @@ export function plan(
 }
 
 /**
- * The configuration as YAML for `trinity run`, which needs a plugin that defines the workflow. API keys are replaced by
- * an environment variable.
+ * The configuration as YAML for `trinity run`, which needs a plugin that defines the workflow. API
+ * keys are replaced by an environment variable.
  */
 export function toYaml(settings: PlanSettings): string {
   return stringify(withoutSecrets(plan('toYaml()', settings).tree), { lineWidth: 0 });

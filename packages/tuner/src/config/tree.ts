@@ -4,7 +4,7 @@ import { AlgorithmConfig, type AlgorithmFields } from './algorithm-config.js';
 import { DatasetConfig, type DatasetFields } from './dataset-config.js';
 import { assertTrainable, TunerModelConfig, type TunerModelFields } from './model-config.js';
 
-/** Name in Trinity's configurations of the workflow that calls the user's functions. */
+/** Name of the workflow that calls the user's functions, in Trinity's configurations. */
 export const adapterWorkflowName = 'agentscope_workflow_adapter_v1';
 
 /** Settings of a run. Plain objects are checked like the arguments of their constructors. */
@@ -144,8 +144,9 @@ function auxiliarySection(
 }
 
 /**
- * Section `buffer.explorer_input`: the arguments replace the file's task sets. Keys that the arguments do not set, such
- * as the format, are kept from the first task set. Every row goes to the user's function.
+ * Section `buffer.explorer_input`: the arguments replace the file's task sets. Keys that the
+ * arguments do not set, such as the format, are kept from the first task set. Every row goes to the
+ * user's function.
  */
 function explorerInput(
   train: DatasetConfig | undefined,

@@ -10,7 +10,7 @@ export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
   /** Row of the data set, unchanged. */
   readonly task: Row;
   /**
-   * The trained model of this run. Create agents that hold it inside the function, once per run.
+   * The model of this run. Create the agents that use it inside the function, once per run.
    */
   readonly model: Model;
   /** Models that are not trained, keyed by name. */
@@ -45,7 +45,7 @@ export type ModelAdapter<Model> = (endpoint: AgentEndpoint) => Awaitable<Model>;
 
 /**
  * Checks a workflow function, but not its result.
- * @throws InvalidFunctionError if the value is not a function with one parameter
+ * @throws InvalidFunctionError if the value is not a function with at most one parameter
  */
 export function checkWorkflowFunction(workflowFunc: unknown): void {
   checkFunction(
@@ -57,7 +57,7 @@ export function checkWorkflowFunction(workflowFunc: unknown): void {
 
 /**
  * Checks a judge function, but not its result.
- * @throws InvalidFunctionError if the value is not a function with one parameter
+ * @throws InvalidFunctionError if the value is not a function with at most one parameter
  */
 export function checkJudgeFunction(judgeFunc: unknown): void {
   checkFunction(

@@ -26,7 +26,7 @@ export interface WorkflowOutput<Response = unknown> {
 export interface JudgeOutput {
   /** Reward of the run; a finite number. */
   readonly reward: number;
-  /** Reason of the reward, in words: `tunePrompt` learns from it, and runs store it. */
+  /** Reason for the reward, in words: `tunePrompt` learns from it, and runs store it. */
   readonly feedback?: string | null;
   /** Metrics of the run, which override equally named metrics of the workflow function. */
   readonly metrics?: Metrics | null;

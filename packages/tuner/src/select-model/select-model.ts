@@ -31,7 +31,7 @@ export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = A
   /** Rows that run concurrently. @default 2 */
   readonly maxThreads?: number;
   readonly adapter?: ModelAdapter<Model>;
-  /** Logs failed rows. @default silent */
+  /** Logs failed rows. @default no log */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;

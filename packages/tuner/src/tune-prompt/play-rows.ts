@@ -57,7 +57,7 @@ interface PlayerOptions<Row, Response> {
   readonly signal: AbortSignal;
 }
 
-/** @throws WorkflowError, when rows are played, if all of several rows fail */
+/** Creates a `PlayRows`, which throws a WorkflowError if all of several rows fail. */
 export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>): PlayRows {
   const { threads, logger, signal } = options;
   const limit = pLimit(threads);

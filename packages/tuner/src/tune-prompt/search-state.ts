@@ -15,7 +15,7 @@ export interface Candidate {
 }
 
 export interface SearchState {
-  /** Digest of all inputs of the search except its budget. */
+  /** Digest of the first texts, the rows, the seed, the batch size and the perfect reward. */
   readonly digest: string;
   /** Number of attempts to improve a candidate. */
   attempts: number;
@@ -79,6 +79,6 @@ function parsed(text: string): SearchState | undefined {
   return Array.isArray(state?.candidates) ? (state as SearchState) : undefined;
 }
 
-/** Mean reward over the given rows that have a reward; NaN if none has. */
+/** Mean reward over the given rows that have a reward; NaN if no row has a reward. */
 export const meanReward = (candidate: Candidate, rows: readonly number[]): number =>
   mean(rows.flatMap((row) => candidate.played[row]?.reward ?? []));

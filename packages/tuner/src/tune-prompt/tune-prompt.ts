@@ -34,8 +34,8 @@ export interface PromptTuneConfig {
   /** Model that rewrites texts: one of a service with `baseUrl`, or an object with `chat`. */
   readonly proposer: TunerModelFields | Proposer;
   /**
-   * Budget of agent runs, as a multiple of the number of selection rows: light 8, medium 20, heavy
-   * 50.
+   * Budget of agent runs, as a multiple of the number of selection rows (at least 4): light 8,
+   * medium 20, heavy 50.
    * @default "light"
    */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
@@ -51,7 +51,7 @@ export interface PromptTuneConfig {
   /**
    * Folder for the state of the search, from which an interrupted search continues, and for the
    * result, `prompt.json`.
-   * @default nothing is stored
+   * @default no folder
    */
   readonly directory?: string;
   /** Rows that run concurrently. @default 16 */
@@ -76,7 +76,7 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
   readonly trainDataset: DatasetFields;
   readonly evalDataset?: DatasetFields;
   readonly config: PromptTuneConfig;
-  /** Logs failed rows and every attempt. @default silent */
+  /** Logs failed rows and every attempt. @default no log */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;
@@ -89,10 +89,11 @@ export interface TunedPrompt {
   /** Best texts, keyed by name. */
   readonly components: Components;
   /**
-   * Metrics of the search: `trainset_reward` (of the original texts on the selection rows), `trainset_reward_best`,
-   * `prompts_tried` (attempts), `prompts_kept`, `calls` and `failed_rows`. With an evaluation set also `valset_reward`,
-   * `valset_reward_best`, and the 95 % interval of their difference, `valset_difference_low` to
-   * `valset_difference_high`; unless `valset_reward` is 0, also `valset_improvement` in percent.
+   * Metrics of the search: `trainset_reward` (of the original texts on the selection rows),
+   * `trainset_reward_best`, `prompts_tried` (attempts), `prompts_kept`, `calls` and `failed_rows`.
+   * If the texts are compared on an evaluation set, also `valset_reward`, `valset_reward_best`, the
+   * 95 % interval of the difference (`valset_difference_low`, `valset_difference_high`; missing for
+   * too few rows), and, unless `valset_reward` is 0, `valset_improvement` in percent.
    */
   readonly metrics: Metrics;
 }
@@ -100,7 +101,8 @@ export interface TunedPrompt {
 /** Agent runs per selection row. */
 const levels = { light: 8, medium: 20, heavy: 50 } as const;
 /**
- * Maximum number of selection rows: a third of the training rows up to this number. The proposer sees the other rows.
+ * Maximum number of selection rows: a third of the training rows up to this number. The proposer
+ * sees the other rows.
  */
 const mostSelectionRows = 40;
 
@@ -118,8 +120,8 @@ const schema = z.object({
 /**
  * Improves one text at a time: the proposer sees a few tasks with responses, rewards and feedback,
  * and rewrites the text. The new text is kept if it does better on the same tasks. The result is
- * the candidate with the highest mean reward on the selection rows, which the proposer never sees.
- * Rows that fail are not counted.
+ * the candidate with the highest mean reward on the selection rows, which the proposer does not see
+ * unless there are fewer than three rows. Rows that fail are not counted.
  * @throws ConfigError or InvalidFunctionError for invalid arguments, or a directory of another
  * search; TaskError for the data set; ModelError of the proposer; WorkflowError if all rows fail
  */

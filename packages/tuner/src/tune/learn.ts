@@ -1,6 +1,6 @@
 /**
- * `learn`: the older form of `tune`. It takes a configuration file and a workflow function that
- * returns its reward.
+ * `learn`: the older variant of `tune`. Accepts a configuration file and a workflow function that
+ * returns the reward.
  */
 import type { RawTask } from '@trinity-rft/core';
 import type { RunSummary } from '@trinity-rft/launcher';

@@ -19,7 +19,7 @@ export interface RunSettings {
   readonly signal?: AbortSignal;
   /** Terminal for the progress. @default standard output */
   readonly terminal?: Terminal;
-  /** True to run the first row once before training. @default true */
+  /** True to try the first row before training, unless a run is resumed. @default true */
   readonly dryRun?: boolean;
 }
 

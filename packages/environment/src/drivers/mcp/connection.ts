@@ -1,4 +1,4 @@
-/** One connection to an MCP server that belongs to one run. */
+/** Connection to an MCP server, used by one episode. */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
@@ -23,12 +23,13 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-/** Length of the kept end of the server's standard error, in characters. */
+/** Number of characters kept from the end of the server's standard error. */
 const keptLength = 1000;
 
 /**
  * Connects to a server.
- * @throws EnvironmentError if the connection fails; ConfigError when the SDK is not installed; CancelledError
+ * @throws EnvironmentError if the connection fails; ConfigError if the SDK is not installed;
+ * CancelledError
  */
 export async function connectMcp(
   server: McpServer,
@@ -116,7 +117,8 @@ function countStrays(transport: Transport): () => number {
 }
 
 /**
- * Sends a ping: answers over one connection come in order, so its answer comes after all others.
+ * Creates `settle`, which sends a ping: answers over one connection come in order, so the answer to
+ * the ping comes last.
  */
 function settler(
   { McpError }: Sdk,
@@ -137,8 +139,8 @@ function settler(
 }
 
 /**
- * JSON-RPC code "method not found". A server without ping answers with this code, which also proves that all earlier
- * answers have arrived.
+ * JSON-RPC code "method not found". A server without ping answers with this code, which also proves
+ * that all earlier answers have arrived.
  */
 const methodNotFound = -32_601;
 

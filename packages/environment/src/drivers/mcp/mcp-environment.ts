@@ -39,17 +39,17 @@ export interface McpStart {
   /** Seed of the episode: 32-bit, unsigned, equal for all runs of a task. */
   readonly seed: number;
   /**
-   * Folder of this episode alone, empty at first and deleted at the end. The policy sees it as
-   * /workspace.
+   * Folder that only this episode uses, empty at first and deleted at the end. The policy sees it
+   * as /workspace.
    */
   readonly folder: string;
 }
 
 /** End of an episode. */
 export interface McpEnd extends McpStart {
-  /** All calls in order. */
+  /** All calls sent to the server, in order. */
   readonly calls: readonly McpCall[];
-  /** Last text of the policy; undefined if the policy ran out of turns or tokens. */
+  /** Last text of the policy; undefined if the policy ran out of turns, tokens or time. */
   readonly answer: string | undefined;
 }
 
@@ -72,7 +72,10 @@ export interface McpEnvironmentOptions<Args> extends Pick<
   readonly instructions?: string;
   /** Names of the tools that the policy may call. @default all tools of the server */
   readonly tools?: readonly string[] | ((args: Args) => readonly string[] | undefined);
-  /** Computes the reward from the end of the episode: a finite number. If the function throws, the episode fails. */
+  /**
+   * Computes the reward at the end of the episode: a finite number. If the function throws, the
+   * episode fails.
+   */
   readonly reward: (end: McpEnd, args: Args) => Promise<number> | number;
   /** Limit on concurrent episodes, each with a server; further ones wait. @default 16 */
   readonly maxServers?: number | ((args: Args) => number);
@@ -244,7 +247,7 @@ const noTool = (name: string, missing: string, tools: readonly string[]) =>
 
 /**
  * Computes the reward of the episode.
- * @throws EnvironmentError if the reward function fails
+ * @throws EnvironmentError if the reward function throws or returns no finite number
  */
 async function verdict<Args>(
   { name, reward }: McpEnvironmentOptions<Args>,

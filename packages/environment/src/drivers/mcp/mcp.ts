@@ -51,7 +51,7 @@ const rowSchema = z.object({
 });
 type Row = z.infer<typeof rowSchema>;
 
-/** Environment of an MCP server with a reward of 1 if all files and the answer are as the row expects, else 0. */
+/** Environment of an MCP server. The reward is 1 if files and answer match the row, else 0. */
 export const mcp = mcpEnvironment<McpArgs>({
   name: 'mcp',
   description:

@@ -6,7 +6,7 @@ import { broken } from '../../waiting/within.js';
 import { type NumberedTree, numberTree, treeSchema } from './accessibility.js';
 import { type Command, instructions, readCommand } from './commands.js';
 
-/** Runs `work` with a deadline; `what` names it in errors. */
+/** Runs `work` with a deadline; errors contain `what`. */
 export type Within = <T>(what: string, work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 export interface OpenPage {

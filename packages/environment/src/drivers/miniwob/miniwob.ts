@@ -83,7 +83,7 @@ function openMiniwob(args: MiniwobArgs): Environment {
   };
 }
 
-/** Turns every error into an EnvironmentError. @throws EnvironmentError */
+/** Turns errors of the browser into EnvironmentErrors. @throws TrinityError */
 async function failing<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -104,7 +104,7 @@ const late = (what: string, ms: number) =>
   );
 
 /**
- * Path of the page of a task.
+ * URL of the page of a task.
  * @throws ConfigError if there is no such page
  */
 function pageOf({ pages }: MiniwobArgs, task: string): string {

@@ -102,8 +102,8 @@ interface Start {
 }
 
 /**
- * Row, seed and facts of a new episode. The row is the task of the request, else that at `index`,
- * else one that the seed or the order of the split determines.
+ * Row, seed and facts of a new episode. The row is the request's `task`, else the row at `index`,
+ * else the row that the seed selects, else the next row of the split.
  * @throws TaskError for an unknown split or index
  */
 function startOf({ task, split, index, seed, episode_id: id }: Reset, tasks: Tasks): Start {

@@ -1,5 +1,5 @@
 /**
- * Serves an environment to every client of OpenEnv, such as TRL, verifiers, miles and Trinity-RFT.
+ * Serves an environment to OpenEnv clients, such as TRL, verifiers, miles and Trinity-RFT.
  */
 import {
   ConfigError,
@@ -54,7 +54,7 @@ export interface EnvironmentServerOptions {
    */
   readonly timeoutMs?: number;
   readonly limits?: Partial<HttpLimits>;
-  /** @default silent */
+  /** @default no log */
   readonly logger?: Logger;
 }
 
@@ -71,7 +71,7 @@ const maxPayload = 16 * 1024 * 1024;
 const maxWaiting = 64;
 /** Largest request over HTTP, in bytes. */
 const maxBody = 1 << 20;
-/** Time between two pings in ms. A client that missed one is disconnected. */
+/** Time between two pings in ms. A client that does not answer until the next is disconnected. */
 const pingMs = 30_000;
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
@@ -235,7 +235,7 @@ function refuseSession(socket: WebSocket, active: number, most: number): void {
   socket.send(JSON.stringify(reply), () => socket.close());
 }
 
-/** Disconnects silent clients, which would otherwise keep their places. */
+/** Disconnects clients that do not answer pings: they count towards the connection limit. */
 function pingAll(sockets: ReadonlyMap<WebSocket, unknown>): () => void {
   const silent = new WeakSet<WebSocket>();
   const timer = setInterval(() => {

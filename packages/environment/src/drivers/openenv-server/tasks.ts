@@ -10,7 +10,7 @@ export interface Tasks {
    * @throws TaskError for an unknown split or index
    */
   row(split: string, index: number): RawTask;
-  /** Index for a reset without an index: derived from the seed of the reset if it has one, else the next index. */
+  /** Index for a reset without an index: from the seed of the reset, or else the next index. */
   place(split: string, seed: number | undefined): number;
 }
 

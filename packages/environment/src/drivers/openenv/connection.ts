@@ -8,11 +8,11 @@ import { broken, type Patience, shorten, within } from '../../waiting/within.js'
 import { type Answer, answerSchema } from './messages.js';
 
 export interface Connection {
-  /** False if the connection is closed, or an answer is missing. */
+  /** False if the connection failed or is closed, or an answer came without a request. */
   isUsable(): boolean;
   /**
    * Sends a request and returns its answer.
-   * @throws EnvironmentError, CancelledError; afterwards the connection is unusable
+   * @throws EnvironmentError, CancelledError; after an error, the connection is unusable
    */
   ask(
     message: { readonly type: string; readonly data?: unknown },
@@ -159,7 +159,7 @@ const outOfStep = (url: string, request: string) =>
     `${url} sent an answer before it was asked "${request}", so answers cannot be told apart. See the server's log, and proxies in between.`,
   );
 
-/** @throws EnvironmentError, because the answer's type does not match the request */
+/** Error for an answer whose type does not match the request. */
 export const wrongAnswer = (url: string, request: string, type: string) =>
   broken(
     'ENVIRONMENT_ORDER',

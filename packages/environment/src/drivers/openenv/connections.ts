@@ -8,7 +8,7 @@ import type { Answer } from './messages.js';
 export interface Begun {
   readonly connection: Connection;
   readonly answer: Answer;
-  /** Ends the episode. Keeps the connection for the next one if `isInStep`. */
+  /** Ends the episode. Keeps the connection for another episode if `isInStep`. */
   end(isInStep: boolean): void;
 }
 
@@ -55,7 +55,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     return connection;
   };
 
-  /** Opens a connection; undefined if the server has no capacity. */
+  /** Sends the first message of an episode; undefined if the server has no capacity. */
   async function attempt(message: { readonly type: string }, start: Patience) {
     const connection = await some(start);
     try {

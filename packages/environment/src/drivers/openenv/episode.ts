@@ -28,8 +28,8 @@ export function openenvEpisode(options: EpisodeOptions): Episode {
     connection.ask(message, { ms: args.timeout * 1000, signal });
 
   /**
-   * Checks that the connection is in step: after a missing or extra answer, every later answer would belong to another
-   * request.
+   * Checks that the connection is in step: after a missing or extra answer, every later answer
+   * would belong to another request.
    */
   async function checkOrder(signal: AbortSignal): Promise<void> {
     const { type } = await ask({ type: 'state' }, signal);

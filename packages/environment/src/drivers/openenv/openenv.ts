@@ -16,7 +16,7 @@ import { openenvEpisode, serverError } from './episode.js';
 import { type ObservationData, toolSchema } from './messages.js';
 import { renderObservation, toolDefinition } from './rendering.js';
 
-/** Plays any environment of an OpenEnv server over WebSocket, by texts or tools. */
+/** Plays any environment of an OpenEnv server over WebSocket, with text actions or tool calls. */
 export const openenv = defineEnvironment<OpenenvArgs>({
   name: 'openenv',
   description: 'Environments of an OpenEnv server, which environment_args.url names.',

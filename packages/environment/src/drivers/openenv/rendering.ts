@@ -1,11 +1,11 @@
-/** Renders observations as texts for the policy, and tools as the model takes them. */
+/** Renders observations as texts for the policy, and tools as tool definitions for the model. */
 import type { ToolDefinition } from '@trinity-rft/core';
 import type { z } from 'zod';
 import type { ObservationData, toolSchema } from './messages.js';
 
 type Observation = ObservationData['observation'];
 
-/** Fields that the policy does not see. */
+/** Fields that the policy does not see by default. */
 const hidden: ReadonlySet<string> = new Set(['metadata', 'reward', 'done']);
 
 /** Renders a single field as its value, several fields as `name: value`. */
@@ -31,7 +31,7 @@ interface ToolResult {
   readonly is_error?: unknown;
 }
 
-/** The texts of a tool's result. */
+/** The texts of a tool's result; without texts, its data. */
 export function renderResult(result: unknown): string {
   if (typeof result !== 'object' || result === null) return renderValue(result ?? '');
   const { content, data } = result as ToolResult;

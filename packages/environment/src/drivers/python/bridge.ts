@@ -17,9 +17,10 @@ export interface Bridge {
   /** Error that ended the process; undefined while the process lives. */
   failure(): TrinityError | undefined;
   /**
-   * Answer of the process. Aborting the wait does not stop the process, because it holds other
-   * episodes.
-   * @throws EnvironmentError; a timeout or an answer out of order also ends the process
+   * Calls a method of the process and returns the result. A call cannot be aborted, because the
+   * process holds other episodes.
+   * @throws EnvironmentError; ConfigError if the program or a module is missing. A timeout, or an
+   * answer that is malformed or out of order, also ends the process.
    */
   call(method: string, params: object, timeoutMs: number): Promise<unknown>;
   close(): void;
@@ -36,7 +37,7 @@ interface Waiting extends PromiseWithResolvers<Answer> {
   readonly id: number;
 }
 
-/** Length of the kept end of the process's standard error, in characters. */
+/** Number of characters kept from the end of the process's standard error. */
 const keptLength = 2000;
 
 export function startBridge({ command, args }: BridgeOptions): Bridge {

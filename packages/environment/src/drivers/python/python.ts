@@ -27,16 +27,16 @@ export const python = defineEnvironment<PythonArgs>({
 /** Module that a kind needs: built-in kinds are named after their module. */
 const moduleOf = (kind: string): string => kind.split(':')[0] ?? kind;
 
-/** Path of the Python script that runs environments, in a folder beside `src` and `dist`. */
+/** Path of the Python script that runs environments, in a folder next to `src` and `dist`. */
 export function script(): string {
   const manifest = createRequire(import.meta.url).resolve('@trinity-rft/environment/package.json');
   return path.join(path.dirname(manifest), 'python', 'bridge.py');
 }
 
 /**
- * Starts the first process, which fails if a package is missing.
+ * Opens a Python environment. Starts the first process at once, to report a missing package early.
  * @param program command that speaks the protocol of python/bridge.py
- * @throws EnvironmentError
+ * @throws EnvironmentError; ConfigError if the program or a module is missing
  */
 export async function openBridged(args: PythonArgs, program: BridgeOptions): Promise<Environment> {
   const { kind, name = null, config, processes } = args;
@@ -69,7 +69,7 @@ export async function openBridged(args: PythonArgs, program: BridgeOptions): Pro
   };
 }
 
-/** Seed of an episode: that of the row if it has one, as generated rows do, else that of the task. */
+/** Seed of an episode: the row's `seed`, which generated rows have, else the seed of the task. */
 function seedOf({ row, seed }: EpisodeStart): number {
   const own = row['seed'];
   return Number.isSafeInteger(own) ? (own as number) : seed;
@@ -128,7 +128,7 @@ function bridgedEpisode(
   };
 }
 
-/** Frees the episode in the process; errors do not matter, because a dead process has freed it. */
+/** Frees the episode in the process. Ignores errors, because a dead process has freed it. */
 function forget(bridge: Bridge, episode: string): void {
   bridge.call('close', { episode }, closeMs).catch(() => undefined);
 }
