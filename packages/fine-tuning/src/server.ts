@@ -1,4 +1,4 @@
-/** The fine-tuning server: files, jobs, graders and webhooks beside served models. */
+/** The fine-tuning server: files, jobs, graders and webhooks, in addition to served models. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, describeError } from '@trinity-rft/core';
@@ -25,13 +25,13 @@ export interface FineTuningServerOptions {
   /** Folder for files, jobs and runs; created if it is missing. */
   readonly directory: string;
   readonly models: BaseModels;
-  /** Starts `trinity` in another process, which makes the run of a job. */
+  /** Starts `trinity` in another process, which runs a job. */
   readonly start: StartCommand;
   /** @default "127.0.0.1" */
   readonly host?: string | undefined;
   /** Port; 0 picks a free one. @default 0 */
   readonly port?: number | undefined;
-  /** @default a random one */
+  /** @default a random key */
   readonly apiKey?: string | undefined;
   /** True to run the Python code of graders, with the rights of this process. @default false */
   readonly pythonGraders?: boolean | undefined;
@@ -56,7 +56,11 @@ const uploadTimeoutMs = 600_000;
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
-/** @throws ConfigError when the directory cannot be used or another server has it, the port is taken, or the webhook cannot be used */
+/**
+ * Opens the server and continues interrupted jobs.
+ * @throws ConfigError if the directory cannot be used or another server has it, the port is taken,
+ * or the webhook cannot be used
+ */
 export async function openFineTuningServer(
   options: FineTuningServerOptions,
 ): Promise<FineTuningServer> {

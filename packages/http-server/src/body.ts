@@ -5,8 +5,8 @@ import { jsonErrorPosition } from './json-position.js';
 export interface BodyLimits {
   readonly maxBytes: number;
   /**
-   * Maximum time for reading the body, for requests without a socket. @default the server's own
-   * deadline
+   * Maximum time for reading the body, for requests without a socket.
+   * @default the server's own deadline
    */
   readonly deadline?: { readonly ms: number; readonly clock: Pick<Clock, 'after'> } | undefined;
 }

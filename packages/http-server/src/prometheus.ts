@@ -122,7 +122,7 @@ const routes =
   /^(?:\/r\/[^/]+)?(\/v1\/(?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)|\/feedback|\/commit)\/*$/;
 
 /**
- * A path as a label with few values: all paths outside of the API share one, so that a scanner
- * cannot fill the memory.
+ * A path as a label with few values: all paths outside of the API share one label, so that a
+ * scanner cannot fill the memory.
  */
 export const routeLabel = (pathname: string): string => routes.exec(pathname)?.[1] ?? 'other';

@@ -27,7 +27,7 @@ export interface HttpServerOptions {
   /** Answers a request. It must check the key before it reads the body with `readBytes`. */
   readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>;
   /**
-   * Makes the response for an error, in the form of the server's protocol.
+   * Makes the response for an error, in the format of the server's protocol.
    * @param error a ModelError has the status
    */
   readonly refuse: (error: unknown) => Response;

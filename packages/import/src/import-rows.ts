@@ -22,7 +22,7 @@ export interface ImportOptions extends RowOptions {
   readonly from: string;
   /** @default detected from the first records of each file */
   readonly source?: SourceName;
-  /** Folder of the model in whose tokens lengths are counted. @default lengths are not reported */
+  /** Folder of the model whose tokenizer counts lengths. @default no lengths in the report */
   readonly tokenizer?: string;
   readonly signal?: AbortSignal;
   /** Called with a line of progress about every 100 MB. @default no callback */
@@ -119,7 +119,7 @@ async function readFile(
 const asList = <T>(items: readonly T[] | Fault): readonly (T | Fault)[] =>
   'reason' in items ? [items] : items;
 
-/** Adds a part to its group, and assembles the oldest group if too many are open. */
+/** Adds a part to its group; assembles the least recently extended group if too many are open. */
 async function addPart(
   state: Import,
   source: SourceName,

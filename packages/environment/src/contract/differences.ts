@@ -4,7 +4,7 @@
 const mostShown = 3;
 const longestValue = 60;
 
-/** Text with the first paths that differ: `steps[0].reward is 1 and 0; isDone is true and false`. */
+/** Text with the first paths that differ: `reward is 1 and 0; isDone is true and false`. */
 export function describeDifferences(a: unknown, b: unknown): string {
   const all = [...differences(a, b, '')];
   const shown = all

@@ -19,7 +19,7 @@ export interface ToolAction {
 
 /** Result of an action. */
 export interface StepResult {
-  /** Text for the policy. Not shown if `done`, because the last observation may contain the answer. */
+  /** Text for the policy. Not shown if `done`, because it may then contain the answer. */
   readonly observation: string;
   /** Reward of this step; a finite number. @default no reward at this step */
   readonly reward?: number;

@@ -28,7 +28,7 @@ export interface JobRoutesContext {
   readonly onEnd: (job: JobRecord) => void;
 }
 
-/** Time in seconds in which a client may repeat a request that got no answer. */
+/** Time in seconds within which a repeated request returns the job that it has already created. */
 const repeatedWithinS = 600;
 
 const place = '/v1/fine_tuning/jobs';
@@ -183,7 +183,7 @@ const metadataIn = (query: URLSearchParams): readonly (readonly [string, string]
     return key === undefined ? [] : [[key, value] as const];
   });
 
-/** A job in the form of the API. */
+/** A job in the format of the API. */
 function shownJob(job: JobRecord): { readonly id: string } {
   return {
     id: job.id,

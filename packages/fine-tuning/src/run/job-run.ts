@@ -96,8 +96,8 @@ export function runJob(id: string, options: JobOptions): RunningJob {
 }
 
 /**
- * Waits for another process that makes the run to end: one that a killed server left behind, which
- * may still save its checkpoint, or one that a user started.
+ * Waits until no other process holds the lock of the run. The holder is a process that a user
+ * started, or that a killed server left behind, which may still save a checkpoint.
  */
 async function freeRun(
   folder: string,
@@ -120,8 +120,8 @@ interface Follower {
 }
 
 /**
- * Adds an event for each new train step and checkpoint, except those for which an earlier process
- * has added one.
+ * Adds an event for each new train step and checkpoint, except those that already have an event
+ * from an earlier process.
  */
 function followSteps(id: string, folder: string, { jobs }: JobOptions): Follower {
   const file = path.join(folder, 'monitor', 'metrics.jsonl');

@@ -19,7 +19,7 @@ export interface PrepareContext {
   readonly pythonGraders: boolean;
 }
 
-/** Facts of a job with valid files, or its error. */
+/** Changes to the record of a job with valid files, or the error of the job. */
 export type Prepared =
   | { readonly changes: Pick<JobRecord, 'method' | 'steps'>; readonly error?: undefined }
   | { readonly error: JobError };

@@ -43,7 +43,7 @@ export interface JobRecord {
   readonly error: JobError | null;
   readonly result_files: readonly string[];
   readonly trained_tokens: number | null;
-  /** Train steps, once the files are checked. */
+  /** Number of train steps; null until the files are checked. */
   readonly steps: number | null;
   /** Checkpoint of the trained model. */
   readonly checkpoint: string | null;
@@ -53,7 +53,7 @@ export interface JobRecord {
   readonly notified: boolean;
 }
 
-/** An event in the form of the API. */
+/** An event in the format of the API. */
 interface JobEvent {
   readonly object: 'fine_tuning.job.event';
   readonly id: string;
@@ -224,7 +224,7 @@ async function readJob(folder: string): Promise<StoredJob | undefined> {
   return { record, said };
 }
 
-/** Event of a line; none if a kill or a full disk has cut the line off. */
+/** Event of a line; empty if a kill or a full disk has cut the line off. */
 function eventIn(line: string): readonly JobEvent[] {
   try {
     return line === '' ? [] : [JSON.parse(line) as JobEvent];

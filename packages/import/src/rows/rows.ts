@@ -36,8 +36,9 @@ export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json 
 }
 
 /**
- * A row of a task set: the messages up to the user's last one, and the reference answer as text. If
- * they are a single question, also `question` (and `system`), for workflows that take a text.
+ * A row of a task set: the messages up to the user's last message, and the reference answer as
+ * text. If the messages are a single question, also `question` (and `system`), for workflows whose
+ * input is a text.
  * @param hasReferences true if the conversation's last answer is the reference
  * @throws TaskError of `fault`
  */

@@ -71,7 +71,7 @@ function batchOfOne(prompt: readonly unknown[]): unknown {
 
 /** Keys that give the author of a message, or wrap the message. */
 const roleKeys = ['role', 'from', 'kwargs', 'data'];
-/** Keys of a message or its text, which may have any other keys beside them. */
+/** Keys that contain a message or its text, whichever other keys the object has. */
 const answerKeys = ['message', 'content', 'text'];
 /** An object whose only key is one of these wraps an answer. */
 const onlyAnswerKeys: ReadonlySet<string> = new Set(['output', 'answer', 'response', 'completion']);
@@ -131,8 +131,8 @@ export function meanScore(values: readonly unknown[]): { readonly score?: number
 }
 
 /**
- * Drops conversations that another one continues. Each call of an agent repeats the history, so
- * training on all of them would train on the first turns many times.
+ * Drops conversations that another conversation continues. Each call of an agent repeats the
+ * history, so training on all calls would train on the first turns many times.
  */
 export function dropPrefixes(conversations: readonly Conversation[]): readonly Conversation[] {
   const texts = conversations.map(({ messages }) =>

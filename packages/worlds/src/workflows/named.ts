@@ -117,7 +117,7 @@ const alfworld = named({
   rowOf: householdRow,
 });
 
-/** Trinity-RFT's step-wise ALFWorld workflow; `alfworld_workflow_v2` is its name in earlier examples. */
+/** Trinity-RFT's step-wise ALFWorld workflow, named `alfworld_workflow_v2` in earlier examples. */
 const stepWiseAlfworld = ['step_wise_alfworld_workflow', 'alfworld_workflow_v2'].map((name) =>
   named({ name, args: householdArgs(30), play: playHousehold(-0.1), rowOf: householdRow }),
 );
@@ -178,7 +178,10 @@ const sciworld = named({
   },
 });
 
-/** Reward rules by Trinity-RFT's names: Ra grades the content of a question, Rs the decision to stop or continue. */
+/**
+ * Reward rules by Trinity-RFT's names: Ra grades the content of a question, Rs the decision to stop
+ * or continue.
+ */
 const scorings: Readonly<Record<string, string>> = { Ra: 'content', Rs: 'decision' };
 
 const learnToAsk = named({
@@ -196,7 +199,7 @@ const learnToAsk = named({
   }),
 });
 
-/** Row with question and answer, which Trinity-RFT's rows have under the keys that the format names. */
+/** Row with `question` and `answer`. Trinity-RFT's rows have them under the keys of the format. */
 const questionRow = (task: Task): RawTask =>
   'question' in task.rawTask
     ? task.rawTask

@@ -1,6 +1,6 @@
 /**
- * Workflows that play environments: one for any environment, and Trinity-RFT's, which play one
- * each.
+ * Workflows that play environments: one for any environment, and those of Trinity-RFT for one
+ * environment each.
  */
 import {
   type Experience,
@@ -29,7 +29,7 @@ export const worldWorkflows = (environments: Environments): readonly WorkflowDef
 
 /**
  * The workflow that plays any environment.
- * @param environments those that `workflow_args.environment` can name
+ * @param environments environments that `workflow_args.environment` can name
  */
 export const environmentWorkflow = (environments: Environments): WorkflowDefinition =>
   worldWorkflow(
@@ -134,7 +134,7 @@ async function checkRow(
   await episode.close();
 }
 
-/** @throws TaskError if the row does not have the form that the environment expects */
+/** @throws TaskError if the row does not fit the schema of the environment */
 function readRow({ play, rowOf }: NamedWorkflow, task: Task, environments: Environments): void {
   const row = rowOf?.(task) ?? task.rawTask;
   const { environment } = environmentArgs.parse(play(task.workflowArgs));
@@ -148,7 +148,7 @@ function readRow({ play, rowOf }: NamedWorkflow, task: Task, environments: Envir
   );
 }
 
-/** Logs a warning, once per argument, for arguments that have no effect. */
+/** Creates a function that logs a warning, once per argument, for arguments without effect. */
 function createWarning({
   name,
   unused = {},

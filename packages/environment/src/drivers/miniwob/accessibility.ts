@@ -60,7 +60,7 @@ export function numberTree(nodes: readonly AxNode[]): NumberedTree {
 const textOf = (held: AxNode['name']): string =>
   typeof held?.value === 'string' ? held.value.trim() : '';
 
-/** True if a node is shown. A text that repeats the name of its parent, such as a button, is not. */
+/** True if a node is shown. Hides a text that repeats the name of its parent, such as a button. */
 function isMeant({ role }: AxNode, name: string, said: string): boolean {
   if (role?.value === 'StaticText') return name !== '' && name !== said;
   return !silentRoles.has(role?.value);

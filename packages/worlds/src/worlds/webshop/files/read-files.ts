@@ -65,8 +65,8 @@ type Attributes = z.infer<typeof attributesSchema>[string];
 type Reviews = z.infer<typeof reviewsSchema>[number];
 
 /**
- * Reads `items_shuffle*.json`, `items_ins_v2*.json` and, if present, `items_human_ins.json` and
- * `reviews.json`. The goals are those that people wrote if `humanGoals` is set, else synthetic.
+ * Reads `items_shuffle*.json`, `items_ins_v2*.json` and, if present, `reviews.json`. If
+ * `humanGoals` is set, the goals come from `items_human_ins.json`; otherwise they are synthetic.
  * @throws ConfigError
  */
 export async function readShopFiles(folder: string, humanGoals: boolean): Promise<ShopFiles> {
@@ -160,7 +160,7 @@ function optionsOf({ customization_options: given }: RawProduct): Product['optio
   );
 }
 
-/** Price of a product. A product with a price range gets a price in the range that depends only on the product. */
+/** Price of a product; for a price range, a price in the range that depends only on the product. */
 function priceOf({ asin, pricing }: RawProduct): Pick<Product, 'price' | 'priceTag'> {
   const [least = 100, most] = (pricing ?? '')
     .split('$')
