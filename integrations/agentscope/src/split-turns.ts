@@ -2,8 +2,8 @@
 import type { Message } from './message.js';
 
 /**
- * Splits a message after the tool results of each turn. AgentScope's agent keeps all turns of a reply in one assistant
- * message, in chronological order.
+ * Splits a message after the tool results of each turn. AgentScope's agent keeps all turns of a
+ * reply in one assistant message, in chronological order.
  */
 export function splitTurns<Msg extends Message<{ type: string }>>(message: Msg): readonly Msg[] {
   let turn: Msg['content'] = [];

@@ -97,8 +97,8 @@ interface Surroundings {
 }
 
 /**
- * Evaluates an export as the run evaluates its checkpoints; undefined outside of a run, without evaluation sets, or
- * when the run's YAML file has moved.
+ * Returns a function that evaluates an export as the run evaluates its checkpoints; undefined
+ * outside of a run, without evaluation sets, or if the run's YAML file has moved.
  */
 async function rewardsOf(
   { run }: ModelPlace,

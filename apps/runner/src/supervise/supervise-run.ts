@@ -16,8 +16,8 @@ export interface SuperviseOptions extends PluginOptions {
 const graceMs = 30_000;
 
 /**
- * Resolves with the trainer's exit code. A process that dies is restarted; if one cannot continue, all processes are
- * ended, and the first cause is printed.
+ * Resolves with the trainer's exit code. A process that dies is restarted; if a process cannot
+ * continue, all processes are ended, and the first cause is printed.
  */
 export async function superviseRun(options: SuperviseOptions, terminal: Terminal): Promise<number> {
   const { explorers } = options;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { noSuchFile } from '../wire/refuse.js';
 import { newId, readJson, saveJson } from './save-json.js';
 
-/** A file in the form of the API. */
+/** A file in the format of the API. */
 interface FileRecord {
   readonly id: string;
   readonly object: 'file';

@@ -107,7 +107,7 @@ export function fieldError(
   });
 }
 
-/** Method of a job; `hyperparameters` alone is the older form of a supervised one. */
+/** Method of a job; `hyperparameters` without `method` is the older way to request `supervised`. */
 export const methodOf = ({ method: given, hyperparameters }: JobRequest): JobMethod =>
   given ?? {
     type: 'supervised',

@@ -48,7 +48,7 @@ interface State {
   serving: { readonly version: number; readonly model: Bigram };
 }
 
-/** A {@link fakeEngine} with the weights of a folder that another one saved. */
+/** A {@link fakeEngine} with the weights that another engine saved in `folder`. */
 export async function openFakeEngine(
   folder: string | undefined,
   options: FakeEngineOptions = {},

@@ -20,7 +20,7 @@ export interface FakeValueEngineOptions {
 type FakeValueVerb = Exclude<keyof ValueEngine, 'stats' | 'close'>;
 
 export interface FakeValueEngine extends ValueEngine {
-  /** A copy of the current values; a state's value is that of its last token. [V] */
+  /** A copy of the current values; the value of a state is the value of its last token. [V] */
   weights(): Float64Array;
   /** Makes the next call of `verb` reject with `error` and change nothing. */
   failNext(verb: FakeValueVerb, error: Error): void;

@@ -28,7 +28,7 @@ export interface JudgeOutput {
   readonly reward: number;
   /** Reason for the reward, in words: `tunePrompt` learns from it, and runs store it. */
   readonly feedback?: string | null;
-  /** Metrics of the run, which override equally named metrics of the workflow function. */
+  /** Metrics of the run, which override metrics of the workflow function with the same name. */
   readonly metrics?: Metrics | null;
 }
 

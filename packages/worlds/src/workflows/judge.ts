@@ -12,7 +12,8 @@ import { judgeLimits } from '@trinity-rft/workflow';
 import { z } from 'zod';
 
 /**
- * `judge` argument: the name or position of an auxiliary model (default: the first), or false to compare words instead.
+ * `judge` argument: the name or position of an auxiliary model (default: the first), or false to
+ * compare words instead.
  */
 export const judgeShape = {
   judge: z

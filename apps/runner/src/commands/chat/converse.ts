@@ -127,7 +127,8 @@ interface Answer {
 }
 
 /**
- * Streams an answer until its end or Ctrl-C. For columns, the answer is collected while a line shows its length so far.
+ * Streams an answer until its end or Ctrl-C. For columns, the answer is collected while a line
+ * shows its length so far.
  * @returns undefined when there is no answer
  */
 async function answer(

@@ -30,7 +30,8 @@ const rowSchema = z.object({
 type Row = z.infer<typeof rowSchema>;
 
 /**
- * Environment whose policy asks the next question of a consultation or ends it, after Learn-to-Ask (arXiv:2510.25441).
+ * Environment whose policy asks the next question of a consultation or ends the consultation, after
+ * Learn-to-Ask (arXiv:2510.25441).
  */
 export const learnToAsk = defineEnvironment({
   name: 'learn_to_ask',
@@ -105,7 +106,8 @@ const rewardOf: Readonly<Record<z.infer<typeof argsSchema>['scoring'], (parts: P
   };
 
 /**
- * Rules that combine the scores. All scores are 0 if the decision is wrong. A question is only graded if one was due.
+ * Creates the function that scores an answer. All scores are 0 if the answer is empty or the
+ * decision is wrong. A question is graded only if a question was due.
  */
 const partsBy =
   (judge: Judge | undefined) =>
@@ -131,7 +133,10 @@ async function scoresOf(
   return { content: isUseful ? 1 : 0, format: isOneQuestion ? 1 : 0 };
 }
 
-/** Checks that a row can be graded without a judge: grading words are known only for the topics of generated cases. */
+/**
+ * Checks that a row can be graded without a judge: grading words are known only for the topics of
+ * generated cases.
+ */
 function assertWordsKnow({ decision_truth: decision, info_truth: missing }: Row): void {
   const other = missing.find((topic) => questionAbout(topic) === '');
   if (other === undefined || decision === 'stop') return;

@@ -9,8 +9,8 @@ interface Move {
 }
 
 /**
- * World of one puzzle. An unreadable move, or one that breaks a rule, ends the episode with -1; the solution ends it
- * with 1.
+ * World of one puzzle. An unreadable move, or a move that breaks a rule, ends the episode with -1;
+ * the solution ends the episode with 1.
  */
 export function movesWorld({ puzzle, solution }: Puzzle, maxMoves: number): World {
   let board: Board = puzzle;

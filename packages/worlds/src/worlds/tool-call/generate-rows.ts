@@ -1,4 +1,4 @@
-/** Generates requests and tools from a seed, in the form of BFCL's rows. */
+/** Generates requests and tools from a seed, in the format of BFCL's rows. */
 import { type Random, createRandom } from '@trinity-rft/core';
 import { pick } from '../shared/pick.js';
 import type { Answer, BfclFunction } from './check-calls.js';

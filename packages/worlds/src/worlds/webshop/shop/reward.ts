@@ -13,8 +13,9 @@ export interface Purchase {
 }
 
 /**
- * Reward of a purchase, from 0 to 1: typeReward * matched / total. `matched` counts the attributes, the options, and a
- * price within the limit; `total` is the number of attributes and options plus 1.
+ * Reward of a purchase, from 0 to 1: typeReward * matched / total. `matched` counts the matching
+ * attributes and options, and a price within the limit; `total` is the number of attributes and
+ * options plus 1.
  */
 export function purchaseReward({ product, options }: Purchase, goal: Goal, nouns: Nouns): number {
   const wanted = wantedOptions(goal);
@@ -42,7 +43,8 @@ function hasAttribute(product: Product, attribute: string): boolean {
 }
 
 /**
- * Factor for the kind of product: 1 for the same kind, 0.5 or 0.1 for less similar ones, 0 if the titles share no noun.
+ * Factor for the kind of product: 1 for the same or a very similar kind, 0.5 or 0.1 for less
+ * similar kinds, 0 if the titles share no noun.
  */
 function typeReward(product: Product, goal: Goal, nouns: Nouns): number {
   const overlap = titleOverlap(nouns(product.title), nouns(goal.name));
