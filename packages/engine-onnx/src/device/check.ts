@@ -1,4 +1,6 @@
-/** Compares a GPU with the CPU for one model; runs in a process of its own, which a driver may end. */
+/**
+ * Compares a GPU with the CPU for one model; runs in a separate process, which a driver may crash.
+ */
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +35,7 @@ export interface CheckRequest {
   readonly scratch: string;
   /** Folder of the stored results. */
   readonly cache: string;
-  /** Results that answer: only stored ones, also new ones, or only new ones. */
+  /** Accepted results: only stored ones, stored or new ones, or only new ones. */
   readonly use: 'stored' | 'any' | 'new';
   readonly size: StepSize;
 }
@@ -55,7 +57,7 @@ interface Adapter {
   readonly isSoftware: boolean;
 }
 
-/** The report; undefined if only stored ones were asked for, and there is none. */
+/** The report; undefined if only a stored report is accepted and there is none. */
 export async function checkDevice(
   request: CheckRequest,
   parts: CheckParts,
@@ -116,7 +118,10 @@ async function newModel(scratch: string, { isSoftware }: Adapter): Promise<Check
   return { modelPath: directory };
 }
 
-/** The path of the model is left out: only its shape decides. So is the seed of new adapters. */
+/**
+ * Omits the path of the model, because only the shape of the model matters, and the seed of new
+ * adapters.
+ */
 function keyOf({ module, size }: CheckRequest, { adapter, model, config }: Checked): CheckKey {
   const { modelPath: _, lora, ...options } = model;
   const versions = {
@@ -129,7 +134,9 @@ function keyOf({ module, size }: CheckRequest, { adapter, model, config }: Check
   return { adapter, versions, processor, config, trained, options, size };
 }
 
-/** Version of a package, as the file at `url` finds it; undefined if it does not. */
+/**
+ * Version of a package, as resolved from the file at `url`; undefined if the package is not found.
+ */
 function versionOf(url: string, name: string): string | undefined {
   try {
     return (createRequire(url)(`${name}/package.json`) as { readonly version: string }).version;

@@ -1,4 +1,4 @@
-/** Runs a check in a child process: a driver that crashes or hangs does not take the run with it. */
+/** Runs a check in a child process: a driver that crashes or hangs does not end the run. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

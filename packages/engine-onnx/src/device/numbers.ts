@@ -20,7 +20,7 @@ import { countUnequal, largestDifference, sampleRows, trainOn } from './one-step
 import type { NumberDifferences } from './report.js';
 
 const tiny = { vocabSize: 96, hiddenSize: 32, layers: 1, heads: 4, kvHeads: 2, headDim: 8 };
-// Enough tokens for the kernels of large products, beside those of small ones.
+// Enough tokens for the kernels of large products, as well as those of small ones.
 const size = { answers: 3, promptTokens: 5, answerTokens: 6 };
 const steps = 5;
 
@@ -76,7 +76,7 @@ export async function compareNumbers(
 
 interface Trained {
   readonly specs: readonly ParameterSpec[];
-  /** Folder of their moments inside a checkpoint. */
+  /** Folder of the moments inside a checkpoint. */
   readonly folder: string;
 }
 
@@ -119,7 +119,10 @@ async function trainTiny(
   return { rows, sampled, scored, gradients: state?.first ?? new Float32Array(), weights };
 }
 
-/** Largest difference of two flat arrays of parameters, relative to the largest entry of its tensor. */
+/**
+ * Largest difference of two flat arrays of parameters, relative to the largest expected entry of
+ * the same tensor.
+ */
 function largestRelative(
   found: Float32Array,
   expected: Float32Array,

@@ -45,7 +45,7 @@ export async function trainOn(
   return pass.logprobs;
 }
 
-/** Largest difference; the largest number if a difference is not finite or a number is missing. */
+/** Largest difference; `Number.MAX_VALUE` if a difference is not finite or a number is missing. */
 export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let most = a.length === b.length ? 0 : Number.MAX_VALUE;
   for (let i = 0; i < a.length; i++) {

@@ -6,7 +6,10 @@ import { z } from 'zod';
 export const tolerances = {
   /** Log-probability of the tiny model, in nats. */
   logprobs: 1e-4,
-  /** Running mean of a gradient of the tiny model over two steps, by the largest entry of its tensor. */
+  /**
+   * Running mean of a gradient of the tiny model over two steps, relative to the largest entry of
+   * the same tensor.
+   */
   gradients: 1e-4,
   /** Weight of the tiny model after five steps, in which it moves by up to 5e-3. */
   weights: 1e-4,
@@ -14,7 +17,10 @@ export const tolerances = {
   model: 1e-3,
 } as const;
 
-/** Speed-up from which the GPU is used: below, another load of the machine could reverse the order. */
+/**
+ * Minimum speed-up for using the GPU: below it, a different load of the machine could reverse the
+ * order.
+ */
 const leastSpeedup = 1.5;
 
 const differences = z.object({
@@ -43,7 +49,7 @@ export const reportSchema = z.object({
   gpu: z.string(),
   /** Differences of the tiny model. */
   numbers: differences,
-  /** Undefined if the numbers differ. */
+  /** Undefined if the numbers do not pass {@link wrongNumbers}. */
   step: step.optional(),
 });
 
@@ -70,7 +76,7 @@ export function verdictOf(report: DeviceReport): DeviceChoice {
   };
 }
 
-/** What is wrong with the numbers of the GPU, as a sentence; undefined if they pass. */
+/** Problem with the numbers of the GPU, as a sentence; undefined if the numbers pass. */
 export function wrongNumbers({ gpu, numbers, step: measured }: DeviceReport): string | undefined {
   const unequal = Math.max(numbers.unequal, measured?.unequal ?? 0);
   if (unequal > 0)

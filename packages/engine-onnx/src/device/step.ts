@@ -18,7 +18,10 @@ export interface StepOptions {
   readonly report: (line: string) => void;
 }
 
-/** Time of the GPU for two steps, and for compiling its kernels: this, and four steps of the CPU. */
+/**
+ * Time limit of the GPU for two steps and for compiling the kernels, in addition to four steps of
+ * the CPU.
+ */
 const gpuStartMs = 30_000;
 
 export async function measureStep(open: OpenOn, options: StepOptions): Promise<StepTimes> {
@@ -40,7 +43,7 @@ export async function measureStep(open: OpenOn, options: StepOptions): Promise<S
   return { model, cpuMs: cpu.ms, gpuMs: gpu.ms, isStopped: false, logprobs, unequal: gpu.unequal };
 }
 
-/** The size, with prompt and answer halved until they fit the model. */
+/** The size, with prompt and answer each limited to half the positions of the model. */
 function fittingSize({ size, config, maxModelLen }: StepOptions): StepSize {
   const { answers, promptTokens, answerTokens } = size;
   const room = Math.floor(Math.min(maxModelLen, config.maxPositions) / 2);

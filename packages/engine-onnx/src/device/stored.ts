@@ -13,7 +13,7 @@ import { reportSchema, type DeviceReport } from './report.js';
 /** Everything that a result depends on, as plain data; a result with another key is not used. */
 export type CheckKey = Readonly<Record<string, unknown>>;
 
-/** Place of a result, and the listener for what is wrong with it. */
+/** Place of a result, and the listener for problems with the file. */
 export interface Place {
   readonly folder: string;
   readonly key: CheckKey;
@@ -29,7 +29,9 @@ const fileOf = ({ folder, key }: Place): string =>
 
 const stored = z.object({ v: z.literal(1), report: reportSchema });
 
-/** Reads a result; undefined if there is none. A damaged file is reported. */
+/**
+ * Reads a result; undefined if the file is missing, unreadable or damaged. Reports the latter two.
+ */
 export async function readStored(place: Place): Promise<DeviceReport | undefined> {
   const file = fileOf(place);
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -1,15 +1,18 @@
-/** Places for the bytes of weights: inside the model file, or in files beside it. */
+/** Places for the bytes of weights: inside the model file, or in files next to it. */
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExternalBytes } from './graph/record.js';
 
-/** Stores the bytes of a constant: returns bytes for the model file, or the location in a file beside it. */
+/**
+ * Stores the bytes of a constant: returns bytes for the model file, or the location in a file next
+ * to it.
+ */
 export type Place = (bytes: Uint8Array) => Promise<Uint8Array | ExternalBytes>;
 
 export interface WeightPlace {
   readonly put: Place;
-  /** Number of files beside the model. */
+  /** Number of files next to the model. */
   count(): number;
   close(): Promise<void>;
 }
@@ -17,8 +20,8 @@ export interface WeightPlace {
 /**
  * Creates places in files with the names that transformers.js expects: `model.onnx_data`,
  * `model.onnx_data_1` ...
- * @param options.most maximum bytes of a file beside the model; undefined to put all bytes into the
- * model file
+ * @param options.most maximum bytes of a file next to the model; undefined to put all bytes into
+ * the model file
  */
 export function weightPlace(options: {
   readonly folder: string;

@@ -26,7 +26,7 @@ const limitNames = [
   'maxComputeWorkgroupsPerDimension',
 ] as const;
 
-/** Limits of WebGPU that the engine needs, under their names there. Sizes are in bytes. */
+/** Limits that the engine needs, under their WebGPU names. Sizes are in bytes. */
 export type AdapterLimits = Readonly<Record<(typeof limitNames)[number], number>>;
 
 interface FoundAdapter {
@@ -41,8 +41,8 @@ export type Gate = <T>(wait: () => Promise<T>) => Promise<T>;
 let dawn: GPU | undefined;
 
 /**
- * Kernels write the memory that a workgroup shares before they read it, so Dawn need not clear it first. SwiftShader
- * compiles kernels three to ten times as fast without.
+ * Kernels write the memory that a workgroup shares before they read it, so Dawn need not clear it
+ * first. SwiftShader compiles kernels three to ten times as fast without the clearing.
  */
 const noSharedZeros = 'enable-dawn-features=disable_workgroup_init';
 
@@ -77,7 +77,7 @@ export async function findAdapter(gpu: GPU, gate: Gate): Promise<FoundAdapter> {
 export async function listAdapters(): Promise<readonly AdapterFacts[]> {
   const gpu = await loadDawn();
   const found = new Map<string, AdapterFacts>();
-  // WebGPU has no list: each request answers with one.
+  // WebGPU has no list: each request returns one adapter.
   for (const powerPreference of ['high-performance', 'low-power'] as const) {
     const adapter = await gpu.requestAdapter({ powerPreference });
     if (!adapter) continue;

@@ -1,4 +1,7 @@
-/** Kernels that read by index. Each thread owns one element of the result, so sums have a fixed order. */
+/**
+ * Kernels that read by index. Each thread owns one element of the result, or one row of {@link
+ * topK}, so sums have a fixed order.
+ */
 import { floatBits, perElement, type Call, type Element } from './kernel.js';
 
 interface Gather {

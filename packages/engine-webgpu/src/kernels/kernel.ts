@@ -103,7 +103,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
 interface GroupSpec extends KernelSpec {
   /** Number of threads of a workgroup. */
   readonly threads: number;
-  /** WGSL outside the body: memory that the threads share, functions. @default one number for each thread */
+  /**
+   * WGSL outside the body: memory that the threads share, functions.
+   * @default shared memory of one number for each thread
+   */
   readonly outside?: string;
 }
 

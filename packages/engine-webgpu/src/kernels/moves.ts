@@ -4,7 +4,7 @@ import { perElement, type Call, type Element } from './kernel.js';
 
 interface Copy {
   readonly dims: readonly number[];
-  /** Strides of each dimension in the source, and the index of the first element. */
+  /** Strides of each dimension in the source; `fromStart` is the index of the first element. */
   readonly from: readonly number[];
   readonly fromStart?: number;
   readonly to?: readonly number[];
@@ -23,7 +23,7 @@ export function copy(element: Element, { dims, from, to, fromStart = 0, toStart 
   );
 }
 
-/** Keeps a triangle of the last two dimensions, with zeros elsewhere. */
+/** Keeps a triangle of the last two dimensions, and replaces the other numbers by zeros. */
 export function triangle(
   element: Element,
   count: number,

@@ -24,7 +24,10 @@ const stepDepth = 16;
 /** Fewer workgroups than this leave a GPU partly idle; separate workgroups then compute the blocks of K. */
 const busyGroups = 128;
 
-/** Steps of a product: with two, the first writes `partials` numbers, which the second sums. */
+/**
+ * Steps of a product: with two, `first` writes `partials.size` numbers, which `partials.sum` adds
+ * up.
+ */
 interface ProductPlan {
   readonly first: Call;
   readonly partials?: { readonly size: number; readonly sum: Call };

@@ -1,6 +1,6 @@
 /**
- * Reductions of rows. Element i belongs to thread i modulo the number of threads, so appending elements that contribute
- * 0 to a row changes no bit of the result.
+ * Reductions of rows. Except in {@link cumulativeSum}, element i belongs to thread i modulo the
+ * number of threads, so appending elements that contribute 0 to a row changes no bit of the result.
  */
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 import { blockDepth } from './product.js';

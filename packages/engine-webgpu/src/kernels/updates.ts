@@ -1,4 +1,4 @@
-/** Kernels outside graphs, which change arrays in place. Arrays may be views, so indices start at an offset. */
+/** Kernels outside graphs: updates in place, sums of squares, and moves of rows. */
 import { floatBits, maximum, perElement, perRow, reduceThreads, sum, type Call } from './kernel.js';
 
 /** to += from */

@@ -63,7 +63,7 @@ export class PlanBuilder {
       : { shape, dtype, storage: this.storageOf(value) };
   }
 
-  /** Adds a dispatch. */
+  /** Adds a dispatch, unless all results are empty. */
   run(call: Call, reads: readonly Value[], writes: readonly Value[]): void {
     if (writes.every(({ shape }) => shape.includes(0))) return;
     const buffers = [...reads, ...writes].map((value) => this.storageOf(value));

@@ -1,4 +1,7 @@
-/** Operators on shapes: the host computes them, or their result is another view of the same numbers. */
+/**
+ * Operators on shapes, and casts: the host computes the result, or the result is a view of the same
+ * numbers. Only casts between `f32` and `i32` may run a kernel.
+ */
 import { dataTypes, type DataType, type NodeRecord } from '@trinity-rft/engine-onnx/graph-runtime';
 import { elementwise } from '../kernels/elementwise.js';
 import { sizeOf } from '../kernels/loop.js';

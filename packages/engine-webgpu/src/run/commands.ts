@@ -23,7 +23,7 @@ const dispatchLimit = 1024;
 const bytesPerUniform = 4 * uniformWords;
 
 interface CommandOptions {
-  /** Estimated operations of one submit. */
+  /** Maximum estimated operations of one submit, unless a single dispatch has more. */
   readonly budget: number;
   /** Waits for the device. */
   readonly wait: <T>(work: () => Promise<T>) => Promise<T>;

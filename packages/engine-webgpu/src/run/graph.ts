@@ -72,7 +72,10 @@ export class DeviceGraph implements LoadedGraph {
     return ready;
   }
 
-  /** Queues all commands of a run without awaiting, so that runs take effect in the order of the calls. */
+  /**
+   * Queues all commands of a run without awaiting, so that the commands of two runs never
+   * interleave.
+   */
   #queue(
     { plan, bindings }: ReadyPlan,
     inputs: Feeds,

@@ -64,8 +64,9 @@ export class Graph {
   #nextId = 0;
 
   /**
-   * @param prefix of the names of values; the body of a loop must not repeat names of the graph around it.
-   * @default none
+   * @param prefix of the names of values; the body of a loop must not repeat names of the graph
+   * around it.
+   * @default no prefix
    */
   constructor(prefix = '') {
     this.#prefix = prefix;
@@ -111,7 +112,7 @@ export class Graph {
   }
 
   /**
-   * A constant with a name, such as a weight; its bytes may be in a file beside the model.
+   * A constant with a name, such as a weight; its bytes may be in a file next to the model.
    * @throws InvariantError when the name is taken
    */
   stored(name: string, record: Omit<ConstantRecord, 'name'>): Value {

@@ -39,7 +39,7 @@ export interface ConstantRecord {
   readonly name: string;
   readonly dtype: DataType;
   readonly shape: readonly number[];
-  /** Little-endian numbers, or their place in a file beside the model. */
+  /** Little-endian numbers, or their place in a file next to the model. */
   readonly bytes: Uint8Array | ExternalBytes;
 }
 

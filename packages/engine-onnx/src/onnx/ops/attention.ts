@@ -106,8 +106,8 @@ function maskOf(
 }
 
 /**
- * Mask [T, T] with 0 on and below the diagonal, within the window, and {@link maskedScore}
- * elsewhere.
+ * Mask [T, T] with 0 on and below the diagonal, within the window, and at most {@link maskedScore}
+ * for other positions.
  */
 function causalMask(graph: Graph, time: Dim, window: number | undefined): Value {
   const shape = [time, time];

@@ -20,8 +20,9 @@ export interface BlockFormat {
 export interface BlockMatrix extends BlockFormat {
   readonly shape: readonly [out: Dim, input: number];
   /**
-   * uint8 [out, blocks, length]; with 4 bits half as wide: {@link blockProduct} takes two neighbours in each byte, the
-   * first in the lower bits; {@link blockNumbers} the first half of a block in the lower bits, the second in the higher.
+   * uint8 [out, blocks, length]; with 4 bits half as wide: {@link blockProduct} expects two
+   * neighbours in each byte, the first in the lower bits; {@link blockNumbers} expects the first
+   * half of a block in the lower bits, the second in the higher.
    */
   readonly integers: Value;
   /** float32 [out, blocks] */

@@ -1,4 +1,4 @@
-/** Sequences in chunks of one length. */
+/** Sequences in chunks of equal length. */
 import { dimAt, type Graph, type Value } from '../graph/graph.js';
 import { concat, reshape, transpose } from './shape.js';
 

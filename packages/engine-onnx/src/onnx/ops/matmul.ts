@@ -1,4 +1,4 @@
-/** Matrix products; transposed operands are read in place, never copied. */
+/** Matrix products; the kernels transpose operands, so the graph holds no transposed copies. */
 import { InvariantError } from '@trinity-rft/core';
 import { product } from '../graph/dims.js';
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
@@ -57,9 +57,9 @@ export interface LowRank {
 }
 
 /**
- * {@link linear} whose `weight` already contains the product of the factors. Only the factors have
- * gradients: dL/da = s (g b)^T x and dL/db = s g^T (x a^T), so the gradient of the whole matrix is
- * never computed.
+ * {@link linear} whose `weight` already contains the product of the factors. The weight and the
+ * bias have no gradients: dL/da = s (g b)^T x and dL/db = s g^T (x a^T), so the gradient of the
+ * whole matrix is never computed.
  * @see Hu et al., arXiv:2106.09685, section 4.1
  */
 export function lowRankLinear(

@@ -1,4 +1,4 @@
-/** Weights with which a router selects experts. */
+/** Weights of the experts that a router selects. */
 import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { multiply, reciprocal, subtract } from './elementwise.js';
 import { matmul } from './matmul.js';
@@ -28,7 +28,7 @@ function softmax(a: Value): Value {
   return withPullback(p, [a], (g) => [multiply(p, subtract(g, rowSum(multiply(g, p))))]);
 }
 
-/** 1 at the `count` largest numbers of each row, 0 elsewhere. Has no gradient. */
+/** 1 at the `count` largest numbers of each row, 0 at the others. Has no gradient. */
 function largest(a: Value, count: number): Value {
   const { graph } = a;
   const shape = a.shape.with(-1, count);

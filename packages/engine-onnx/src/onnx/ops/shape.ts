@@ -59,8 +59,8 @@ export function columns(a: Value, start: number, count: number): Value {
 }
 
 /**
- * Values joined along `axis`, whose total is `size`. Has no gradient, because it is only used on
- * gradients and cached values.
+ * Values joined along `axis`, whose total is `size`. Has no gradient, because it is only used in
+ * gradients and in graphs without gradients.
  */
 export function concat(values: readonly Value[], axis: number, size: Shape[number]): Value {
   const first = values[0]!;
