@@ -33,10 +33,10 @@ export interface OnnxEngineOptions {
    */
   readonly reference?: boolean;
   /**
-   * Low-rank adapters to train; the weights of `modelPath` stay unchanged. The sampler uses the adapters, the
-   * reference does not. Checkpoints hold the adapters in `lora_adapter`, in PEFT's format, and the merged weights
-   * unless `save` excludes them.
-   * @default all weights are trained
+   * Low-rank adapters to train; the weights of `modelPath` stay unchanged. The sampler uses the
+   * adapters, the reference does not. Checkpoints hold the adapters in `lora_adapter`, in PEFT's
+   * format, and the merged weights unless `save` excludes them.
+   * @default no adapters; all weights are trained
    */
   readonly lora?: LoraOptions;
   /**
@@ -62,8 +62,9 @@ export interface OnnxEngineOptions {
    */
   readonly interactive?: boolean;
   /**
-   * Maximum number of samplers. Small models have one sampler per thread, which serves more requests at once;
-   * each costs 30 MB. @default as many as threads
+   * Maximum number of samplers. Small models have one sampler per thread, which serves more
+   * requests at once; each costs 30 MB.
+   * @default {@link threads}
    */
   readonly maxSamplers?: number;
   /**

@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core/engine';
 
 /**
- * Tracks the sequences that were drawn with the training weights. Must be notified of every call of an engine,
- * in order.
+ * Tracks the sequences that were drawn with the training weights. Must be notified of every sample
+ * and every change of weights, in order.
  */
 export class DrawnTexts {
   /** True if the last published weights are the training weights. */

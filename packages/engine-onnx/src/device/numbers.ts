@@ -99,7 +99,7 @@ interface TinyRun {
   readonly weights: Float32Array;
 }
 
-/** @param given rows to train on. @default those that the engine samples */
+/** @param given rows to train on. @default rows that the engine samples */
 async function trainTiny(
   engine: Engine,
   directory: string,

@@ -40,7 +40,7 @@ const step = z.object({
   isStopped: z.boolean(),
   /** Largest difference of a log-probability; 0 if the GPU was stopped. */
   logprobs: z.number(),
-  /** As for the tiny model. */
+  /** Like `unequal` of the tiny model. */
   unequal: z.number(),
 });
 

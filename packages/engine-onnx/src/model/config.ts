@@ -25,7 +25,7 @@ export const modelFamilies = [
 ] as const;
 export type ModelFamily = (typeof modelFamilies)[number];
 
-/** How rotary frequencies are scaled for long contexts. */
+/** Scaling of rotary frequencies for long contexts. */
 export type RopeScaling =
   | { readonly kind: 'linear'; readonly factor: number }
   | {
@@ -82,7 +82,10 @@ export interface DeltaShape {
 export interface LayerTraits {
   /** @default attention */
   readonly mixer?: Exclude<Mixer, 'attention'>;
-  /** Number of positions that a query sees, including its own. @default all up to its own */
+  /**
+   * Number of positions that a query sees, including its own.
+   * @default all positions up to its own
+   */
   readonly window?: number;
   /**
    * `local` uses {@link ModelConfig.localRope}; `none` does not rotate positions. @default that of
@@ -171,7 +174,7 @@ export interface ModelConfig {
   readonly delta?: DeltaShape;
   /** Positions that a convolution reads, including its own; set if layers have a convolution. */
   readonly convTaps?: number;
-  /** Traits of each layer. @default all layers are alike */
+  /** Traits of each layer. @default no traits */
   readonly layerTraits?: readonly LayerTraits[];
   /** Longest sequence that the engine supports for the model. */
   readonly maxPositions: number;

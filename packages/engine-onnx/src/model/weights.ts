@@ -169,8 +169,8 @@ export class WeightBuffers {
   }
 
   /**
-   * Like {@link rewrite}, but runs `write` once the training weights are needed, and again after a failure. If
-   * all leases on the old set are released by then, no second set is needed.
+   * Like {@link rewrite}, but runs `write` when the training weights are first needed, and again
+   * after a failure. If all leases on the old set are released by then, no second set is needed.
    */
   rewriteLater(write: Rewrite): void {
     this.#due = write;

@@ -30,7 +30,7 @@ export interface WorkerOptions {
   readonly maxBatchSize: number;
   readonly maxModelLen?: number;
   readonly tokenBytes?: TokenBytes;
-  /** Adapters to train. @default all weights are trained */
+  /** Adapters to train. @default no adapters */
   readonly lora?: LoraOptions;
   /** With `lora`: quantization of the frozen weights. @default no quantization */
   readonly quantization?: Quantization;

@@ -151,7 +151,7 @@ export interface GraphRuntime {
   /**
    * Threads inside one operator, if the order of an operator's sums depends on the numbers of
    * threads and rows.
-   * @default a row's numbers never depend on other rows
+   * @default undefined; a row's numbers never depend on other rows
    */
   readonly threads?: Readonly<Record<GraphKind, number>>;
   /**

@@ -11,8 +11,8 @@ import { freePositions, type SamplerKernels } from './kernels.js';
 import type { KvPool } from './kv-pool.js';
 
 /**
- * Runs the pool in as few runs as the row window allows. Rows stay until the caller frees the rows of sequences
- * that ended.
+ * Runs the pool in as few runs as the row window allows. The caller frees the rows of sequences
+ * that have ended.
  */
 export async function decodeRows(
   kernels: SamplerKernels,

@@ -19,9 +19,11 @@ export interface SamplerThreads {
 const maxCopiedBytes = 16 << 20;
 
 /**
- * Operators of a small model take a few microseconds: waking a second thread for each costs as much
- * as it saves, while two samplers with one thread each do twice the work. The result only depends
- * on the arguments, because the number of threads determines how sums are rounded.
+ * Plans one sampler per thread for a small model, and one sampler with all threads for a larger
+ * model. Operators of a small model take a few microseconds: waking a second thread for each
+ * operator costs as much as it saves, while two samplers with one thread each do twice the work.
+ * The result depends on the arguments only, because the number of threads determines how sums are
+ * rounded.
  */
 export function planSamplerThreads(config: ModelConfig, threads: number): SamplerThreads {
   return 4 * parameterCount(config) <= maxCopiedBytes

@@ -20,7 +20,7 @@ export interface WeightFile {
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>;
   /** Decodes a tensor to float32, row-major. `into` has exactly the tensor's number of elements. */
   read(name: string, into: Float32Array): Promise<void>;
-  /** The blocks of a quantised tensor; absent for file formats without quantised tensors. */
+  /** The blocks of a quantised tensor; undefined for other tensors. Absent for safetensors. */
   readLevels?(name: string): TensorLevels | undefined;
 }
 

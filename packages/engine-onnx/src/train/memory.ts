@@ -21,7 +21,7 @@ export const defaultMemoryBudget = 384 * 2 ** 20;
  */
 const machineShare = 1 / 8;
 /**
- * With a budget, and on small machines: one graph for the whole model may need this multiple of the
+ * Multiple of the budget that one graph for the whole model may need, with micro-batches within the
  * budget.
  */
 const timesBudget = 2;

@@ -18,8 +18,8 @@ export interface MicroBatch {
 }
 
 /**
- * Rows shorter than this share of the longest one start a new micro-batch, unless the current one
- * is still small.
+ * Groups shorter than this share of the longest group start a new micro-batch, unless the current
+ * micro-batch is still small.
  */
 const shortestShare = 0.5;
 const smallBatchPositions = 1024;

@@ -15,7 +15,7 @@ export class TimeShare {
 
   /**
    * @param now time in milliseconds from a monotonic clock
-   * @param settled resolves when queued work is done. @default no work is queued
+   * @param settled resolves when queued work is done. @default no wait
    */
   constructor(now: () => number, settled = async (): Promise<void> => {}) {
     this.#now = now;

@@ -8,7 +8,7 @@ export interface WaitOptions {
   readonly gate: Gate;
   /** Called every five seconds of a wait, with the purpose of the wait. */
   readonly report: (message: string) => void;
-  /** Deadline of one wait, in ms. @default 600_000; a submit takes a tenth of a second */
+  /** Deadline of one wait, in ms. @default 600_000 */
   readonly deadlineMs?: number;
 }
 

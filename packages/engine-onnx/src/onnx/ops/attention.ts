@@ -18,7 +18,10 @@ export interface AttentionOptions {
   readonly scale?: number;
   /** See {@link softCap}. @default no cap */
   readonly cap?: number;
-  /** Number of positions that a query sees, including its own. @default all up to its own */
+  /**
+   * Number of positions that a query sees, including its own.
+   * @default all positions up to its own
+   */
   readonly window?: number;
   /**
    * int32 [B, T]: among the positions up to its own, a query sees those of its own branch and of
