@@ -14,10 +14,7 @@ export interface TrainerParts {
   readonly sampling: Pick<Sampling, 'source'> & Partial<Pick<Sampling, 'filter'>>;
   /** Trainer state of the checkpoint from which the stage continues. */
   readonly state: TrainerState;
-  /**
-   * Number of steps, if known; ends the training only if `trainer.total_steps` or supervised data
-   * set it.
-   */
+  /** Expected number of train steps, if known, for learning rate schedules. */
   readonly totalSteps: number | undefined;
   readonly sink: MetricSink;
 }
@@ -76,7 +73,8 @@ function checkpointsNeeded({
 }
 
 /**
- * Maximum wait for a batch in ms. Only an explorer makes the trainer wait; files are read at once.
+ * Time in ms after which a wait for a batch is logged. Only an explorer makes the trainer wait, and
+ * files are read at once.
  */
 function maxReadTimeoutOf({ buffer }: StageConfig): number {
   const config = buffer.trainerInput.experienceBuffer;

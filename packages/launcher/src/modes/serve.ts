@@ -27,8 +27,8 @@ import { sessionHandlers } from './serve/session-handlers.js';
 import { resumeTraining, trainHere } from './serve/train-here.js';
 
 /**
- * Serves until the interrupt, then answers open requests, finishes the train step and saves a
- * checkpoint.
+ * Serves until the interrupt, then answers open requests and, if it trains, finishes the train step
+ * and saves a checkpoint.
  */
 export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, startModel, extensions, runtime, signal, serve: { train = true } = {} } = context;

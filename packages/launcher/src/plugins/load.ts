@@ -21,7 +21,7 @@ export interface Plugins {
   /** Algorithms and their parts. */
   readonly algorithms: readonly Definition[];
   readonly taskOperators: readonly TaskOperatorDefinition[];
-  /** The modules that were loaded, and the files beside them that they may import. */
+  /** The modules that were loaded, and the files next to them that they may import. */
   readonly files: readonly string[];
 }
 

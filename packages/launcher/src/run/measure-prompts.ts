@@ -1,4 +1,4 @@
-/** Measures the prompt of the first generated task of an environment, in tokens of its model. */
+/** Measures the prompt of the first generated task of an environment, in tokens of the model. */
 import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
 import {
   describeError,
@@ -23,8 +23,9 @@ interface Measured {
 }
 
 /**
- * Begins and closes the first task. Returns a warning if its prompt is too long; undefined also for
- * task sets that no environment generates. The model must be on this disk.
+ * Begins and closes the first task. Returns a warning if its prompt is too long or cannot be
+ * measured; undefined also for task sets that no environment generates. The model must be on this
+ * disk.
  */
 export async function promptWarning(measured: Measured): Promise<string | undefined> {
   const { storageType, workflow, workflowArgs } = measured.taskset;

@@ -1,5 +1,5 @@
 /**
- * `store.json`: address of the store that processes share, without password, unless it is the
+ * `store.json`: address, without password, of the store that processes share; not written for the
  * `run.db` in the run's folder.
  */
 import { readFileSync, rmSync } from 'node:fs';

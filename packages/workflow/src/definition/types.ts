@@ -99,7 +99,7 @@ export interface WorkflowNeeds extends Needs {
    */
   readonly rewardFn?: boolean;
   /**
-   * Name of the argument that selects an auxiliary model by name or position. Without that argument,
+   * Name of the argument that selects an auxiliary model by name or position. Without the argument,
    * the workflow uses the first model.
    * @default no auxiliary model is needed
    */

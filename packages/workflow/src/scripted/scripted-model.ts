@@ -15,7 +15,7 @@ import { createOpenAIClient } from '../definition/openai-client.js';
 import type { AgentModel } from '../definition/types.js';
 import { serveCompletions } from './serve-completions.js';
 
-/** An answer: its text, a complete response, or an error to throw. */
+/** An answer: its text, fields of a response, or an error to throw. */
 export type ScriptedAnswer =
   | string
   | (Partial<Pick<ChatResponse, 'responseText' | 'reasoningText' | 'finishReason'>> & {
@@ -36,8 +36,7 @@ export interface ScriptedCall {
 
 export interface ScriptedModelOptions {
   /**
-   * A list, of which each choice takes the next answer in the order of calls, or a function that is
-   * called for each choice.
+   * Answers in the order of calls, one for each choice; or a function that is called for each choice.
    */
   readonly answers:
     | readonly ScriptedAnswer[]
@@ -55,7 +54,7 @@ export interface ScriptedModel extends AgentModel {
   readonly calls: readonly ScriptedCall[];
 }
 
-/** Records calls like a real model; tokens are code points, and log-probabilities are -0.25. */
+/** Creates a model that records its calls; tokens are code points, log-probabilities are -0.25. */
 export function scriptedModel({
   answers,
   score,

@@ -62,7 +62,8 @@ const taskOf = (rawTask: RawTask, row: number, taskset: TasksetConfig): Task =>
   toTask({ row, rawTask }, taskset, { batchId: 0, taskId: row, isEval: taskset.isEval });
 
 /**
- * The first column that the workflow or the reward function needs and the row lacks, as a message.
+ * Message about the first problem of a row: a column that the workflow or the reward function needs
+ * and the row lacks, or a row that the workflow cannot read. Empty if there is no problem.
  */
 function misfit(task: Task, { workflows, rewardFns }: TaskParts): readonly string[] {
   const { workflow, rewardFn, rawTask, index } = task;

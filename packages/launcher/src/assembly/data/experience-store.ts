@@ -21,8 +21,8 @@ import { isWithin, readRunId, runIdOf } from './run-id.js';
 import { reuseOf } from './reuse.js';
 
 /**
- * Identity of the run that owns the database; undefined for one in the run's folder, with which it
- * moves.
+ * Identity of the run that owns the database; undefined for a database that moves with the run's
+ * folder, and in mode `train`.
  */
 async function ownerOf(
   { jobDirectory, mode }: StageConfig,

@@ -8,7 +8,7 @@ import { CheckpointError, systemClock } from '@trinity-rft/core';
 const fileName = 'run.id';
 const format = /^[\da-f-]{36}$/;
 
-/** Id of the run; undefined if it never had a store outside of its folder. */
+/** Id of the run; undefined if the file is missing or damaged. */
 export function readRunId(folder: string): string | undefined {
   try {
     const text = readFileSync(path.join(folder, fileName), 'utf8').trim();

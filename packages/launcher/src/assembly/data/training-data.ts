@@ -15,7 +15,7 @@ export interface TrainingData
   extends Pick<Sampling, 'source' | 'close'>, Partial<Pick<Sampling, 'filter'>> {
   /** Number of train steps until the data is used up, if known. */
   readonly totalSteps: number | undefined;
-  /** True if a server adds rows, so that more rows may follow the last one. */
+  /** True if a server has added rows, and may add more. */
   readonly mayGrow: boolean;
 }
 
@@ -72,7 +72,7 @@ export async function checkTrainingData(
   return readSupervisedRows(experienceBuffer, algorithm.schema, signal);
 }
 
-/** Opens the experiences of an earlier run, or those that a server stores until it ends. */
+/** Opens the experiences of an earlier run, or those that a running server adds. */
 async function openStored(
   stage: StageConfig,
   model: StageModel,

@@ -101,9 +101,9 @@ interface EmbeddedParts {
 }
 
 /**
- * Samples from the weights that the engine opens with, as version -1, because no weights are
- * published to the engine. Seeds derive from (run seed, stage, model, batch, task, run, attempt,
- * call), like those of the trained model.
+ * Opens a model of a folder. It samples from the weights that the engine opens with, as version -1,
+ * because no weights are published to the engine. Seeds derive from (run seed, stage, model, batch,
+ * task, run, attempt, call), like those of the trained model.
  */
 async function embeddedModel(
   model: AuxiliaryModelConfig,

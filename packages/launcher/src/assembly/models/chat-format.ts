@@ -18,7 +18,8 @@ export interface StageModel {
 
 /**
  * Tokenizer and template of the newest checkpoint, with which its weights were trained, even if the
- * model folder has changed since; before the first checkpoint, those of the model folder.
+ * model folder has changed since; those of the model folder if there is no checkpoint, or it has no
+ * tokenizer.
  * @throws ConfigError when tokenizer or template cannot be used
  */
 export async function openChatFormat(stage: StageConfig, startModel: string): Promise<ChatFormat> {

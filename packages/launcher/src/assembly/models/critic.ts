@@ -74,7 +74,7 @@ export async function checkCritic(stage: StageConfig, engines: EngineTable): Pro
 const isThere = async (file: string): Promise<boolean> =>
   (await stat(file).catch(() => undefined)) !== undefined;
 
-/** Compares the tokenizers. A folder without one counts as the same family. */
+/** Compares the tokenizers, unless one of the folders has no tokenizer. */
 async function checkTokenizer(critic: string, policy: string): Promise<void> {
   const folders = [critic, policy];
   const found = await Promise.all(

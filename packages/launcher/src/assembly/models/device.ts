@@ -9,7 +9,7 @@ export interface DeviceOptions extends Omit<DeviceQuestion, keyof DeviceModel> {
   readonly engines: EngineTable;
 }
 
-/** What decides how fast a device is for the stage's model. */
+/** Properties of the stage's model that determine how fast a device is. */
 export function deviceModelOf(stage: StageConfig, startModel: string): DeviceModel {
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const quantization = startQuantization(stage, startModel);
@@ -27,7 +27,7 @@ export async function chooseDevice(
   return choice ?? { device: 'cpu', why: `The engine ${engine.name} has one device.` };
 }
 
-/** The stage with its device, of which `auto` is reported. A device that is not measured is not used. */
+/** The stage with a device in place of `auto`, which is reported; the CPU without a measurement. */
 export async function withDevice(
   stage: StageConfig,
   startModel: string,

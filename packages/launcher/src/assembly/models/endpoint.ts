@@ -45,8 +45,8 @@ export function rewardKeyOf(env: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * Creates a model that stays mounted until the attempt is over. Only the agent gets its random
- * address.
+ * Creates a model that stays mounted until the attempt is over. Only the agent gets the random
+ * address of the model.
  */
 export function mountedModel(
   server: EndpointServer,

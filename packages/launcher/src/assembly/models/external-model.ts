@@ -18,7 +18,8 @@ export type ExternalAnswers = (
 ) => AgentModel | undefined;
 
 /**
- * Answers of the external model; in mode `both` the trained model answers evaluations.
+ * Creates the function that returns the external model of an attempt; in mode `both`, the trained
+ * model answers evaluations.
  * @throws ConfigError when the environment lacks the model's address
  */
 export function externalAnswers(

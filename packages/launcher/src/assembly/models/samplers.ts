@@ -25,7 +25,7 @@ const samplers: Readonly<Record<SamplerConfig['name'], SamplerFactory>> = {
 export const usesSamplingServers = ({ sampler, mode, part }: StageConfig): boolean =>
   sampler !== undefined && mode !== 'train' && part !== 'train';
 
-/** True if weights travel as adapters, because the sampler already has the model below them. */
+/** True if weights travel as adapters, because the sampler already has the base model. */
 export const takesAdapters = (
   { model, sampler }: Pick<StageConfig, 'model' | 'sampler'>,
   { fullParameter }: EngineCapabilities,

@@ -42,7 +42,7 @@ export interface RemoteExploration {
   readonly share: (store: ExperienceStore) => ExperienceStore;
 }
 
-/** Explores in this process, beside the trainer. */
+/** Creates the function that opens the explore side in this process, next to the trainer. */
 const exploreHere =
   ({ stage, runtime, extensions: { engines }, rewardKey }: StageContext): OpenExploreSide =>
   async ({ engine, format, store }, stack) => {

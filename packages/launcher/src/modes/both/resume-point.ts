@@ -1,4 +1,4 @@
-/** Finds the point from which a stopped run ends as if it had never been stopped. */
+/** Finds the point from which a stopped run continues. */
 import type { SynchronizerConfig } from '@trinity-rft/config';
 import type { ExplorerState } from '@trinity-rft/explorer';
 import type { Checkpoint } from '@trinity-rft/trainer';
@@ -22,7 +22,7 @@ export interface ResumePoint {
   readonly trainStep: number;
   /** Version of the explorer's last weights, for the synchronizer. */
   readonly explorerVersion: number;
-  /** Explore step after which explorer and trainer meet next, for the synchronizer. */
+  /** Explore step after which the next synchronization point is, for the synchronizer. */
   readonly boundary: number;
   /** True if the explorer must wait until the trainer has recreated its last weights. */
   readonly catchUp: boolean;

@@ -44,7 +44,7 @@ export interface FollowOptions {
 const probeTolerance = 1e-5;
 
 /**
- * Creates an object whose `follow` loads the newest published weights and proves their use. `follow`
+ * Creates an object whose `follow` loads the newest published weights and proves their use; it
  * throws SyncError if the weights differ from the published ones: this explorer must not sample.
  */
 export function followWeights(options: FollowOptions): ExplorerWeights {

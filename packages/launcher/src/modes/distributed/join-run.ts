@@ -43,8 +43,8 @@ export interface JoinOptions {
 }
 
 /**
- * Time between two heartbeats, in ms. `trinity status` shows a process as silent after three
- * seconds.
+ * Time between two heartbeats, in ms. `trinity status` reports processes without a heartbeat for
+ * three seconds.
  */
 const beatMs = 1000;
 

@@ -25,7 +25,7 @@ export interface PublishOptions {
   readonly onAdopt: (version: number) => void;
 }
 
-/** Publishes weights to explorers, as folders `sync/version_N` or files in the store. */
+/** Transport that publishes weights to explorers, as folders `sync/version_N` or in the store. */
 export function publishingTransport(options: PublishOptions): StageTransport {
   const { onAdopt } = options;
   return {

@@ -1,4 +1,4 @@
-/** Keeps the device of a run that began with `model.device: auto`: another device changes its numbers. */
+/** Keeps the device of a run with `model.device: auto`, because devices compute other numbers. */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { onDevice } from '../../assembly/models/device.js';
 import { readRecord } from './record.js';

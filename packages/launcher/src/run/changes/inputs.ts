@@ -35,8 +35,8 @@ export interface InputSources {
 }
 
 /**
- * True if a change of the input is refused. The run itself may write plugins and files of
- * arguments.
+ * True if a change of the input is refused; false for plugins and files of arguments, which the run
+ * itself may write.
  */
 export const isBinding = (key: string): boolean => !/^plugins\/|[_.]args\./.test(key);
 
@@ -89,7 +89,7 @@ async function filesOfModel(key: string, place: string): Promise<readonly NamedF
     .map(({ name }) => [`${key}/${name}`, path.join(place, name)]);
 }
 
-/** Maximum files of a folder; larger or deeper folders are data from which a program selects. */
+/** Maximum number of files of a folder, without subfolders; more are data to select from. */
 const mostFiles = 200;
 
 async function filesOfArgument(key: string, place: string): Promise<readonly NamedFile[]> {

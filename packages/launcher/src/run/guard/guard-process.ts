@@ -6,7 +6,7 @@ import { startWatchdog } from './watchdog.js';
 export interface GuardOptions {
   /** File for the text about an early end. */
   readonly failureFile: string;
-  /** The longest time that a run may take, in ms. */
+  /** The longest time that an attempt may take, in ms. */
   readonly maxTimeoutMs: number;
   /** The user's interrupt. */
   readonly signal: AbortSignal;

@@ -17,7 +17,7 @@ export interface JudgeQuestion<T> {
   readonly messages: readonly ChatMessage[];
   /** Parses an answer; undefined if it is not readable. */
   readonly parse: (answer: string) => T | undefined;
-  /** Expected form of the answer, for the reminder: `a JSON object with the key "rating"`. */
+  /** Expected format of the answer, for the reminder: `a JSON object with the key "rating"`. */
   readonly expected: string;
   /** Maximum number of calls. @default 2 */
   readonly attempts?: number;
@@ -31,7 +31,7 @@ export interface JudgeQuestion<T> {
   readonly signal: AbortSignal;
 }
 
-/** Value that the judge gave, or the reason of the `failure`. */
+/** Value that the judge gave, or the reason for the `failure`. */
 export interface Verdict<T> {
   readonly value: T | undefined;
   /** Number of calls made. */

@@ -5,8 +5,8 @@ import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep, stepArgs } from './steps.js';
 
 /**
- * Calls `step` until it returns false, then `reward` once. The metric `actual_env_steps` counts the
- * steps.
+ * Calls `step` until the run ends (see `eachStep`), then `reward` once. The metric
+ * `actual_env_steps` counts the steps.
  */
 export abstract class RewardPropagationWorkflow extends MultiTurnWorkflow {
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */

@@ -1,6 +1,6 @@
 /**
- * `agentscope_react_workflow` and its variants: the ReAct agent of this package, which answers as
- * AgentScope's does, by calling a tool.
+ * `agentscope_react_workflow` and its variants: the ReAct agent of this package, which answers by
+ * calling a tool, like AgentScope's agent, or with text, like that of AgentScope 0.
  */
 import { WorkflowError } from '@trinity-rft/core';
 import { z } from 'zod';

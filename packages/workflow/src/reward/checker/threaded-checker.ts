@@ -132,8 +132,8 @@ export class ThreadedChecker implements MathChecker {
   }
 
   /**
-   * Runs while comparisons are open. Uses a real timer instead of a `Clock`, because it bounds the
-   * work of a real thread.
+   * Starts the timer, which runs while comparisons are open: a real timer instead of a `Clock`,
+   * because it bounds the work of a real thread.
    */
   #watch(): void {
     this.#watched = this.#inProgress();

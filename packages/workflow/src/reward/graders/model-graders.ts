@@ -60,7 +60,7 @@ export interface ModelCall {
 
 type Ask = (call: ModelCall) => Promise<number>;
 
-/** The score is the number that the model returns; a number outside of `range` is a failure. */
+/** Creates a grader that returns the model's number; one outside of `range` is a failure. */
 export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
   const [low, high] = spec.range;
   const description = `A number from ${low} to ${high}.`;
@@ -72,7 +72,7 @@ export function scoreModelGrader(spec: ScoreModel, complete: CompleteFn): Ask {
   };
 }
 
-/** The score is 1 for a passing label, else 0. */
+/** Creates a grader that returns 1 for a passing label, else 0; an unknown label is a failure. */
 export function labelModelGrader(spec: LabelModel, complete: CompleteFn): Ask {
   const ask = questionOf(spec, { type: 'string', enum: spec.labels }, complete);
   return async (call) => {

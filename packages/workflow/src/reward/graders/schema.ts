@@ -117,7 +117,7 @@ const labelModel = z
       });
   });
 
-/** Maximum number of bytes in a source, as in OpenAI's service. */
+/** Maximum number of characters in a source; OpenAI's service allows as many bytes. */
 const longestSource = 256 * 1024;
 
 const python = z.strictObject({

@@ -104,7 +104,7 @@ function bounded(numerator: bigint, denominator: bigint): MaybeNum {
 
 type Operation = (a: MaybeNum, b: MaybeNum) => MaybeNum;
 
-/** Combines the exact form of an operation with the form for floats, which receives both errors. */
+/** Combines the exact version of an operation with the version for floats with error bounds. */
 function operation(
   onExact: (a: Exact, b: Exact) => MaybeNum,
   onFloats: (a: Approximate, b: Approximate) => MaybeNum,

@@ -50,8 +50,8 @@ class Parser {
   /** Number of open absolute values: within one, a bar closes it. */
   #bars = 0;
   /**
-   * Number of functions around the current position: within one, degrees measure an angle;
-   * elsewhere they are a unit.
+   * Number of functions around the current position: within a function, degrees measure an angle;
+   * otherwise they are a unit.
    */
   #functions = 0;
 

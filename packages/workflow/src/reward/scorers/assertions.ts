@@ -57,7 +57,8 @@ interface AssertionArguments {
 /**
  * Creates a scorer whose score is the weighted mean of the assertions, as in promptfoo; its reason
  * names the assertions that do not hold.
- * @throws ConfigError for an unknown type, such as one that asks a model or runs code
+ * @throws ConfigError for an unknown type, such as one that asks a model or runs code; RewardError
+ * if the weights add up to 0 or less
  */
 export function assertionScorer(given: Assertion | readonly Assertion[]) {
   const assertions = 'type' in given ? [given] : given;

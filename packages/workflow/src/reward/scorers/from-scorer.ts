@@ -36,7 +36,7 @@ export interface FromScorerOptions {
 
 /**
  * Argument that has the names of all libraries: `input`, `output`, `expected`; `inputs`, `outputs`,
- * `referenceOutputs`; `expectedOutput`; and the task's row as `metadata`.
+ * `referenceOutputs`, `reference_outputs`; `expectedOutput`; and the task's row as `metadata`.
  */
 export function scorerArguments({ prompt, response, truth, rawTask }: RewardInput) {
   const [input, output, expected] = [prompt ?? '', response, truth];
