@@ -71,8 +71,8 @@ const judged = { prompt: true, auxiliaryModel: 'judge' } as const;
 const taught = { prompt: true, auxiliaryModel: 'teacher' } as const;
 
 /**
- * Built-in workflows, under the names of Trinity-RFT. The names of its asynchronous variants are
- * aliases, because every workflow is asynchronous here.
+ * Built-in workflows, under the names of Trinity-RFT. The names of its asynchronous variants denote
+ * the same workflows, because every workflow is asynchronous here.
  */
 const builtIn: readonly WorkflowDefinition[] = [
   ...named(['simple_workflow', 'async_simple_workflow'], simple),

@@ -4,7 +4,7 @@ import { copyOf } from '@trinity-rft/core/support';
 import type { RewardDefinition } from '@trinity-rft/workflow/reward';
 import type { Registry } from '@trinity-rft/workflow/internal';
 
-/** Creates each reward function once per name and arguments. */
+/** Returns a finder of reward functions, which creates each once per name and arguments. */
 export function rewardFnFinder(
   registry: Registry<RewardDefinition>,
 ): (task: Task) => RewardFn | undefined {

@@ -58,8 +58,8 @@ export function ownPackages(): Record<string, Exports> {
 }
 
 /**
- * Exports of a package. Reading an unknown name throws an error that names the package which has
- * it.
+ * Exports of a package. Reading an unknown name throws an error that names the package with that
+ * export, or a similar name.
  */
 function explained(name: string, exports: Exports): Exports {
   const isMissing = (key: string | symbol): key is string =>

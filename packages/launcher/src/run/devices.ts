@@ -1,4 +1,4 @@
-/** What `model.device: auto` will use, and the model that `trinity doctor gpu` measures. */
+/** Device that `model.device: auto` will use, and the model that `trinity doctor gpu` measures. */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { ConfigError, systemClock } from '@trinity-rft/core';
 import type { DeviceModel } from '@trinity-rft/core/engine';

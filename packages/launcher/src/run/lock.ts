@@ -42,7 +42,7 @@ export async function lockRun(
   };
 }
 
-/** Id of the process on this machine that holds a run directory; undefined if none does. */
+/** Id of the process on this machine that holds a run directory; undefined if it is not held. */
 export async function lockHolder(
   jobDirectory: string,
   role: 'run' | 'serve' = 'run',

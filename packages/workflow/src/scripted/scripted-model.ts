@@ -36,7 +36,8 @@ export interface ScriptedCall {
 
 export interface ScriptedModelOptions {
   /**
-   * Answers in the order of calls, one for each choice; or a function that is called for each choice.
+   * Answers in the order of calls, one for each choice; or a function that is called for each
+   * choice.
    */
   readonly answers:
     | readonly ScriptedAnswer[]

@@ -15,7 +15,7 @@ export const evaluationsFolder = (directory: string): string =>
 export const answersFile = (directory: string): string =>
   path.join(evaluationsFolder(directory), 'experiences.db');
 
-/** Stores the answers of an evaluation. A failure only logs a warning; the run continues. */
+/** Creates a callback that stores the answers of an evaluation; a failure only logs a warning. */
 export function answerWriter(
   { jobDirectory }: Pick<StageConfig, 'jobDirectory'>,
   logger: Pick<Logger, 'warn'>,

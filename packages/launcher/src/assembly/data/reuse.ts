@@ -5,8 +5,8 @@ import { stalenessBoundOf } from '@trinity-rft/config/internal';
 import type { Runtime } from '@trinity-rft/core';
 
 /**
- * Rule for training on an experience more than once; undefined to use each once, in order of
- * arrival.
+ * Rule for training on experiences more than once; undefined to use each experience once, in order
+ * of arrival.
  */
 export function reuseOf(
   { mode, buffer, trainer, synchronizer, seed }: StageConfig,

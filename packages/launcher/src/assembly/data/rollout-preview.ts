@@ -7,7 +7,7 @@ import { fileWriter } from '@trinity-rft/monitor';
 
 export type OnExplored = (step: number, experiences: readonly Experience[]) => void;
 
-/** Writes the preview of an explore step. A failure only logs a warning; the run continues. */
+/** Creates a callback that writes the preview of an explore step; a failure only logs a warning. */
 export function previewWriter({ monitor, log }: StageConfig, logger: Logger): OnExplored {
   const file = path.join(monitor.directory, 'rollouts.jsonl');
   return (step, experiences) => {

@@ -9,7 +9,7 @@ import { fileWriter } from '@trinity-rft/monitor';
 import type { StageModel } from '../models/chat-format.js';
 import { byReward } from './rollout-preview.js';
 
-/** Writes a preview of each batch after training on it. A failure only logs a warning. */
+/** Wraps a source to write a preview of each trained batch; a failure only logs a warning. */
 export function withPreview(
   source: ExperienceSource,
   { trainer, monitor, log }: StageConfig,

@@ -70,8 +70,8 @@ export async function openRows(
 }
 
 /**
- * Estimated bytes of a chat template. With a longer template, a row that is too long may be reported
- * only when it is encoded.
+ * Estimated bytes of a chat template. With a longer template, a row that is too long may be
+ * reported only when it is encoded.
  */
 const templateBytes = 256;
 

@@ -116,8 +116,8 @@ export function watchSampler(sampler: Sampler, failure: AbortController): Sample
 }
 
 /**
- * Runs `work` to its end. Rejects with the engine's error if `engineFailed` has aborted by then, even
- * if `work` only reported that it was stopped.
+ * Runs `work` to its end. Rejects with the engine's error if `engineFailed` has aborted by then,
+ * even if `work` only reported that it was stopped.
  */
 export async function unlessEngineFails<T>(
   engineFailed: AbortSignal,

@@ -44,7 +44,7 @@ export function settingsDigest(stage: StageConfig, taskset: TasksetConfig): stri
 export const digestOf = (text: string): string => hash('sha256', text, 'hex');
 
 /**
- * List of the tasks; undefined if there are none yet.
+ * List of the tasks; undefined if no tasks are stored yet.
  * @throws TaskError if the files were changed after they were written
  */
 export async function readTaskList(folder: string, name: string): Promise<TaskList | undefined> {

@@ -5,8 +5,8 @@ import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep, stepArgs } from './steps.js';
 
 /**
- * Calls `step` until the run ends (see `eachStep`). After each step, the calls recorded in that step
- * receive the result of `reward`. Their `eid.step` is the number of the step.
+ * Calls `step` until the run ends (see `eachStep`). After each step, the calls recorded in that
+ * step receive the result of `reward`. Their `eid.step` is the number of the step.
  */
 export abstract class StepWiseRewardWorkflow extends MultiTurnWorkflow {
   /** Performs step `stepNum`, counted from 0. Returns false after the last step. */

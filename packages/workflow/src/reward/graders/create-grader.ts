@@ -40,7 +40,7 @@ export interface GraderResult {
   /** Scores of those parts of `multi` that did not fail. */
   readonly subRewards: Readonly<Record<string, number>>;
   readonly errors: GraderErrors;
-  /** Text of the failures. @default the grader did not fail */
+  /** Text of the failures. @default no failures */
   readonly message?: string;
   /** Total usage, keyed by the name of the model. */
   readonly tokenUsage: Readonly<Record<string, GraderUsage>>;

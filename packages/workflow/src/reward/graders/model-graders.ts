@@ -36,9 +36,9 @@ export interface GraderUsage {
 /** Answer of a model to {@link GraderModelRequest}. */
 export interface GraderModelAnswer {
   readonly text: string;
-  /** @default usage is unknown */
+  /** @default unknown */
   readonly usage?: GraderUsage | undefined;
-  /** Text of a refusal. @default the model did not refuse */
+  /** Text of a refusal. @default no refusal */
   readonly refusal?: string | null | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** An answer of the model in the form that graders read. */
+/** An answer of the model in the format that graders read. */
 import type { ToolCall } from '@trinity-rft/core';
 import { tryJson } from '@trinity-rft/core/support';
 

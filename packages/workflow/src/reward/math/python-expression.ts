@@ -37,7 +37,7 @@ export function readPython(text: string): Expression | undefined {
 }
 
 /**
- * Value of arithmetic in Python; undefined if it has none, for example after a division by zero.
+ * Value of arithmetic in Python; undefined if there is no value, as for a division by zero.
  */
 export function pythonValue(text: string): number | undefined {
   const expression = readPython(text);

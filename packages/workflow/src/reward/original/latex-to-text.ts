@@ -22,7 +22,7 @@ export function latexToText(latex: string): string {
   ).trim();
 }
 
-/** A part of the text, and the index at which the next one begins. */
+/** A part of the text, and the index at which the next part begins. */
 interface Part {
   readonly content: string;
   readonly end: number;
@@ -54,7 +54,7 @@ const plainSigns: ReadonlyMap<string, string> = new Map([
 
 /**
  * Text of a command.
- * @param from index after its name
+ * @param from index after the command's name
  */
 function command(latex: string, name: string, from: number, depth: number): Part {
   if (name === 'begin') return environment(latex, from, depth);

@@ -14,8 +14,8 @@ export function verifyMathAnswer(response: string, truth: string): boolean {
 }
 
 /**
- * `math_equal` of two answers after `stripString`: true for equal texts; numbers that differ by at
- * most a ten-thousandth, also if one is a hundred times the other; intervals and matrices whose
+ * `math_equal` of two answers after `stripString`: true for equal texts; numbers with a relative
+ * difference of at most 1e-4, also if one is a hundred times the other; intervals and matrices whose
  * cells are equal; equal equations; otherwise for expressions that are equal as sympy reads them,
  * which excludes LaTeX.
  */

@@ -51,8 +51,8 @@ const numberRules: readonly (readonly [string | RegExp, string])[] = [
 
 /**
  * Normalizes an answer; null for null and for texts that become empty. Removes single letters as if
- * they were units, replaces a text that has number words by that number, and removes outer
- * brackets.
+ * they were units, replaces a text that has number words by the number that the words form, and
+ * removes outer brackets.
  */
 export function stripString(text: string | null): string | null {
   if (text === null) return null;

@@ -9,9 +9,9 @@ import { sameExpression } from '../math/same.js';
 import { isClose } from './python.js';
 
 /**
- * True if the expressions are equal for all values of their variables, or differ by at most a
- * ten-thousandth if they have none. Texts that cannot be parsed are only equal if they are the same
- * text.
+ * True if the expressions are equal at all test points or, without variables, have a relative
+ * difference of at most 1e-4. Texts that cannot be parsed are only equal if they are the same text,
+ * apart from doubled backslashes.
  */
 export function symbolicEqual(a: string, b: string): boolean {
   const [left, right] = [readPython(a), readPython(b)];

@@ -44,8 +44,8 @@ const areClosed = (tags: readonly string[]): boolean =>
   );
 
 /**
- * Confidence between the last pair of its tags, whatever the rest of the layout; undefined if it is
- * not a number in [0, 1].
+ * Confidence between the last `<confidence>` and the last `</confidence>`, whatever the rest of the
+ * layout; undefined if it is not a number in [0, 1].
  */
 export function readConfidence(response: string): number | undefined {
   const open = response.lastIndexOf('<confidence>');

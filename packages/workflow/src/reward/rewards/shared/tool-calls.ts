@@ -11,8 +11,8 @@ const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * Calls of all `<tool_call>..</tool_call>` after the thought, in order; undefined if there are
- * none, or if one of them is not closed or cannot be parsed.
+ * Calls of all `<tool_call>..</tool_call>` after the thought, in order; undefined if there is no
+ * such tag, or if a tag is not closed or its content cannot be parsed.
  */
 export function callsIn(response: string): readonly Call[] | undefined {
   const thought = response.indexOf('</think>');
