@@ -37,7 +37,7 @@ export interface BatchFiller {
 
 /**
  * Creates a filler for dynamic sampling as in DAPO (arXiv:2503.14476, section 3.2): groups that the
- * operators drop are replaced by groups of further tasks. With `unit: runs`, failed runs are
+ * operators drop are replaced by groups of further tasks. Unless `unit` is `tasks`, failed runs are
  * replaced too. Runs or tasks beyond the batch are stored, and the next step needs that many fewer:
  * every step completes one batch, unless the limit is reached or the tasks end.
  */

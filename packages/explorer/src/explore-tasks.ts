@@ -35,7 +35,7 @@ export interface ExploreTasksOptions {
   readonly startTask: (task: Task) => Pick<RunningTask, 'outcome' | 'cutOff'>;
   /** True if explore steps may end without waiting for all of their tasks. */
   readonly mayCutOff: boolean;
-  /** Returns true if nothing is left to explore, now or later. Called when no task is in progress. */
+  /** True if nothing is left to explore, now or later. Called when no task is in progress. */
   readonly ended: () => Promise<boolean>;
   /** Called with the outcome of storing each result. */
   readonly onResult?: (leased: LeasedTask, outcome: 'stored' | 'late') => void;

@@ -26,7 +26,7 @@ interface SyncStart {
 
 export interface Synchronizer {
   start(at: SyncStart): Promise<void>;
-  /** True if weights may move between explore step `step` and the next one, with no run in flight. */
+  /** True if weights may move between explore step `step` and the next, with no run in flight. */
   isBoundary(step: number): boolean;
   /**
    * Called by the explorer between explore step `step` and the next one, with no run in flight:

@@ -75,7 +75,7 @@ export interface StageContext extends ModeOptions {
   readonly expectSteps: (total: number | undefined) => void;
   /** Lets `trinity status` see the waits of explorer and trainer. @default no status */
   readonly watch?: (synchronizer: Synchronizer) => Synchronizer;
-  /** Lets `trinity status` see that runs wait for their environment. @default waits are only logged */
+  /** Lets `trinity status` see that runs wait for their environment. @default only a log message */
   readonly onPause?: OnPause;
   /** Key with which a client may reward any run by its id. @default each run's own key */
   readonly rewardKey?: string | undefined;
@@ -85,7 +85,7 @@ export interface StageContext extends ModeOptions {
 export interface EvaluationOptions {
   /**
    * `base` (the weights before training), `last`, `best`, or numbers of train steps.
-   * @default those that `eval_on_startup` and `bench_on_latest_checkpoint` name
+   * @default as set by `eval_on_startup` and `bench_on_latest_checkpoint`
    */
   readonly checkpoints: readonly string[];
   /**

@@ -1,5 +1,6 @@
 /**
- * Mode `train` beside explorers: plans the tasks, and trains on the experiences of the explorers.
+ * Mode `train` with explorers in other processes: plans the tasks, and trains on the experiences of
+ * the explorers.
  */
 import type { StageConfig } from '@trinity-rft/config';
 import type { Logger } from '@trinity-rft/core';

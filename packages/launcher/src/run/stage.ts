@@ -134,8 +134,8 @@ function failureFolder(stage: StageConfig): string {
 }
 
 /**
- * Folder for log and metrics of a server beside a trainer, or of an explorer: the run's own belong
- * to the trainer.
+ * Folder for log and metrics of an explorer, or of a server that does not train; undefined for
+ * others, which write to the run's folder.
  */
 function ownFolder(stage: StageConfig, serve: StageContext['serve']): string | undefined {
   if (stage.part === 'explore') return explorerFolder(stage);

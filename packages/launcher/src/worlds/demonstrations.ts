@@ -9,7 +9,7 @@ export interface DemonstrationOptions extends WorldOptions {
   readonly count: number;
   /** Seed of the tasks. @default 0 */
   readonly seed?: number;
-  /** Maximum number of turns. @default that of the environment, or 20 */
+  /** Maximum number of turns. @default the maximum of the environment, or 20 */
   readonly maxTurns?: number;
 }
 

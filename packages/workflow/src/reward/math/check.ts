@@ -19,8 +19,8 @@ import { functionNames, numberWords } from './vocabulary.js';
 export const maxAnswerLength = 1_000;
 
 /**
- * True if the final answer of `response`, wherever it is, equals that of `truth`. Does not throw;
- * takes time linear in the length of both.
+ * True if the final answer of `response`, wherever it is, equals that of `truth`. With the default
+ * `limit`, does not throw, and takes time linear in the length of both.
  */
 export function checkMathAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
   const answer = extractAnswer(response);
@@ -41,7 +41,7 @@ export function checkBoxedAnswer(
  * The final answer of a response, as written: the last one of the first kind that occurs, in this
  * order: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but
  * an answer, the formula that ends the text, the last number. Text after the last `</think>` takes
- * precedence over the thought. Undefined if there is none; not an empty text.
+ * precedence over the thought. Undefined if there is no answer; never an empty text.
  */
 export function extractAnswer(response: string): string | undefined {
   const thought = response.lastIndexOf('</think>');

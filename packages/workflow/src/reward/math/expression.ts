@@ -76,7 +76,7 @@ export const apply = (operator: Operator, ...operands: readonly Expression[]): E
   operands,
 });
 
-/** Value of an expression, undefined for 1/0. The parser bounds the depth of the recursion. */
+/** Value of an expression; undefined if there is no value, as for 1/0. The parser bounds depth. */
 export function evaluate(expression: Expression, assignment: Assignment): MaybeNum {
   switch (expression.kind) {
     case 'number':
@@ -132,8 +132,8 @@ const divisors = [991n, 1777n, -9973n, 1n] as const;
 
 /**
  * Points at which expressions are compared; at each point, all variables have different values.
- * Empty for more than 16 variables. Polynomials of moderate degree that agree at all points are equal (the
- * idea of Schwartz 1980 and Zippel 1979, with fixed points that no answer anticipates).
+ * Empty for more than 16 variables. Polynomials of moderate degree that agree at all points are
+ * equal (the idea of Schwartz 1980 and Zippel 1979, with fixed points that no answer anticipates).
  */
 export function testPoints(variables: ReadonlySet<string>): readonly Assignment[] {
   if (variables.size === 0) return [new Map()];

@@ -15,8 +15,8 @@ export function verifyMathAnswer(response: string, truth: string): boolean {
 
 /**
  * `math_equal` of two answers after `stripString`: true for equal texts; numbers with a relative
- * difference of at most 1e-4, also if one is a hundred times the other; intervals and matrices whose
- * cells are equal; equal equations; otherwise for expressions that are equal as sympy reads them,
+ * difference of at most 1e-4, also if one is a hundred times the other; intervals and matrices with
+ * equal cells; equal equations; otherwise for expressions that are equal as sympy reads them,
  * which excludes LaTeX.
  */
 export function mathEqual(answer: string | null, truth: string | null): boolean {

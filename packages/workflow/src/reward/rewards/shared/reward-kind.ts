@@ -10,7 +10,7 @@ import { requireTruth } from './inputs.js';
 export interface RewardTools {
   /**
    * Compares answers within a deadline.
-   * @default the checker that all reward functions of the process share
+   * @default the shared checker of the process
    */
   readonly mathChecker?: MathChecker;
 }
