@@ -49,7 +49,7 @@ export const reportSchema = z.object({
   gpu: z.string(),
   /** Differences of the tiny model. */
   numbers: differences,
-  /** Undefined if the numbers do not pass {@link wrongNumbers}. */
+  /** Undefined if the numbers differ by more than the tolerances. */
   step: step.optional(),
 });
 

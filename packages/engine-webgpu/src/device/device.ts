@@ -6,7 +6,7 @@ import { defaultBudget, DeviceMemory } from './memory.js';
 import { Waits, type WaitOptions } from './waits.js';
 
 export interface DeviceOptions extends WaitOptions {
-  /** Limit on the bytes of all buffers. @default {@link defaultBudget} */
+  /** Limit on the bytes of all buffers. @default four fifths of what the adapter's limits suggest */
   readonly memoryBytes?: number;
 }
 
