@@ -20,7 +20,7 @@ const args = {
   ),
 };
 
-/** Below this deviation, all tokens count as having the same effect, so that none is an outlier. */
+/** Below this deviation, the effects count as equal, and no token is an outlier. */
 const smallestDeviation = 1e-12;
 
 /**

@@ -29,8 +29,8 @@ const args = {
  * Advantages as in `grpo_verl`. D = necs - p (H + log p) for each trained token, where necs is the
  * expectation of p (H + log p) under the token's distribution; sd is the population deviation of D
  * over the batch. Tokens with A <= 0 and D > mu sd are removed from the action mask. If these are
- * more than the share `maxFrac` of trained tokens, only some of them are removed: all with A = 0,
- * and of those with A < 0 the max(floor(maxFrac * trained tokens), 1) ones with the largest D.
+ * more than the share `maxFrac` of trained tokens, tokens with A < 0 are only removed if they are
+ * among the max(floor(maxFrac * trained tokens), 1) such tokens with the largest D.
  * Needs entropies and `necs`, so it only runs in the trainer.
  *
  * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `stdD` (sd), and those of

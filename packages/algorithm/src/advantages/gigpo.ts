@@ -43,9 +43,9 @@ type Options = ArgValues<typeof args>;
  * A = A^E + omega A^S, assigned to every trained token of a step. The reward r_t of a step is
  * `info.step_reward`, or 0 if it has none; if no step of the run has one, the last step has the
  * run's `reward`. A^E = (v - mean) / (d + epsilon) over the runs of a task, with v = sum of r_t,
- * and d = 1 or the sample deviation; a single run gets v. A^S is computed in the same way from the
- * discounted returns-to-go of steps with equal `info.env_state_hash`; steps without a hash, or
- * whose hash is unique, get 0. Steps are ordered by `eid.step`.
+ * and d = 1 or the sample deviation; a single run gets v / (1 + epsilon). A^S is computed in the
+ * same way from the discounted returns-to-go of steps with equal `info.env_state_hash`; steps
+ * without a hash, or whose hash is unique, get 0. Steps are ordered by `eid.step`.
  *
  * Metrics `gigpo/…`: episode_reward_{mean,std} over runs, anchor_groups_{total,size_gt1},
  * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_E, mean_abs_A_S;

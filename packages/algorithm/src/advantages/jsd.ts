@@ -63,8 +63,8 @@ export const jsd = defineAdvantagePart({
 });
 
 /**
- * Largest t - s that is exponentiated, so that tokens that the student hardly ever samples do not
- * dominate the batch.
+ * Largest t - s that `gradient` exponentiates, so that tokens with a tiny student probability do
+ * not dominate the batch.
  */
 const largestGap = 20;
 

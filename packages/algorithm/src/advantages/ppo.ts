@@ -22,9 +22,9 @@ const args = {
 /**
  * Backwards over all tokens of a row, trained or not: delta_t = reward_t + gamma V_(t+1) - V_t,
  * where V after the last token is 0; g_t = delta_t + gamma lam g_(t+1). returns = g + V; advantages
- * = g, whitened over the trained tokens of the batch. If the batch has only one trained token, it
- * keeps its g. With `skipMasked`, rewards of masked tokens are moved to the preceding trained
- * token. Only runs in the trainer.
+ * = g, whitened over the trained tokens of the batch. If the batch has only one trained token, the
+ * advantage is g. With `skipMasked`, the recursion covers trained tokens only, and the reward of a
+ * masked token counts for the preceding trained token. Only runs in the trainer.
  *
  * Metric: `returns/mean` over trained tokens.
  */

@@ -29,8 +29,8 @@ interface Run {
 
 /**
  * Keeps whole runs, with advantage 1 on every trained token, so that the supervised loss imitates
- * them. Groups of one and groups with equal rewards are treated alike: `best` keeps one run. The
- * output is sorted by task, and steps by ascending `eid.step`.
+ * them. `best` keeps one run of each task, even if all rewards are equal, and no run if all rewards
+ * are below `minReward`. The output is sorted by task, and steps by ascending `eid.step`.
  *
  * Metrics: `experience_count` (kept), `filtered_count`, `raft/kept_run_ratio`,
  * `raft/kept_reward_mean` (if any are kept), `group_advantages/zero_variance_ratio`.

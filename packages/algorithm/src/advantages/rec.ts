@@ -23,8 +23,9 @@ const args = {
 /**
  * A_i = R_i - mean(R_K), with `stdNormalize` divided by (std(R_K) + epsilon), where K are the kept
  * runs of the task. Dropped runs get 0 and stay in the batch. The deviation is that of the
- * population. A single kept run has mean 0 and deviation 1, so it gets its reward. Equal rewards
- * get 0. The seed and the task determine which runs are dropped.
+ * population. For a single kept run, mean 0 and deviation 1 are used: it gets its reward, or with
+ * `stdNormalize` its reward / (1 + epsilon). Equal rewards get 0. The seed and the key of the group
+ * determine which runs are dropped.
  *
  * Metrics: `group_advantages/{drop_balance,reward_mean,reward_std}/{mean,max,min}`,
  * `group_advantages/zero_variance_ratio`.

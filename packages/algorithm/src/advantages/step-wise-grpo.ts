@@ -47,17 +47,19 @@ const args = {
 type Options = ArgValues<typeof args>;
 
 interface Group {
-  /** Experiences of each run, by ascending step. */
+  /** Experiences of each run, by ascending step; with `last_listed` in the order of arrival. */
   readonly runs: readonly (readonly Experience[])[];
-  /** Reward of each run's last step. */
+  /** Reward of the last experience of each run. */
   readonly rewards: readonly number[];
   readonly stats: GroupStats;
 }
 
 /**
  * (r_k - mean(r)) / (std(r) + epsilon) over the runs k of one task, where r_k is the reward of the
- * run's last step by `eid.step`. It is assigned to every trained token of the run. A single run
- * gets its reward / (1 + epsilon).
+ * run's last step by `eid.step`, or with `runReward` `last_listed` of the experience that arrived
+ * last. Every trained token of the run gets this score, with `enableStepNorm` divided by the number
+ * of experiences of the run. With `stdCalLevel` `group`, a single run gets its reward / (1 +
+ * epsilon).
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped tasks),
  * `group_advantages/zero_variance_ratio`, `experience_count` (kept), `filtered_count`,

@@ -48,7 +48,10 @@ const applied = (ratio: number, { upper, lower }: WeightOptions): number => {
 
 type PerToken = readonly (readonly number[])[];
 
-/** Metrics as in verl: at level `sequence`, extremes and shares are over rows. */
+/**
+ * Metrics as in verl. At level `sequence`, extremes and the fractions of high and low ratios are
+ * over rows, and extremes are of the ratios before truncation.
+ */
 function weightMetrics(ratios: PerToken, used: PerToken, options: WeightOptions): Metrics {
   const { level, upper, lower } = options;
   const isToken = level === 'token';

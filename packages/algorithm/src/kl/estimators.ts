@@ -41,7 +41,7 @@ export const klEstimators = {
     out.loss = k3Of(a);
     out.gradient = k3Slope(a, out.loss);
   },
-  /** k3 with f - x clamped to ±20 and the value to ±10; the gradient is 0 where it is clamped. */
+  /** k3 with f - x clamped to ±20 and the value to at most 10; the gradient is 0 at a clamp. */
   low_var_kl: ({ refLogRatio: a }, out) => {
     const k3 = k3Of(clampLogRatio(a));
     out.loss = Math.min(k3, 10);

@@ -24,8 +24,8 @@ const epsilon = 1e-8;
 
 /**
  * reward_t - c * kl(old, reference)_t on trained tokens. If adaptive, with B rows: c' = c * (1 +
- * clip(kl / targetKl - 1, -0.2, 0.2) * B / horizon), where kl is the mean over rows of their mean
- * divergence. Metrics `kl` and `kl_coef`, the coefficient of this step.
+ * clip(kl / targetKl - 1, -0.2, 0.2) * B / horizon), at least 0, where kl is the mean over rows of
+ * the mean divergence of a row. Metrics `kl` and `kl_coef`, the coefficient of this step.
  * @see arXiv:1909.08593, section 2.2
  */
 export function klPenalty(
@@ -53,7 +53,7 @@ export function klPenalty(
   };
 }
 
-/** Returns the penalised rewards, and `kl`: the mean over rows of their mean divergence. */
+/** Returns the penalised rewards, and `kl`: the mean over rows of the mean divergence of a row. */
 function penalise(
   input: AdvantageInput,
   estimator: KlEstimator,

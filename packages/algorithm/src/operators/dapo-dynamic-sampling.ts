@@ -8,7 +8,7 @@ import { definePart, type OperatorPart } from '../parts/part.js';
  * A run is correct if its outcome is above the threshold: the metric of its last step, or the
  * reward if that step lacks the metric. Groups of one run are dropped. Metrics count experiences:
  * `filtered_count`, `dropped_all_correct`, `dropped_all_wrong`.
- * @throws RewardError for a run with neither metric nor reward
+ * @throws RewardError for a run whose last step has neither the metric nor a finite reward
  */
 export const dapoDynamicSampling: OperatorPart = definePart({
   args: {

@@ -10,8 +10,9 @@ import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**
- * Symbols of the formula: n = response tokens, L = `maxResponseLength`, c = `cacheLength` or
- * `cacheShare` L, f = `penaltyFactor`. Metrics: `overlong_penalty/{mean,max,min}`.
+ * Symbols of the formula: n = response tokens, L = `maxResponseLength`, c = the larger of
+ * `cacheLength` and `cacheShare` L, f = `penaltyFactor`. Metrics:
+ * `overlong_penalty/{mean,max,min}`.
  * @throws ConfigError if L is missing or not above c; RewardError for an experience without a
  * finite reward
  */

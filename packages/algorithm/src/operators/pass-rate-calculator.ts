@@ -26,7 +26,7 @@ export const passRateCalculator: OperatorPart = definePart({
     },
 });
 
-/** Feedback for the row of a task; empty if the experiences do not have the row's number. */
+/** Feedback for the row of a task; empty if `info` does not name the task set and the row. */
 function feedbackOf(task: readonly Experience[], compare: Compared): readonly RowFeedback[] {
   const { taskset, row } = task[0]?.info ?? {};
   if (typeof taskset !== 'string' || typeof row !== 'number') return [];

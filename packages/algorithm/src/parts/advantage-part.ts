@@ -11,8 +11,9 @@ import type { Part, PartDoc } from './part.js';
 
 /**
  * Has `advantage`, `batchAdvantage` or both. If it has both, the functions agree on a train batch
- * that consists of one explore step, unless experiences have `tokenRewards`: some functions read
- * `reward` on explore steps (`grpo`), while a train batch always sums token rewards.
+ * that consists of one explore step, except for random choices (`rec`), and unless experiences have
+ * `tokenRewards`: some functions read `reward` on explore steps (`grpo`), while a train batch
+ * always sums token rewards.
  */
 export interface AdvantageStrategy {
   /** Runs in the explorer's pipeline on one explore step, so that groups are complete. */

@@ -20,10 +20,10 @@ import type {
 } from './token-loss.js';
 
 export interface DescribedLoss<S extends ArgSpec> {
-  /** Names, defaults and ranges of the arguments; `lossAggMode` is added. @default no further arguments */
+  /** Names, defaults and ranges of arguments, besides `lossAggMode`. @default no other arguments */
   readonly args?: S;
   readonly doc?: PartDoc;
-  /** Inputs of the loss in addition to `logprob`. @default advantages and sampling log-probabilities */
+  /** Inputs of the loss in addition to `logprob`. @default rollouts */
   readonly needs?: Partial<Omit<AlgorithmNeeds, 'advantages' | 'ratios'>>;
   /**
    * True if the gradient depends on the sampling log-probabilities, provided that the loss reads
@@ -55,7 +55,7 @@ export interface TokenLossDefinition<
    * @throws ConfigError for arguments that contradict each other
    */
   readonly constants?: (args: ArgValues<S>) => Constants;
-  /** Computes the state from the whole batch, before any token. @default the state is the constants */
+  /** Computes the state from the whole batch, before any token. @default returns the constants */
   readonly prepare?: (input: LossInput, constants: Constants) => State;
   /** Called for every row, before its tokens. */
   readonly row?: (
@@ -138,8 +138,8 @@ export function definePolicyLoss<S extends ArgSpec>(
 }
 
 /**
- * Defines a policy loss that is a sum of terms. `open` receives the aggregation that the arguments
- * select.
+ * Defines a policy loss that is a sum of terms or a loss of the whole batch. `open` receives the
+ * aggregation of the argument `lossAggMode`, or that of the algorithm if the argument is not set.
  */
 export function composePolicyLoss<S extends ArgSpec>(
   { args: own, doc = noDoc, needs = { rollouts: true }, ratios }: DescribedLoss<S>,

@@ -3,7 +3,10 @@ import type { ArgSpec } from '@trinity-rft/core';
 import type { LossAggMode } from './aggregate.js';
 import type { PartDoc } from './part.js';
 
-/** Training data of an algorithm: rollouts, answers to imitate, or pairs of a better and a worse answer. */
+/**
+ * Training data of an algorithm: rollouts, answers to imitate, pairs of a better and a worse
+ * answer, or plain texts.
+ */
 export type DataSchema = 'experience' | 'sft' | 'dpo' | 'cpt';
 
 /** An entry of `algorithm_type`: the parts, by name, that a configuration can override. */
@@ -23,7 +26,7 @@ export interface AlgorithmPreset {
   readonly lossAggMode: LossAggMode;
   /**
    * Divisor of the sums of `seq-mean-token-sum` and `seq-mean-token-sum-norm`.
-   * @default 1, or the longest sequence
+   * @default 1 for `seq-mean-token-sum`, the longest sequence for `seq-mean-token-sum-norm`
    */
   readonly lossAggNorm?: number | 'max_response_tokens';
   /**

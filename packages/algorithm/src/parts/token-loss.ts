@@ -23,7 +23,7 @@ export interface TokenQuantities {
   advantage: number;
   /** f - x, where f is the log-probability under the reference. */
   refLogRatio: number;
-  /** H, the entropy of the distribution that the token was drawn from. */
+  /** H, the entropy of the distribution over the token, under the weights being trained. */
   entropy: number;
   /** Index of the token in the batch. */
   index: number;
@@ -81,7 +81,7 @@ export interface LossTerm {
   readonly loss: TokenLoss;
   /** Factor of the aggregated loss in the objective; metrics exclude it. @default 1 */
   readonly coefficient?: number;
-  /** 1 = the term applies to the row. [B] @default it applies to all rows */
+  /** 1 = the term applies to the row. [B] @default all rows */
   readonly rows?: Uint8Array;
   /** @default the aggregation of the objective */
   readonly aggregation?: Aggregation;
@@ -105,7 +105,7 @@ export interface BatchLoss {
 /** A part of an objective for one batch: terms, or a loss of the whole batch. */
 export interface OpenLoss {
   readonly terms: readonly LossTerm[];
-  /** @default the metrics of the terms */
+  /** @default the metrics of the terms and of `whole` */
   readonly metrics?: (results: readonly TermResult[]) => Metrics;
   readonly whole?: BatchLoss;
 }

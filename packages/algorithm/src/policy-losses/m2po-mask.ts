@@ -10,8 +10,8 @@ export interface TrustMask {
 /**
  * Candidates are trained tokens with A > 0 and d > 0, or A < 0 and d < 0: the advantage pushes them
  * further away from the old policy. If the mean of d^2 over the candidates exceeds `threshold`,
- * they are sorted by ascending d^2 (ties in batch order), and only the longest prefix whose mean
- * does not exceed it is kept.
+ * they are sorted by ascending d^2 (ties in batch order), and those after the longest prefix whose
+ * mean does not exceed `threshold` are removed. All other trained tokens are kept.
  *
  * Metrics `m2_before`, `m2_after`, `masked_fraction`, `trust_region_fraction`.
  */

@@ -1,6 +1,6 @@
 /**
- * Checks calls of plugin functions: they get copies, which they may modify, and errors about their
- * results name the plugin.
+ * Checks calls of plugin functions. A function gets copies of its arguments, which it may modify;
+ * errors about its result name the plugin.
  */
 import {
   ConfigError,
@@ -136,7 +136,7 @@ const checkedBatchLoss =
       };
     });
 
-/** Reads experiences, none of which may be repeated, because a store accepts each id only once. */
+/** Reads experiences. Rejects duplicates, because a store accepts each id only once. */
 function readExperiences(
   { experiences, metrics }: { readonly experiences?: unknown; readonly metrics?: unknown },
   by: Returned,

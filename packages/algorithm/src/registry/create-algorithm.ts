@@ -15,7 +15,7 @@ import type { PartRef } from '../parts/preset.js';
 import { builtInTables, type AlgorithmTables } from './tables.js';
 import { valueLoss } from '../value-losses/value-loss.js';
 
-/** The parts of an algorithm by name; has the form of a resolved configuration's `algorithm` section. */
+/** Parts of an algorithm by name, as in the `algorithm` section of a resolved configuration. */
 export interface AlgorithmOptions {
   /** Advantage function; undefined for supervised data. */
   readonly advantageFn?: PartRef | undefined;

@@ -69,7 +69,7 @@ export function isAlgorithmPlugin(value: unknown): value is Definition {
 interface Named {
   /** Name in YAML. */
   readonly name: string;
-  /** @default a summary that is just the name */
+  /** @default the name as the summary */
   readonly doc?: PartDoc;
 }
 
@@ -88,8 +88,9 @@ export interface AlgorithmPluginOptions
 }
 
 /**
- * Adds an `algorithm_type`, together with the parts that it defines itself.
- * @throws ConfigError for a name that YAML cannot hold
+ * Defines an `algorithm_type`, together with the parts that are given as definitions.
+ * @throws ConfigError for an unknown `base`, and for a name that is not a letter followed by
+ * letters, digits and _
  */
 export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefinition {
   const { name, doc, base = 'grpo', advantageFn, policyLossFn, operators, ...settings } = options;
@@ -111,9 +112,9 @@ export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefin
 }
 
 /**
- * Adds an `advantage_fn`. `byGroup` makes a strategy from a score per run, `onExperiences` one from
- * a function over packed token arrays. Tasks with a single run are reported unless `comparesRuns`
- * is false.
+ * Defines an `advantage_fn`. `byGroup` makes a strategy from a score per run; `onExperiences` makes
+ * an `advantage` from a function over packed token arrays. Tasks with a single run are reported
+ * unless `comparesRuns` is false.
  */
 export function defineAdvantage<S extends ArgSpec>(
   options: Named &
@@ -137,9 +138,10 @@ export function defineAdvantage<S extends ArgSpec>(
 }
 
 /**
- * Adds a `policy_loss_fn`: a formula over tokens (`token`), or a function of the whole batch
+ * Defines a `policy_loss_fn`: a formula over tokens (`token`), or a function of the whole batch
  * (`batch`), with its derivative.
- * @throws ConfigError for a definition with neither, and for a name that YAML cannot hold
+ * @throws ConfigError for a definition with neither `token` nor `batch`, and for a name that is not
+ * a letter followed by letters, digits and _
  */
 export function definePolicyLoss<
   const S extends ArgSpec = Readonly<Record<never, never>>,
@@ -174,7 +176,7 @@ export function definePolicyLoss({
   };
 }
 
-/** Adds an operator to `data_processor.experience_pipeline.operators`. */
+/** Defines an operator for `data_processor.experience_pipeline.operators`. */
 export function defineOperator<S extends ArgSpec>(
   options: Named & {
     readonly args?: S;

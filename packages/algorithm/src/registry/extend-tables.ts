@@ -16,8 +16,7 @@ const tableOf = {
 /**
  * Returns extended copies. Parts that an algorithm was defined with are added too; a definition
  * that occurs twice counts once.
- * @throws ConfigError for a name that is taken, and for an algorithm that names a part that does
- * not exist
+ * @throws ConfigError for a name that is taken, and for an algorithm with an unknown part
  */
 export function extendTables(
   tables: AlgorithmTables,

@@ -4,8 +4,8 @@ import type { AdvantageInput } from '@trinity-rft/core/internal';
 import { trainedMoments } from './whiten.js';
 
 /**
- * Effect on the entropy, to first order, of raising a token's probability: p (H + log p), where p
- * is its probability when it was sampled. 0 on masked tokens. [N]
+ * First-order decrease of the entropy per increase of a token's logit: p (H + log p), where p is
+ * the probability of the token at sampling. 0 on masked tokens. [N]
  * @see On the Entropy Dynamics in Reinforcement Fine-Tuning of Large Language Models,
  * arXiv:2602.03392
  * @throws InvariantError if there are no entropies
@@ -35,7 +35,8 @@ export function trainedSpread(
 
 /**
  * `frac_clipped`: share of trained tokens that were removed; `frac_clipped_pos`,
- * `frac_clipped_neg`: share among tokens with positive or negative advantage, 0 if there are none.
+ * `frac_clipped_neg`: shares among trained tokens with positive and with negative advantage; 0 if
+ * there are none.
  */
 export function clipMetrics(
   before: Uint8Array,

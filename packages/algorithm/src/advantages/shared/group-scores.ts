@@ -47,17 +47,19 @@ export interface GroupOptions {
   /** Unit that is compared within a group: runs or model calls. @default "runs" */
   readonly compare?: Compared;
   /**
-   * Reads the reward of a run, given its calls by ascending step. In a train batch the reward is
-   * instead the sum of the token rewards of its rows.
-   * @default the reward of its last call
+   * Reads the reward of a run from the run's calls, by ascending step. Not used in train batches,
+   * where the reward of a run is the sum of the token rewards of the run's rows.
+   * @default the reward of the last call
    */
   readonly read?: (run: readonly Experience[]) => number;
 }
 
 /**
- * Makes the functions for explore steps and for train batches from a score per run: A = score *
- * actionMask, and equal returns. A group is a task. On explore steps the output contains the groups one
- * after the other, in order of first appearance.
+ * Makes the functions for explore steps and for train batches from a score per run: advantages and
+ * returns are both score * actionMask. A group is a task. On explore steps the output contains the
+ * groups one after the other, in order of first appearance. Adds the metrics
+ * `group_advantages/zero_variance_ratio` and, on explore steps, `group_advantages/uneven_runs`, the
+ * number of runs whose calls have different rewards, if there are any.
  */
 export function byGroup(
   score: ScoreGroup,

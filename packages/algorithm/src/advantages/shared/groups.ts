@@ -34,9 +34,10 @@ export function rewardOfRun(run: readonly Experience[]): number {
 }
 
 /**
- * Sum of the token rewards of all calls of a run, plus its reward if the last call has no token
- * rewards.
- * @throws RewardError as {@link rewardOfRun}
+ * Sum of the token rewards of all calls of a run, plus the reward of the last call if that call has
+ * no token rewards.
+ * @throws RewardError if a call has neither token rewards nor a finite reward, or if the sum is not
+ * finite
  */
 export function returnOfRun(run: readonly Experience[]): number {
   const last = run.at(-1)!;
@@ -75,7 +76,7 @@ export function groupStats(rewards: readonly number[]): GroupStats {
   return { mean: groupMean(rewards), std: allEqual(rewards) ? 0 : sampleStd(rewards), size };
 }
 
-/** Deviation over all rewards of a batch; 1 for a single reward. */
+/** Sample deviation over all rewards of a batch; 1 for fewer than two rewards. */
 export const batchStd = (rewards: readonly number[]): number =>
   rewards.length <= 1 ? 1 : groupStats(rewards).std;
 

@@ -86,8 +86,8 @@ interface RankPenaltyOptions {
 }
 
 /**
- * Reward statistics of the runs of one task. `rewards` are the rewards after the rank penalty, if there
- * is one.
+ * Reward statistics of the runs of one task. `stats` are of the rewards after the rank penalty;
+ * `rewards` too, unless `rankPenaltyRawNumerator` selects the raw ones.
  */
 export function toRankedGroup(runs: readonly Run[], options: RankPenaltyOptions) {
   const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;

@@ -72,7 +72,7 @@ function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
   return rewards;
 }
 
-/** Reward of a row's run if the reward counts for this row; 0 if the row has token rewards. */
+/** Single reward of a row; 0 if the row has no reward, or token rewards instead. */
 const runRewardOf = ({ experience, reward }: Row): number =>
   experience.tokenRewards ? 0 : (reward ?? 0);
 

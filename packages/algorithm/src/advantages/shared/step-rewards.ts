@@ -53,7 +53,10 @@ function stateOf(hash: unknown): string | undefined {
   return typeof hash === 'string' || typeof hash === 'number' ? String(hash) : undefined;
 }
 
-/** Groups steps that began in the same state, within their task or across the batch. */
+/**
+ * Groups steps that began in the same state, within a task or across the batch. Steps without a
+ * state are omitted.
+ */
 export function byState(
   steps: readonly Step[],
   scope: 'task' | 'batch',
