@@ -10,8 +10,8 @@ export interface ConversationInput {
   readonly enableThinking?: boolean;
   /**
    * The assistant messages to train on: the last one, all, or those from a message index on. A
-   * message's `weight` takes precedence, except for a weight of 1 before that index. @default
-   * "last"
+   * message's `weight` takes precedence, except for a weight of 1 before that index.
+   * @default "last"
    */
   readonly trainOn?: 'last' | 'all' | { readonly from: number };
 }
@@ -27,8 +27,8 @@ export interface EncodedConversation {
 /**
  * Encodes a conversation. Each message to train on is the text that the template adds after its
  * prompt, up to the stop token. That text is encoded separately, as if it had been sampled.
- * @throws TaskError when there is no assistant message, or the template changes earlier text when
- * messages are added
+ * @throws TaskError when there is no assistant message to train on, adjacent assistant messages
+ * have different weights, or the template changes earlier text when messages are added
  */
 export function encodeConversation(
   format: ChatFormat,

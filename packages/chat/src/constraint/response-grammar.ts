@@ -19,8 +19,8 @@ import type { CallSyntax } from '../tool-call-parser/types.js';
 /** Constraint of a request on its response: a JSON text, tool calls, or either. */
 export interface ResponseConstraint {
   /**
-   * JSON to which the text must conform. @default no constraint on the text; only calls are
-   * constrained
+   * JSON to which the text must conform.
+   * @default no constraint on the text
    */
   readonly json?: {
     readonly type: 'json_object' | 'json_schema';
@@ -30,7 +30,8 @@ export interface ResponseConstraint {
   };
   /**
    * `required` means one or more calls; a name means one call of that function; `auto` means calls
-   * or the JSON. @default "none"
+   * or the JSON.
+   * @default "none"
    */
   readonly calls?: 'none' | 'auto' | 'required' | { readonly name: string };
   readonly tools?: readonly ToolDefinition[];

@@ -82,7 +82,10 @@ export interface BeginTurnOptions extends Pick<ReadTurnOptions, 'tools'> {
  */
 export interface ChatFormat {
   readonly tokenizer: Tokenizer;
-  /** The tokenizer's end tokens, and the token with which the template ends an assistant turn. */
+  /**
+   * The tokenizer's end tokens, the token with which the template ends an assistant turn, and the
+   * stop tokens of the tool-call parser.
+   */
   readonly stopTokenIds: readonly number[];
   /** False if the chat template ignores tools; requests with tools are then refused. */
   readonly printsTools: boolean;
@@ -105,7 +108,7 @@ export interface ChatFormat {
    * @param promptIds prompt of the turn
    */
   beginTurn(promptIds: Int32Array, options: BeginTurnOptions): TurnReader;
-  /** An id for a tool call, in a form that the chat template accepts. */
+  /** An id for a tool call, in a format that the chat template accepts. */
   toolCallId(place: CallPlace): string;
   /**
    * The grammar that makes the response to `promptIds` satisfy the constraint; undefined if every
@@ -136,7 +139,7 @@ interface ConstraintContext {
 
 /**
  * Creates the format of a model. Create it once and share it among all rollouts.
- * @throws ConfigError when there is no chat template, or a parser's name is unknown
+ * @throws ConfigError when there is no chat template, or a parser is unknown or cannot be detected
  */
 export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   const { tokenizer } = options;

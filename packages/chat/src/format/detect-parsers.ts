@@ -9,8 +9,8 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 type ToolCallParserName = keyof typeof toolCallParsers;
 
 /**
- * Sentences of chat templates with the parser to use: these templates describe calls in a form that
- * differs from what models write.
+ * Sentences of chat templates with the parser to use: these templates describe calls in a syntax
+ * that differs from what models write.
  */
 const described: readonly (readonly [string, ToolCallParserName])[] = [
   ['functools[', 'phi4_mini_json'],
@@ -31,7 +31,7 @@ const byTokens: readonly (readonly [readonly string[], ToolCallParserName])[] = 
   [['<|python_start|>', '<|python_end|>'], 'pythonic'],
 ];
 
-/** The parser for calls as the model writes them; undefined if neither template nor vocabulary shows it. */
+/** Parser for the model's calls; undefined if neither template nor vocabulary shows the syntax. */
 export function detectToolCallParser(
   template: ChatTemplate,
   tokenizer: Tokenizer,

@@ -36,7 +36,7 @@ export function renderPrompt(template: ChatTemplate, { messages, ...rest }: Prom
   return text.slice(0, end);
 }
 
-/** True if the message is the last one and the model is to continue it. */
+/** True if the model continues the message, provided that the message is the last one. */
 export function isPrefill(message: NormalMessage | undefined): message is NormalMessage {
   return message?.role === 'assistant' && message.tool_calls === undefined;
 }
@@ -46,8 +46,8 @@ export const promptKey = ({ messages, ...options }: PromptInput): string =>
   `${JSON.stringify(messages)}${promptOptionsKey(options)}`;
 
 /**
- * Key that is equal for equal tools and template switches, which together with the messages determine a
- * prompt.
+ * Key that is equal for equal tools and template switches. Together with the messages, they
+ * determine a prompt.
  */
 export function promptOptionsKey({
   tools,

@@ -90,7 +90,7 @@ function beforeCalls(text: string, { markers, unmarked }: ToolCallParser): strin
   return before.trimEnd();
 }
 
-/** Reads the complete calls in a growing text. */
+/** Returns a function that reads the complete calls in a growing text. */
 function callReader({ close, parse }: ToolCallParser): (text: string) => readonly ParsedToolCall[] {
   const calls: ParsedToolCall[] = [];
   let [settled, seen, wait] = [0, 0, 0];

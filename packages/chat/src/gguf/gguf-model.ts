@@ -91,8 +91,8 @@ export function isGguf(path: string): boolean {
 }
 
 /**
- * True if `path` is a GGUF file with at least one quantised tensor. @throws CheckpointError when it is
- * damaged
+ * True if `path` is a GGUF file with at least one quantised tensor.
+ * @throws CheckpointError when the file is damaged or not supported
  */
 export function isQuantizedGguf(path: string): boolean {
   if (!isGguf(path)) return false;

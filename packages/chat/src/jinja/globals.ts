@@ -1,4 +1,4 @@
-/** The functions that every chat template can call, as transformers provides them. */
+/** Constants and functions for every chat template, as transformers provides them. */
 import { str } from './spelling.js';
 import { strftime } from './strftime.js';
 import {

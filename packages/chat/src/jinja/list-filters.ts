@@ -18,7 +18,7 @@ import {
 
 export type Filter = (value: Value, args: readonly Value[], keywords: Keywords) => Value;
 
-/** Reads a path such as `a.b.0` of an item, which the argument `attribute` of filters gives. */
+/** Returns a function that reads a path such as `a.b.0`, the argument `attribute` of filters. */
 function path(name: Value): (value: Value) => Value {
   if (name === undefined || name === null) return (value) => value;
   const steps = isInt(name) ? [Number(name)] : str(name).split('.');
@@ -158,8 +158,7 @@ export const listFilters: Readonly<Record<string, Filter>> = {
 };
 
 /**
- * `map(attribute='a', default=b)`; with the name of a filter, `map` applies that filter to each
- * item.
+ * The filter `map(attribute='a', default=b)`. The caller handles `map` with the name of a filter.
  */
 export function mapAttribute(value: Value, keywords: Keywords): Value {
   const read = path(keywords.get('attribute'));

@@ -13,7 +13,7 @@ export class Float {
   }
 }
 
-/** A Python tuple, which differs from a list only in how it is printed. */
+/** A Python tuple: differs from a list in its type and print, and never equals a list. */
 export class Tuple extends Array<Value> {}
 
 export function tuple(items: readonly Value[]): Tuple {

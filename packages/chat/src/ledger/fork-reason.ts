@@ -6,9 +6,9 @@ import type { Path, Point, Turn } from './turn.js';
 /**
  * - `arguments_edited`: a turn's tool calls have their ids but different argument values
  * - `reasoning_dropped`: a turn has lost its reasoning
- * - `text_edited`: a turn has different text or different tool calls
+ * - `text_edited`: a turn has different text, reasoning or tool calls
  * - `history_edited`: messages before a turn were changed, summarized, removed or added
- * - `tools_changed`: different tools, or thinking was switched on or off
+ * - `tools_changed`: different tools or template variables, or thinking was switched on or off
  * - `template_changed`: the chat template now prints earlier messages differently
  * - `stop_differs`: the turn did not end as the template ends one (a stop string, another token)
  */
@@ -43,8 +43,8 @@ export interface Fork {
 }
 
 /**
- * Examines the first assistant message after the spliced part. `undefined` if there is none or the
- * conversation is unrelated to recorded turns.
+ * Fork at the first assistant message after the spliced part. `undefined` if there is no such
+ * message or the conversation is unrelated to recorded turns.
  */
 export function findFork(
   path: Path,

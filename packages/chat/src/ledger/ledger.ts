@@ -19,8 +19,8 @@ export interface LedgerPrompt {
   /** Number of leading ids that are recorded: prompt and completion of an earlier turn. */
   readonly reused: number;
   /**
-   * `new` is unrelated to earlier turns; `spliced` continues one. Otherwise the reason why messages
-   * were rendered again instead of continuing recorded tokens.
+   * `new` is unrelated to earlier turns; `spliced` continues an earlier turn. Otherwise the reason
+   * why messages were rendered again instead of continuing recorded tokens.
    */
   readonly outcome: 'new' | 'spliced' | ForkReason;
   /** Difference between the messages and the recorded ones, if `outcome` is a reason. */
@@ -30,8 +30,8 @@ export interface LedgerPrompt {
   /** Number of messages whose reasoning was restored. */
   readonly restored: number;
   /**
-   * Number of tool calls in the last turn whose arguments were not JSON and that the agent sent
-   * back with other arguments, usually `{}`.
+   * Number of tool calls in the last turn whose arguments were not JSON and were replaced by the
+   * agent, usually by `{}`.
    */
   readonly replacedArguments: number;
   /** Input for {@link Ledger.record}; absent for a prefill, whose answer is not a separate turn. */

@@ -6,7 +6,8 @@ import type { NormalMessage } from '../messages/messages.js';
 
 /**
  * Key that is equal for messages that only differ in what frameworks change: white space around an
- * assistant's text, and spacing, key order, escapes and number formats in tool-call arguments.
+ * assistant's text and reasoning, and spacing, key order, escapes and number formats in tool-call
+ * arguments.
  */
 export function messageKey(message: NormalMessage): string {
   const { role, content } = message;

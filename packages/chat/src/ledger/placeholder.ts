@@ -29,7 +29,7 @@ export function toPlaceholder(message: NormalMessage): NormalMessage {
   };
 }
 
-/** Content with a mark. A think block inside the text is preserved. */
+/** Mark in place of the content; with a think block if the content contains one. */
 const contentMark = (content: string): string =>
   content.includes('</think>')
     ? `<think>\n${marks.reasoning}\n</think>\n\n${marks.content}`

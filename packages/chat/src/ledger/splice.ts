@@ -82,7 +82,7 @@ function endOfSame(part: string, text: string): number | undefined {
 const isSpace = (character: string | undefined): boolean =>
   character !== undefined && ' \n\r\t'.includes(character);
 
-/** True if a turn has a think block that is not empty; it may begin in the prompt. */
+/** True if a turn has a think block that is not empty; the block may begin in the prompt. */
 export function holdsReasoning(turn: string): boolean {
   const end = turn.indexOf('</think>');
   if (end < 0) return false;

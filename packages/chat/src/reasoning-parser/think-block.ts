@@ -6,7 +6,7 @@ import { trimLineBreaks } from '../jinja/text-methods.js';
 import type { PromptEnd, ReasoningParse, ReasoningParser } from './types.js';
 
 interface BlockOptions extends Partial<Omit<ReasoningParser, 'parse'>> {
-  /** Matches the start of a call, which ends a block that is not closed. @default none */
+  /** Matches the start of a call that ends an unclosed block. @default calls do not end a block */
   readonly callStart?: RegExp;
 }
 

@@ -5,7 +5,7 @@ export interface ReasoningParse {
   readonly reasoning?: string;
   /** The text after the reasoning. */
   readonly text: string;
-  /** True if a call ended the reasoning, which a closing marker may still follow. @default false */
+  /** True if a call ended the reasoning; a closing marker may still follow. @default false */
   readonly isCutByCall?: boolean;
 }
 

@@ -94,12 +94,12 @@ function compile(source: string, now: Date): Render {
   }
 }
 
-/** Form of tool-call arguments for a template: parsed, or as the text that the model wrote. */
+/** Format of tool-call arguments for a template: parsed, or as the text that the model wrote. */
 type ArgumentFormat = 'text' | 'parsed';
 
 /**
- * The form that a template expects: parsed, as in vLLM and transformers, unless it fails for a dict
- * or prints a dict in Python's syntax.
+ * Format that a template expects: parsed, as in vLLM and transformers, unless the template fails
+ * for a dict or prints a dict in Python's syntax.
  */
 function argumentFormat(
   render: (input: RenderInput, format: ArgumentFormat) => string,

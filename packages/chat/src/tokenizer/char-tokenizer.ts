@@ -9,8 +9,9 @@ export interface CharTokenizerOptions {
   /** Longer strings that are one token each; the longest match takes precedence. @default [] */
   readonly words?: readonly string[];
   /**
-   * Tokens that mark structure and have no visible text, in addition to the tokens below. @default
-   * []
+   * Tokens that mark structure and have no visible text, in addition to `eosToken`, `bosToken`,
+   * `padToken` and `unkToken`.
+   * @default []
    */
   readonly specialTokens?: readonly string[];
   /** Single tokens with visible text, such as `<tool_call>` and `</tool_call>`. @default [] */
@@ -30,7 +31,8 @@ export interface CharTokenizerOptions {
  * Tokenizer files with a word-level vocabulary and a pre-tokenizer that splits text into words and
  * characters; Python's `transformers` can also read them. Ids: 0 is the unknown token, followed by
  * special tokens, markers, words, characters.
- * @throws ConfigError for duplicates, or when the chat template prints a character without a token
+ * @throws ConfigError for duplicate or invalid tokens, or when the chat template prints a character
+ * without a token
  */
 export function buildCharTokenizer(options: CharTokenizerOptions): TokenizerFiles {
   const {

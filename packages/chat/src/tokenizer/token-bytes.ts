@@ -27,9 +27,8 @@ export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
 
 /**
  * The text of each token of a sequence, for display. Concatenated, the pieces are the text of the
- * sequence. A character whose bytes belong to several tokens is in the piece of the last one; the
- * pieces of the others are empty. Invalid bytes become U+FFFD. Ids beyond the vocabulary have empty
- * pieces.
+ * sequence. A character whose bytes belong to several tokens is in the piece of the last of these
+ * tokens. Invalid bytes become U+FFFD. Ids beyond the vocabulary have empty pieces.
  */
 export function tokenTexts(tokenizer: Tokenizer, tokens: ArrayLike<number>): readonly string[] {
   const table = tokenByteTable(tokenizer);

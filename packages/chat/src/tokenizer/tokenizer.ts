@@ -8,8 +8,8 @@ import { tokenByteTable } from './token-bytes.js';
 import type { Tokenizer } from './types.js';
 
 /**
- * Opens the tokenizer of a model folder.
- * @throws CheckpointError when it is missing or damaged
+ * Loads the tokenizer of a model folder or a GGUF file.
+ * @throws CheckpointError when the tokenizer is missing or damaged
  */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   return createTokenizer(await readTokenizerFiles(folder));
@@ -17,7 +17,7 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
 
 /**
  * Builds a tokenizer from the contents of its files.
- * @throws CheckpointError when they are not valid
+ * @throws CheckpointError when the files are not valid
  */
 export function createTokenizer(files: TokenizerFiles): Tokenizer {
   const inner = open(files);
@@ -90,8 +90,8 @@ function prefixIds(
 }
 
 /**
- * Number of characters from which encoding has a time limit. Shorter texts take no time, unless a
- * pattern contains nested repetitions.
+ * Number of characters above which encoding has a time limit. Shorter texts take little time,
+ * unless a pattern contains nested repetitions.
  */
 const longText = 5_000;
 
@@ -99,8 +99,8 @@ const longText = 5_000;
 const msFor = (text: string): number => Math.ceil(1_000 + text.length / 100);
 
 /**
- * True if a pattern of the files repeats a group that itself repeats, such as `(a+)+$`: such a
- * pattern can take practically forever on a short text.
+ * True if a pattern of the files repeats a group. If the group itself contains a repetition, as in
+ * `(a+)+$`, the pattern can take practically forever on a short text.
  */
 const hasNestedRepeats = (tokenizer: JsonObject): boolean =>
   [tokenizer['normalizer'], tokenizer['pre_tokenizer']].some((part) =>

@@ -46,8 +46,8 @@ export function readJsonCalls(text: string, start: number): Attempt {
 }
 
 /**
- * The arguments as the model wrote them, if they are an object. JSON inside a JSON string is
- * unwrapped, and an empty text stands for no arguments; undefined for other JSON.
+ * The arguments as the model wrote them, if they are an object. An object inside a JSON string is
+ * unwrapped, and `null` or an empty string stands for no arguments; undefined for other JSON.
  */
 export function readArguments(json: string): string | undefined {
   if (json.startsWith('{')) return json;

@@ -12,7 +12,7 @@ export interface ToolCallParse {
   /** The text without the parsed calls. */
   readonly text: string;
   readonly toolCalls: readonly ParsedToolCall[];
-  /** Number of calls that could not be parsed; they are still in the text. */
+  /** Number of calls that could not be parsed; most parsers leave such calls in the text. */
   readonly malformed: number;
   /** Index in an unfinished text up to which further text changes nothing. */
   readonly settled?: number;
@@ -20,8 +20,8 @@ export interface ToolCallParse {
 
 interface ParseOptions {
   /**
-   * Definitions with the types of arguments, for syntaxes that do not write types. @default no
-   * tools
+   * Definitions with the types of arguments, for syntaxes that do not write types.
+   * @default no tools
    */
   readonly tools?: readonly ToolDefinition[];
   /**
@@ -42,7 +42,8 @@ export interface ToolCallParser {
    */
   readonly unmarked?: RegExp;
   /**
-   * Text that ends every call. @default a call is only known to be complete at the end of the text
+   * Text that ends every call.
+   * @default calls are only complete at the end of the text
    */
   readonly close?: string;
   /**
@@ -57,7 +58,7 @@ export interface ToolCallParser {
   readonly parse: (text: string, options?: ParseOptions) => ToolCallParse;
   /** Syntax in which a grammar can force calls; undefined if calls cannot be forced. */
   readonly syntax?: CallSyntax;
-  /** Form of the ids that the chat template accepts. @default "any" */
+  /** Format of the ids that the chat template accepts. @default "any" */
   readonly callIds?: 'any' | 'nine letters or digits';
 }
 

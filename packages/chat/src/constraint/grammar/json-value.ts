@@ -9,7 +9,7 @@ import {
 } from './grammar.js';
 
 /**
- * Maximum number of digits before and after the decimal point: an untrained model might never stop
+ * Maximum number of digits on each side of the decimal point: an untrained model might never stop
  * writing digits.
  */
 const maxDigits = 16;
@@ -102,9 +102,9 @@ function bracketed(grammar: GrammarBuilder, open: string, close: string, item: S
 }
 
 /**
- * One character of a string: UTF-8 without control characters, or an escape. Escapes of surrogates
- * come in pairs, so that every repetition is one character. @see RFC 8259 section 7, RFC 3629
- * section 4
+ * One character of a string: UTF-8 except quotes, backslashes and U+0000 to U+001F, or an escape.
+ * Escapes of surrogates come in pairs, so that every repetition is one character.
+ * @see RFC 8259 section 7, RFC 3629 section 4
  */
 export function character(grammar: GrammarBuilder): number {
   const tail: readonly number[] = [0x80, 0xbf];

@@ -1,6 +1,6 @@
 /**
- * Grammar rules for numbers with bounds: they compare the digits of a number with those of the
- * bounds.
+ * Grammar rules for numbers with bounds or a divisor: they compare the digits of a number with
+ * those of the bounds, and keep the remainder.
  */
 import { literal, type GrammarBuilder, type Sequence } from './grammar.js';
 import { integer, number } from './json-value.js';
@@ -9,7 +9,7 @@ export interface NumberRange {
   readonly isInteger: boolean;
   /** True if the number must have a fractional part. */
   readonly isFraction: boolean;
-  /** Lower bound; infinite if there is none. */
+  /** Lower bound; -Infinity if there is none. */
   readonly min: number;
   readonly max: number;
   readonly isMinExclusive: boolean;
@@ -30,8 +30,8 @@ export function inRange(value: number, range: NumberRange): boolean {
 }
 
 /**
- * Rule for numbers in a range. They are written without exponent, and with no more digits than
- * doubles can represent.
+ * Rule for numbers in a range. Unless the range allows all numbers or all integers, they are
+ * written without exponent, and with no more digits than doubles can represent.
  */
 export function numberRule(grammar: GrammarBuilder, range: NumberRange): number {
   const { min, max, multipleOf, isInteger, isFraction } = range;
@@ -97,7 +97,7 @@ interface Written {
   readonly low: number;
   readonly high: number;
   readonly remainder: number;
-  /** True if a digit after the point is not zero. */
+  /** True if a digit after the point is not zero; always false without `isFraction`. */
   readonly hasFraction: boolean;
 }
 

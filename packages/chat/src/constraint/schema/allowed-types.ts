@@ -11,8 +11,9 @@ export function allowedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
 }
 
 /**
- * Types that the schemas name. If they name none, the types to which their keywords apply: otherwise
- * `properties` without `type: object` would also allow any number.
+ * Types that the schemas name. If the schemas name no types, the types to which their keywords
+ * apply, so that `properties` without `type: object` does not allow any number. All allowed types
+ * if there are no such keywords either.
  */
 export function intendedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
   const allowed = allowedTypes(nodes);

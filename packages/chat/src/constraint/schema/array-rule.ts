@@ -1,4 +1,4 @@
-/** Rules for arrays: items by position, followed by any number of further items. */
+/** Rules for arrays: items by position, followed by further items. */
 import { counted, literal, type Sequence } from '../grammar/grammar.js';
 import { space } from '../grammar/json-value.js';
 import { unsupportedKeyword } from './keywords.js';

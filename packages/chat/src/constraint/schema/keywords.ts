@@ -21,7 +21,7 @@ const options: Shape = [
   'a list of schemas',
 ];
 
-/** Expected form of a keyword's value, by keyword. */
+/** Expected shape of a keyword's value, by keyword. */
 const shapes: Readonly<Record<string, Shape>> = {
   $ref: text,
   enum: [(value) => Array.isArray(value) && value.length > 0, 'a list of values'],
@@ -87,7 +87,7 @@ export const unsupportedKeyword = (
 ): ReturnType<typeof invalidRequest> =>
   invalidRequest(path, 'is not supported while decoding', expected);
 
-/** Types of value that a keyword restricts. Values of other types always satisfy the keyword. */
+/** Keywords by the type of value that they restrict. Values of other types always satisfy them. */
 const keywordTypes: Readonly<Record<string, readonly string[]>> = {
   object: [
     'properties',

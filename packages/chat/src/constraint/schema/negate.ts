@@ -15,8 +15,8 @@ type Alternatives = readonly unknown[];
 const not = (schema: unknown): JsonSchema => ({ not: schema });
 
 /**
- * For each keyword, a function that makes the schemas of the values that violate the keyword. These
- * schemas may have several types.
+ * For each keyword, a function that returns alternative schemas for the values that violate the
+ * keyword; undefined if the negation cannot be expressed.
  */
 const opposites: Readonly<Record<string, (value: never) => Alternatives | undefined>> = {
   not: (schema: unknown) => [schema],

@@ -1,6 +1,6 @@
 /**
  * Converts schemas to alternatives of conjunctions. References, combinations and conditions are
- * resolved together with the keywords beside them, so that no keyword is ignored.
+ * resolved together with the keywords next to them, so that no keyword is ignored.
  */
 import { invalidRequest, quote } from '../../messages/invalid-request.js';
 import { checkKeywords } from './keywords.js';
@@ -242,8 +242,8 @@ function anchored(root: JsonSchema, name: string): unknown {
 }
 
 /**
- * Adds the schema that `unevaluatedProperties` gives for properties that no schema of the
- * conjunction names.
+ * Adds a schema that applies `unevaluatedProperties` to properties that the conjunction does not
+ * name. No-op if a schema of the conjunction has `additionalProperties`.
  */
 function closed(conjunction: Conjunction, { schema, path }: SchemaNode): Conjunction {
   if (conjunction.some((node) => node.schema['additionalProperties'] !== undefined))

@@ -134,7 +134,7 @@ function partOf(compiler: Compiler, node: SchemaNode): Part {
   };
 }
 
-/** Properties that a schema names, each with all schemas that apply to it. */
+/** Properties that any of the schemas names, each with all schemas that apply to the property. */
 function namedProperties(
   compiler: Compiler,
   nodes: Conjunction,
@@ -174,8 +174,9 @@ function valuesOf(
 }
 
 /**
- * Other properties, grouped by the patterns that match their names. If schemas name properties,
- * others are only allowed if a schema mentions them.
+ * Other properties, grouped by the patterns that match their names. If schemas have `properties` or
+ * `patternProperties`, other properties need a matching pattern, `additionalProperties` or
+ * `propertyNames`.
  */
 function otherProperties(
   compiler: Compiler,

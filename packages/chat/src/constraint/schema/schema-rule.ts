@@ -47,8 +47,8 @@ const maxSteps = 100_000;
 const maxTextStates = 3000;
 
 /**
- * Counts steps.
- * @throws ModelError 400 when there are more than {@link maxSteps}
+ * Returns a function that counts steps, and throws ModelError 400 when there are more than
+ * {@link maxSteps}.
  */
 export function createBudget(path: string): (steps?: number) => void {
   let left = maxSteps;
@@ -66,10 +66,12 @@ const tooLarge = (path: string): Error =>
   );
 
 /**
- * Adds the rule of a schema. Properties come in the order of the schema; other properties are only
- * allowed with `additionalProperties`.
+ * Adds the rule of a schema. Properties come in the order of the schema. If the schema has
+ * `properties`, other properties need `additionalProperties`, `patternProperties` or
+ * `propertyNames`.
  * @param path path of the schema, for error messages
- * @throws ModelError 400 naming a keyword that is not supported
+ * @throws ModelError 400 naming a keyword that is wrong or not supported, or a schema that is too
+ * large
  */
 export function schemaRule(
   grammar: GrammarBuilder,
@@ -212,7 +214,8 @@ class SchemaCompiler implements Compiler {
 
   /**
    * Restricts the length of texts with a pattern. The maximum is lowered until the automaton, which
-   * combines the states of both, is small enough.
+   * combines the states of pattern and length, is small enough. If the compiler is loose, a length
+   * that makes the automaton too large is ignored.
    */
   #withLength(language: Language, nodes: Conjunction): Language {
     const { languages } = this;
@@ -259,7 +262,7 @@ class SchemaCompiler implements Compiler {
     ]);
   }
 
-  /** The values that `enum` and `const` allow; undefined if no schema has these keywords. */
+  /** Values of `enum` and `const` that all keywords allow; undefined without `enum` and `const`. */
   #values(nodes: Conjunction): readonly unknown[] | undefined {
     const lists = nodes.flatMap(({ schema }) => {
       const { const: value, enum: values } = schema;

@@ -22,8 +22,8 @@ export interface Compiler {
   /** The rule of values that satisfy all of the schemas. */
   rule(nodes: readonly (SchemaNode | boolean)[]): number;
   /**
-   * True if no value satisfies all schemas, as far as this can be seen without looking at
-   * properties and items.
+   * True if no value satisfies all schemas, as far as types, `enum`, `const` and combinations of
+   * schemas show.
    */
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
   /** The texts that satisfy all of the schemas. */

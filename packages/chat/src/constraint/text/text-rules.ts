@@ -91,7 +91,7 @@ const hexDigits: Digits = {
     [digit.toString(16), digit.toString(16).toUpperCase()].map((char) => char.charCodeAt(0)),
 };
 
-/** Rule for all numbers in the ranges; equal endings share a rule. */
+/** Alternatives for all numbers in the ranges; equal endings share a rule. */
 function digitRules(
   grammar: GrammarBuilder,
   ranges: readonly number[],

@@ -30,12 +30,12 @@ const alignment = 32;
 const chunkNumbers = 1 << 18;
 
 /**
- * Writes version 3 of the format, little-endian, to a temporary file beside `path` that is renamed
+ * Writes version 3 of the format, little-endian, to a temporary file next to `path` that is renamed
  * once it is on disk.
  * @returns the size of the file in bytes
  * @throws CheckpointError when a tensor's numbers do not match its shape, a number is too large for
- * its type, rows do not consist of whole blocks, or the file cannot be written @see
- * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+ * its type, rows do not consist of whole blocks, or the file cannot be written
+ * @see https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
  */
 export async function writeGguf(path: string, content: GgufContent): Promise<number> {
   const placed = place(path, content.tensors);
@@ -153,8 +153,8 @@ function encode(encoder: Encoder, values: Float32Array): Buffer {
 }
 
 /**
- * Largest number that each format rounds to a finite value; formats that are not listed can represent
- * every float32.
+ * Largest number that a format rounds to a finite value. Formats that are not listed accept every
+ * finite float32.
  */
 const largest: Partial<Record<EncodedType, number>> = { F16: 65_519 };
 

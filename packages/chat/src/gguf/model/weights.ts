@@ -14,7 +14,7 @@ export interface WeightTensor {
    * Decodes the tensor to float32, row-major. `into` has exactly as many elements as the tensor.
    */
   read(into: Float32Array): void;
-  /** Integers of the tensor and their scales; undefined if it is stored as floating point numbers. */
+  /** Integers of the tensor and their scales; undefined for a tensor of floating point numbers. */
   readLevels(): TensorLevels | undefined;
 }
 
@@ -37,8 +37,8 @@ function hfNames(file: GgufFile): (name: string) => string {
 }
 
 /**
- * Shape in Hugging Face's form: the taps of a convolution have no dimension for the single input of
- * a channel.
+ * Shape as in Hugging Face: adds the dimension for the single input of a channel, which the taps of
+ * a convolution lack in GGUF.
  */
 const hfShape = (name: string, shape: readonly number[]): readonly number[] =>
   name.endsWith('.shortconv.conv.weight') ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;

@@ -133,7 +133,10 @@ export interface SignedScale {
   readonly inverse: number;
 }
 
-/** Finds x_i = scale q_i with q_i from -32 to 31; the weight of a number is its square. */
+/**
+ * Finds x_i = scale q_i with q_i from -32 to 31; the weight of a number is its square. Undefined if
+ * all numbers count as 0.
+ */
 export function signedScale(values: Float32Array, from: number): SignedScale | undefined {
   let [largest, signed] = [0, 0];
   for (let i = 0; i < short; i++) {

@@ -11,7 +11,7 @@ export interface TensorType {
   decode(bytes: Uint8Array, from: number, into: Float32Array, to: number): void;
   /** Encodes the block at `values[from]` to `bytes[to]` and after, rounding as llama.cpp does. */
   readonly encode?: (values: Float32Array, from: number, bytes: Uint8Array, to: number) => void;
-  /** Integers and scales of the block. @default none: the block holds floating point numbers */
+  /** Integers and scales of the block. @default no levels: the numbers are floating point */
   readonly levels?: LevelsOfBlock;
 }
 

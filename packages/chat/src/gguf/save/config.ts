@@ -1,6 +1,6 @@
 /**
- * Reads and checks the parts of a config.json that are written to GGUF: sizes, and settings for which
- * GGUF has no key.
+ * Reads the sizes of a config.json that are written to GGUF, and checks settings for which GGUF has
+ * no key.
  */
 import { commonKeys } from '@trinity-rft/core/support';
 import { refused } from '../file/failure.js';

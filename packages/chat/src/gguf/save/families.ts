@@ -12,11 +12,12 @@ export interface SavedFamily {
   readonly parts?: Readonly<Record<string, string>>;
   /** Matrices whose rows become several tensors. @default none */
   readonly divided?: Readonly<Record<string, readonly string[]>>;
-  /** Names in config.json of the activation that llama.cpp computes. @default silu */
+  /** Names in config.json of the activation that llama.cpp computes. @default no activation */
   readonly activations?: readonly string[];
   /**
    * True if rows of queries and keys must be reordered, because llama.cpp rotates neighbouring
-   * rows. @default false
+   * rows.
+   * @default false
    */
   readonly reordered?: true;
   /**

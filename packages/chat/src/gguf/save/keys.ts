@@ -93,7 +93,7 @@ export function modelKeys(config: SavedConfig, rope: SavedRope): readonly Key[] 
   return keys.map(([name, value]) => [`${family.architecture}.${name}`, value]);
 }
 
-/** Number of key heads per layer for models with convolutions; 0 for a convolution. */
+/** Number of key heads; for LFM2 one number per layer, 0 for a convolution. */
 function keyHeads(config: SavedConfig): TypedValue {
   if (config.family.architecture !== 'lfm2') return u32(config.kvHeads);
   const value = Array.from({ length: config.layers }, (_, layer) =>
@@ -120,8 +120,8 @@ const convolutionKeys = ({ json }: SavedConfig): readonly Key[] => [
 ];
 
 /**
- * Keys of Gemma's window. A window that covers the whole context has no effect, but must be written
- * because llama.cpp assumes one.
+ * Keys of Gemma's window and caps. Gemma 2 without a window gets one that covers the whole context,
+ * because llama.cpp assumes a window.
  */
 function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
   const window = json['sliding_window'];

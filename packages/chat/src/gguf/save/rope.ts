@@ -1,6 +1,6 @@
 /**
- * Converts the rotary embeddings of a config.json to GGUF keys, and to the tensor of divisors for
- * Llama 3.
+ * Converts the rotary embeddings of a config.json to GGUF keys, and to tensors of divisors for
+ * Llama 3 and longrope.
  */
 import { f32, text, u32, type TypedValue } from '../file/typed-value.js';
 import { llama3Divisors, longRopeNames, ropeFactorsName } from '../model/rope.js';
@@ -173,7 +173,8 @@ function ministral(rope: Json): SavedRope['keys'] {
 
 /**
  * Key for the remaining attention factor, because llama.cpp already multiplies by 0.1 ln(factor) +
- * 1. @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2
+ * 1.
+ * @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2
  */
 function attentionFactor(rope: Json, factor: number): SavedRope['keys'] {
   const scale = (by: number): number => (factor <= 1 ? 1 : 0.1 * by * Math.log(factor) + 1);

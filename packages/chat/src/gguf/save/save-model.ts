@@ -11,8 +11,8 @@ import { assertTokens } from './tokens.js';
 import { chooseType, type GgufFileType } from './types.js';
 
 /**
- * Weights of a model or an adapter, read one tensor at a time; engine-onnx's `openWeights` returns
- * one.
+ * Weights of a model or an adapter, read one tensor at a time, such as the result of engine-onnx's
+ * `openWeights`.
  */
 export interface WeightSource {
   /** Row-major shapes by Hugging Face names. */
@@ -38,7 +38,7 @@ export interface SaveGgufModelOptions extends ModelCard {
 export interface SavedGguf {
   /** Size of the file in bytes. */
   readonly bytes: number;
-  /** Number of values by tensor format. */
+  /** Number of tensors by format. */
   readonly tensors: Readonly<Partial<Record<EncodedType, number>>>;
   /** Sentences for the user: tensors in another format, texts that may be tokenized differently. */
   readonly notes: readonly string[];
@@ -49,7 +49,7 @@ export interface SavedGguf {
  * leaves nothing on disk.
  *
  * @throws CheckpointError that names file, key and value of the first thing that llama.cpp does not
- * support or would compute otherwise: a window, an activation, a rotary scaling, a way of splitting
+ * support or would compute differently: a window, an activation, a rotary scaling, a way of splitting
  * texts ...
  * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py
  */

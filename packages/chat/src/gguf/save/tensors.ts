@@ -1,4 +1,4 @@
-/** Plans the tensors of a GGUF file, and the model's tensors that each one is made from. */
+/** Plans the tensors of a GGUF file, and the sources of each tensor in the model. */
 import { refused } from '../file/failure.js';
 import { layerParts, parseName, wholeParts, type ParsedName } from '../model/names.js';
 import { expertCount, isConvolution, type SavedConfig } from './config.js';
@@ -86,7 +86,7 @@ function planOne(
   };
 }
 
-/** Number of heads of a matrix whose rows are reordered. */
+/** Number of heads of a matrix whose rows are reordered; undefined for other matrices. */
 export function reorderedHeads(
   { family, heads, kvHeads }: SavedConfig,
   part: string,
@@ -168,7 +168,7 @@ const absent = (name: string) =>
     fix: 'Copy the folder of the model again, or merge the adapter first (`trinity convert`).',
   });
 
-/** Adds an output head if llama.cpp requires one although it is tied to the embeddings. */
+/** Copy of the embeddings as output head, if the head is tied but llama.cpp requires a tensor. */
 function headCopy(
   config: SavedConfig,
   planned: readonly PlannedTensor[],

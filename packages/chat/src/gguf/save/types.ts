@@ -46,8 +46,8 @@ export function chooseType(
 }
 
 /**
- * Format of a tensor in Q4_K_M; uses 6 bits for tensors to which llama.cpp gives 5. @see
- * llama-quant.cpp, `llama_tensor_get_type`
+ * Format of a tensor in Q4_K_M; uses 6 bits for tensors to which llama.cpp gives 5.
+ * @see llama-quant.cpp, `llama_tensor_get_type`
  */
 function mixed({ name, layer = 0 }: PlannedTensor, layers: number, tied: boolean): EncodedType {
   const isHead = name === 'output.weight' || (tied && name === 'token_embd.weight');

@@ -1,7 +1,7 @@
 /**
  * Rules for splitting text before pairs are merged, by the name in `tokenizer.ggml.pre`: the
- * `pre_tokenizer` and `normalizer` of the original tokenizer.json. @see llama.cpp,
- * `llm_tokenizer_bpe`
+ * `pre_tokenizer` and `normalizer` of the original tokenizer.json.
+ * @see llama.cpp, `llm_tokenizer_bpe`
  */
 
 export interface PreTokenizer {

@@ -110,7 +110,7 @@ function flat(step: unknown, list: 'normalizers' | 'pretokenizers'): readonly St
     : [step];
 }
 
-/** Key that is equal for two pre-tokenizers that split every text alike. Token offsets are ignored. */
+/** Key that is equal for pre-tokenizers with the same splits. Token offsets are ignored. */
 function canonical(preTokenizer: unknown): string {
   const steps = flat(preTokenizer, 'pretokenizers').map((step) => {
     const { trim_offsets: _offsets, ...rest } = step;

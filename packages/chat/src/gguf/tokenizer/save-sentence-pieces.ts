@@ -117,8 +117,8 @@ interface SpacePrefix {
 }
 
 /**
- * True if the tokenizer puts a space before every text.
- * @throws CheckpointError for other normalizations
+ * Determines whether the tokenizer puts a space before every text.
+ * @throws CheckpointError for a normalizer or pre-tokenizer that llama.cpp does not support
  */
 function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   const { normalizer, pre_tokenizer: preTokenizer } = tokenizer;

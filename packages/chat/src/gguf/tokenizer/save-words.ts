@@ -15,7 +15,7 @@ import { listTokens, type ListedToken } from './token-list.js';
 
 /**
  * Makes the keys of a word-level tokenizer. `rows` is the number of embedding rows.
- * @throws CheckpointError for a tokenizer that splits words at spaces
+ * @throws CheckpointError for a tokenizer that does not split texts into words and characters
  */
 export function wordKeys(files: TokenizerSource, rows: number): TokenizerKeys {
   const preTokenizer = section(files.tokenizer, 'pre_tokenizer');

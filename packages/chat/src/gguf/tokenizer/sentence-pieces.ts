@@ -65,8 +65,8 @@ export function sentencePieceTokenizer(file: GgufFile): Readonly<Record<string, 
 }
 
 /**
- * All pairs of tokens that together make a token, best score first; among equals, the smaller ids
- * first.
+ * All pairs of tokens that together make a token, best score first; for equal scores, the smaller
+ * ids first.
  */
 export function mergesByScore(
   texts: readonly string[],

@@ -55,7 +55,7 @@ const moreTemplates = (keys: Keys): readonly string[] =>
   keys.texts('tokenizer.chat_templates') ?? [];
 
 /**
- * Content of `chat_template.jinja`; undefined if there are several templates, which are in
+ * Content of `chat_template.jinja`; undefined if there is no template, or several, which are in
  * `tokenizer_config.json`.
  */
 export function chatTemplate(file: GgufFile): string | undefined {
