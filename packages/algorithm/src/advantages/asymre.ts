@@ -33,7 +33,7 @@ const doc: PartDoc = {
  * A_i = R_i - (mean(R) + shift) over the runs of one task. A group of one gets its reward; a group
  * with equal rewards gets -shift. Metrics:
  * `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
- * `group_advantages/zero_variance_ratio`.
+ * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */
 export const asymre = asymreOf(doc);
 

@@ -14,7 +14,7 @@ const args = {
  * (G_i - mean(G)) / (std(G) + epsilon) over the runs of one task, where G is the sum of token
  * rewards. A group of one gets its reward / (1 + epsilon); a group with equal rewards gets 0.
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
- * `group_advantages/zero_variance_ratio`.
+ * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */
 export const grpoVerl = defineAdvantagePart({
   args,

@@ -36,7 +36,7 @@ const doc: PartDoc = {
  * A_i = R_i - b over the runs of one task, with baseline b. A group of one gets its reward; a group
  * with equal rewards gets 0. Metrics:
  * `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
- * `group_advantages/zero_variance_ratio`.
+ * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */
 export const opmd = opmdOf(doc);
 

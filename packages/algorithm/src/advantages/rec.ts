@@ -28,7 +28,7 @@ const args = {
  * determine which runs are dropped.
  *
  * Metrics: `group_advantages/{drop_balance,reward_mean,reward_std}/{mean,max,min}`,
- * `group_advantages/zero_variance_ratio`.
+ * `group_advantages/{zero_variance_ratio,uneven_runs}`.
  */
 export const rec = defineAdvantagePart({
   args,

@@ -1,4 +1,4 @@
-/** Policy gradient whose importance weights are clipped, while every token keeps its gradient. */
+/** Policy gradient with clipped importance weights; by default no token is excluded. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { clamp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';

@@ -13,7 +13,7 @@ export class Float {
   }
 }
 
-/** A Python tuple: differs from a list in its type and print, and never equals a list. */
+/** A Python tuple. Unlike a list, it is printed in parentheses, and it never equals a list. */
 export class Tuple extends Array<Value> {}
 
 export function tuple(items: readonly Value[]): Tuple {

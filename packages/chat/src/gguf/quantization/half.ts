@@ -23,7 +23,7 @@ export function bfloatAt(bytes: Uint8Array, at: number): number {
   return float[0]!;
 }
 
-/** Nearest binary16, ties to even; numbers beyond ±65,519 become infinite. */
+/** Nearest binary16, ties to even; numbers from ±65,520 on become infinite. */
 export function halfOfNumber(value: number): number {
   float[0] = value;
   const sign = (bits[0]! >>> 16) & 0x8000;

@@ -49,8 +49,8 @@ export interface SavedGguf {
  * leaves nothing on disk.
  *
  * @throws CheckpointError that names file, key and value of the first thing that llama.cpp does not
- * support or would compute differently: a window, an activation, a rotary scaling, a way of splitting
- * texts ...
+ * support or would compute differently: a window, an activation, a rotary scaling, a way of
+ * splitting texts ...
  * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py
  */
 export async function saveGgufModel(options: SaveGgufModelOptions): Promise<SavedGguf> {
