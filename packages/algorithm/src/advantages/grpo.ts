@@ -54,12 +54,10 @@ type Options = ArgValues<typeof args>;
 
 /**
  * (R_i - mean(R)) / (std(R) + epsilon) over the runs of one task, copied to each trained token of
- * all their calls. The deviation is that of the sample; without a rank penalty, equal rewards get
- * exactly 0. A group of one has mean 0 and deviation 1: with `stdCalLevel` `group` it gets its
- * reward / (1 + epsilon). With `stdCalLevel` `batch` the deviation is over the raw rewards of all
- * runs, even if a rank penalty lowers the rewards and means of groups. The output is sorted by
- * first appearance of groups. With `stdThreshold` or `rankPenalty`, grpo does not run on train
- * batches.
+ * all their calls, with the deviation of the sample. Without a rank penalty, equal rewards get 0. A
+ * group of one gets its reward / (1 + epsilon) with `stdCalLevel` `group`. With `batch`, the
+ * deviation is over the raw rewards of all runs, even under a rank penalty. Groups are sorted by
+ * first appearance. With `stdThreshold` or `rankPenalty`, grpo does not run on train batches.
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (including dropped groups),
  * `group_advantages/zero_variance_ratio`; on explore steps also `group_advantages/uneven_runs` and
