@@ -134,7 +134,7 @@ async function answerAsJson(
 interface Checked {
   readonly loaded: LoadedConfig;
   readonly files: CheckedFiles;
-  /** What `model.device: auto` would use. */
+  /** One line for each stage with `model.device: auto`: the device, and why. */
   readonly devices: readonly string[];
 }
 

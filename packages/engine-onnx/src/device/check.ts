@@ -99,9 +99,9 @@ async function compare(
   );
   if (wrongNumbers({ gpu, numbers }) !== undefined) return { gpu, numbers };
   const { maxModelLen = Infinity } = model;
-  const step = await measureStep((device) => open({ ...model, runtime: runtime[device] }), {
-    ...{ config, maxModelLen, size, report },
-  });
+  const openModel = (device: keyof typeof runtime): Promise<Engine> =>
+    open({ ...model, runtime: runtime[device] });
+  const step = await measureStep(openModel, { config, maxModelLen, size, report });
   return { gpu, numbers, step };
 }
 

@@ -137,6 +137,7 @@ describe.each(models)('$name', (model) => {
     const [short] = await engine.sampler.sample(prompt, { maxTokens: 1, n: 1, seed: 4 });
     const only = { rows: [row(short!.tokens)] };
     expect([...(await engine.trainer.forward(only)).logprobs]).toEqual([...short!.logprobs]);
+    expect([...(await engine.sampler.score!(only.rows[0]!))]).toEqual([...short!.logprobs]);
     const alone: (readonly number[])[] = [];
     for (const n of [1, 8, 32]) {
       const sampled = await engine.sampler.sample(prompt, { maxTokens: 64, n, seed: 4 });

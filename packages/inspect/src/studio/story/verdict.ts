@@ -31,8 +31,8 @@ function evidenceOf(verdict: Verdict | undefined): string {
 }
 
 /**
- * Sentences such as `The difference is +0.092 (95 % interval +0.061 to +0.123, which excludes 0).
- * Of the tasks, 58 got better, ...`.
+ * The change as text: `The difference is +0.092 (95 % interval +0.061 to +0.123, which excludes 0).`,
+ * followed by the numbers of tasks whose reward rose, fell and stayed.
  */
 function differenceText({ difference, interval, change, paired }: EvaluationChange): string {
   if (paired && paired.better + paired.worse === 0)

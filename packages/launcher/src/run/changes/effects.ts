@@ -89,7 +89,7 @@ const rules: readonly Rule[] = [
   },
   {
     keys: ['model.device'],
-    effect: said('takes effect from here on; the last digits of all numbers become others'),
+    effect: said('takes effect from here on; the last digits of all numbers change'),
   },
   { keys: ['buffer.total_steps', 'buffer.total_epochs', 'trainer.total_steps'], effect: newLength },
   {
