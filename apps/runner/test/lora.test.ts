@@ -244,6 +244,33 @@ describe('a run that trains adapters', () => {
     expect(changed).toEqual([true, true]);
   });
 
+  it('goes on with the adapter of the stage before, where it stands beside quantised weights', async () => {
+    const model = { lora_configs: [{ lora_rank: 4, lora_alpha: 8 }], quantization: 'int8' };
+    const stages = (adapters['stages'] as readonly Tree[]).map((stage) => ({
+      ...stage,
+      model: {},
+    }));
+    const explorer = { eval_on_startup: true, eval_interval: 0 };
+    const file = await finish('beside', { model, stages, explorer });
+    const folder = (step: string) => path.join(job('beside'), step, 'lora_adapter');
+    const [first, last] = [folder('warmup/global_step_8'), folder('grpo/global_step_6')].map(
+      (place) => readFileSync(path.join(place, 'adapter_model.safetensors'), 'base64'),
+    );
+    expect(last).not.toBe(first);
+    const peft = readFileSync(
+      path.join(folder('grpo/global_step_6'), 'adapter_config.json'),
+      'utf8',
+    );
+    const below = { base_model_name_or_path: path.join(workspace.root, 'model') };
+    expect(JSON.parse(peft)).toMatchObject(below);
+    // The reference is the model after the first stage.
+    const lines = metricLines(path.join(job('beside'), 'grpo'));
+    const kl = lines.flatMap(({ metrics }) => metrics['actor/kl_loss'] ?? []);
+    expect([kl[0], kl.at(-1)! > 0]).toEqual([0, true]);
+    const verification = await verifyRun({ run: file, cwd: workspace.root, env: {} });
+    expect(verification).toMatchObject({ ok: true, uncheckedTokens: 0, largest: 0 });
+  });
+
   it('has equal bytes in two runs', async () => {
     await finish('again');
     const [one, two] = [recordOf('whole'), recordOf('again')];

@@ -29,26 +29,43 @@ describe('a quantised file', () => {
 });
 
 describe('a stage after one that trains beside quantised weights', () => {
-  const saying = (second: string): readonly string[] =>
+  const saying = (second: string, first = 'int8'): readonly string[] =>
     problems(
       cwd,
       `model: { model_path: ./tiny, lora_configs: [{}] }
 buffer: { total_steps: 1, train_batch_size: 1, trainer_input: { experience_buffer: { name: rows, storage_type: file, path: ./tasks.jsonl } } }
 algorithm: { algorithm_type: sft }
 stages:
-  - { stage_name: a, mode: train, model: { quantization: int8 } }
+  - { stage_name: a, mode: train, model: { quantization: ${first} } }
   - { stage_name: b, mode: train, model: { ${second} } }
 `,
     ).map(({ message }) => message);
 
-  it('has no weights to start from, whatever it trains itself', () => {
-    const refusal = expect.stringContaining('beside quantised weights (int8)');
-    expect(saying('quantization: none')).toEqual([refusal]);
-    expect(saying('lora_configs: []')).toEqual([refusal]);
+  it('goes on with its adapter', () => {
+    expect(saying('')).toEqual([]);
+    expect(saying('quantization: int8')).toEqual([]);
+  });
+
+  it('is refused whenever it would train something else', () => {
+    const refusal = (start: string) =>
+      expect.stringMatching(`${start}.* beside quantised weights \\(int8\\), with which`);
+    expect(saying('quantization: none')).toEqual([refusal('got "none"')]);
+    expect(saying('quantization: int4')).toEqual([refusal('got "int4"')]);
+    expect(saying('lora_configs: []')).toEqual([refusal('is not set')]);
+    expect(saying('lora_configs: [{ lora_rank: 4 }]')).toEqual([refusal('got rank 4')]);
+    expect(saying('lora_configs: [{ target_modules: q_proj }]')).toEqual([refusal('got rank')]);
   });
 
   it('may name weights of its own', () => {
     expect(saying('quantization: none, model_path: ./tiny')).toEqual([]);
+    expect(saying('quantization: int4, model_path: ./tiny')).toEqual([]);
+  });
+
+  it('rounds the weights of a checkpoint in floating point numbers, which no file holds', () => {
+    expect(saying('quantization: int8', 'none')).toEqual([]);
+    expect(saying('quantization: file', 'none')).toEqual([
+      expect.stringMatching(/got "file".* floating point numbers/),
+    ]);
   });
 });
 

@@ -17,7 +17,7 @@ import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
 import { deriveExternal } from './external.js';
 import { deriveModel } from './model/model.js';
-import { checkStartingWeights } from './model/quantization.js';
+import { checkStartingWeights, quantizationOf } from './model/quantization.js';
 import { deriveSampler } from './model/sampler.js';
 import { deriveMonitorArgs } from './monitor.js';
 import { asPart, deriveRunStore } from './part.js';
@@ -40,9 +40,15 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
   );
   const [head, ...tail] = stages.map((stage) => deriveStage(stage, identity));
   const derived = [head as StageConfig, ...tail] as const;
-  for (const [i, stage] of tail.entries()) checkStartingWeights(stages[i + 1]!, stage, derived[i]!);
+  checkQuantizedStages(stages, derived);
   const { plugins } = first.input;
   return { ...identity, plugins, stages: derived };
+}
+
+function checkQuantizedStages([first, ...others]: Stages, derived: readonly StageConfig[]): void {
+  let kind = quantizationOf(derived[0]!.model, first.disk);
+  for (const [i, context] of others.entries())
+    kind = checkStartingWeights(context, derived[i + 1]!, derived[i]!, kind);
 }
 
 /** Values that all stages of a run share. */

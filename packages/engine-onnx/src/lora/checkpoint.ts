@@ -138,7 +138,8 @@ export async function assertBase(
   );
 }
 
-function assertSamePlan(folder: string, found: AdapterPlan, plan: AdapterPlan): void {
+/** @throws CheckpointError when the adapters of a folder have another rank, scale or other layers */
+export function assertSamePlan(folder: string, found: AdapterPlan, plan: AdapterPlan): void {
   const [stored, trained] = [describePlan(found), describePlan(plan)];
   if (stored === trained) return;
   throw mismatch(

@@ -5,7 +5,7 @@ import { ConfigError, EngineError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 
 import { holdsAdapterOnly, modelBelow } from '../lora/load-model.js';
-import type { LoraOptions } from '../lora/plan.js';
+import type { LoraOptions, NewAdapters } from '../lora/plan.js';
 import { isGguf } from '@trinity-rft/chat/gguf';
 import { adapterFolder, readBaseRecord } from '../storage/base-record.js';
 
@@ -24,11 +24,18 @@ interface Quantized {
   readonly modelPath: string;
   readonly lora: LoraOptions;
   readonly quantization: Quantization;
+  readonly checkpoint?: StartCheckpoint;
+}
+
+/** Checkpoint whose adapters a model starts with. */
+export interface StartCheckpoint {
+  /** Its record of the base is compared with the weights. */
+  readonly directory: string;
   /**
-   * Folder of the adapters, whose record of the base is compared with the weights.
+   * The adapters that are to be trained; those of the checkpoint must have the same rank, scale and layers.
    * @default no comparison
    */
-  readonly checkpoint?: string;
+  readonly expected?: NewAdapters;
 }
 
 /**
@@ -49,21 +56,29 @@ export async function quantizedOptions(given: Given): Promise<Quantized | undefi
 
 async function quantizedIn(given: Given): Promise<Quantized | undefined> {
   const { modelPath, lora, quantization, samplerOf } = given;
+  const stored = await storedBeside(modelPath);
+  if (stored && samplerOf === undefined && !(lora && 'path' in lora)) {
+    if (quantization !== undefined && quantization !== stored.quantization)
+      throw new ConfigError(
+        `quantization is ${quantization}, but the adapter of ${modelPath} was trained beside weights in ${stored.quantization}. Use ${stored.quantization}.`,
+        { code: 'QUANTIZATION_OF_CHECKPOINT' },
+      );
+    return { ...stored, checkpoint: { directory: modelPath, expected: lora } };
+  }
   if (quantization !== undefined && lora !== undefined) return { modelPath, lora, quantization };
-  if (quantization !== undefined)
-    throw new ConfigError(
-      `quantization is ${quantization}, but all weights are to be trained: a step changes a weight by less than ` +
-        'the distance of two integers, so nothing would be learned. Train adapters (lora), or leave quantization out.',
-      { code: 'QUANTIZATION_NEEDS_ADAPTERS' },
-    );
-  if (lora !== undefined || samplerOf !== undefined || isGguf(modelPath)) return undefined;
-  if (!(await holdsAdapterOnly(modelPath))) return undefined;
-  const { quantization: trained } = await readBaseRecord(modelPath);
-  if (trained === undefined) return undefined;
-  return {
-    modelPath: await modelBelow(modelPath),
-    lora: { path: join(modelPath, adapterFolder) },
-    quantization: trained,
-    checkpoint: modelPath,
-  };
+  if (quantization === undefined) return undefined;
+  throw new ConfigError(
+    `quantization is ${quantization}, but all weights are to be trained: a step changes a weight by less than ` +
+      'the distance of two integers, so nothing would be learned. Train adapters (lora), or leave quantization out.',
+    { code: 'QUANTIZATION_NEEDS_ADAPTERS' },
+  );
+}
+
+/** The adapters of a folder that were trained on top of quantised weights, and these weights. */
+async function storedBeside(directory: string): Promise<Omit<Quantized, 'checkpoint'> | undefined> {
+  if (isGguf(directory) || !(await holdsAdapterOnly(directory))) return undefined;
+  const { quantization } = await readBaseRecord(directory);
+  if (quantization === undefined) return undefined;
+  const lora = { path: join(directory, adapterFolder) };
+  return { modelPath: await modelBelow(directory), lora, quantization };
 }

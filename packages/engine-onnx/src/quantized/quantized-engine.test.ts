@@ -267,6 +267,39 @@ describe.each(models.filter(({ name }) => name === 'int8' || name === 'Q4_K_M'))
       expect(await third.sampler.sample(prompt, { maxTokens: 12, n: 2, seed: 1 })).toEqual(sampled);
     });
 
+    test('is trained further, beside a reference that is the checkpoint', async () => {
+      const first = await openModel(model);
+      await train(first, 3);
+      const start = await logprobsOf(first);
+      await first.trainer.save(folder('first'), { optimizer: false });
+      const next = await open({
+        modelPath: folder('first'),
+        quantization: undefined,
+        reference: true,
+      });
+      expect(await logprobsOf(next)).toEqual(start);
+      await train(next, 1);
+      expect(await logprobsOf(next)).not.toEqual(start);
+      expect(await referenceOf(next)).toEqual(start);
+      await next.trainer.save(folder('next'), { optimizer: true });
+      const resumed = await open({ modelPath: folder('first'), quantization: model.quantization });
+      await resumed.trainer.load(folder('next'));
+      expect(await logprobsOf(resumed)).toEqual(await logprobsOf(next));
+    });
+
+    test('is not trained further in another form', async () => {
+      const engine = await openModel(model);
+      await engine.trainer.save(folder('form'), { optimizer: false });
+      const modelPath = folder('form');
+      await expect(open({ modelPath, quantization: 'int4' })).rejects.toThrow(
+        `trained beside weights in ${model.quantization}`,
+      );
+      const wider = { ...lora, rank: lora.rank + 1 };
+      await expect(open({ modelPath, quantization: undefined, lora: wider })).rejects.toThrow(
+        /holds adapters of rank 12, .* trains adapters of rank 13/,
+      );
+    });
+
     test('is refused by another base, and where its adapters would be merged', async () => {
       const engine = await openModel(model);
       await engine.trainer.save(folder('refused'), { optimizer: false });

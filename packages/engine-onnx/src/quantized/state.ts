@@ -2,9 +2,20 @@
 import { InvariantError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 
-import { assertBase, loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
+import {
+  assertBase,
+  assertSamePlan,
+  loadAdapterCheckpoint,
+  saveAdapterCheckpoint,
+} from '../lora/checkpoint.js';
 import { adaptersOf } from '../lora/open.js';
-import { adapterScale, adapterSpecs, adapterTargets, type LoraOptions } from '../lora/plan.js';
+import {
+  adapterScale,
+  adapterSpecs,
+  adapterTargets,
+  planAdapters,
+  type LoraOptions,
+} from '../lora/plan.js';
 import type { ParameterSpec } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import type { ModelFiles } from '../storage/model-folder.js';
@@ -17,18 +28,15 @@ import type { Trainable } from '../train/trainable.js';
 import type { QuantizedBase } from './base.js';
 import { loadQuantizedBase } from './load.js';
 import { QuantizedModel } from './model.js';
+import type { StartCheckpoint } from './options.js';
 
 export interface QuantizedOptions {
   readonly modelPath: string;
   readonly lora: LoraOptions;
   readonly quantization: Quantization;
-  /** True to keep the model without adapters as the reference. */
+  /** True to keep a reference: the model of `checkpoint`, else the model without adapters. */
   readonly reference: boolean;
-  /**
-   * Folder of the adapters, whose record of the base is compared with the weights.
-   * @default no comparison
-   */
-  readonly checkpoint?: string;
+  readonly checkpoint?: StartCheckpoint;
 }
 
 /** Sampling, training and checkpoints of adapters on quantised weights: the parts of `TrainingState`. */
@@ -57,14 +65,16 @@ export async function openQuantized(
 ): Promise<QuantizedState> {
   const { config } = files;
   const { plan, flat } = await adaptersOf(config, lora);
+  if (checkpoint?.expected)
+    assertSamePlan(checkpoint.directory, plan, planAdapters(config, checkpoint.expected));
   const adapters = { targets: adapterTargets(config, plan), scale: adapterScale(plan) };
   const specs = adapterSpecs(adapters.targets);
   const weights = new WeightBuffers(runtime, config, flat, specs);
   // Products with zeros: the model without adapters, by the same graphs.
-  if (reference) weights.setReference(new Float32Array(flat.length));
+  if (reference) weights.setReference(checkpoint ? flat.slice() : new Float32Array(flat.length));
   const base = await loadQuantizedBase(modelPath, config, quantization);
   const frozen = { weights: undefined, quantization, digest: once(() => base.digest()) };
-  if (checkpoint !== undefined) await assertBase(checkpoint, frozen);
+  if (checkpoint !== undefined) await assertBase(checkpoint.directory, frozen);
   const model = await QuantizedModel.open(runtime, base, adapters);
   const read = (directory: string) =>
     loadAdapterCheckpoint(directory, { config, plan, base: frozen });

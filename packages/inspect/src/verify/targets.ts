@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
-import type { EngineFactory, Quantization } from '@trinity-rft/core/engine';
+import type { AdapterOptions, EngineFactory, Quantization } from '@trinity-rft/core/engine';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { builtInEngine, startWeights } from '@trinity-rft/launcher/parts';
 import { readConfiguration, type ConfigurationOptions } from '@trinity-rft/launcher';
@@ -13,8 +13,8 @@ export interface VerifyTarget {
   readonly database: string;
   /** Folders of weights by policy version. */
   readonly weights: ReadonlyMap<number, string>;
-  /** Folder of the adapter that version 0 adds to its weights. */
-  readonly adapter?: string;
+  /** Adapter of the stage, which version 0 adds to its weights. */
+  readonly lora?: AdapterOptions | undefined;
   /** Quantisation of the weights below the adapter. @default no quantisation */
   readonly quantization?: Quantization;
   /** Opens the weights. */
@@ -66,7 +66,7 @@ async function targetsOfConfig(
       options.env,
     );
     const weights = new Map([[0, folder], ...(await checkpointsOf(stage.jobDirectory))]);
-    targets.push({ database, weights, adapter: stage.model.lora?.path, quantization, engine });
+    targets.push({ database, weights, lora: stage.model.lora, quantization, engine });
   }
   return targets;
 }

@@ -7,7 +7,7 @@ import {
   unknownPolicyVersion,
   isExpert,
 } from '@trinity-rft/core';
-import type { AdapterOptions, Engine, EngineOptions, TrainEngine } from '@trinity-rft/core/engine';
+import type { Engine, EngineOptions, TrainEngine } from '@trinity-rft/core/engine';
 import { packBatch } from '@trinity-rft/trainer';
 import { createComparison, type Recorded } from './compare.js';
 import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';
@@ -91,12 +91,9 @@ interface VersionEngines extends AsyncDisposable {
   weightsAt(version: number): Promise<LoadedWeights | undefined>;
 }
 
-/** New adapter without effect, because only weights with an adapter can be quantised. */
-const noEffect: AdapterOptions = { rank: 1, alpha: 1, targetModules: 'all-linear' };
-
 function openEngines({
   weights,
-  adapter,
+  lora,
   quantization,
   engine: factory,
 }: Omit<VerifyTarget, 'database'>): VersionEngines {
@@ -110,8 +107,7 @@ function openEngines({
     weightsAt: async (version) => {
       const folder = weights.get(version);
       if (folder === undefined) return undefined;
-      if (version === 0 && (adapter ?? quantization) !== undefined) {
-        const lora = adapter === undefined ? noEffect : { path: adapter };
+      if (version === 0 && (lora?.path ?? quantization) !== undefined) {
         const { trainer } = await open('first', { modelPath: folder, lora, quantization });
         return { folder, trainer };
       }

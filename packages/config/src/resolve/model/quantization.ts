@@ -3,7 +3,7 @@ import type { EngineFacts, Quantization } from '@trinity-rft/core/engine';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { Disk } from '../base/disk.js';
-import type { StageConfig } from '../base/resolved.js';
+import type { NewAdapter, StageConfig } from '../base/resolved.js';
 
 const key: KeyPath = ['model', 'quantization'];
 
@@ -40,11 +40,12 @@ export function checkQuantization(
     refuse(
       'another program samples, from weights that are not quantised, so what is sampled would differ from what is trained. Use none.',
     );
-  else if (fromPreviousStage)
-    refuse(
-      'the stage starts from a checkpoint, and an adapter beside quantised weights cannot be merged below a new one. Set model_path in this stage, or use none.',
-    );
-  else if (given === 'file' && isLocal && !context.disk.isQuantizedGguf(modelPath))
+  else if (
+    given === 'file' &&
+    isLocal &&
+    !fromPreviousStage &&
+    !context.disk.isQuantizedGguf(modelPath)
+  )
     refuse(
       `${modelPath} is not a GGUF file with quantised weights, such as Q8_0 or Q4_K_M. Use int8 or int4, which rounds the weights when they are loaded.`,
       [['model', 'model_path']],
@@ -52,23 +53,54 @@ export function checkQuantization(
 }
 
 /**
- * Reports a stage that starts from a checkpoint of an adapter on quantised weights, because such a
- * checkpoint contains no weights of the model.
+ * Checks a stage that starts from the checkpoint of the stage before. A checkpoint of an adapter on
+ * quantised weights has no other weights, so the stage goes on with that adapter.
+ * @param before quantization of that checkpoint
+ * @returns quantization of the stage's own checkpoints
  */
 export function checkStartingWeights(
   context: StageContext,
   { mode, model }: Pick<StageConfig, 'mode' | 'model'>,
-  { model: before }: Pick<StageConfig, 'model'>,
-): void {
-  const isGiven = model.quantization !== undefined && model.quantization !== 'none';
-  // `checkQuantization` reports a given value of this stage.
-  if (!model.fromPreviousStage || isGiven || (mode !== 'both' && mode !== 'train')) return;
-  // By default only the file of model_path is quantised, not a checkpoint.
-  const isFile = before.quantization !== undefined || !before.fromPreviousStage;
-  const kind = isFile ? quantizationOf(before, context.disk) : undefined;
-  if (kind !== undefined)
+  { model: previous }: Pick<StageConfig, 'model'>,
+  before: Quantization | undefined,
+): Quantization | undefined {
+  const { fromPreviousStage, quantization: given, lora } = model;
+  if (!fromPreviousStage) return quantizationOf(model, context.disk);
+  const trains = mode === 'both' || mode === 'train';
+  if (before === undefined) {
+    if (trains && given === 'file')
+      context.report(
+        key,
+        'got "file", but the stage starts from a checkpoint of the stage before, whose weights are floating point numbers. Use int8 or int4, which rounds them, none, or set model_path in this stage.',
+      );
+    return lora && given !== 'none' ? given : undefined;
+  }
+  if (!trains) return before;
+  const found = `the stage before trains an adapter beside quantised weights (${before}), with which this stage goes on`;
+  if (given !== undefined && given !== before)
     context.report(
-      ['model', 'model_path'],
-      `the stage before trains an adapter beside quantised weights (${kind}), so its checkpoint has no weights to start from. Set model_path in this stage, or model.quantization: none in the stage before.`,
+      key,
+      `got "${given}", but ${found}. Use ${before}, or set model_path in this stage.`,
     );
+  else if (lora === undefined)
+    context.report(
+      ['model', 'lora_configs'],
+      `is not set, but ${found}. Set it as there, or set model_path in this stage.`,
+    );
+  else if (lora.path !== undefined)
+    context.report(
+      ['model', 'lora_configs', 0, 'path'],
+      `got "${lora.path}", but ${found}. Give lora_rank, lora_alpha and target_modules of that adapter instead, or set model_path in this stage.`,
+    );
+  else if (previous.lora?.path === undefined && adapterText(lora) !== adapterText(previous.lora))
+    context.report(
+      ['model', 'lora_configs'],
+      `got ${adapterText(lora)}, but ${found}: ${adapterText(previous.lora)}. Use the same, or set model_path in this stage.`,
+    );
+  return before;
 }
+
+const adapterText = (adapter: NewAdapter | undefined): string =>
+  adapter === undefined
+    ? 'none'
+    : `rank ${adapter.rank}, alpha ${adapter.alpha}, ${[adapter.targetModules].flat().join(', ')}`;
