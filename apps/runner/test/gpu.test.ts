@@ -1,4 +1,4 @@
-/** Tests that a run on a GPU that is killed and started again ends with the bytes of an uninterrupted run. */
+/** Tests that a run on a GPU learns as on the CPU, and resumes to the same bytes after it was killed. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { noSwiftShader, swiftShaderEnvironment } from '@trinity-rft/test-support';
@@ -36,7 +36,26 @@ function recordOf({ root }: Workspace, name: string) {
 /** The experiences of an explore step, by the train step that used them. */
 const used = (step: number | undefined) => Array.from({ length: 16 }, () => step);
 
+const rewards = ({ explorer }: ReturnType<typeof recordOf>) =>
+  explorer.flatMap(({ metrics }) => metrics['rollout/reward/mean'] ?? []);
+
 describe.skipIf(noSwiftShader)(`a run on a GPU ${noSwiftShader ?? ''}`, () => {
+  it('learns as on the CPU', async () => {
+    const workspace = await createWorkspace();
+    const env = await swiftShaderEnvironment();
+    const on = async (device: 'cpu' | 'webgpu') => {
+      const file = workspace.config(`${device}.yaml`, onGpu, { name: device, model: { device } });
+      const { exitCode } = await startTrinity(workspace.root, runArgs(file), { env }).ended;
+      expect(exitCode).toBe(0);
+      return recordOf(workspace, device);
+    };
+    const [cpu, gpu] = await Promise.all([on('cpu'), on('webgpu')]);
+    expect(rewards(cpu)).toHaveLength(3);
+    expect(rewards(gpu)).toEqual(rewards(cpu));
+    for (const [step, norm] of gpu.norms.entries())
+      expect(norm! / cpu.norms[step]!).toBeCloseTo(1, 4);
+  });
+
   it('ends with the same bytes after it was killed', async () => {
     const workspace = await createWorkspace();
     const env = await swiftShaderEnvironment();
