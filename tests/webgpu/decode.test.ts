@@ -163,15 +163,18 @@ describe.skipIf(noSwiftShader)(
       expect(await score(qwen3, found, weights)).toEqual(found.logprobs);
     });
 
+    const wide = { ...qwen3, hiddenSize: 256, intermediateSize: 64, layers: 1, vocabSize: 30 };
     test.each([
-      'gemma2',
-      'gemma3_text',
-      'qwen3_moe',
-      'lfm2',
-      'qwen2-window-yarn',
-      'llama with biases',
-    ])('%s with 3 rows', async (name) => {
-      const config = modelOf(name);
+      ...[
+        'gemma2',
+        'gemma3_text',
+        'qwen3_moe',
+        'lfm2',
+        'qwen2-window-yarn',
+        'llama with biases',
+      ].map((name) => [name, modelOf(name)] as const),
+      ['256 numbers wide', wide] as const,
+    ])('%s with 3 rows', async (_, config) => {
       const own = parameters(config);
       const found = await sample(config, 3, own);
       expect(await score(config, found, own)).toEqual(found.logprobs);
