@@ -79,6 +79,16 @@ describe('the sample strategy staleness_control', () => {
       }),
     ).toEqual([]);
   });
+
+  it('names the interval that counts', () => {
+    const rest = 'synchronizer:\n  sync_interval: 1\n  explorer_sync_interval: 3';
+    expect(found({ ...staleness(1, 3), rest })).toEqual([
+      [
+        'algorithm.sample_strategy_args.max_staleness',
+        expect.stringContaining('every 3 train steps (synchronizer.explorer_sync_interval)'),
+      ],
+    ]);
+  });
 });
 
 it('says that rows of a data set have an order of their own', () => {

@@ -20,6 +20,10 @@ const record = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>
     { noNullPrototype: true },
   );
 
+class Run {
+  readonly number = 1;
+}
+
 const experience: fc.Arbitrary<Experience> = fc.nat({ max: 12 }).chain((extra) => {
   const length = extra + 1;
   const perToken = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
@@ -90,8 +94,8 @@ describe('the codec of experiences', () => {
     expect([...decodeExperience(encodeExperience(original)).logprobs]).toEqual([-0.5, -0.25]);
   });
 
+  const good = createExperience({ tokens: [1, 2, 3], promptLength: 1 });
   it('refuses to store what is misaligned or not plain', () => {
-    const good = createExperience({ tokens: [1, 2, 3], promptLength: 1 });
     expect(() => encodeExperience(withFields(good, { logprobs: new Float32Array(1) }))).toThrow(
       /logprobs has 1 entries; expected one per response token, 2/,
     );
@@ -106,6 +110,28 @@ describe('the codec of experiences', () => {
     const loop: Record<string, unknown> = {};
     loop['self'] = loop;
     expect(() => encodeExperience(withFields(good, { info: loop }))).toThrow(BufferError);
+  });
+
+  const odd: readonly (readonly [string, Record<string, unknown>, string])[] = [
+    ['a date', { info: { at: [new Date(0)] } }, 'info.at.0 is of type Date'],
+    ['bytes', { info: { bytes: Uint8Array.of(1) } }, 'info.bytes is of type Uint8Array'],
+    ['a map', { info: { seen: new Map([['a', 1]]) } }, 'info.seen is of type Map'],
+    ['an address', { info: { url: new URL('http://a') } }, 'info.url is of type URL'],
+    ['an error', { info: { error: new TypeError('x') } }, 'info.error is of type TypeError'],
+    ['an object of a class', { info: { run: new Run() } }, 'info.run is of type Run'],
+    ['a function', { info: { call: () => 1 } }, 'info.call is of type function'],
+    ['a big integer', { metrics: { count: 1n } }, 'metrics.count is of type bigint'],
+    [
+      'an id that is no text',
+      { eid: { ...good.eid, task: new Date(0) } },
+      'eid.task is of type Date',
+    ],
+    ['info that is no object', { info: new Map() }, 'info is of type Map'],
+    ['numbers of another type', { logprobs: [-1, -1] }, 'logprobs is not a Float32Array'],
+    ['doubles', { advantages: Float64Array.of(1, 1) }, 'advantages is not a Float32Array'],
+  ];
+  it.each(odd)('names what it would store as something else: %s', (_what, fields, where) => {
+    expect(() => encodeExperience({ ...good, ...fields })).toThrow(where);
   });
 
   it.each([

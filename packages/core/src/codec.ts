@@ -36,35 +36,61 @@ const required = [
 const encoder = new Encoder({ ignoreUndefined: true });
 
 /**
- * Encodes one experience. Outside of typed arrays, -0 becomes 0.
- * @throws InvariantError when the experience is misaligned, BufferError when `info` holds values
- * that msgpack cannot encode, or a key is `__proto__`
+ * Encodes one experience. Outside of typed arrays, -0 becomes 0, and undefined is dropped or, in a
+ * list, becomes null.
+ * @throws InvariantError when the experience is misaligned, BufferError when it holds a value that
+ * would be read as another one, or a key is `__proto__`
  */
 export function encodeExperience(experience: Experience): Uint8Array {
   assertAligned(experience);
   const fields: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(experience)) {
-    if (value === undefined) continue;
-    fields[key] = dtypeOf(key) ? toBytes(value as Float32Array | Int32Array | Uint8Array) : value;
-  }
   try {
-    if (hasForbiddenKey([experience.info, experience.metrics]))
-      throw new BufferError('it has a key named __proto__');
+    for (const [key, value] of Object.entries(experience)) {
+      if (value === undefined) continue;
+      const dtype = dtypeOf(key);
+      const fault = dtype ? tensorFault(value, dtypes[dtype]) : plainFault(value);
+      if (fault !== undefined) throw new BufferError(`${key}${fault}`);
+      fields[key] = dtype ? toBytes(value as Float32Array | Int32Array | Uint8Array) : value;
+    }
     return encoder.encode({ v: codecVersion, fields });
   } catch (cause) {
-    const message = `Experience ${uid(experience.eid)} cannot be stored: ${describeError(cause)}. Put only plain JSON values into info.`;
+    const message = `Experience ${uid(experience.eid)} cannot be stored: ${describeError(cause)}. Use the typed arrays of createExperience, and only plain JSON values in info.`;
     throw new BufferError(message, { code: 'CODEC_UNSUPPORTED', cause });
   }
 }
 
+const tensorFault = (value: unknown, Type: (typeof dtypes)[Dtype]): string | undefined =>
+  value instanceof Type ? undefined : ` is not a ${Type.name}`;
+
+/** Maximum number of levels in a field: values may contain themselves. */
+const deepestValue = 100;
+const plainTypes = new Set(['string', 'number', 'boolean', 'undefined']);
+
 /**
- * True if a key is `__proto__`: msgpack decoders reject it, so the record could be stored but never
- * read.
+ * Reason that a value would not be read as it is written, after the path to it:
+ * `.at.0 is of type Date`; undefined if there is none. msgpack decoders reject the key `__proto__`.
  */
-function hasForbiddenKey(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasForbiddenKey);
+function plainFault(value: unknown, depth = 0): string | undefined {
+  if (value === null || plainTypes.has(typeof value)) return undefined;
+  if (!isPlain(value)) return ` is of type ${typeName(value)}`;
+  if (depth > deepestValue) return ` has more than ${deepestValue} levels`;
+  for (const [key, item] of Object.entries(value)) {
+    if (key === '__proto__') return ' has a key named __proto__';
+    const fault = plainFault(item, depth + 1);
+    if (fault !== undefined) return `.${key}${fault}`;
+  }
+  return undefined;
 }
+
+/** True for lists and for objects of no class, also of another realm. */
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+const typeName = (value: unknown): string =>
+  typeof value === 'object' ? (value?.constructor.name ?? 'object') : typeof value;
 
 /** @throws BufferError when the bytes are not an experience of a known version */
 export function decodeExperience(bytes: Uint8Array): Experience {

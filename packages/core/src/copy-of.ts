@@ -1,7 +1,7 @@
 /** Copies of data for user code, which may modify them. */
 
 /**
- * Copies lists, plain objects, dates and typed arrays deeply. Other objects, such as functions and
+ * Copies lists, plain objects, dates and binary data deeply. Other objects, such as functions and
  * clients, are shared.
  */
 export function copyOf<T>(value: T): T {
@@ -11,10 +11,17 @@ export function copyOf<T>(value: T): T {
 function copyAny(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyAny);
-  // Copies only the view: its buffer may be that of a whole file.
-  if (ArrayBuffer.isView(value) && 'slice' in value) return (value as Uint8Array).slice();
+  if (value instanceof ArrayBuffer) return value.slice();
+  if (ArrayBuffer.isView(value)) return copyOfView(value);
   if (value instanceof Date) return new Date(value);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyAny(item)]));
+}
+
+/** Copies only the view: its buffer may be that of a whole file. `slice` of a Buffer copies nothing. */
+function copyOfView(view: ArrayBufferView): ArrayBufferView {
+  if (Buffer.isBuffer(view)) return Buffer.from(view);
+  if ('slice' in view) return (view as Uint8Array).slice();
+  return new DataView(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }

@@ -64,5 +64,44 @@ describe('errors', () => {
     expect(
       (await across(new EngineError('e', { details: { n: 1, f: () => 1, u: undefined } }))).details,
     ).toEqual({ n: 1 });
+    const loop: Record<string, unknown> = { n: 1 };
+    loop['self'] = loop;
+    const trap = Object.defineProperty({}, 'n', {
+      enumerable: true,
+      get: () => {
+        throw new RangeError('trap');
+      },
+    });
+    expect(
+      (await across(new EngineError('e', { details: { big: 1n, loop, trap, n: [1] } }))).details,
+    ).toEqual({ n: [1] });
+  });
+
+  it('keep a bounded number of causes, also of causes that go in circles', async () => {
+    const [a, b] = [new Error('a'), new EngineError('b')];
+    a.cause = b;
+    b.cause = a;
+    let depth = 0;
+    for (let error: unknown = await across(a); error instanceof Error; error = error.cause) depth++;
+    expect(depth).toBe(8);
+  });
+
+  it.each([
+    ['an object without prototype', Object.create(null), 'Error: {}'],
+    ['an object with a message', { message: 'mine' }, 'Error: mine'],
+    [
+      'a refused connection',
+      new AggregateError([new Error('ECONNREFUSED')], ''),
+      'AggregateError: ECONNREFUSED',
+    ],
+    ['a symbol', Symbol('mine'), 'Error: Symbol(mine)'],
+    ['nothing', undefined, 'Error: undefined'],
+    [
+      'a message that is no text',
+      Object.assign(new Error('x'), { message: { code: 1 } }),
+      'Error: Error',
+    ],
+  ])('are recorded whatever was thrown: %s', async (_what, thrown, message) => {
+    expect((await across(thrown)).message).toBe(message);
   });
 });

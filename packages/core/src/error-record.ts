@@ -14,11 +14,14 @@ import {
   TrinityError,
   WorkflowError,
   boundedText,
+  maxCauses,
+  messageOf,
   readableThrown,
   type CancelReason,
   type ErrorDetails,
   type TrinityErrorOptions,
 } from './errors.js';
+import { tryJson } from './try-json.js';
 
 /** One error and its causes, as {@link toErrorRecord} returns them. */
 export interface ErrorRecord {
@@ -48,17 +51,24 @@ const classes = {
 
 const longestStack = 20_000;
 
-/** Reduces a thrown value to plain data that can be posted to another thread. */
-export function toErrorRecord(thrown: unknown): ErrorRecord {
-  const error = readableThrown(thrown);
-  if (!(error instanceof Error)) return { name: 'Error', message: boundedText(String(error)) };
-  const { name, message, stack, cause } = error;
+/**
+ * Reduces a thrown value to plain data that can be posted to another thread, with as many causes as
+ * {@link readableThrown} reads. Does not throw.
+ */
+export const toErrorRecord = (thrown: unknown): ErrorRecord =>
+  recordOf(readableThrown(thrown), maxCauses);
+
+/** @param depth number of errors to record, this one included */
+function recordOf(error: unknown, depth: number): ErrorRecord {
+  const message = boundedText(messageOf(error));
+  if (!(error instanceof Error)) return { name: 'Error', message };
+  const { name, stack, cause } = error;
   return {
     name,
-    message: boundedText(message),
+    message,
     stack: stack === undefined ? undefined : boundedText(stack, longestStack),
     ...(TrinityError.is(error) ? ownFields(error) : undefined),
-    cause: cause === undefined ? undefined : toErrorRecord(cause),
+    cause: cause === undefined || depth === 1 ? undefined : recordOf(cause, depth - 1),
   };
 }
 
@@ -71,11 +81,20 @@ const ownFields = (error: TrinityError): Partial<ErrorRecord> => ({
 });
 
 /**
- * Drops values that JSON cannot hold: details are for logs, and must not make sending the error
+ * Drops details that JSON cannot hold: they are for logs, and must not make sending the error
  * fail.
  */
 function plainDetails(details: ErrorDetails): ErrorDetails {
-  return JSON.parse(JSON.stringify(details)) as ErrorDetails;
+  const plain = Object.entries(details).map(([name, value]) => [name, plainCopy(value)] as const);
+  return Object.fromEntries(plain.filter(([, value]) => value !== undefined));
+}
+
+function plainCopy(value: unknown): unknown {
+  try {
+    return tryJson(JSON.stringify(value));
+  } catch {
+    return undefined;
+  }
 }
 
 /**

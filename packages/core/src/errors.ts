@@ -133,8 +133,8 @@ export function readableThrown(thrown: unknown): unknown {
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' || typeof value === 'function') && value !== null;
 
-/** Maximum number of causes to follow, because chains of causes may be circular. */
-const maxCauses = 8;
+/** Maximum number of errors in a chain of causes to read, because chains may be circular. */
+export const maxCauses = 8;
 
 /**
  * Maximum number of characters in one message: a server may answer with megabytes, which every log
@@ -165,7 +165,7 @@ export function describeError(thrown: unknown): string {
  * Message of a thrown value. Reads fields instead of testing the class: errors come from other
  * realms, from other copies of a package, and from code that throws strings.
  */
-function messageOf(thrown: unknown): string {
+export function messageOf(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return String(thrown);
   const { message, name, errors, issues } = thrown as {
     readonly message?: unknown;

@@ -160,3 +160,21 @@ it('copies rows with typed arrays, and keeps what is no data', () => {
   copy.bytes[0] = 9;
   expect([row.list[0]!.a, row.bytes[0], copy.bytes.buffer.byteLength]).toEqual([1, 0, 2]);
 });
+
+it.each([
+  ['a Buffer', Buffer.from('abcd').subarray(1, 3)],
+  ['a DataView', new DataView(new ArrayBuffer(4), 1, 2)],
+  ['a typed array', Int16Array.of(1, 2, 3).subarray(1)],
+  ['an ArrayBuffer', new ArrayBuffer(2)],
+])('copies the bytes of %s', (_what, value) => {
+  const bytesOf = (data: ArrayBufferView | ArrayBuffer): Uint8Array =>
+    data instanceof ArrayBuffer
+      ? new Uint8Array(data)
+      : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  const before = [...bytesOf(value)];
+  const copy = copyOf(value);
+  expect(copy.constructor).toBe(value.constructor);
+  expect([...bytesOf(copy)]).toEqual(before);
+  bytesOf(copy).fill(9);
+  expect([...bytesOf(value)]).toEqual(before);
+});

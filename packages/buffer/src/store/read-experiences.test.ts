@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { createExperience } from '@trinity-rft/core';
 import { mergeCalls } from '@trinity-rft/core/internal';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readExperiences } from './read-experiences.js';
+import { readExperiences, withReader } from './read-experiences.js';
 import { sqliteExperienceStore } from './sqlite.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-read-'));
@@ -134,6 +135,42 @@ describe('readExperiences', () => {
     expect(reader.uses(3)).toEqual([]);
     reader.close();
     await store.close();
+  });
+
+  it('reads uses in the order in which they were recorded, also after ANALYZE', async () => {
+    const file = path.join(root, 'order.db');
+    await sqliteExperienceStore({ path: file }).close();
+    const database = new DatabaseSync(file);
+    // With these statistics SQLite prefers the index, which is in the order of ids.
+    database.exec(`
+      INSERT INTO experience (id, uid, policy_version, bytes) VALUES (1, 'a', 0, x''), (2, 'b', 0, x'');
+      WITH RECURSIVE step (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 2000)
+        INSERT INTO used (id, train_step, dropped) SELECT 1 + n % 2, n, 0 FROM step;
+      ANALYZE`);
+    database.close();
+    const steps = withReader(file, (reader) => reader.usedSince(1990).map((use) => use.trainStep));
+    expect(steps).toEqual([1990, 1991, 1992, 1993, 1994, 1995, 1996, 1997, 1998, 1999, 2000]);
+  });
+
+  it('names the file when it turns out to be damaged while rows are read', async () => {
+    const file = path.join(root, 'damaged.db');
+    const store = sqliteExperienceStore({ path: file });
+    await store.put(Array.from({ length: 2000 }, (_, step) => experience(step, 0)));
+    await store.close();
+    const bytes = readFileSync(file);
+    const page = bytes.readUInt16BE(16);
+    bytes.fill(0xff, bytes.length - 30 * page, bytes.length - 20 * page);
+    writeFileSync(file, bytes);
+    const reader = readExperiences(file);
+    expect(() => [...reader.experiences()]).toThrow(/damaged\.db cannot be read: /);
+    reader.close();
+    const database = new DatabaseSync(file);
+    database.exec('UPDATE experience SET policy_version = 7 WHERE id = 1');
+    database.close();
+    withReader(file, ({ experiences, row }) => {
+      for (const read of [() => [...experiences()], () => row(1)])
+        expect(read).toThrow(/damaged\.db: Experience 1 \(1.*\) has been changed/);
+    });
   });
 
   it('rejects a file that is not a store', () => {

@@ -1,7 +1,7 @@
 /** Reads an experience store without owning it: all that a run has stored, trained on or not. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { TrinityError, type Experience, BufferError } from '@trinity-rft/core';
+import { TrinityError, type Experience, BufferError, describeError } from '@trinity-rft/core';
 import { eachRow, openSqlite } from '@trinity-rft/core/store';
 import { headReader, type HeadReader } from './read-heads.js';
 import { useReader, type UseReader } from './read-uses.js';
@@ -66,7 +66,11 @@ export function readExperiences(path: string): ExperienceReader {
       const where = policyVersion === undefined ? '' : 'WHERE policy_version = ?';
       const rows = statement(`SELECT ${columns} FROM experience ${where} ORDER BY id`);
       const parameters = policyVersion === undefined ? [] : [policyVersion];
-      for (const row of eachRow(rows, ...parameters)) yield readStored(row);
+      try {
+        for (const row of eachRow(rows, ...parameters)) yield readStored(row);
+      } catch (cause) {
+        throw named(path, cause);
+      }
     },
     rowsAfter: (id, limit) => naming(path, () => after.all(id, limit).map(toRow)),
     ids: () => naming(path, () => ids.all().map((row) => Number(row['id']))),
@@ -98,9 +102,15 @@ function naming<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    if (TrinityError.is(cause)) throw cause;
-    throw unreadable(path, (cause as Error).message, cause);
+    throw named(path, cause);
   }
+}
+
+/** The error with the path of the store: those of damaged rows name the row only. */
+function named(path: string, error: unknown): BufferError {
+  if (!TrinityError.is(error)) return unreadable(path, describeError(error), error);
+  const { message, code, cause } = error;
+  return new BufferError(`${path}: ${message}`, { code, details: { path }, cause });
 }
 
 function unreadable(path: string, why: string, cause?: unknown): BufferError {

@@ -38,7 +38,9 @@ export interface UseReader {
 export function useReader(database: DatabaseSync): UseReader {
   const advantages = hasAdvantages(database);
   const columns = `id, train_step, dropped, ${advantages ? '' : 'NULL AS '}advantage`;
-  const since = database.prepare(`SELECT ${columns} FROM used WHERE train_step >= ?`);
+  const since = database.prepare(
+    `SELECT ${columns} FROM used WHERE train_step >= ? ORDER BY rowid`,
+  );
   const after = database.prepare(
     `SELECT rowid AS place, ${columns} FROM used WHERE rowid > ? ORDER BY rowid LIMIT ?`,
   );

@@ -116,7 +116,9 @@ export function sqliteRows(
         database.exec('PRAGMA defer_foreign_keys = ON');
         const rows = sql.usedUpTo.all(trainStep).filter((row) => !keep?.has(Number(row['id'])));
         for (const { id } of rows) sql.deleteUses.run(Number(id));
-        for (const { id } of rows) sql.deleteExperience.run(Number(id));
+        const unchecked = rows.filter(
+          ({ id }) => sql.deleteExperience.get(Number(id))?.['checksum'] === null,
+        );
         const sum = (name: string): number => rows.reduce((all, row) => all + Number(row[name]), 0);
         const trained = rows.filter((row) => Number(row['uses']) > Number(row['late'])).length;
         const ledger = readLedger(state);
@@ -128,6 +130,7 @@ export function sqliteRows(
           prunedTrained: (ledger.prunedTrained ?? 0) + trained,
           prunedDropped: (ledger.prunedDropped ?? 0) + rows.length - trained,
           prunedUpTo: Math.max(ledger.prunedUpTo ?? 0, trainStep),
+          unchecked: (ledger.unchecked ?? 0) - unchecked.length,
         });
       }),
     reusable: (trainStep = Number.MAX_SAFE_INTEGER) =>
@@ -275,7 +278,7 @@ function prepareStatements(database: DatabaseSync) {
       'SELECT id, count(*) AS uses, sum(dropped) AS late FROM used GROUP BY id HAVING max(train_step) <= ?',
     ),
     deleteUses: database.prepare('DELETE FROM used WHERE id = ?'),
-    deleteExperience: database.prepare('DELETE FROM experience WHERE id = ?'),
+    deleteExperience: database.prepare('DELETE FROM experience WHERE id = ? RETURNING checksum'),
     reusable: database.prepare(
       'SELECT e.id, e.policy_version, e.uid, count(u.id) AS uses, max(u.train_step) AS last, max(u.used_at) AS at FROM experience e LEFT JOIN used u ON u.id = e.id AND u.train_step <= ? GROUP BY e.id HAVING coalesce(max(u.dropped), 0) = 0 ORDER BY e.id',
     ),

@@ -199,8 +199,13 @@ it('reads a store of version 1, which has no checksums, and adds them to what co
   expect(await store.explorerState()).toEqual({ step: 1 });
   await store.put([experience(1)], { step: 2 });
   await store.rollback(3);
-  expect((await store.take(2))!.experiences).toEqual([experience(0), experience(1)]);
+  const lease = (await store.take(2))!;
+  expect(lease.experiences).toEqual([experience(0), experience(1)]);
+  await lease.acknowledge(4);
+  await store.prune(4);
   await store.close();
+  await sqliteExperienceStore({ path, onNotice: (text) => notices.push(text) }).close();
+  expect(notices).toHaveLength(1);
 });
 
 const version1 = `

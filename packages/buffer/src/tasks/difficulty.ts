@@ -13,7 +13,11 @@ export interface DifficultyArgs {
   readonly m: number;
   /** Share of the past that each update forgets. @default 0.2 */
   readonly lamb: number;
-  /** Weight of the estimate from the model's ability, relative to the observation. @default 0.2 */
+  /**
+   * Weight of the estimate from the model's ability. It counts as `rho` times `m` runs of a task
+   * that was not explored, and does not change the tasks that were.
+   * @default 0.2
+   */
   readonly rho: number;
   /** True if rho is halved when the estimate from the ability was off by 0.25 or more. @default false */
   readonly adaptiveRho: boolean;

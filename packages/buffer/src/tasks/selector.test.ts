@@ -1,4 +1,4 @@
-// The order by columns and by results. Expected values of the estimates: Trinity-RFT 0.5.1
+// The order by columns and by results. Expected values of the estimates: Trinity-RFT 0.5.1 and 0.6.0
 // (Apache-2.0), InterpolationBetaPREstimator.
 import { describe, expect, it } from 'vitest';
 import { createTaskSource } from './task-source.js';
@@ -40,23 +40,42 @@ describe('difficulty_based', () => {
       totalEpochs: Infinity,
     });
 
+  const numbers = (text: unknown) => [
+    ...new Float64Array(new Uint8Array(Buffer.from(String(text), 'base64')).buffer),
+  ];
+  const close = (expected: readonly number[]) => expected.map((value) => expect.closeTo(value, 9));
+  const estimatesOf = (source: ReturnType<typeof open>) => {
+    const { alphas, betas, rho } = source.state()['selector'] as Record<string, unknown>;
+    return { alphas: numbers(alphas), betas: numbers(betas), rho };
+  };
+
   it('takes the tasks nearest to the target, as results say', async () => {
     const source = open({ tau: 0, targetReward: 0.5, m: 8 });
     expect(await rowsOf(source, 2)).toEqual([0, 1]);
     source.feedback?.([observed(0, 0.25), observed(1, 1)]);
-    const learned = source.state()['selector'] as { alphas: string; betas: string };
-    const numbers = (text: string) => [
-      ...new Float64Array(new Uint8Array(Buffer.from(text, 'base64')).buffer),
-    ];
-    const close = (expected: readonly number[]) =>
-      expected.map((value) => expect.closeTo(value, 9));
-    expect(numbers(learned.alphas)).toEqual(
-      close([3, 9, 1.8, 2.4733332222225926, 1.8799986666711113]),
-    );
-    expect(numbers(learned.betas)).toEqual(
-      close([7, 1, 1.8, 1.1266667777774075, 1.7200013333288888]),
-    );
+    expect(estimatesOf(source)).toEqual({
+      alphas: close([3, 9, 1.8, 2.4733332222225926, 1.8799986666711113]),
+      betas: close([7, 1, 1.8, 1.1266667777774075, 1.7200013333288888]),
+      rho: 0.2,
+    });
     expect(await rowsOf(source, 5)).toEqual([2, 4, 3, 0, 1]);
+  });
+
+  it('trusts the ability of the model less after it was wrong, for tasks without a result', () => {
+    const source = open({ m: 8, rho: 0.4, adaptiveRho: true });
+    source.feedback?.([observed(0, 0.25), observed(1, 1)]);
+    expect(estimatesOf(source).rho).toBe(0.4);
+    source.feedback?.([observed(4, 0)]);
+    source.feedback?.([observed(2, 0.5), observed(3, 0.5)]);
+    expect(estimatesOf(source)).toEqual({
+      alphas: close([
+        2.6159992533359118, 8.672404802462971, 6.664, 8.05866644977851, 2.126398293339023,
+      ]),
+      betas: close([
+        7.384000746664091, 1.3275951975370295, 6.664, 5.26933355022149, 9.921601706660978,
+      ]),
+      rho: 0.2,
+    });
   });
 
   it('draws at random, without repetition, and goes on exactly from its state', async () => {

@@ -1,5 +1,5 @@
 import { execFile, fork, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -151,6 +151,19 @@ describe('a run store in SQLite', () => {
       /run\.db has been locked by another process for \d+ s: .*Let it go on or end it/,
     );
     stopped.close();
+  });
+
+  it('is looked at without a trace in its folder', async () => {
+    const store = await openRunStore({ url: path, run: 'r' });
+    await store.close();
+    for (const name of readdirSync(folder)) if (name !== 'run.db') rmSync(join(folder, name));
+    const reader = await readRunStore({ url: path, run: 'r' });
+    expect((await reader?.view())?.members).toEqual([]);
+    await reader?.close();
+    await expect(readRunStore({ url: join(folder, 'a', 'b.db'), run: 'r' })).rejects.toThrow(
+      /b\.db does not exist/,
+    );
+    expect(readdirSync(folder)).toEqual(['run.db']);
   });
 
   it('refuses a file that is not its own, newer, missing or replaced', async () => {

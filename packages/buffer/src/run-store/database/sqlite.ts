@@ -35,14 +35,15 @@ export async function sqliteDatabase(options: SqliteOptions): Promise<RunDatabas
   if (isReader && !existsSync(path)) throw missingError(place);
   let database: DatabaseSync | undefined;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    if (!isReader) mkdirSync(dirname(path), { recursive: true });
+    // Also for readers: a read-only connection would leave the files that SQLite needs beside it.
     database = openSqlite(path);
     database.exec('PRAGMA busy_timeout = 5000');
     assertOurs(database, place);
     if (!isReader) claim(database);
     // Other processes hold the lock for milliseconds: retries do not block this process.
     database.exec('PRAGMA busy_timeout = 5');
-    const notifier = fileNotifier(`${path}.bell`);
+    const notifier = isReader ? localNotifier() : fileNotifier(`${path}.bell`);
     const assertThere = guard(path, place);
     const parts = { ...waiting, place, notifier, leaseClock, assertThere, isReader };
     return await prepared(database, parts);

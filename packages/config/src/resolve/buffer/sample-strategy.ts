@@ -84,12 +84,14 @@ const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['bu
 function checkStaleness(context: StageContext, limit: unknown): void {
   const { synchronizer } = context.input;
   const fixed = context.mode === 'both' && synchronizer.sync_style === 'fixed';
+  const key =
+    synchronizer.explorer_sync_interval === null ? 'sync_interval' : 'explorer_sync_interval';
   const interval = synchronizer.explorer_sync_interval ?? synchronizer.sync_interval;
   if (!fixed || typeof limit !== 'number' || limit >= interval) return;
   context.report(
     argKey('max_staleness'),
-    `got ${limit}, but weights are published every ${interval} train steps (synchronizer.sync_interval), so the last of them would wait forever for fresher experiences. Use at least ${interval}.`,
-    [['synchronizer', 'sync_interval'], strategyKey],
+    `got ${limit}, but weights are published every ${interval} train steps (synchronizer.${key}), so the last of them would wait forever for fresher experiences. Use at least ${interval}.`,
+    [['synchronizer', key], strategyKey],
   );
 }
 
