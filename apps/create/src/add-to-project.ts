@@ -57,7 +57,7 @@ export interface AddedToProject {
 }
 
 /**
- * Adds to the project without replacing or installing anything.
+ * Adds training to a project. Replaces no files and installs nothing.
  * @throws ConfigError if there is no package.json, the folder contains files, or the template is a
  * package
  */
@@ -124,7 +124,10 @@ async function addDependencies(file: string, template: Manifest): Promise<readon
     );
 }
 
-/** Forbids install scripts in the setting of each package manager. Returns the changed files. */
+/**
+ * Forbids the install scripts of {@link denied} in the settings of each package manager. Returns
+ * the changed files.
+ */
 async function denyScripts(
   cwd: string,
   ownManifest: string,

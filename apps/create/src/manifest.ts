@@ -16,7 +16,10 @@ export interface Manifest {
  */
 export const partFile = 'manifest.json';
 
-/** Merged additions of a template's parts. Trinity's packages get the version of this package. */
+/**
+ * Merged package.json fields of a template's parts. Trinity's packages get the version of this
+ * package.
+ */
 export function partsOf(parts: readonly string[]): Manifest {
   const manifests = parts
     .map((part) => path.join(packageFolder, 'templates', part, partFile))

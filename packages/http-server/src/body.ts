@@ -80,7 +80,8 @@ export interface JsonText {
    */
   readonly maxDepth?: number;
   /**
-   * Maximum number of values other than numbers, because checks report every wrong value.
+   * Maximum number of values other than numbers; it bounds the number of errors that later checks
+   * report.
    * @default 500_000
    */
   readonly maxValues?: number;
@@ -127,8 +128,8 @@ export async function readJson(request: Request, options: BodyLimits & JsonText)
 type Excess = 'depth' | 'values' | undefined;
 
 /**
- * Finds values beyond the limits. Recurses no deeper than the limit, because the value may have a
- * million levels.
+ * Returns the limit that a value exceeds; undefined if it exceeds none. Recurses no deeper than the
+ * limit, because the value may have a million levels.
  */
 function excessOf(
   root: unknown,

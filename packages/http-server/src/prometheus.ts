@@ -11,7 +11,7 @@ export interface Counter {
   add(labels: Labels, count?: number): void;
 }
 
-/** Durations, counted by upper bounds. */
+/** Durations, counted in buckets with fixed upper bounds. */
 export interface Histogram {
   observe(labels: Labels, seconds: number): void;
 }
@@ -122,7 +122,7 @@ const routes =
   /^(?:\/r\/[^/]+)?(\/v1\/(?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)|\/feedback|\/commit)\/*$/;
 
 /**
- * A path as a label with few values: all paths outside of the API share one label, so that a
- * scanner cannot fill the memory.
+ * Label for a path. All paths outside of the API share the label `other`, so that requests for
+ * random paths cannot fill the memory with series.
  */
 export const routeLabel = (pathname: string): string => routes.exec(pathname)?.[1] ?? 'other';

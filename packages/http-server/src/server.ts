@@ -28,7 +28,7 @@ export interface HttpServerOptions {
   readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>;
   /**
    * Makes the response for an error, in the format of the server's protocol.
-   * @param error a ModelError has the status
+   * @param error a ModelError has the HTTP status in `status`
    */
   readonly refuse: (error: unknown) => Response;
   /** Address to listen on. @default "127.0.0.1" */

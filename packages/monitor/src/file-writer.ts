@@ -38,7 +38,7 @@ export function fileWriter(
     return opened;
   };
   const append = (text: string): void => {
-    // Lines that come after the end of the run are dropped.
+    // Lines written after `close` are dropped.
     if (descriptor === undefined) return;
     const size = Buffer.byteLength(text);
     if (bytes > 0 && bytes + size > maxFileBytes) {

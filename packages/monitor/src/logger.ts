@@ -39,7 +39,7 @@ export function createLogger(options: LoggerOptions): Logger {
     try {
       options.console?.(line);
     } catch {
-      // No other place to report it.
+      // There is no other place to report the error.
     }
   };
 

@@ -1,8 +1,11 @@
-/** Waits for conditions on shared state: woken by events, without polling, until a deadline. */
+/**
+ * Waiting for conditions on shared state with a deadline: changes of the state wake the waiters, so
+ * nothing is polled.
+ */
 import { type Clock, CancelledError, SyncError } from '@trinity-rft/core';
 
 interface WaitOptions {
-  /** Noun phrase for messages: "new weights from the trainer". */
+  /** Noun phrase for messages, such as "new weights from the trainer". */
   readonly what: string;
   readonly timeoutMs: number;
   readonly clock: Clock;

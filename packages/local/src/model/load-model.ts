@@ -51,7 +51,7 @@ export interface LoadModelOptions {
   /** llama.cpp only: true to use a graphics card, if there is one. @default true */
   readonly gpu?: boolean;
   /**
-   * llama.cpp only: GGUF file of a LoRA adapter over the model. Models loaded from the same file
+   * llama.cpp only: GGUF file of a LoRA adapter for the model. Models loaded from the same file
    * share the weights in memory.
    * @default no adapter
    */
@@ -199,7 +199,8 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
   const closed = new AbortController();
   const rollouts = createRollouts(runtime, parts, closed.signal);
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    // A Request of another implementation cannot be copied, and need not be.
+    // A request without `init` is used as it is: `new Request` cannot copy the Request objects of
+    // some HTTP servers.
     const request =
       input instanceof Request && init === undefined ? input : new Request(input, init);
     const response = await rollouts.current().handler(request);
@@ -256,7 +257,10 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
 const remembered = 500;
 
 interface Rollouts {
-  /** The rollout model in use, which continues conversations token by token, as in training. */
+  /**
+   * Counts a call and returns the rollout model for it, which continues conversations token by
+   * token, as in training.
+   */
   current(): RecordingModel;
   clientOver(fetch: typeof globalThis.fetch): OpenAI;
 }

@@ -9,7 +9,7 @@ export interface Probable {
 type Cut = Required<Pick<SamplingOptions, 'temperature' | 'topP' | 'topK'>>;
 
 /**
- * The distribution after the cuts, which sums to 1.
+ * Applies temperature, top-k and top-p. The probabilities of the result sum to 1.
  * @param full log-probabilities at temperature 1, in descending order
  */
 export function cutDistribution(

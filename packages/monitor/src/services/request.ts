@@ -67,7 +67,10 @@ function problemOf(status: number): ServiceProblem {
   return 'rejected';
 }
 
-/** Wait from `retry-after`, which contains seconds or a date. */
+/**
+ * Milliseconds to wait according to `retry-after`, which contains seconds or a date; undefined
+ * without a valid header.
+ */
 function retryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;

@@ -14,7 +14,7 @@ export interface CallRecorder {
    * @throws BufferError
    */
   record(call: ServedCall): void;
-  /** Sends the calls to the thread, so that its following answers include them. */
+  /** Sends the collected calls to the thread, so that methods called afterwards see them. */
   flush(): void;
   /** Closes the journal. Must be called after {@link flush} and after the thread has ended. */
   close(): void;

@@ -82,7 +82,10 @@ export async function listCheckpoints(root: string): Promise<readonly Checkpoint
 export const verifyCheckpoint = ({ directory, manifest }: Checkpoint): Promise<void> =>
   verifyFolder(directory, manifest);
 
-/** Deletes all but the newest `keep` checkpoints, and unfinished checkpoints of crashed processes. */
+/**
+ * Deletes all but the newest `keep` checkpoints (none if `keep` is undefined), and unfinished
+ * checkpoints of crashed processes.
+ */
 export async function pruneCheckpoints(root: string, keep: number | undefined): Promise<void> {
   for (const name of await readdirOrEmpty(root)) {
     if (name.endsWith('.tmp')) await rm(path.join(root, name), { recursive: true, force: true });

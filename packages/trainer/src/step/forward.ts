@@ -48,7 +48,8 @@ export interface ForwardOptions {
 }
 
 /**
- * One forward pass of each model that the algorithm needs, the policy last.
+ * Runs one forward pass of each model that the algorithm needs, the policy last. The pass of the
+ * policy is replaced by recorded log-probabilities where `recordedPass` allows it.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export async function forwardBatch(
