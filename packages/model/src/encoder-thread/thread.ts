@@ -8,7 +8,10 @@ export interface EncoderMethods {
 }
 
 export interface EncoderThread {
-  /** Encodes texts one by one. @throws ModelError as `Tokenizer.encode`, EngineError */
+  /**
+   * Encodes texts one by one.
+   * @throws ModelError as `Tokenizer.encode` does, EngineError if the thread died
+   */
   encode(text: string): Promise<Int32Array>;
   close(): Promise<void>;
 }

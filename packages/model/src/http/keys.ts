@@ -21,8 +21,8 @@ export function digestOf(key: string): string {
 
 /**
  * Keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that differ.
- * `x-rollout-key` and the path take precedence, because programs may send other keys in those two
- * headers.
+ * `x-rollout-key` and the path take precedence, because programs may send keys of other services in
+ * the two usual headers.
  */
 export function keysOf({ headers, url }: Request): readonly string[] {
   const header = (name: string) => headers.get(name)?.trim() || undefined;

@@ -47,7 +47,8 @@ export interface MountOptions {
   /** Key of the rollout. @default a random key */
   readonly apiKey?: string;
   /**
-   * Runs that the random key may score at `.../v1/rewards`, even after the rollout has ended.
+   * Runs that the rollout's default key may score at `.../v1/rewards`, even after the rollout has
+   * ended.
    * @default no runs
    */
   readonly runs?: ScoredRuns | undefined;

@@ -236,7 +236,10 @@ function promptFor(
   return ledger.prompt({ ...conversation, enableThinking, templateArgs });
 }
 
-/** Marks answers that the conversation contains: the client must have received them. */
+/**
+ * Marks answers that the conversation contains as delivered, because the client must have received
+ * them.
+ */
 function markDelivered(
   history: History,
   { messages }: Conversation,
