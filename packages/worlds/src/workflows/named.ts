@@ -19,7 +19,7 @@ export interface NamedWorkflow {
    * @throws TaskError
    */
   readonly rowOf?: (task: Task) => RawTask;
-  /** Number and prompts of the attempts at a task. @default one attempt */
+  /** Makes the attempts at a task, and selects those that are trained on. @default one attempt */
   readonly attempts?: Attempts;
   /** Trinity-RFT's arguments that have no effect here, with the reason. @default {} */
   readonly unused?: Readonly<Record<string, string>>;

@@ -25,7 +25,10 @@ export const oneAttempt: Attempts = async (attempt, given = ownPrompt) => {
   return isGood(first) ? first : untrained(first);
 };
 
-/** Plays a second attempt, whose prompt contains the first, if the first did not succeed. */
+/**
+ * Plays a second attempt, whose prompt contains the first, if the first did not succeed. The second
+ * is trained on only if it succeeds and is better or shorter.
+ */
 export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
   const first = await attempt(given);
   if (isGood(first)) return first;
@@ -50,7 +53,10 @@ function isGood(turns: readonly Experience[]): boolean {
   return rewardOf(turns) >= 1 && !isStuck && actions.every((action) => action !== undefined);
 }
 
-/** Experiences that count in metrics but are not trained on. */
+/**
+ * Copies with reward 0 and an empty action mask, so that they count in metrics but are not trained
+ * on.
+ */
 const untrained = (turns: readonly Experience[]): readonly Experience[] =>
   turns.map((turn) =>
     withFields(turn, { reward: 0, actionMask: new Uint8Array(turn.actionMask.length) }),
