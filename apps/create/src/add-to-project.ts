@@ -15,13 +15,18 @@ import {
 } from './next-steps.js';
 import { findTemplate } from './templates.js';
 
-/** Packages whose install scripts download or print, and are not needed for training. */
+/**
+ * Packages with install scripts that training does not need: they download files or print messages.
+ */
 const denied = ['onnxruntime-node', 'protobufjs'];
 
-/** Folders that runs, debugging and exports write. */
+/** Content of `.gitignore`: the folders to which runs, debugging and exports write. */
 const ignored = 'runs/\ndebug_output*/\nout/\n';
 
-/** Templates by a dependency of the framework's projects; more specific ones first. */
+/**
+ * Dependencies that identify the framework of a project, with its template; more specific ones
+ * first.
+ */
 const frameworks: readonly (readonly [dependency: string, template: string])[] = [
   ['@mastra/core', 'mastra'],
   ['@langchain/langgraph', 'langgraph'],
@@ -40,7 +45,7 @@ export interface AddToProjectOptions {
   /** Folder for the new files. The folder is created in `cwd`; an existing one must be empty. @default "trinity" */
   readonly folder?: string;
   /**
-   * Environment variables, which reveal the package manager and its version.
+   * Environment variables, from which the package manager and its version are detected.
    * @default process.env
    */
   readonly env?: Environment;

@@ -12,9 +12,12 @@ export interface CreateProjectOptions {
   readonly template?: string;
   /** Folder to create; an existing one must be empty. Its last part becomes the package name. */
   readonly folder: string;
-  /** Base of `folder`. @default the working directory */
+  /** Folder that a relative `folder` refers to. @default the working directory */
   readonly cwd?: string;
-  /** Environment variables, which reveal the package manager for `next`. @default process.env */
+  /**
+   * Environment variables, from which the package manager for `next` is detected.
+   * @default process.env
+   */
   readonly env?: Environment;
 }
 
@@ -76,7 +79,10 @@ export async function copyParts(
   await restoreHiddenFiles(target);
 }
 
-/** @throws ConfigError if the folder is a file, or contains files */
+/**
+ * Creates a folder, or accepts an empty one, apart from `.git`.
+ * @throws ConfigError if the folder is a file, or contains files
+ */
 export async function makeEmptyFolder(folder: string): Promise<void> {
   if ((await stat(folder).catch(() => undefined))?.isFile())
     throw new ConfigError(`${folder} is a file. Choose a folder that does not exist.`);

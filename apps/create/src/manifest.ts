@@ -65,7 +65,11 @@ function merge(first: Manifest, second: Manifest): Manifest {
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** @throws ConfigError if npm would not accept the folder's name as a package name */
+/**
+ * Converts the name of a folder to a package name: lower case, with dashes for spaces and
+ * underscores.
+ * @throws ConfigError if npm would not accept the result
+ */
 export function packageNameOf(folder: string): string {
   const name = path
     .basename(folder)

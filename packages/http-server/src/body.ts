@@ -5,8 +5,9 @@ import { jsonErrorPosition } from './json-position.js';
 export interface BodyLimits {
   readonly maxBytes: number;
   /**
-   * Maximum time for reading the body, for requests without a socket.
-   * @default the server's own deadline
+   * Maximum time for reading the body. Needed for requests without a socket, to which the deadline
+   * of the HTTP server does not apply.
+   * @default only the deadline of the HTTP server
    */
   readonly deadline?: { readonly ms: number; readonly clock: Pick<Clock, 'after'> } | undefined;
 }
@@ -75,8 +76,9 @@ export interface JsonText {
   /** Expected content of the body, for messages. @default "a JSON document" */
   readonly expected?: string | undefined;
   /**
-   * Maximum nesting; schemas and arguments nest a few levels, so deeper values are an attack or a
-   * mistake. @default 128
+   * Maximum nesting depth; schemas and arguments nest a few levels, so deeper values are an attack
+   * or a mistake.
+   * @default 128
    */
   readonly maxDepth?: number;
   /**

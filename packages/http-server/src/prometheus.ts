@@ -31,10 +31,10 @@ export interface Registry {
  */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** Value of the `content-type` header. */
+/** Value of the `content-type` header for {@link Registry.text}. */
 export const prometheusType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** An empty registry. */
+/** Creates an empty registry. */
 export function createRegistry(): Registry {
   const families: (() => string)[] = [];
   const family = (name: string, type: string, help: string, lines: () => readonly string[]): void =>

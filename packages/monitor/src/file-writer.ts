@@ -13,7 +13,8 @@ export interface LineWriter {
 export interface FileWriterOptions {
   /**
    * Maximum size in bytes. A file that would exceed it is renamed to `<file>.1`, replacing an
-   * earlier one, and a new file is begun. @default no limit
+   * earlier one, and a new file is begun.
+   * @default no limit
    */
   readonly maxFileBytes?: number;
 }

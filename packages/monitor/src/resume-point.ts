@@ -8,7 +8,8 @@ import type { MetricRole } from '@trinity-rft/core';
 export type ResumePoint = Readonly<Partial<Record<MetricRole, number>>> & {
   /**
    * True if the run had finished and is continued with more steps: the evaluation and the late
-   * rewards recorded at its end are kept, because they are not repeated. @default false
+   * rewards recorded at its end are kept, because they are not repeated.
+   * @default false
    */
   readonly hadEnded?: boolean;
 };

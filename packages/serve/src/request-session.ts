@@ -5,7 +5,9 @@ import { hash } from 'node:crypto';
 export const sessionField = 'x-trinity-session';
 
 export interface SessionLookup {
-  /** The session of an earlier answer by this server. */
+  /**
+   * Resolves to the session of an earlier answer of this server; to undefined for an unknown id.
+   */
   readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
   /** Body of the request; undefined if it has none. */
   readonly body: unknown;

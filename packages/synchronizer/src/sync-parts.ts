@@ -10,8 +10,9 @@ import type { SyncRules, Weights } from './rules/settings.js';
  */
 export interface SynchronizerSettings extends SyncRules {
   /**
-   * Longest wait for the other side in milliseconds. After it, a warning is logged; both sides then
-   * continue until the next synchronization point, unless a bound forbids it.
+   * Longest wait of the explorer for the trainer, in milliseconds. After it, a warning is logged,
+   * and exploring continues with the old weights until the next synchronization point, unless
+   * `max_staleness` forbids it.
    */
   readonly syncTimeoutMs: number;
 }

@@ -8,7 +8,7 @@ interface Bench {
   readonly sync: Synchronizer;
   readonly log: string[];
   readonly runtime: TestRuntime;
-  /** Makes the trainer report that it has used up all released experiences. */
+  /** Makes the trainer report that it has consumed all released experiences. */
   starve(): void;
   /**
    * Blocks the transport in this call until `finish` is called. `begun` resolves when the call

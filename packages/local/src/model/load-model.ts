@@ -36,7 +36,10 @@ export interface LoadModelOptions {
   readonly runtime?: 'onnx' | 'llama.cpp';
   /** Name of the model in requests. @default name of the folder, or of the file without .gguf */
   readonly name?: string;
-  /** Chat template and parsers, which replace those of the run or of `export.json`. */
+  /**
+   * Chat settings, such as template and parsers, which replace those of the run or of
+   * `export.json`.
+   */
   readonly chat?: ChatSettings;
   /** Model folder or GGUF file that provides tokenizer and template. @default the model's own */
   readonly tokenizer?: string;
@@ -73,7 +76,7 @@ export interface LocalModel {
   /** `own`: a sampler passed to {@link modelOver}. */
   readonly runtime: 'onnx' | 'llama.cpp' | 'own';
   readonly format: ChatFormat;
-  /** Samples token ids from token ids. */
+  /** Sampler that takes and returns token ids. */
   readonly sampler: Sampler;
   /** Limit on prompt and answer together, in tokens. */
   readonly maxModelLen: number;

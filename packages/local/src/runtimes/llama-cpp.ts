@@ -1,7 +1,7 @@
 /**
- * GGUF files in llama.cpp, through the npm package node-llama-cpp. It takes and returns token ids:
- * prompts are rendered by the model's own template, because node-llama-cpp's chat session describes
- * tools in its own words.
+ * GGUF files in llama.cpp, through the npm package node-llama-cpp. The runtime takes and returns
+ * token ids: prompts are rendered by the model's own template, because node-llama-cpp's chat
+ * session describes tools in its own words.
  */
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
@@ -112,7 +112,10 @@ interface SharedModel {
   release(): Promise<void>;
 }
 
-/** Models in memory by file, so that several adapters and names share the weights of a file. */
+/**
+ * Models in memory, by GPU setting and file, so that several adapters and names share the weights
+ * of a file.
+ */
 const models = new Map<string, { readonly opened: Promise<LlamaModel>; users: number }>();
 
 async function share(
@@ -180,7 +183,7 @@ interface OneSample {
   readonly onTokens: TokenListener | undefined;
 }
 
-/** Number of prompt tokens that are evaluated in one call. */
+/** Maximum number of prompt tokens that are evaluated in one call. */
 const piece = 256;
 
 /** Overrides the defaults of node-llama-cpp, which cut the distribution. */
@@ -316,7 +319,10 @@ function completedBy(
  */
 const scored = 16;
 
-/** @throws ModelError 400 if the row has no prompt or is too long */
+/**
+ * Log-probabilities of the tokens from `promptLength` on.
+ * @throws ModelError 400 if the row has no prompt or is too long
+ */
 async function scoreRow(
   {
     sequence,

@@ -77,7 +77,7 @@ export interface GenerateOptions {
 /** The part of a turn being sampled that is already certain; later values only add to it. */
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
-/** Input of a prompt. */
+/** The part of a request that determines its prompt. */
 interface PromptRequest {
   /** Messages as the client sent them. */
   readonly messages: readonly unknown[];

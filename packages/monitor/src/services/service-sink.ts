@@ -18,8 +18,8 @@ export interface ServiceSinkOptions {
   /** Arguments of `monitor.monitor_args`, such as `base_url`, `uri` and `workspace`. */
   readonly args: Arguments;
   /**
-   * Environment with the keys of the services, and their addresses in the variables that they
-   * define.
+   * Environment variables, which contain the keys and addresses of the services under the names
+   * that each service defines, such as `WANDB_API_KEY`.
    */
   readonly env: Environment;
   readonly project: string;

@@ -11,7 +11,7 @@ import type { ServedCall } from './turn-store.js';
 export interface CallRecorder {
   /**
    * Records a call. Once it returns, the call survives the end of the process.
-   * @throws BufferError
+   * @throws BufferError if the call cannot be written, or the thread has ended
    */
   record(call: ServedCall): void;
   /** Sends the collected calls to the thread, so that methods called afterwards see them. */

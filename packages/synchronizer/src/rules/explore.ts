@@ -7,7 +7,7 @@ import {
   type Weights,
 } from './settings.js';
 
-/** The styles in which the trainer never waits for the explorer. */
+/** The styles in which the trainer never waits at a synchronization point. */
 type DrivenStyle = Exclude<SyncStyle, 'fixed'>;
 export type DrivenRules = SyncRules & { readonly syncStyle: DrivenStyle };
 

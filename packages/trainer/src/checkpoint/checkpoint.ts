@@ -78,13 +78,16 @@ export async function listCheckpoints(root: string): Promise<readonly Checkpoint
   return found.toSorted((a, b) => a.manifest.step - b.manifest.step);
 }
 
-/** @throws CheckpointError naming the first file that is missing or differs from its digest */
+/**
+ * Compares the files of a checkpoint with the digests in its manifest.
+ * @throws CheckpointError naming the first file that is missing or differs from its digest
+ */
 export const verifyCheckpoint = ({ directory, manifest }: Checkpoint): Promise<void> =>
   verifyFolder(directory, manifest);
 
 /**
- * Deletes all but the newest `keep` checkpoints (none if `keep` is undefined), and unfinished
- * checkpoints of crashed processes.
+ * Deletes unfinished checkpoints of crashed processes, and all but the newest `keep` complete ones.
+ * If `keep` is undefined, all complete ones stay.
  */
 export async function pruneCheckpoints(root: string, keep: number | undefined): Promise<void> {
   for (const name of await readdirOrEmpty(root)) {

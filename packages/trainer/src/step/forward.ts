@@ -20,8 +20,8 @@ export interface ModelOutputs extends OtherOutputs {
   readonly pass: ForwardPass;
   readonly currentLogprobs: Float32Array;
   /**
-   * 1 = log-probability computed by the trainer, 0 = recorded by the sampler. @default all are
-   * computed
+   * 1 = log-probability computed by the trainer, 0 = recorded by the sampler.
+   * @default all are computed
    */
   readonly computed?: Float32Array;
   readonly entropy?: Float32Array;

@@ -14,9 +14,9 @@ export interface NamedWorkflow {
   /** Converts the arguments to those of `environment_workflow`. */
   readonly play: (args: Readonly<Record<string, unknown>>) => Partial<EnvironmentArgs>;
   /**
-   * Row for the environment.
+   * Converts a task to a row of the environment.
    * @default the row of the task set
-   * @throws TaskError
+   * @throws TaskError if the environment cannot play the task
    */
   readonly rowOf?: (task: Task) => RawTask;
   /** Makes the attempts at a task, and selects those that are trained on. @default one attempt */

@@ -11,7 +11,8 @@ type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
 export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
 
 /**
- * Format of an answer: experience with similar tasks, a thought about the next step, and the action.
+ * Pattern of an answer: experience with similar tasks, a thought about the next step, and the
+ * action.
  */
 export const threeTags =
   '<experience>\\s*\\S[\\s\\S]*?</experience>[\\s\\S]*?<think>\\s*\\S[\\s\\S]*?</think>[\\s\\S]*?<action>([\\s\\S]*?)</action>';
@@ -54,8 +55,8 @@ function isGood(turns: readonly Experience[]): boolean {
 }
 
 /**
- * Copies with reward 0 and an empty action mask, so that they count in metrics but are not trained
- * on.
+ * Copies with reward 0 and an action mask of zeros, so that they count in metrics but are not
+ * trained on.
  */
 const untrained = (turns: readonly Experience[]): readonly Experience[] =>
   turns.map((turn) =>

@@ -9,7 +9,7 @@ type TaskType = (typeof taskTypes)[number];
 
 export interface Goal {
   readonly type: TaskType;
-  /** Kind of the object. */
+  /** Kind of the object that the task is about. */
   readonly object: string;
   /** Kind of the receptacle; for `look`, kind of the lamp. */
   readonly target: string;

@@ -10,7 +10,7 @@ const live = { streamText: 'sampled' as const };
 
 interface Gated {
   readonly model: RecordingModel;
-  /** Draws more tokens. */
+  /** Makes the sampler draw the tokens of `text`. */
   draw(text: string): void;
   finish(): void;
   readonly aborted: Promise<unknown>;
