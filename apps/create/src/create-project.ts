@@ -27,7 +27,7 @@ export interface CreatedProject {
   readonly folder: string;
   /** Name in package.json. */
   readonly name: string;
-  /** Sorted paths relative to the folder. */
+  /** Sorted paths of all files outside of `.git`, relative to the folder. */
   readonly files: readonly string[];
   /** Commands to run next, one line each. */
   readonly next: readonly string[];
@@ -104,7 +104,7 @@ async function restoreHiddenFiles(folder: string): Promise<void> {
       await rename(path.join(folder, file), path.join(folder, file.replace('_', '.')));
 }
 
-/** Sorted paths relative to the folder. */
+/** Sorted paths of all files outside of `.git`, relative to the folder. */
 export async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

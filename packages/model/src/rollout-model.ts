@@ -75,7 +75,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
         parseTools: true,
         signal: anySignal(options.signal, signal),
       });
-      // Copies, because the caller may edit the answer.
+      // Returns copies, because the caller may edit the answer.
       return choices.map(({ response }) => copyOf(response));
     },
     logprobs: (tokens, promptLength, score) =>

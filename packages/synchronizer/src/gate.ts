@@ -74,7 +74,7 @@ export function createGate(): Gate {
               reason: 'shutdown',
               cause: signal.reason,
             });
-          // Subscribed before the condition is evaluated, so that no change in between is missed.
+          // Subscribes before it evaluates the condition, so that no change in between is missed.
           const changed = change(stop);
           if (await condition()) return true;
           if (late) return false;

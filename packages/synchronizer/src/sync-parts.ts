@@ -20,8 +20,8 @@ export interface SynchronizerSettings extends SyncRules {
 /** Moves weights from the trainer to the explorer. */
 export interface WeightTransport {
   /**
-   * Trainer side: makes the current weights available as `version`. `consumedUpTo` is that of
-   * {@link Weights}.
+   * Trainer side: makes the current weights available as `version`. `consumedUpTo` is the last
+   * explore step whose experiences had been consumed when they were made.
    */
   publish(version: number, consumedUpTo: number): Promise<void>;
   /** Explorer side: switches to the weights published last, which have this version. */

@@ -36,7 +36,7 @@ const fromBatch = (over: Partial<Algorithm>): Algorithm => ({
   needs: { ...noNeeds, rollouts: true, ...over.needs },
 });
 
-/** Input of the loss of `algorithm`. */
+/** Makes a train step, and returns the input that the loss of `algorithm` received. */
 async function lossInput(
   algorithm: Algorithm,
   experiences: readonly Experience[],

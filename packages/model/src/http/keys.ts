@@ -55,7 +55,7 @@ export interface SignedKeys {
 }
 
 export function createSignedKeys(): SignedKeys {
-  // A key object, because a buffer would be converted to one for every signature.
+  // Uses a key object, because a buffer would be converted to one for every signature.
   const secret = createSecretKey(randomBytes(32));
   const sign = (text: string): string => {
     const mac = createHmac('sha256', secret).update(text).digest('base64url');

@@ -99,7 +99,7 @@ export interface EndpointServer {
 /**
  * Opens a server, which runs until `close`. `GET /health` needs no key, `GET /metrics` with
  * `adminKey` reports on the server, and all other requests need the key of a rollout, under any
- * path. Keys are random and never logged.
+ * path. Keys that the server creates cannot be guessed. Keys are never logged.
  * @throws ConfigError if the port is not available
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {

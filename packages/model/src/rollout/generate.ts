@@ -156,7 +156,8 @@ export function createCalls(options: GenerateOptions, history: History, counters
     throwIfAborted(signal);
     const conversation = conversationOf(request);
     const { tools } = conversation;
-    // Awaited only if necessary, so that other calls are numbered in the order of their requests.
+    // The prompt is awaited only if it is a promise, so that other calls are numbered in the order
+    // of their requests.
     const made = texts.attempt(() => promptFor(rollout, request, conversation));
     const prompt = made instanceof Promise ? await made : made;
     markDelivered(history, conversation, prompt);

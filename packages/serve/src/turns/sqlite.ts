@@ -58,7 +58,7 @@ export interface TurnDatabase {
  * clients would notice the pause.
  */
 const checkpointPages = 250;
-/** Number of calls after which old open calls are deleted. */
+/** Number of recorded calls between two deletions of old calls without a reward. */
 const expireEvery = 256;
 
 /**

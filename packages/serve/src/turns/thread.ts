@@ -59,7 +59,7 @@ export class TurnThread {
       thread.#opened = true;
       return { thread, starts };
     } catch (error) {
-      // The file is unlocked when this resolves.
+      // Waits until the file is unlocked.
       await thread.#link.close(error as Error);
       throw error;
     }

@@ -51,7 +51,7 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
   const directory = path.join(root, checkpointName(step));
   const temporary = `${directory}.tmp`;
   await rm(temporary, { recursive: true, force: true });
-  // Not recursive: a run folder that was deleted must not be created again for this checkpoint
+  // Not recursive, so that a run folder that was deleted is not created again for this checkpoint
   // alone.
   await mkdir(temporary);
   await fill(temporary);

@@ -27,7 +27,8 @@ export interface RecordedPass {
 }
 
 /**
- * Of every 16 rows, one is computed to check the recorded values; which one depends on the step.
+ * One of every 16 rows is computed to check the recorded values. The train step determines which
+ * one.
  */
 const checkedEvery = 16;
 /**

@@ -62,7 +62,7 @@ export function toResponse(
   { choices, promptIds }: Generation,
   context: ResponseContext,
 ): ResponseBody {
-  const choice = choices[0]!; // This API has no `n`.
+  const choice = choices[0]!; // This API has no `n`: there is one choice.
   const { response } = choice;
   const cut = response.finishReason === 'length';
   return {
