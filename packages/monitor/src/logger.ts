@@ -1,4 +1,4 @@
-/** The log: readable text, one line per event. */
+/** The log: readable text. Each event starts a new line. */
 import { describeError, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
 import { boundedText, redactText } from '@trinity-rft/core/support';
 import { redactField } from './redact.js';
