@@ -15,13 +15,18 @@ import {
 } from './next-steps.js';
 import { findTemplate } from './templates.js';
 
-/** Packages whose install scripts download or print, and are not needed for training. */
+/**
+ * Packages with install scripts that training does not need: they download files or print messages.
+ */
 const denied = ['onnxruntime-node', 'protobufjs'];
 
-/** Folders that runs, debugging and exports write. */
+/** Content of `.gitignore`: the folders to which runs, debugging and exports write. */
 const ignored = 'runs/\ndebug_output*/\nout/\n';
 
-/** Templates by a dependency of the framework's projects; more specific ones first. */
+/**
+ * Dependencies that identify the framework of a project, with its template; more specific ones
+ * first.
+ */
 const frameworks: readonly (readonly [dependency: string, template: string])[] = [
   ['@mastra/core', 'mastra'],
   ['@langchain/langgraph', 'langgraph'],
@@ -40,7 +45,7 @@ export interface AddToProjectOptions {
   /** Folder for the new files. The folder is created in `cwd`; an existing one must be empty. @default "trinity" */
   readonly folder?: string;
   /**
-   * Environment variables, which reveal the package manager and its version.
+   * Environment variables, from which the package manager and its version are detected.
    * @default process.env
    */
   readonly env?: Environment;
@@ -57,7 +62,7 @@ export interface AddedToProject {
 }
 
 /**
- * Adds to the project without replacing or installing anything.
+ * Adds training to a project. Replaces no files and installs nothing.
  * @throws ConfigError if there is no package.json, the folder contains files, or the template is a
  * package
  */
@@ -124,7 +129,10 @@ async function addDependencies(file: string, template: Manifest): Promise<readon
     );
 }
 
-/** Forbids install scripts in the setting of each package manager. Returns the changed files. */
+/**
+ * Forbids the install scripts of {@link denied} in the settings of each package manager. Returns
+ * the changed files.
+ */
 async function denyScripts(
   cwd: string,
   ownManifest: string,

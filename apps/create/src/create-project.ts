@@ -12,9 +12,12 @@ export interface CreateProjectOptions {
   readonly template?: string;
   /** Folder to create; an existing one must be empty. Its last part becomes the package name. */
   readonly folder: string;
-  /** Base of `folder`. @default the working directory */
+  /** Folder that a relative `folder` refers to. @default the working directory */
   readonly cwd?: string;
-  /** Environment variables, which reveal the package manager for `next`. @default process.env */
+  /**
+   * Environment variables, from which the package manager for `next` is detected.
+   * @default process.env
+   */
   readonly env?: Environment;
 }
 
@@ -24,7 +27,7 @@ export interface CreatedProject {
   readonly folder: string;
   /** Name in package.json. */
   readonly name: string;
-  /** Sorted paths relative to the folder. */
+  /** Sorted paths of all files outside of `.git`, relative to the folder. */
   readonly files: readonly string[];
   /** Commands to run next, one line each. */
   readonly next: readonly string[];
@@ -76,7 +79,10 @@ export async function copyParts(
   await restoreHiddenFiles(target);
 }
 
-/** @throws ConfigError if the folder is a file, or contains files */
+/**
+ * Creates a folder, or accepts an empty one, apart from `.git`.
+ * @throws ConfigError if the folder is a file, or contains files
+ */
 export async function makeEmptyFolder(folder: string): Promise<void> {
   if ((await stat(folder).catch(() => undefined))?.isFile())
     throw new ConfigError(`${folder} is a file. Choose a folder that does not exist.`);
@@ -98,7 +104,7 @@ async function restoreHiddenFiles(folder: string): Promise<void> {
       await rename(path.join(folder, file), path.join(folder, file.replace('_', '.')));
 }
 
-/** Sorted paths relative to the folder. */
+/** Sorted paths of all files outside of `.git`, relative to the folder. */
 export async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

@@ -16,7 +16,10 @@ export interface Manifest {
  */
 export const partFile = 'manifest.json';
 
-/** Merged additions of a template's parts. Trinity's packages get the version of this package. */
+/**
+ * Merged package.json fields of a template's parts. Trinity's packages get the version of this
+ * package.
+ */
 export function partsOf(parts: readonly string[]): Manifest {
   const manifests = parts
     .map((part) => path.join(packageFolder, 'templates', part, partFile))
@@ -62,7 +65,11 @@ function merge(first: Manifest, second: Manifest): Manifest {
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** @throws ConfigError if npm would not accept the folder's name as a package name */
+/**
+ * Converts the name of a folder to a package name: lower case, with dashes for spaces and
+ * underscores.
+ * @throws ConfigError if npm would not accept the result
+ */
 export function packageNameOf(folder: string): string {
   const name = path
     .basename(folder)

@@ -8,7 +8,7 @@ export interface Template {
   readonly description: string;
   /** Folders in `templates/`, whose files are copied in this order. */
   readonly parts: readonly string[];
-  /** Step that is required before the project can be installed. */
+  /** Line that is printed before the install command, for a step that is required first. */
   readonly before?: string;
 }
 

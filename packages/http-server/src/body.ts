@@ -5,8 +5,9 @@ import { jsonErrorPosition } from './json-position.js';
 export interface BodyLimits {
   readonly maxBytes: number;
   /**
-   * Maximum time for reading the body, for requests without a socket.
-   * @default the server's own deadline
+   * Maximum time for reading the body. Needed for requests without a socket, to which the deadline
+   * of the HTTP server does not apply.
+   * @default only the deadline of the HTTP server
    */
   readonly deadline?: { readonly ms: number; readonly clock: Pick<Clock, 'after'> } | undefined;
 }
@@ -75,12 +76,14 @@ export interface JsonText {
   /** Expected content of the body, for messages. @default "a JSON document" */
   readonly expected?: string | undefined;
   /**
-   * Maximum nesting; schemas and arguments nest a few levels, so deeper values are an attack or a
-   * mistake. @default 128
+   * Maximum nesting depth; schemas and arguments nest a few levels, so deeper values are an attack
+   * or a mistake.
+   * @default 128
    */
   readonly maxDepth?: number;
   /**
-   * Maximum number of values other than numbers, because checks report every wrong value.
+   * Maximum number of values other than numbers; it bounds the number of errors that later checks
+   * report.
    * @default 500_000
    */
   readonly maxValues?: number;
@@ -127,8 +130,8 @@ export async function readJson(request: Request, options: BodyLimits & JsonText)
 type Excess = 'depth' | 'values' | undefined;
 
 /**
- * Finds values beyond the limits. Recurses no deeper than the limit, because the value may have a
- * million levels.
+ * Returns the limit that a value exceeds; undefined if it exceeds none. Recurses no deeper than the
+ * limit, because the value may have a million levels.
  */
 function excessOf(
   root: unknown,

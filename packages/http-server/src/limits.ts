@@ -11,7 +11,8 @@ export interface HttpLimits {
   readonly requestTimeoutMs: number;
   /**
    * Time for which a connection stays open without requests, in ms; agents pause while their tools
-   * run. @default 120_000
+   * run.
+   * @default 120_000
    */
   readonly keepAliveMs: number;
   /** Maximum size of all headers of a request, in bytes. @default 16_384 */

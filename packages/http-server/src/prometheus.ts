@@ -11,7 +11,7 @@ export interface Counter {
   add(labels: Labels, count?: number): void;
 }
 
-/** Durations, counted by upper bounds. */
+/** Durations, counted in buckets with fixed upper bounds. */
 export interface Histogram {
   observe(labels: Labels, seconds: number): void;
 }
@@ -31,10 +31,10 @@ export interface Registry {
  */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** Value of the `content-type` header. */
+/** Value of the `content-type` header for {@link Registry.text}. */
 export const prometheusType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** An empty registry. */
+/** Creates an empty registry. */
 export function createRegistry(): Registry {
   const families: (() => string)[] = [];
   const family = (name: string, type: string, help: string, lines: () => readonly string[]): void =>
@@ -122,7 +122,7 @@ const routes =
   /^(?:\/r\/[^/]+)?(\/v1\/(?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)|\/feedback|\/commit)\/*$/;
 
 /**
- * A path as a label with few values: all paths outside of the API share one label, so that a
- * scanner cannot fill the memory.
+ * Label for a path. All paths outside of the API share the label `other`, so that requests for
+ * random paths cannot fill the memory with series.
  */
 export const routeLabel = (pathname: string): string => routes.exec(pathname)?.[1] ?? 'other';

@@ -15,7 +15,10 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 import { ConfigError, describeError, ModelError } from '@trinity-rft/core';
 import { defaultHttpLimits, type HttpLimits } from './limits.js';
 
-/** Takes over the socket of an upgrade, whose errors are already handled. */
+/**
+ * Function that takes over the socket of an upgrade. Error events of the socket are already
+ * handled.
+ */
 export type Upgrade = (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 interface Bindings {
@@ -28,7 +31,7 @@ export interface HttpServerOptions {
   readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>;
   /**
    * Makes the response for an error, in the format of the server's protocol.
-   * @param error a ModelError has the status
+   * @param error a ModelError has the HTTP status in `status`
    */
   readonly refuse: (error: unknown) => Response;
   /** Address to listen on. @default "127.0.0.1" */
@@ -39,7 +42,8 @@ export interface HttpServerOptions {
   /**
    * True to answer only requests that use a loopback name and do not come from a page of another
    * site. This protects servers on loopback without a key from such pages, including those whose
-   * domain resolves to this machine. @default false: the key protects the server
+   * domain resolves to this machine.
+   * @default false: the key protects the server
    */
   readonly loopbackOnly?: boolean;
   /** Runs before all other handling of a request. Returns true if it has answered the request. */

@@ -1,4 +1,7 @@
-/** The practice model in this process, with each runtime. */
+/**
+ * Tests of the practice model, which comes with the project templates, in this process with each
+ * runtime.
+ */
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

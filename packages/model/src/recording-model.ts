@@ -62,9 +62,9 @@ export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
 /** The rollout model, including the parts that workflows do not see. */
 export interface RecordingModel extends RolloutModel<RolloutClient> {
   /**
-   * The recording endpoint: `.../v1/chat/completions`, `.../v1/completions`, `.../v1/responses` and
-   * `.../v1/models` under any prefix. Mount it on HTTP or use it instead of `fetch`. Errors become
-   * responses with OpenAI's error body.
+   * The recording endpoint: `.../v1/chat/completions`, `.../v1/completions`, `.../v1/responses`,
+   * `.../v1/messages` and `.../v1/models` under any prefix. Mount it on HTTP or use it instead of
+   * `fetch`. Errors become responses with the error body of the protocol.
    * @param body body of the request, if the caller has already read it
    */
   readonly handler: (request: Request, body?: RequestBody) => Promise<Response>;

@@ -338,7 +338,7 @@ describe('cancelling', () => {
     const sampler: Sampler = {
       ...inner,
       policyVersion: 0,
-      // A sampler that finishes all the same.
+      // This sampler finishes its answer although the call was aborted.
       sample: async (prompt, options) => {
         controller.abort();
         return await inner.sample(prompt, options);

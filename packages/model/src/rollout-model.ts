@@ -21,9 +21,9 @@ import { createHistory, toExperience } from './rollout/history.js';
 import { scoreTokens } from './rollout/score.js';
 
 /**
- * Creates the model of one run, with its own history and ledger. Creating it is cheap; the OpenAI
- * client is created on first use. `chat` samples with its own options; `clientSampling` decides if
- * the sampling settings of requests to the endpoint apply.
+ * Creates the model of one run, with its own history and its own ledger of recorded tokens.
+ * Creating it is cheap; the OpenAI client is created on first use. `chat` samples with its own
+ * options; `clientSampling` decides if the sampling settings of requests to the endpoint apply.
  */
 export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
   const { sampler, modelPath } = options;
@@ -75,7 +75,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
         parseTools: true,
         signal: anySignal(options.signal, signal),
       });
-      // Copies, because the caller may edit the answer.
+      // Returns copies, because the caller may edit the answer.
       return choices.map(({ response }) => copyOf(response));
     },
     logprobs: (tokens, promptLength, score) =>

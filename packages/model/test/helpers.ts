@@ -1,4 +1,4 @@
-/** A rollout model over a script of texts. */
+/** Rollout models whose sampler answers with given texts. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core/engine';
 import {

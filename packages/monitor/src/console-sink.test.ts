@@ -27,7 +27,7 @@ describe('consoleSink on a terminal', () => {
     ]);
     await clock.advance(2000);
     trained(sink, 2);
-    // 58 steps at 2 s each.
+    // The 58 remaining steps take 2 s each.
     expect(terminal.screen()).toEqual([
       'grpo  step 2/60  reward 0.125  loss -0.0123  tokens/s 812  left 1m 56s',
     ]);

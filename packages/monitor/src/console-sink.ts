@@ -112,7 +112,7 @@ interface Screen {
   /** True if `progress` contains something that was not shown yet. */
   isStale: boolean;
   shownAt: number;
-  /** Time of the last change of the work in progress. */
+  /** Time of the last record or change of the activity, in ms of the clock. */
   heardAt: number;
   activity?: { readonly what: string; readonly detail: string | undefined } | undefined;
   stopLooking?: (() => void) | undefined;

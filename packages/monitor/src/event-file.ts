@@ -10,7 +10,7 @@ export interface TensorBoardEvent {
   /** Seconds since the epoch. */
   readonly wallTime: number;
   readonly step?: number;
-  /** `brain.Event:2`, the first event of every file. */
+  /** Version of the file format, `brain.Event:2`; set in the first event of every file only. */
   readonly fileVersion?: string;
   /** Scalars by tag; stored as float32. */
   readonly scalars?: Metrics;

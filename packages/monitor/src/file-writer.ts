@@ -13,7 +13,8 @@ export interface LineWriter {
 export interface FileWriterOptions {
   /**
    * Maximum size in bytes. A file that would exceed it is renamed to `<file>.1`, replacing an
-   * earlier one, and a new file is begun. @default no limit
+   * earlier one, and a new file is begun.
+   * @default no limit
    */
   readonly maxFileBytes?: number;
 }
@@ -38,7 +39,7 @@ export function fileWriter(
     return opened;
   };
   const append = (text: string): void => {
-    // Lines that come after the end of the run are dropped.
+    // Lines written after `close` are dropped.
     if (descriptor === undefined) return;
     const size = Buffer.byteLength(text);
     if (bytes > 0 && bytes + size > maxFileBytes) {

@@ -21,7 +21,7 @@ export interface JsonlSinkOptions {
  * and rates are under `timing`, so that two runs with the same seed agree on everything else, byte
  * for byte. Numbers that are not finite become null. Opening the file repairs what a killed process
  * left: it removes an incomplete line and records beyond the resume point. `write` throws on a disk
- * error, so put the sink behind a tee.
+ * error, so wrap the sink in `teeSink`.
  * @throws MonitorError when the file cannot be opened or written
  */
 export function jsonlSink({

@@ -1,4 +1,4 @@
-/** The log: readable text, one line per event. */
+/** The log: readable text. Each event starts a new line. */
 import { describeError, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
 import { boundedText, redactText } from '@trinity-rft/core/support';
 import { redactField } from './redact.js';
@@ -28,8 +28,8 @@ export interface LoggerOptions {
 /**
  * Creates a logger with lines such as `WARN 2026-01-02T03:04:05.678Z message key=value`, in UTC;
  * further lines of a message are indented. A child's fields come before those of the call. Values
- * of fields with names such as key, token, password or secret are redacted, except for numbers.
- * Never throws.
+ * of fields with names such as key, token, password or secret are redacted, except for numbers and
+ * booleans. Never throws.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { minConsoleLevel = 'warn' } = options;
@@ -39,7 +39,7 @@ export function createLogger(options: LoggerOptions): Logger {
     try {
       options.console?.(line);
     } catch {
-      // No other place to report it.
+      // There is no other place to report the error.
     }
   };
 

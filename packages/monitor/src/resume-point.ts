@@ -7,8 +7,9 @@ import type { MetricRole } from '@trinity-rft/core';
  */
 export type ResumePoint = Readonly<Partial<Record<MetricRole, number>>> & {
   /**
-   * True if the run had ended and has become longer: the evaluation and the late rewards with which
-   * it ended are not repeated. @default false
+   * True if the run had finished and is continued with more steps: the evaluation and the late
+   * rewards recorded at its end are kept, because they are not repeated.
+   * @default false
    */
   readonly hadEnded?: boolean;
 };

@@ -82,7 +82,10 @@ export function evaluationResults({ metrics }: MetricRecord): readonly string[] 
   });
 }
 
-/** Number with three significant digits, such as `1234`, `12.3`, `0.0123`, `1.2e-7`. */
+/**
+ * Formats a number in few characters, such as `1234`, `12.3`, `0.0123`, `1.2e-7`: with three
+ * significant digits, as an integer from 100 on, and with an exponent outside of [1e-4, 1e7).
+ */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0) return String(value);
   const size = Math.abs(value);

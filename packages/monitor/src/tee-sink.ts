@@ -3,7 +3,10 @@ import { describeError, type MetricRecord, type Metrics, type MetricSink } from 
 import { redactText } from '@trinity-rft/core/support';
 import { MonitorError } from './lines/monitor-error.js';
 
-/** Maximum number of metrics in a record; charts of more would take longer than the step. */
+/**
+ * Maximum number of metrics in a record; with more, drawing the charts would take longer than the
+ * step.
+ */
 const mostMetrics = 5000;
 
 export interface TeeSinkOptions {
@@ -29,7 +32,7 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
     try {
       onError(new MonitorError(message, { code, cause }));
     } catch {
-      // No other place to report it.
+      // There is no other place to report the error.
     }
   };
 
@@ -82,7 +85,7 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
   };
 }
 
-/** Cache of the names of a run, which are few and recur in every step. */
+/** Redacted names by metric name. A run has few names, which recur in every step. */
 const known = new Map<string, string>();
 
 function safeName(name: string): string {

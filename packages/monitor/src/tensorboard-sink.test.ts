@@ -10,7 +10,10 @@ const inFolder = useFolder();
 const fixtures = path.join(import.meta.dirname, '../test/fixtures/tensorboard');
 const start = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
-/** Two processes of one run, the second resumed from explore step 3 and train step 2. */
+/**
+ * Writes the records of two processes of one run. The second one resumes from explore step 3 and
+ * train step 2.
+ */
 async function writeRun(directory: string): Promise<void> {
   const clock = manualClock(start);
   const first = tensorBoardSink({ directory, clock });
@@ -51,8 +54,8 @@ const filesUnder = (folder: string): string[] =>
     .sort();
 
 describe('tensorBoardSink', () => {
-  // The fixture was read back with tensorboard 2.21's EventAccumulator: every value of `writeRun`,
-  // those beyond the resume points purged.
+  // The fixture was read back with tensorboard 2.21's EventAccumulator: it returned every value of
+  // `writeRun` except those beyond the resume points.
   it('writes, byte for byte, the files that TensorBoard itself was seen to read', async () => {
     await writeRun(inFolder());
     expect(filesUnder(inFolder())).toEqual(filesUnder(fixtures));

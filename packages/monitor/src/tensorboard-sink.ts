@@ -18,8 +18,8 @@ export interface TensorBoardSinkOptions {
 /**
  * Creates the sink. Every process, resumed or not, writes new files; TensorBoard reads all files of
  * a folder in the order of their names. Values are float32; those that are not finite are written
- * unchanged, and TensorBoard marks them. `write` throws on a disk error, so put the sink behind a
- * tee.
+ * unchanged, and TensorBoard marks them. `write` throws on a disk error, so wrap the sink in
+ * `teeSink`.
  */
 export function tensorBoardSink({
   directory,

@@ -7,9 +7,9 @@ import type { ResumePoint } from './resume-point.js';
 
 /**
  * Drops lines that are not JSON (incomplete because of a kill) and records beyond the resume point
- * of their role. The new file is written next to the old one and renamed over it, so that nothing
- * is lost if this process is killed meanwhile. If the file is missing or needs no change, nothing
- * is written.
+ * of their role. With `hadEnded`, records that were written at the end of the run are kept. The new
+ * file is written next to the old one and renamed over it, so that nothing is lost if this process
+ * is killed meanwhile. If the file is missing or needs no change, nothing is written.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
   let isRepeated = false;
@@ -50,7 +50,10 @@ function stays(record: unknown, resume: ResumePoint): boolean {
   return step <= (resume[role as MetricRole] ?? Infinity);
 }
 
-/** True for an explorer's record that ended a run which has since become longer. */
+/**
+ * True for a record of the explorer if the run had finished and is continued, see
+ * `ResumePoint.hadEnded`.
+ */
 const endedIt = (record: unknown, { explorer = -1, hadEnded = false }: ResumePoint): boolean =>
   hadEnded && explorer >= 0 && (record as { readonly role: unknown }).role === 'explorer';
 

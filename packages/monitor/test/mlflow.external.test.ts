@@ -46,7 +46,7 @@ beforeAll(async () => {
 }, 1_000_000);
 
 afterAll(() => {
-  // With its workers.
+  // The negative id kills the whole process group, which includes the server's workers.
   if (server?.pid !== undefined) process.kill(-server.pid);
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });

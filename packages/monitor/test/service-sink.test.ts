@@ -45,7 +45,7 @@ function record(step: number, role: MetricRecord['role'] = 'explorer'): MetricRe
   return { role, step, metrics: { [name]: step / 10 } };
 }
 
-/** Writes as a run does: the file first. */
+/** Writes each record to the file and then to the sink, as a run does. */
 function write(sink: ReturnType<typeof open>, ...records: readonly MetricRecord[]): void {
   const file = jsonlSink({ path: folder('metrics.jsonl') });
   for (const each of records) {

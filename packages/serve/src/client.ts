@@ -10,8 +10,8 @@ export interface ServeClientOptions {
   readonly baseUrl: string;
   readonly apiKey: string;
   /**
-   * Session of this client's conversations. @default derived from the beginning of each
-   * conversation
+   * Session of this client's conversations.
+   * @default derived from the beginning of each conversation
    */
   readonly session?: string;
   /** Task of feedback that names no task. @default each call is a separate task */

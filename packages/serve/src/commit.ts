@@ -41,7 +41,8 @@ export type Commit = () => Promise<CommitResult>;
 /**
  * Creates the function that commits. A commit first turns the calls into a numbered batch, then
  * stores them in one transaction with that number, and then finishes the batch. If the process ends
- * in between, the next commit sees from the number in the store which of these steps are left.
+ * in between, the next commit compares the batch number with the one in the store, and makes up for
+ * the missing steps.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();

@@ -2,7 +2,7 @@
 import { ModelError, isUsableReward, usableReward } from '@trinity-rft/core';
 import type { Feedback } from './turns/turn-store.js';
 
-/** Maximum number of calls in one request. */
+/** Maximum number of ids in one request. */
 const maxMsgIds = 10_000;
 const maxIdLength = 512;
 

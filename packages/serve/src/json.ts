@@ -3,8 +3,8 @@ import { describeError, ModelError, TrinityError } from '@trinity-rft/core';
 import { readJson as readBoundedJson } from '@trinity-rft/http-server';
 
 /**
- * Limits of a body. The size is enough for ten thousand ids; the depth is limited because messages
- * print values recursively.
+ * Limits of a body. The size is enough for ten thousand ids; the depth is limited because error
+ * messages print values recursively.
  */
 const limits = { maxBytes: 8_000_000, maxDepth: 16, expected: 'a JSON object in UTF-8' };
 
@@ -15,8 +15,8 @@ const limits = { maxBytes: 8_000_000, maxDepth: 16, expected: 'a JSON object in 
 export const readJson = (request: Request): Promise<unknown> => readBoundedJson(request, limits);
 
 /**
- * Response for an error. Our own errors that are not the client's fault get 503: a later request
- * may succeed.
+ * Response for an error. A TrinityError other than ModelError gets 503, because a later request may
+ * succeed; any other error gets 500.
  */
 export function errorResponse(error: unknown): Response {
   const { status, code, details } =
@@ -38,7 +38,7 @@ export function errorResponse(error: unknown): Response {
   };
   const headers: Record<string, string> = {};
   if (retryAfter !== undefined) headers['retry-after'] = `${retryAfter}`;
-  // Clients made with OpenAI's generator retry after a conflict.
+  // OpenAI's client libraries retry after status 409 unless this header forbids it.
   if (status < 500) headers['x-should-retry'] = 'false';
   return Response.json(body, { status, headers });
 }

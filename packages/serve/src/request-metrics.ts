@@ -1,4 +1,4 @@
-/** Prometheus metrics of a server that learns. */
+/** Prometheus metrics of a server that records calls and feedback. */
 import { addProcess, createRegistry, routeLabel } from '@trinity-rft/http-server';
 
 export interface RequestMetrics {

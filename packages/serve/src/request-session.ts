@@ -5,7 +5,9 @@ import { hash } from 'node:crypto';
 export const sessionField = 'x-trinity-session';
 
 export interface SessionLookup {
-  /** The session of an earlier answer by this server. */
+  /**
+   * Resolves to the session of an earlier answer of this server; to undefined for an unknown id.
+   */
   readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
   /** Body of the request; undefined if it has none. */
   readonly body: unknown;
@@ -17,7 +19,8 @@ type Body = Readonly<Record<string, unknown>>;
  * Session of a request, from the first of: the header, the session of the stored response that is
  * requested or continued, `metadata`, `user`, and the beginning of the conversation up to its first
  * user message. The last one lets conversations continue token by token for clients that do not
- * identify themselves.
+ * identify themselves. The session is `none` for requests without a body, and for responses that
+ * this server does not have.
  */
 export async function sessionOf(request: Request, lookup: SessionLookup): Promise<string> {
   const named = request.headers.get(sessionField)?.trim();

@@ -14,7 +14,8 @@ export interface SessionLimits {
   /** Maximum number of sessions whose tokens are kept. @default 4096 */
   readonly maxSessions?: number;
   /**
-   * Maximum number of tokens in all kept sessions together, including prompts. @default 16_000_000
+   * Maximum number of tokens in all kept sessions together, including prompts.
+   * @default 16_000_000
    */
   readonly maxTokens?: number;
 }

@@ -40,7 +40,7 @@ it('opens a store from its build, and ends by itself', { timeout: 240_000 }, asy
   writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(path.join(folder, 'run.js'), script);
   const env = { PATH: process.env['PATH'] };
-  // Ignores Node 22's warning about its SQLite module.
+  // Standard error is not checked, because Node 22 warns about its SQLite module.
   const { stdout, status } = spawnSync(process.execPath, ['run.js'], {
     cwd: folder,
     encoding: 'utf8',

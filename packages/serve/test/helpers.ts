@@ -1,4 +1,4 @@
-/** A server over a folder, with a model that answers immediately. */
+/** A server whose turn store is in a temporary folder, with a model that answers immediately. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -13,9 +13,9 @@ export interface Delivery {
   /** Explorer side: switches to the newest weights. */
   adopt(): Promise<void>;
   /**
-   * Starts, without waiting, to publish weights that are due if the trainer waits, and to pass them
-   * to the sampler in the style `fully_async`. A failure rejects all waits of the gate and later
-   * calls of `publishIfDue`.
+   * In the background, publishes weights that are due if the trainer waits for experiences, and in
+   * the style `fully_async` switches the sampler to the newest weights. A failure rejects all waits
+   * of the gate and later calls of `publishIfDue`.
    */
   moveSoon(): void;
   /**
@@ -61,7 +61,8 @@ export function createDelivery(parts: DrivenParts): Delivery {
   const isStreaming = parts.settings.syncStyle === 'fully_async';
   const moveAll = async (): Promise<void> => {
     for (;;) {
-      // Publishes what was delayed: a trainer that waits is between two steps.
+      // A trainer that waits is between two steps, so weights whose publication was delayed can be
+      // published.
       if (state.trainerWaits) await publishIfDue();
       if (!isStreaming || holds > 0 || state.published.version <= state.inUse.version) return;
       await adopt();

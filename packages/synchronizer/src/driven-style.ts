@@ -1,7 +1,7 @@
 /**
- * The styles `explorer_driven`, `trainer_driven` and `fully_async`: the trainer never waits for the
- * explorer, and the explorer waits only for the trainer's answer, or if a staleness bound requires
- * it.
+ * The styles `explorer_driven`, `trainer_driven` and `fully_async`: the trainer never waits at a
+ * synchronization point. The explorer waits only in `explorer_driven`, until the trainer is between
+ * two train steps, or if a staleness bound requires it.
  */
 import { exploreTurn, type ExploreTurn } from './rules/explore.js';
 import { boundaryBefore, neededFor } from './rules/settings.js';
@@ -55,7 +55,7 @@ async function exploreBoundary(
     step,
     signal,
     turn,
-    // Continues without an answer as long as the weights in use are new enough.
+    // Exploring may continue without an answer of the trainer if `max_staleness` allows it.
     mayGoOn: () => turnOf(parts, step, true).kind !== 'wait',
   });
   state.lastSyncPoint = boundaryBefore(settings, step);
@@ -76,7 +76,10 @@ interface Turns extends Wanted {
   readonly mayGoOn: () => boolean;
 }
 
-/** Resolves with false if a deadline has ended the wait. */
+/**
+ * Waits until explore step `step` may begin or the trainer has stopped. Resolves with false if a
+ * deadline has ended the wait.
+ */
 async function waitFor(
   { state, gate, settings, clock, logger }: DrivenParts,
   delivery: Delivery,

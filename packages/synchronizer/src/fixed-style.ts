@@ -1,6 +1,6 @@
 /**
  * The style `fixed`, a rendezvous in units of explore steps. At a boundary the explorer waits until
- * the trainer has used up all earlier experiences (except those of the last `syncOffset` steps),
+ * the trainer has consumed all earlier experiences (except those of the last `syncOffset` steps),
  * and takes the weights of that moment; until then the trainer receives no later experiences. The
  * weights that an explore step uses therefore depend neither on the speed of the two sides nor on
  * the number of train steps per explore step, and a resumed run has the same boundaries.
@@ -39,15 +39,16 @@ async function exploreBoundary(
   const weights: Weights = { version: state.trainStep, consumedUpTo: state.storedUpTo };
   if (weights.version > state.published.version) await publish(parts, weights);
   const outcome = hasNewerWeights(state) ? 'updated' : 'starved';
-  // A resumed trainer may have recomputed the weights that the explorer already used.
+  // After a resume, the version that the trainer publishes may be one that the explorer used
+  // before, so it is not newer, but the sampler does not have it.
   if (state.published.version !== state.inUse.version) await adopt(parts);
   state.explorerVersion = state.published.version;
   return { outcome, version: state.explorerVersion };
 }
 
 /**
- * Resolves with false if the trainer is still training at the deadline, and no bound forbids the
- * explorer to continue.
+ * Resolves with true once the trainer has consumed all experiences or has stopped; with false if it
+ * is still training at the deadline and `max_staleness` is not set.
  */
 async function trainerIsIdle(parts: SyncParts, signal: AbortSignal | undefined): Promise<boolean> {
   const { state, gate, settings, clock, logger } = parts;

@@ -1,8 +1,11 @@
-/** Waits for conditions on shared state: woken by events, without polling, until a deadline. */
+/**
+ * Waiting for conditions on shared state with a deadline: changes of the state wake the waiters, so
+ * nothing is polled.
+ */
 import { type Clock, CancelledError, SyncError } from '@trinity-rft/core';
 
 interface WaitOptions {
-  /** Noun phrase for messages: "new weights from the trainer". */
+  /** Noun phrase for messages, such as "new weights from the trainer". */
   readonly what: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -71,7 +74,7 @@ export function createGate(): Gate {
               reason: 'shutdown',
               cause: signal.reason,
             });
-          // Subscribed before the condition is evaluated, so that no change in between is missed.
+          // Subscribes before it evaluates the condition, so that no change in between is missed.
           const changed = change(stop);
           if (await condition()) return true;
           if (late) return false;

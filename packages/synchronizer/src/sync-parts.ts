@@ -4,11 +4,15 @@ import type { Gate } from './gate.js';
 import type { DrivenRules } from './rules/explore.js';
 import type { SyncRules, Weights } from './rules/settings.js';
 
-/** Settings of the synchronization, with the names of the configuration's section `synchronizer`. */
+/**
+ * Settings of the synchronization. Field names are those of the configuration's section
+ * `synchronizer`, in camelCase.
+ */
 export interface SynchronizerSettings extends SyncRules {
   /**
-   * Longest wait for the other side in milliseconds. After it, a warning is logged; both sides then
-   * continue until the next synchronization point, unless a bound forbids it.
+   * Longest wait of the explorer for the trainer, in milliseconds. After it, a warning is logged,
+   * and exploring continues with the old weights until the next synchronization point, unless
+   * `max_staleness` forbids it.
    */
   readonly syncTimeoutMs: number;
 }
@@ -16,8 +20,8 @@ export interface SynchronizerSettings extends SyncRules {
 /** Moves weights from the trainer to the explorer. */
 export interface WeightTransport {
   /**
-   * Trainer side: makes the current weights available as `version`. They have used up every explore
-   * step up to `consumedUpTo`.
+   * Trainer side: makes the current weights available as `version`. `consumedUpTo` is the last
+   * explore step whose experiences had been consumed when they were made.
    */
   publish(version: number, consumedUpTo: number): Promise<void>;
   /** Explorer side: switches to the weights published last, which have this version. */
@@ -27,14 +31,20 @@ export interface WeightTransport {
 export interface SynchronizerOptions {
   readonly settings: SynchronizerSettings;
   readonly transport: WeightTransport;
-  /** True if the trainer waits for experiences that do not exist yet. Called only while it waits. */
+  /**
+   * True if the trainer waits for experiences that do not exist yet. Called only while the trainer
+   * waits.
+   */
   readonly starved: () => boolean;
   /**
    * The oldest explore step with experiences that are neither trained on nor discarded; undefined
    * if there is none.
    */
   readonly oldestUnusedStep: () => number | undefined;
-  /** Withholds experiences of later explore steps from the trainer. */
+  /**
+   * Makes experiences of explore steps up to `exploreStep` available to the trainer, and withholds
+   * later ones.
+   */
   readonly releaseUpTo: (exploreStep: number) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -78,7 +88,7 @@ export interface DrivenParts extends SyncParts {
   readonly settings: SynchronizerSettings & DrivenRules;
 }
 
-/** Actions of the two sides at a synchronization point. */
+/** Implementation of one or more sync styles. */
 export interface Style {
   start(): void;
   /** True if weights may move between explore step `step` and the next one. */

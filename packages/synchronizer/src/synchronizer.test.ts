@@ -8,9 +8,12 @@ interface Bench {
   readonly sync: Synchronizer;
   readonly log: string[];
   readonly runtime: TestRuntime;
-  /** Makes the trainer report that it has used up all released experiences. */
+  /** Makes the trainer report that it has consumed all released experiences. */
   starve(): void;
-  /** Holds the transport in this call once it begins, until `finish`. */
+  /**
+   * Blocks the transport in this call until `finish` is called. `begun` resolves when the call
+   * starts.
+   */
   hold(call: string): { readonly begun: Promise<void>; finish(): void };
 }
 
@@ -91,7 +94,7 @@ interface Race {
   readonly offset: number;
   /** Train steps that each explore step makes. */
   readonly makes: readonly number[];
-  /** Turns of the event loop that each side lets pass between two of its steps, in turn. */
+  /** Numbers of event-loop turns that each side waits between two of its steps. */
   readonly order: Readonly<Record<'explorer' | 'trainer', readonly number[]>>;
 }
 
@@ -319,7 +322,7 @@ describe('trainer-driven style', () => {
     ]);
     await sync.trainStepDone(1);
     starve();
-    // Published before its interval is over, because the explorer waits for it.
+    // The version is published before the interval is over, because the explorer waits for it.
     expect(await boundary).toEqual({ outcome: 'updated', version: 1 });
   });
 });

@@ -1,4 +1,4 @@
-/** Synchronizes a trainer and an explorer: determines when weights move. */
+/** Synchronizes a trainer and an explorer: determines when weights are published and adopted. */
 import { createGate } from './gate.js';
 import { drivenStyle } from './driven-style.js';
 import { fixedStyle } from './fixed-style.js';

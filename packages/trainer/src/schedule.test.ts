@@ -5,7 +5,7 @@ const cosine = { lr: 1, lrSchedulerType: 'cosine', lrWarmupSteps: 10, minLrRatio
 const constant = { ...cosine, lrSchedulerType: 'constant' } as const;
 
 describe('learningRateAt', () => {
-  // From the vector `tinker_lr_factor`.
+  // The expected factors are those of the golden vector `tinker_lr_factor`.
   it.each([
     [0, 0.01, 0.01],
     [5, 0.505, 0.505],

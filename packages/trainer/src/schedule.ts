@@ -2,7 +2,10 @@
 import { ConfigError } from '@trinity-rft/core';
 import type { OptimizerOptions } from '@trinity-rft/core/engine';
 
-/** Schedule of the learning rate, with the names of the configuration's optimizer section. */
+/**
+ * Schedule of the learning rate. Field names are those of the configuration's optimizer section, in
+ * camelCase.
+ */
 export interface ScheduleSettings {
   /** Peak learning rate. */
   readonly lr: number;
@@ -15,7 +18,10 @@ export interface ScheduleSettings {
   readonly minLrRatio?: number;
 }
 
-/** Optimizer settings of a model, with the names of the configuration's optimizer section. */
+/**
+ * Optimizer settings of a model. Field names are those of the configuration's optimizer section, in
+ * camelCase.
+ */
 export interface OptimizerSettings
   extends ScheduleSettings, Pick<OptimizerOptions, 'betas' | 'weightDecay' | 'clipGradNorm'> {}
 

@@ -14,15 +14,16 @@ export interface TakeBatchOptions {
 }
 
 /**
- * Leases the batch of a train step; resolves with undefined if the source has ended. @throws
- * CancelledError
+ * Leases the batch of a train step; resolves with undefined if the source has ended.
+ * @throws CancelledError when the signal aborts
  */
 export async function takeBatch(
   step: number,
   options: TakeBatchOptions,
 ): Promise<Lease | undefined> {
   const { source, trainBatchSize, filter, sync, signal } = options;
-  // The lease may settle at once: the synchronizer asks the store whether the trainer is really starved.
+  // The trainer is reported as waiting even if experiences are available at once: the synchronizer
+  // also asks the store whether the trainer is starved.
   const pending = source.take(trainBatchSize, filter?.(step), signal);
   sync?.setTrainerWaiting(true);
   const settled = new AbortController();

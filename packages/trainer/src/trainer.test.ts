@@ -25,7 +25,7 @@ const experience = (run: number, reward: number) =>
     reward,
   });
 
-/** Leases of one experience each; the journal records how each lease ended. */
+/** Source of leases with one experience each. The journal records how each lease ended. */
 function source(
   rewards: readonly number[],
   journal: string[],

@@ -25,7 +25,10 @@ export interface TrainSync {
   setTrainerWaiting(waiting: boolean): void;
 }
 
-/** Settings of a trainer, with the names of the configuration's section `trainer`. */
+/**
+ * Settings of a trainer. Field names are those of the configuration's section `trainer`, in
+ * camelCase.
+ */
 export interface TrainerSettings {
   /** Maximum number of train steps. @default as many as the source allows */
   readonly totalSteps?: number;
@@ -180,7 +183,8 @@ async function trainOnce(options: TrainerOptions, progress: Progress): Promise<b
     },
   });
   progress.saveMetrics = {};
-  // After the record, so that a run that is killed in between loses nothing.
+  // The checkpoint is written after the metric record, so that a run that is killed in between does
+  // not lose the record.
   if (settings.saveInterval !== undefined && step % settings.saveInterval === 0)
     await save(options, progress, { final: false });
   await sync?.trainStepDone(step, signal);

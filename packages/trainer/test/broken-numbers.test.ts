@@ -11,7 +11,10 @@ const optimizer = { learningRate: 0.1 };
 const nan = Float32Array.of(0, 0, 0, Number.NaN);
 const where = 'of experience 1/0/1/0/, response token 1, is';
 
-/** A step of two rows; returns the result and whether a weight has moved. */
+/**
+ * Makes a train step, by default with two rows. Returns the result, and whether a weight has
+ * changed.
+ */
 async function attempt(
   over: Partial<TrainStepOptions>,
   rows: readonly Experience[] = [sample(0), sample(1)],

@@ -36,7 +36,7 @@ const fromBatch = (over: Partial<Algorithm>): Algorithm => ({
   needs: { ...noNeeds, rollouts: true, ...over.needs },
 });
 
-/** Input of the loss of `algorithm`. */
+/** Makes a train step, and returns the input that the loss of `algorithm` received. */
 async function lossInput(
   algorithm: Algorithm,
   experiences: readonly Experience[],
@@ -93,8 +93,8 @@ describe('a step with a critic', () => {
       const { metrics } = await trainStep(leaseOf(batch), { ...options, step });
       last = metrics['critic/vf_loss']!;
     }
-    // Both rewards follow tokens 1 and 2, so six of the eight states cannot be told apart: 6 / 8 of
-    // a variance of 1 / 4.
+    // Tokens 1 and 2 are followed by both rewards, 0 and 1, so in six of the eight states the
+    // critic can only predict 0.5. The mean squared error is 6 / 8 of the variance, 1 / 4.
     expect(last).toBeCloseTo((6 / 8) * 0.25 * 0.5, 3);
     expect([1, 2, 3, 4].map((token) => critic.weights()[token]!.toFixed(1))).toEqual([
       '0.5',

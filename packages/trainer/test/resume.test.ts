@@ -63,7 +63,8 @@ it('a resumed run equals one that was not stopped', async () => {
   expect(
     [...first.records, ...second.records].map(({ metrics }) => metrics['critic/kl_coef']),
   ).toEqual(whole.records.map(({ metrics }) => metrics['critic/kl_coef']));
-  // The coefficient has changed, so that the test would detect a new one.
+  // The coefficient differs from step to step, so the test would fail if the resumed run started
+  // with the initial one.
   expect(
     new Set(whole.records.map(({ metrics }) => metrics['critic/kl_coef'])).size,
   ).toBeGreaterThan(3);

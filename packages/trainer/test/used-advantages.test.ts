@@ -6,7 +6,10 @@ import { expect, it } from 'vitest';
 import { trainStep } from '../src/step/train-step.js';
 import { actorCritic, leaseOf, sample } from './support/fixtures.js';
 
-/** Advantages that a step with these token rewards reports to its lease. */
+/**
+ * Advantages that a train step passes to `acknowledge` of its lease. `kept` is the action mask that
+ * the advantage function returns.
+ */
 async function recorded(
   experiences: Lease['experiences'],
   kept?: Uint8Array,

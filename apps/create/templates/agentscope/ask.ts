@@ -1,4 +1,7 @@
-/** Asks the agent: `npm run ask -- '37*48'`, of the model at OPENAI_BASE_URL with OPENAI_API_KEY. */
+/**
+ * Asks the agent: `npm run ask -- '37*48'`. The model is at OPENAI_BASE_URL, with the key
+ * OPENAI_API_KEY.
+ */
 import { OpenAIChatModel } from '@agentscope-ai/agentscope/model';
 import { textOf } from '@trinity-rft/agentscope';
 import { answer } from './agent/agent.ts';

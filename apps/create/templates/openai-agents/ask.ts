@@ -2,6 +2,6 @@
 import { run, setTracingDisabled } from '@openai/agents';
 import { agent } from './agent/agent.ts';
 
-setTracingDisabled(true); // traces go to OpenAI
+setTracingDisabled(true); // Otherwise the SDK would send traces to OpenAI.
 const { finalOutput } = await run(agent, process.argv[2] ?? '37*48', { maxTurns: 3 });
 console.log(finalOutput);

@@ -36,7 +36,10 @@ export interface LoadModelOptions {
   readonly runtime?: 'onnx' | 'llama.cpp';
   /** Name of the model in requests. @default name of the folder, or of the file without .gguf */
   readonly name?: string;
-  /** Chat template and parsers, which replace those of the run or of `export.json`. */
+  /**
+   * Chat settings, such as template and parsers, which replace those of the run or of
+   * `export.json`.
+   */
   readonly chat?: ChatSettings;
   /** Model folder or GGUF file that provides tokenizer and template. @default the model's own */
   readonly tokenizer?: string;
@@ -51,7 +54,7 @@ export interface LoadModelOptions {
   /** llama.cpp only: true to use a graphics card, if there is one. @default true */
   readonly gpu?: boolean;
   /**
-   * llama.cpp only: GGUF file of a LoRA adapter over the model. Models loaded from the same file
+   * llama.cpp only: GGUF file of a LoRA adapter for the model. Models loaded from the same file
    * share the weights in memory.
    * @default no adapter
    */
@@ -73,7 +76,7 @@ export interface LocalModel {
   /** `own`: a sampler passed to {@link modelOver}. */
   readonly runtime: 'onnx' | 'llama.cpp' | 'own';
   readonly format: ChatFormat;
-  /** Samples token ids from token ids. */
+  /** Sampler that takes and returns token ids. */
   readonly sampler: Sampler;
   /** Limit on prompt and answer together, in tokens. */
   readonly maxModelLen: number;
@@ -199,7 +202,8 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
   const closed = new AbortController();
   const rollouts = createRollouts(runtime, parts, closed.signal);
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    // A Request of another implementation cannot be copied, and need not be.
+    // A request without `init` is used as it is: `new Request` cannot copy the Request objects of
+    // some HTTP servers.
     const request =
       input instanceof Request && init === undefined ? input : new Request(input, init);
     const response = await rollouts.current().handler(request);
@@ -256,7 +260,10 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
 const remembered = 500;
 
 interface Rollouts {
-  /** The rollout model in use, which continues conversations token by token, as in training. */
+  /**
+   * Counts a call and returns the rollout model for it, which continues conversations token by
+   * token, as in training.
+   */
   current(): RecordingModel;
   clientOver(fetch: typeof globalThis.fetch): OpenAI;
 }

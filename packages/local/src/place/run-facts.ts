@@ -5,7 +5,7 @@ import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { isCheckpointName, readManifest } from '@trinity-rft/core/engine';
 
-/** Mean over the tasks of an evaluation set. */
+/** Mean score over the tasks of an evaluation set. */
 export interface EvaluationScore {
   readonly set: string;
   /** Name of the metric: `reward` or, if the run recorded none, `accuracy`. */

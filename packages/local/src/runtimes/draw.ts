@@ -1,4 +1,7 @@
-/** Samples from a distribution like the embedded engine: temperature, then top-k, then top-p. */
+/**
+ * Samples from a distribution in the same way as the embedded engine: temperature, then top-k, then
+ * top-p.
+ */
 import type { SamplingOptions } from '@trinity-rft/core/engine';
 
 export interface Probable {
@@ -9,7 +12,7 @@ export interface Probable {
 type Cut = Required<Pick<SamplingOptions, 'temperature' | 'topP' | 'topK'>>;
 
 /**
- * The distribution after the cuts, which sums to 1.
+ * Applies temperature, top-k and top-p. The probabilities of the result sum to 1.
  * @param full log-probabilities at temperature 1, in descending order
  */
 export function cutDistribution(

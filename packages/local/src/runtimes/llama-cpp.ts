@@ -1,7 +1,7 @@
 /**
- * GGUF files in llama.cpp, through the npm package node-llama-cpp. It takes and returns token ids:
- * prompts are rendered by the model's own template, because node-llama-cpp's chat session describes
- * tools in its own words.
+ * GGUF files in llama.cpp, through the npm package node-llama-cpp. The runtime takes and returns
+ * token ids: prompts are rendered by the model's own template, because node-llama-cpp's chat
+ * session describes tools in its own words.
  */
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
@@ -44,7 +44,7 @@ export interface LlamaRuntimeOptions {
   readonly threads: number | undefined;
   /** True to use a graphics card. @default true if node-llama-cpp finds one */
   readonly gpu: boolean | undefined;
-  /** GGUF file of a LoRA adapter over the model. @default no adapter */
+  /** GGUF file of a LoRA adapter for the model. @default no adapter */
   readonly adapter: string | undefined;
   /** Number format of the key and value cache. @default float16, as in llama.cpp */
   readonly cache: 'float32' | undefined;
@@ -68,9 +68,9 @@ export async function openLlamaRuntime(
     contextSize: maxModelLen,
     sequences,
     threads: options.threads ?? Math.max(1, availableParallelism() - 1),
-    // Flash attention would round the cache to float16.
     ...(options.adapter !== undefined && { lora: options.adapter }),
     ...(options.cache === 'float32' && {
+      // Flash attention would round the cache to float16.
       flashAttention: false,
       experimentalKvCacheKeyType: 'F32',
       experimentalKvCacheValueType: 'F32',
@@ -112,7 +112,10 @@ interface SharedModel {
   release(): Promise<void>;
 }
 
-/** Models in memory by file, so that several adapters and names share the weights of a file. */
+/**
+ * Models in memory, by GPU setting and file, so that several adapters and names share the weights
+ * of a file.
+ */
 const models = new Map<string, { readonly opened: Promise<LlamaModel>; users: number }>();
 
 async function share(
@@ -180,7 +183,7 @@ interface OneSample {
   readonly onTokens: TokenListener | undefined;
 }
 
-/** Number of prompt tokens that are evaluated in one call. */
+/** Maximum number of prompt tokens that are evaluated in one call. */
 const piece = 256;
 
 /** Overrides the defaults of node-llama-cpp, which cut the distribution. */
@@ -296,8 +299,8 @@ function biasAgainst({ library, model }: LlamaParts, ids: readonly number[]): To
 }
 
 /**
- * The stop string that ends first. Decodes only the last tokens, because a stop string has at most
- * as many tokens as bytes.
+ * The stop string that ends first; undefined if the text contains none. Decodes only the last
+ * tokens, because a stop string has at most as many tokens as bytes.
  */
 function completedBy(
   tokenizer: Tokenizer,
@@ -316,7 +319,10 @@ function completedBy(
  */
 const scored = 16;
 
-/** @throws ModelError 400 if the row has no prompt or is too long */
+/**
+ * Log-probabilities of the tokens from `promptLength` on.
+ * @throws ModelError 400 if the row has no prompt or is too long
+ */
 async function scoreRow(
   {
     sequence,
@@ -349,7 +355,8 @@ async function scoreRow(
       const probabilities = results[i]?.next.probabilities;
       const probability = probabilities?.get(tokens[at] as Token);
       if (probabilities === undefined || probability === undefined) throw noLogits();
-      // Summed in float64: llama.cpp sums in float32, which is 1e-4 off for 50,000 tokens.
+      // The probabilities are summed in float64: llama.cpp normalises in float32, which is 1e-4 off
+      // for a vocabulary of 50,000 tokens.
       let sum = 0;
       for (const each of probabilities.values()) sum += each;
       found[at - promptLength] = Math.log(probability / sum);

@@ -25,7 +25,7 @@ export interface ModelServerOptions extends ServedModelsOptions {
   readonly apiKey?: string;
   /**
    * Called with a record of each POST request that a model answered. The record has no texts unless
-   * {@link logTexts}.
+   * {@link logTexts} is set.
    * @default no callback
    */
   readonly onRequest?: (request: LoggedRequest) => void;
@@ -138,7 +138,8 @@ function readiness(isClosing: boolean, models: ServedModels): Response {
   if (isClosing)
     return Response.json({ status: 'stopping' }, { status: 503, headers: { 'retry-after': '5' } });
   const failed = [...models.failures.keys()];
-  // Ready: the old weights still answer, so a proxy need not choose another server.
+  // The server is ready even if a reload failed: the old weights still answer, so a proxy need not
+  // choose another server.
   return Response.json({
     status: 'ready',
     models: models.names,

@@ -27,7 +27,7 @@ export interface ServedModels {
    * loaded, the failure is recorded and the old weights stay.
    */
   reload(): Promise<void>;
-  /** Number of requests in progress. */
+  /** Number of requests in progress with the model's current weights. */
   inFlight(name: string): number;
   /** Error of the last failed reload, by model name. */
   readonly failures: ReadonlyMap<string, string>;

@@ -16,7 +16,10 @@ interface BodyThread {
   close(): Promise<void>;
 }
 
-/** Creates the link to a thread that starts with the first body, and again if it died. */
+/**
+ * Creates the interface of the thread. The thread starts with the first body, and is restarted with
+ * the next one if it has died.
+ */
 export function createBodyThread(): BodyThread {
   const thread = lazyThread<BodyMethods, undefined>({
     entry: () => new URL('./body-worker.js', import.meta.url),

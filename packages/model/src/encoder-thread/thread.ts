@@ -8,12 +8,18 @@ export interface EncoderMethods {
 }
 
 export interface EncoderThread {
-  /** Encodes texts one by one. @throws ModelError as `Tokenizer.encode`, EngineError */
+  /**
+   * Encodes texts one by one.
+   * @throws ModelError as `Tokenizer.encode` does, EngineError if the thread died
+   */
   encode(text: string): Promise<Int32Array>;
   close(): Promise<void>;
 }
 
-/** Creates the link to a thread that starts with the first text, and again if it died. */
+/**
+ * Creates the interface of the thread. The thread starts with the first text, and is restarted with
+ * the next one if it has died.
+ */
 export function createEncoderThread(files: TokenizerFiles): EncoderThread {
   const thread = lazyThread<EncoderMethods, TokenizerFiles>({
     entry: () => new URL('./worker.js', import.meta.url),

@@ -18,8 +18,8 @@ export interface AppOptions {
   readonly refusals: Refusals;
   readonly rewards?: RewardRoute | undefined;
   /**
-   * Enables `GET /ready`. Returns the reason that the server takes no calls at present, undefined
-   * if it takes calls.
+   * Enables `GET /ready`. Returns the reason why the server currently accepts no calls; undefined
+   * if it accepts calls.
    */
   readonly unready?: (() => string | undefined) | undefined;
 }

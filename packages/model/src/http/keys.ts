@@ -21,8 +21,8 @@ export function digestOf(key: string): string {
 
 /**
  * Keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that differ.
- * `x-rollout-key` and the path take precedence, because programs may send other keys in those two
- * headers.
+ * `x-rollout-key` and the path take precedence, because programs may send keys of other services in
+ * the two usual headers.
  */
 export function keysOf({ headers, url }: Request): readonly string[] {
   const header = (name: string) => headers.get(name)?.trim() || undefined;
@@ -55,7 +55,7 @@ export interface SignedKeys {
 }
 
 export function createSignedKeys(): SignedKeys {
-  // A key object, because a buffer would be converted to one for every signature.
+  // Uses a key object, because a buffer would be converted to one for every signature.
   const secret = createSecretKey(randomBytes(32));
   const sign = (text: string): string => {
     const mac = createHmac('sha256', secret).update(text).digest('base64url');

@@ -17,7 +17,10 @@ export interface ScoredRuns {
   readonly count: number;
 }
 
-/** Stores the reward of a run. */
+/**
+ * Stores the reward of a run, and returns whether it was stored or why not. `run` is an id such as
+ * `batch/task/run`.
+ */
 export type ScoreRun = (run: string, reward: number) => RewardReceipt | Promise<RewardReceipt>;
 
 export interface RewardRoute {

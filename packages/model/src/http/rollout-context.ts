@@ -96,7 +96,7 @@ export function rolloutContext(): RolloutContext {
 }
 
 const contextFetch: typeof globalThis.fetch = (input, init) => {
-  // Before anything is awaited, since the context may change then.
+  // The context is read before anything is awaited, because it may change then.
   const current = shared().current.getStore();
   return send(current, input, init);
 };

@@ -17,7 +17,8 @@ export interface RolloutTable {
   /** True if the key belongs to a rollout that answers `GET /metrics` itself. */
   ownsMetrics(key: string): boolean;
   /**
-   * @param key key of the rollout. @default a random key
+   * @param key key of the rollout.
+   * @default a random key
    * @throws InvariantError if the rollout is already open, if its id is not valid in a path, or if
    * the key belongs to another rollout
    */

@@ -56,7 +56,7 @@ describe('a mounted rollout', () => {
       headers: { authorization: 'Bearer chosen-by-the-owner' },
     });
     expect(await response.json()).toEqual({ mine: 1 });
-    // Any path will do: there is no need to know the rollout's id.
+    // Every path is accepted with the key, so a client need not know the rollout's id.
     expect(
       (await fetch(`${server.url}/v1/models`, { headers: { 'x-api-key': mount.apiKey } })).status,
     ).toBe(200);

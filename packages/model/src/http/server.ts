@@ -47,7 +47,8 @@ export interface MountOptions {
   /** Key of the rollout. @default a random key */
   readonly apiKey?: string;
   /**
-   * Runs that the random key may score at `.../v1/rewards`, even after the rollout has ended.
+   * Runs that the rollout's default key may score at `.../v1/rewards`, even after the rollout has
+   * ended.
    * @default no runs
    */
   readonly runs?: ScoredRuns | undefined;
@@ -98,7 +99,7 @@ export interface EndpointServer {
 /**
  * Opens a server, which runs until `close`. `GET /health` needs no key, `GET /metrics` with
  * `adminKey` reports on the server, and all other requests need the key of a rollout, under any
- * path. Keys are random and never logged.
+ * path. Keys that the server creates cannot be guessed. Keys are never logged.
  * @throws ConfigError if the port is not available
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {

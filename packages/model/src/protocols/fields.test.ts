@@ -129,7 +129,10 @@ const messages: Table<Fields<Anthropic.MessageCreateParams>> = {
   workspace_id: 'refused',
 };
 
-/** Values that would change an answer, where the type alone does not give one. */
+/**
+ * Values with which a field would change an answer, for fields that the test's default value does
+ * not fit.
+ */
 const values: Readonly<Record<string, unknown>> = {
   functions: [{ name: 'f' }],
   modalities: ['audio'],
@@ -177,7 +180,7 @@ describe.each(routes)('a request to %s', (path, body, table) => {
 
   it.each(of('used'))('is checked for the type of %s', async (field) => {
     const { status, text } = await answerTo(path, { ...body, [field]: { wrong: { type: 1 } } });
-    // Some fields take anything.
+    // Some fields accept any value.
     expect(status === 200 || (status === 400 && text.includes(field)) || [status, text]).toBe(true);
   });
 

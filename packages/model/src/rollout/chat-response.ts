@@ -86,14 +86,15 @@ function finishReason(
 }
 
 /**
- * Largest value above 0 that rounding in a float32 softmax can give the log-probability of a
- * certain token.
+ * Largest value above 0 that the log-probability of a token with probability 1 can get by rounding
+ * in a float32 softmax.
  */
 const roundingNoise = 1e-4;
 
 /**
- * Log-probabilities with values above 0 set to 0 if they are within the rounding noise. The engine
- * checks that ids are within the vocabulary.
+ * Checks a sequence, and returns its log-probabilities, in which values above 0 that are rounding
+ * noise are set to 0. Does not check that ids are within the vocabulary, which the engine does.
+ * @throws EngineError if the sequence violates the contract of samplers
  */
 function checkedLogprobs(
   { tokens, logprobs, stopReason, stopString }: SampledSequence,

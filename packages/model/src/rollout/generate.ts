@@ -77,7 +77,7 @@ export interface GenerateOptions {
 /** The part of a turn being sampled that is already certain; later values only add to it. */
 export type TurnSoFar = Pick<ChatResponse, 'responseText' | 'reasoningText' | 'toolCalls'>;
 
-/** Input of a prompt. */
+/** The part of a request that determines its prompt. */
 interface PromptRequest {
   /** Messages as the client sent them. */
   readonly messages: readonly unknown[];
@@ -156,7 +156,8 @@ export function createCalls(options: GenerateOptions, history: History, counters
     throwIfAborted(signal);
     const conversation = conversationOf(request);
     const { tools } = conversation;
-    // Awaited only if necessary, so that other calls are numbered in the order of their requests.
+    // The prompt is awaited only if it is a promise, so that other calls are numbered in the order
+    // of their requests.
     const made = texts.attempt(() => promptFor(rollout, request, conversation));
     const prompt = made instanceof Promise ? await made : made;
     markDelivered(history, conversation, prompt);
@@ -236,7 +237,10 @@ function promptFor(
   return ledger.prompt({ ...conversation, enableThinking, templateArgs });
 }
 
-/** Marks answers that the conversation contains: the client must have received them. */
+/**
+ * Marks answers that the conversation contains as delivered, because the client must have received
+ * them.
+ */
 function markDelivered(
   history: History,
   { messages }: Conversation,

@@ -111,7 +111,7 @@ export function toExperience(
     temperature,
     responseText,
     metrics: {},
-    // No undefined values: stores keep them as keys.
+    // Undefined values are left out, because stores would keep them as keys.
     info: {
       finishReason,
       times: [{ ...time }],

@@ -18,7 +18,7 @@ import { createRolloutModel } from '../rollout-model.js';
 
 export interface TestRolloutOptions {
   readonly sampler: Sampler;
-  /** Signal of the run. */
+  /** Signal that aborts when the run ends. */
   readonly signal: AbortSignal;
 }
 

@@ -15,7 +15,8 @@ export interface MetricLine {
 
 /**
  * The lines of a file; a line that is still being written is left out.
- * @param ifMissing result if the file does not exist. @default throws an error
+ * @param ifMissing result if the file does not exist.
+ * @default throws an error
  * @throws MonitorError when the file cannot be read, or has other content
  */
 export async function readMetrics(

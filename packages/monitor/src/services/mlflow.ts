@@ -23,7 +23,10 @@ export interface MlflowOptions {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Limits of one `log-batch` request, and of a parameter's value in all versions of the server. */
+/**
+ * Limits of MLflow: entries of one `log-batch` request, and characters of a parameter's value and
+ * of a key, as all versions of the server accept them.
+ */
 const limits = { metrics: 1000, params: 100, value: 500, key: 250 } as const;
 
 const outcomes: Readonly<Record<RunOutcome, string>> = {
@@ -164,7 +167,10 @@ const tableName = 'rollout_examples.json';
 /** Table in pandas' `split` layout, which MLflow's page can show. */
 const tableJson = ({ columns, rows }: PreviewTable): object => ({ columns, data: rows });
 
-/** Path of artifacts on the server; undefined if they are in the user's own storage. */
+/**
+ * Path of artifacts on the server; undefined if they are in a storage that the server does not give
+ * access to.
+ */
 function proxyPath(uri: string): string | undefined {
   const match = /^mlflow-artifacts:(?:\/\/[^/]*)?\/(.*)$/.exec(uri);
   return match?.[1]?.split('/').map(encodeURIComponent).join('/');

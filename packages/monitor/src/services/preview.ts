@@ -1,4 +1,4 @@
-/** Reads the latest rollouts of the preview as a table. */
+/** Reads the latest rollouts from a preview file (`rollouts.jsonl`) as a table. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { redactText } from '@trinity-rft/core/support';
 import type { PreviewTable } from './service.js';

@@ -25,7 +25,8 @@ const longestAnswer = 300;
 
 /**
  * Sends a request.
- * @throws ServiceError
+ * @throws ServiceError if the service cannot be reached, or answers with a status other than 2xx
+ * and `accept`
  */
 export async function request(url: string, options: ServiceRequest): Promise<ServiceAnswer> {
   const { method = 'POST', headers, body, accept = [], signal } = options;
@@ -67,7 +68,10 @@ function problemOf(status: number): ServiceProblem {
   return 'rejected';
 }
 
-/** Wait from `retry-after`, which contains seconds or a date. */
+/**
+ * Milliseconds to wait according to `retry-after`, which contains seconds or a date; undefined
+ * without a valid header.
+ */
 function retryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
@@ -100,8 +104,8 @@ export function pick(value: unknown, ...keys: readonly string[]): unknown {
 }
 
 /**
- * A text that the answer must contain.
- * @throws ServiceError
+ * A text field that the answer must contain.
+ * @throws ServiceError if the field is missing or empty
  */
 export function need(value: unknown, url: string, ...keys: readonly string[]): string {
   const found = pick(value, ...keys);

@@ -52,7 +52,8 @@ export interface Sender {
 const longestBatch = 200;
 const openMs = 20_000;
 /**
- * Maximum time in ms for the last records of a stopped run, if the service did not answer before.
+ * Maximum time in ms for the last records of an interrupted run, if the last attempt to send
+ * records failed.
  */
 const failedCloseMs = 2000;
 const tableEveryMs = 60_000;
@@ -74,7 +75,7 @@ export function createSender(options: SenderOptions): Sender {
   let working: Promise<void> | undefined;
   let isWoken = false;
   let cancelTimer: (() => void) | undefined;
-  // Records of each role that were read; those up to the cursor are known to the service.
+  // Number of records of each role that were read; those up to the cursor are known to the service.
   const read: Partial<Record<MetricRole, number>> = {};
 
   const openRun = async (signal: AbortSignal): Promise<void> => {
@@ -231,7 +232,7 @@ export function createSender(options: SenderOptions): Sender {
       }
     },
     wake: () => {
-      // Woken already, or waiting for a service that failed.
+      // Does nothing if the sender was woken already, or waits before it retries after a failure.
       if (isWoken || failures > 0) return;
       isWoken = true;
       if (working === undefined) schedule(batchMs);

@@ -18,8 +18,8 @@ export interface ServiceSinkOptions {
   /** Arguments of `monitor.monitor_args`, such as `base_url`, `uri` and `workspace`. */
   readonly args: Arguments;
   /**
-   * Environment with the keys of the services, and their addresses in the variables that they
-   * define.
+   * Environment variables, which contain the keys and addresses of the services under the names
+   * that each service defines, such as `WANDB_API_KEY`.
    */
   readonly env: Environment;
   readonly project: string;
@@ -47,7 +47,7 @@ export interface ServiceSink extends MetricSink {
    * @throws ServiceError when a key is missing or refused
    */
   open(stop?: AbortSignal): Promise<void>;
-  /** Outcome that `close` reports to the service. @default finished */
+  /** Sets the outcome that `close` reports to the service. @default finished */
   setOutcome(outcome: RunOutcome): void;
 }
 
@@ -107,7 +107,10 @@ const keyNames: Readonly<Record<ServiceName, string>> = {
   swanlab: 'SWANLAB_API_KEY',
 };
 
-/** Needs of a service, for the check before a run. */
+/**
+ * Environment variables that a service needs, for the check before a run. None if `args` contain
+ * the key, and for MLflow.
+ */
 export function serviceNeeds(service: ServiceName, args: Arguments): Needs {
   const hasKey = service === 'mlflow' || text(args, 'api_key') !== undefined;
   return hasKey ? {} : { env: [keyNames[service]] };

@@ -32,10 +32,10 @@ export interface PreviewTable {
   readonly rows: readonly (readonly (string | number | null)[])[];
 }
 
-/** Outcome of a run, if this process knows it. */
+/** Outcome of a run, which is reported to the service. */
 export type RunOutcome = 'finished' | 'interrupted' | 'failed';
 
-/** One run of one service. Every call rejects with a {@link ServiceError}. */
+/** One run of one service. Calls that fail reject with {@link ServiceError}. */
 export interface TrackedRun {
   /** Continues the run with this id, or begins a new one if it does not exist (any more). */
   open(

@@ -1,7 +1,7 @@
 /**
  * Spans of runs, model calls and tools, with OpenTelemetry's names for generative AI. Without an
- * SDK in the process, nothing is recorded and no attribute is computed. @see
- * https://opentelemetry.io/docs/specs/semconv/gen-ai/
+ * SDK in the process, nothing is recorded and no attribute is computed.
+ * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/
  */
 import {
   context,

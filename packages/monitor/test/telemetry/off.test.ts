@@ -1,4 +1,4 @@
-/** A process without an SDK. */
+/** Spans in a process without an OpenTelemetry SDK. */
 import { describe, expect, it } from 'vitest';
 import { startTelemetry } from '../../src/telemetry/index.js';
 import { activeContext, inModelSpan } from '../../src/internal.js';

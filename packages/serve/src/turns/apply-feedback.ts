@@ -8,7 +8,7 @@ type Row = NonNullable<ReturnType<Statements['ofMessage']['get']>>;
 
 /**
  * Applies feedback. Must run in a transaction of the caller.
- * @throws ModelError 404, 409
+ * @throws ModelError 404 naming unknown ids, 409 naming ids with different feedback
  */
 export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResult {
   const named = [...new Set(feedback.msgIds)].map((name) => ({ name, rows: find(sql, name) }));
@@ -48,7 +48,7 @@ function find(sql: Statements, name: string): readonly Row[] {
 const agrees = (row: Row, { reward, taskId, runId }: Feedback): boolean =>
   row['reward'] === reward && row['run'] === runId && row['task'] === (taskId ?? row['msg']);
 
-/** Maximum number of ids in a message, because a body may have thousands. */
+/** Maximum number of ids in an error message, because a body may have thousands. */
 const maxListed = 20;
 
 const list = (names: readonly string[]): string =>

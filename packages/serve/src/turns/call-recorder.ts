@@ -11,10 +11,10 @@ import type { ServedCall } from './turn-store.js';
 export interface CallRecorder {
   /**
    * Records a call. Once it returns, the call survives the end of the process.
-   * @throws BufferError
+   * @throws BufferError if the call cannot be written, or the thread has ended
    */
   record(call: ServedCall): void;
-  /** Sends the calls to the thread, so that its following answers include them. */
+  /** Sends the collected calls to the thread, so that methods called afterwards see them. */
   flush(): void;
   /** Closes the journal. Must be called after {@link flush} and after the thread has ended. */
   close(): void;

@@ -1,4 +1,4 @@
-/** Encodes a call as bytes of the journal. */
+/** Encodes and decodes the frames of the journal. Each frame contains one call. */
 import { crc32 } from 'node:zlib';
 import type { EncodedCall } from './sqlite.js';
 
@@ -9,8 +9,9 @@ export interface Frame {
 }
 
 /**
- * Size of the prefix. Layout: size of the rest (uint32), CRC-32 of the rest (uint32), order
- * (float64), size of the head (uint32), the head as JSON, the experiences. Little-endian.
+ * Size of a frame's prefix in bytes. Layout of a frame: size of the rest (uint32), CRC-32 of the
+ * rest (uint32), order (float64), size of the head (uint32), the head as JSON, the experiences.
+ * Little-endian.
  */
 const prefixSize = 20;
 

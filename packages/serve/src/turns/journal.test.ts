@@ -52,7 +52,7 @@ describe('the journal', () => {
             journal.stored(count);
           }
         }
-        // Not closed, to simulate SIGKILL.
+        // The journal is not closed, to simulate SIGKILL.
         const { left } = openJournal(file);
         expect(ids(left)).toEqual(ids(appended).slice(appended.length - left.length));
         expect(left.length).toBeGreaterThanOrEqual(appended.length - settled.count);

@@ -43,8 +43,8 @@ export interface Journal {
 export interface Damage {
   readonly bytes: number;
   /**
-   * Number of calls that are missing according to their numbers; there may be more before the first
-   * and after the last.
+   * Number of calls that are missing according to the frame numbers; there may be more before the
+   * first and after the last frame.
    */
   readonly missing: number;
   readonly copies: readonly string[];
@@ -123,7 +123,10 @@ interface ReadSegment extends FramesRead {
   readonly segment: Segment;
 }
 
-/** Copies the damaged files, which are the only trace of the lost calls. */
+/**
+ * Describes the damage; undefined if there is none. Copies the damaged files, because they are the
+ * only trace of the lost calls.
+ */
 function damageOf(read: readonly ReadSegment[], left: readonly Frame[]): Damage | undefined {
   const damaged = read.filter(({ unreadable }) => unreadable > 0);
   if (damaged.length === 0) return undefined;

@@ -22,7 +22,8 @@ export interface TurnStoreOptions {
   /** Path of the database file, which is created with its folder if it does not exist. */
   readonly path: string;
   /**
-   * Maximum number of choices without a reward to keep; older ones are deleted. @default 100_000
+   * Maximum number of choices without a reward to keep; older ones are deleted.
+   * @default 100_000
    */
   readonly maxOpen?: number;
 }
@@ -57,7 +58,7 @@ export interface TurnDatabase {
  * clients would notice the pause.
  */
 const checkpointPages = 250;
-/** Number of calls after which old open calls are deleted. */
+/** Number of recorded calls between two deletions of old calls without a reward. */
 const expireEvery = 256;
 
 /**

@@ -1,4 +1,4 @@
-/** The thread of a turn store, as its owner uses it. */
+/** Starts and calls the worker thread of a turn store. */
 import { describeError, BufferError } from '@trinity-rft/core';
 import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import {
@@ -31,7 +31,8 @@ export class TurnThread {
 
   private constructor(options: TurnStoreOptions) {
     this.#path = options.path;
-    // Next to this file in the sources, and next to the bundle in the package.
+    // `worker.js` is next to this file in the sources, and next to the bundle in the published
+    // package.
     this.#link = startThread<TurnMethods, TurnStoreOptions>(
       () => new URL('./worker.js', import.meta.url),
       {
@@ -58,7 +59,7 @@ export class TurnThread {
       thread.#opened = true;
       return { thread, starts };
     } catch (error) {
-      // The file is unlocked when this resolves.
+      // Waits until the file is unlocked.
       await thread.#link.close(error as Error);
       throw error;
     }

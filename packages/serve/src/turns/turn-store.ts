@@ -20,7 +20,8 @@ export interface Feedback {
    */
   readonly msgIds: readonly string[];
   /**
-   * Calls with the same task are compared with each other. @default each call is a separate task
+   * Calls with the same task are compared with each other.
+   * @default each call is a separate task
    */
   readonly taskId?: string;
   /** Number of the attempt at the task, from 0. */

@@ -1,4 +1,4 @@
-/** Entry of a turn store's thread. */
+/** Entry point of the worker thread of a turn store. */
 import { workerData } from 'node:worker_threads';
 import { toErrorRecord } from '@trinity-rft/core/store';
 import { answerCalls, type ThreadTask } from '@trinity-rft/core/worker-link';

@@ -7,7 +7,7 @@ import {
   type Weights,
 } from './settings.js';
 
-/** The styles in which the trainer never waits for the explorer. */
+/** The styles in which the trainer never waits at a synchronization point. */
 type DrivenStyle = Exclude<SyncStyle, 'fixed'>;
 export type DrivenRules = SyncRules & { readonly syncStyle: DrivenStyle };
 
@@ -32,8 +32,8 @@ export interface ExploreFacts {
 export type ExploreTurn = Ready | { readonly kind: 'wait'; readonly what: string };
 
 /**
- * The explore step may begin with the weights in use (`begin`), or once the explorer has taken
- * these weights (`take`).
+ * The explore step may begin with the weights in use (`begin`), or once the explorer has switched
+ * to `weights` (`take`).
  */
 interface Ready {
   readonly kind: 'begin' | 'take';
@@ -48,8 +48,8 @@ export function exploreTurn(rules: DrivenRules, step: number, facts: ExploreFact
 type Turn = (rules: DrivenRules, step: number, facts: ExploreFacts) => ExploreTurn;
 
 /**
- * Keeps the weights in use. The same version may have been published again, after further explore
- * steps had been used up.
+ * Keeps the weights in use. The same version may have been published again with a higher
+ * `consumedUpTo`.
  */
 function keep({ inUse, published }: ExploreFacts): Ready {
   return { kind: 'begin', weights: published.version === inUse.version ? published : inUse };

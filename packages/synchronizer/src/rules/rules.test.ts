@@ -31,7 +31,10 @@ describe('meeting points', () => {
 
 const w = (version: number, consumedUpTo: number): Weights => ({ version, consumedUpTo });
 
-/** Explorers wait as in Trinity-RFT, except where a wait would stop or needlessly drain a run. */
+/**
+ * Explorers wait in the same cases as in Trinity-RFT, except where waiting would deadlock the run
+ * or leave the trainer without experiences for no reason.
+ */
 describe('an explorer at a meeting point', () => {
   const facts = { inUse: w(0, 0), lastSyncPoint: 0, answered: false };
   const turn = (syncStyle: DrivenRules['syncStyle'], over: object = {}) =>
@@ -91,7 +94,7 @@ describe('a trainer between two steps', () => {
     const rules = rulesOf({ syncStyle: 'fully_async', trainerSyncInterval: 4 });
     expect(publication(rules, facts)).toBeUndefined();
     expect(publication(rules, { ...facts, trainStep: 4 })).toEqual(w(4, 2));
-    // Delayed while the explorer fetched the previous version.
+    // At step 4 nothing was published, because the explorer was fetching the previous version.
     expect(publication(rules, { ...facts, trainStep: 5 })).toEqual(w(5, 2));
   });
 
@@ -103,7 +106,7 @@ describe('a trainer between two steps', () => {
   });
 });
 
-/** Simulates an explorer and a trainer that advance in any order until both are done. */
+/** State of {@link simulate}. */
 interface World {
   readonly inUse: Weights;
   readonly lastSyncPoint: number;
@@ -114,8 +117,10 @@ interface World {
 }
 
 /**
- * Weights that each explore step began with. @param trainStepsOf number of train steps per explore
- * step
+ * Simulates an explorer and a trainer that advance in the order given by `order` (true = explorer)
+ * until both are done.
+ * @param makes number of train steps that each explore step makes
+ * @returns the weights that each explore step began with
  */
 function simulate(
   rules: DrivenRules,

@@ -1,7 +1,10 @@
-/** Settings that determine when weights move, with the names of the configuration. */
+/**
+ * Settings that determine when weights move. Field names are those of the configuration in
+ * camelCase.
+ */
 
 /**
- * - `fixed`: the explorer waits until the trainer has used up all earlier experiences, and takes
+ * - `fixed`: the explorer waits until the trainer has consumed all earlier experiences, and takes
  *   the weights of that moment; until then the trainer takes no later experiences.
  * - `explorer_driven`: the explorer asks for weights, and the trainer answers between two train
  *   steps.
@@ -21,16 +24,16 @@ export interface SyncRules {
   /** Explore steps before the first interval. Not used by `fully_async`. */
   readonly syncOffset: number;
   /**
-   * Staleness bound: the weights that sample explore step s must have used up every explore step up
-   * to s - 1 - maxStaleness.
+   * Staleness bound, in explore steps: explore step s may only be sampled with weights that were
+   * made after all explore steps up to s - 1 - maxStaleness had been consumed.
    * @default no bound beyond that of the style
    */
   readonly maxStaleness?: number;
 }
 
 /**
- * The explore step that weights must have used up before they may sample explore step `step`;
- * -Infinity without a bound.
+ * The lowest `consumedUpTo` of weights that may sample explore step `step`; -Infinity without a
+ * bound.
  */
 export const neededFor = ({ maxStaleness = Infinity }: SyncRules, step: number): number =>
   step - 1 - maxStaleness;
@@ -40,8 +43,8 @@ export interface Weights {
   /** The train step that made the weights; 0 = the initial model of the run. */
   readonly version: number;
   /**
-   * Last explore step whose experiences were used up when these weights were made, apart from a
-   * remainder that is too small for a train step.
+   * Last explore step whose experiences had been consumed (trained on or discarded) when these
+   * weights were made, apart from a remainder that is too small for a train step.
    */
   readonly consumedUpTo: number;
 }

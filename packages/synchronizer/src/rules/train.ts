@@ -1,4 +1,4 @@
-/** Rules for the trainer: which explore steps are used up, and when to publish weights. */
+/** Rules for the trainer: which explore steps are consumed, and when to publish weights. */
 import type { DrivenRules } from './explore.js';
 import { neededFor, type Weights } from './settings.js';
 
@@ -13,8 +13,8 @@ export interface TrainFacts {
   /** The last explore step that has begun; 0 if none has. */
   readonly begunUpTo: number;
   /**
-   * Waiting explorers want weights newer than this version; in the style `explorer_driven`, the
-   * lowest version of all explorers.
+   * Version of the weights of a waiting explorer, which wants newer ones; with several explorers,
+   * their lowest version.
    * @default no explorer waits
    */
   readonly asksForNewerThan?: number;
@@ -23,13 +23,16 @@ export interface TrainFacts {
 export interface ProgressFacts {
   /** The last explore step whose experiences are stored. */
   readonly storedUpTo: number;
-  /** The oldest explore step with experiences that are not used up. @default all are used up */
+  /** The oldest explore step with experiences that are not consumed. @default all are consumed */
   readonly oldestUnusedStep?: number;
   /** True if the trainer waits, because the remaining experiences do not make a train step. */
   readonly starved?: boolean;
 }
 
-/** The last explore step that is used up, or whose remainder waits for more to make a batch. */
+/**
+ * The last explore step whose experiences are consumed, apart from a remainder that is too small
+ * for a batch.
+ */
 export const consumedUpTo = ({
   storedUpTo,
   oldestUnusedStep = Infinity,
@@ -38,7 +41,7 @@ export const consumedUpTo = ({
 
 /**
  * Weights to publish now; undefined if there are none. A version may be published again if more
- * explore steps have been used up since without making a train step.
+ * explore steps have been consumed since then without a train step.
  */
 export function publication(rules: DrivenRules, facts: TrainFacts): Weights | undefined {
   const { trainStep: version, consumedUpTo } = facts;

@@ -51,7 +51,7 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
   const directory = path.join(root, checkpointName(step));
   const temporary = `${directory}.tmp`;
   await rm(temporary, { recursive: true, force: true });
-  // Not recursive: a run folder that was deleted must not be created again for this checkpoint
+  // Not recursive, so that a run folder that was deleted is not created again for this checkpoint
   // alone.
   await mkdir(temporary);
   await fill(temporary);
@@ -78,11 +78,17 @@ export async function listCheckpoints(root: string): Promise<readonly Checkpoint
   return found.toSorted((a, b) => a.manifest.step - b.manifest.step);
 }
 
-/** @throws CheckpointError naming the first file that is missing or differs from its digest */
+/**
+ * Compares the files of a checkpoint with the digests in its manifest.
+ * @throws CheckpointError naming the first file that is missing or differs from its digest
+ */
 export const verifyCheckpoint = ({ directory, manifest }: Checkpoint): Promise<void> =>
   verifyFolder(directory, manifest);
 
-/** Deletes all but the newest `keep` checkpoints, and unfinished checkpoints of crashed processes. */
+/**
+ * Deletes unfinished checkpoints of crashed processes, and all but the newest `keep` complete ones.
+ * If `keep` is undefined, all complete ones stay.
+ */
 export async function pruneCheckpoints(root: string, keep: number | undefined): Promise<void> {
   for (const name of await readdirOrEmpty(root)) {
     if (name.endsWith('.tmp')) await rm(path.join(root, name), { recursive: true, force: true });

@@ -42,7 +42,7 @@ export function assertFinite(
 function firstNotFinite(values: Float32Array, mask: Uint8Array | undefined): number {
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
-    // Infinite minus infinite is NaN.
+    // For NaN and infinite values, the difference is NaN instead of 0.
     if (value - value !== 0 && (!mask || mask[i] === 1)) return i;
   }
   return -1;

@@ -20,8 +20,8 @@ export interface ModelOutputs extends OtherOutputs {
   readonly pass: ForwardPass;
   readonly currentLogprobs: Float32Array;
   /**
-   * 1 = log-probability computed by the trainer, 0 = recorded by the sampler. @default all are
-   * computed
+   * 1 = log-probability computed by the trainer, 0 = recorded by the sampler.
+   * @default all are computed
    */
   readonly computed?: Float32Array;
   readonly entropy?: Float32Array;
@@ -48,7 +48,8 @@ export interface ForwardOptions {
 }
 
 /**
- * One forward pass of each model that the algorithm needs, the policy last.
+ * Runs one forward pass of each model that the algorithm needs, the policy last. The pass of the
+ * policy is replaced by recorded log-probabilities where `recordedPass` allows it.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export async function forwardBatch(

@@ -57,7 +57,10 @@ const knownInput = (
   expertMask: needs.expertMask ? batch.expertMask : undefined,
 });
 
-/** Description of the loss before the policy's forward pass, in the layout of the engine. */
+/**
+ * Description of the loss before the policy's forward pass, in the layout of the engine; undefined
+ * if the algorithm has none.
+ */
 export function expectedLossOf(
   batch: PackedBatch,
   targets: Targets,
@@ -74,8 +77,9 @@ export function expectedLossOf(
 }
 
 /**
- * Numbers the runs. Consecutive calls of a run have the same number; a copy of a run, which has the
- * same key, is a different run, and so is every demonstration. [B]
+ * Numbers the runs: consecutive calls with the same run key share a number, and every demonstration
+ * gets its own. Calls with the same key that are not consecutive, such as those of a copy of a run,
+ * get different numbers. [B]
  */
 function runsOf({ calls, expertMask }: PackedBatch): Int32Array {
   let run = -1;

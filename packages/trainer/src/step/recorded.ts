@@ -27,20 +27,21 @@ export interface RecordedPass {
 }
 
 /**
- * One row in this number of rows is computed as a check of the recorded values; the rows differ by
- * step.
+ * One of every 16 rows is computed to check the recorded values. The train step determines which
+ * one.
  */
 const checkedEvery = 16;
 /**
  * Largest allowed difference between recorded and computed log-probabilities, in nats. Sampler and
- * trainer of the embedded engine agree to 1e-5 if their kernels sum in different order.
+ * trainer of the embedded engine agree to 1e-5, even if their kernels sum in different order.
  */
 const tolerance = 1e-4;
 
 /**
- * Forward pass of a batch for which the engine would compute the values that its sampler recorded;
- * undefined for other batches. A sample of the rows is computed and compared. Entropies that are
- * only reported are computed for the sample, and set to the sample's mean in other rows.
+ * Builds the forward pass of a batch from the log-probabilities that the engine's sampler recorded;
+ * undefined if the engine would not compute the same values. A sample of the rows is computed and
+ * compared. Entropies that are only reported are computed for the sample, and set to the sample's
+ * mean in other rows.
  * @throws EngineError naming an experience whose log-probabilities differ
  */
 export async function recordedPass(
@@ -131,7 +132,10 @@ function spread(
   return all;
 }
 
-/** Mean over the trained tokens of consecutive rows. */
+/**
+ * Mean of `numbers` over the trained tokens of `rows`. `numbers` has one number per response token
+ * of these rows.
+ */
 function meanOf(numbers: Float32Array, rows: readonly Row[]): number {
   const mask = rows.flatMap(({ experience }) => [...experience.actionMask]);
   const trained = numbers.filter((_, i) => mask[i] === 1);

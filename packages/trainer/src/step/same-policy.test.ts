@@ -16,7 +16,10 @@ interface Drawn {
   readonly difference: () => number;
 }
 
-/** Tokens that a sampler drew after train step 4, and the trainer's log-probabilities of them. */
+/**
+ * Calls `assertSamePolicy` at train step 5, with tokens that a sampler drew with the given policy
+ * version. The trainer's log-probabilities differ from the sampler's by `difference()`.
+ */
 function check({ rows = 8, tokens = 32, policyVersion = 4, difference }: Drawn) {
   const experiences = Array.from({ length: rows }, (_, task) =>
     createExperience({

@@ -11,7 +11,8 @@ import type { PackedBatch } from './pack.js';
  * in two bfloat16 programs differ by 0.003 to 0.015 nats on average, with an effective sample size
  * above 0.998, and single tokens by at most 0.2; a different model differs by 2.9, in both
  * directions. A sampler that draws from a part of the vocabulary (top_p, top_k, a grammar) never
- * gives a token a lower probability than the trainer.
+ * gives a token a lower probability than the trainer, so the weights only count as different if the
+ * trainer's log-probability of some token is `likelierNats` higher.
  */
 const limits = { meanNats: 0.1, effectiveShare: 0.9, leastTokens: 64, likelierNats: 0.5 } as const;
 

@@ -29,7 +29,7 @@ export interface TrainerState {
 export interface Targets {
   /** 1 = the token is trained on. [N] */
   readonly actionMask: Uint8Array;
-  /** [N] */
+  /** Advantage of each token. [N] */
   readonly advantages: Float32Array;
   /** Targets of the critic; present if the trainer computed the advantages. [N] */
   readonly returns?: Float32Array;

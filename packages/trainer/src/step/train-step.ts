@@ -54,9 +54,9 @@ export interface TrainStepResult {
 
 /**
  * Makes a train step: packs the batch, runs the forward passes, computes advantages and losses,
- * updates policy and critic, and acknowledges the lease. The lease is released if anything before
- * the acknowledgement fails, even if the policy has already been updated. A batch without a trained
- * token is acknowledged without an update.
+ * updates policy and critic, and acknowledges the lease. The lease is released if the step fails,
+ * even if the policy has already been updated. A batch without a trained token is acknowledged
+ * without an update.
  */
 export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
   assertCritic(options);

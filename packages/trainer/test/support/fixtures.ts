@@ -88,7 +88,7 @@ export const actorCritic: Algorithm = {
       metrics: { vf_loss: errors.reduce((sum, error) => sum + error ** 2, 0) / 2 / count },
     };
   },
-  /** Plain policy gradient. */
+  /** Policy gradient: minus the sum of advantage * log-probability over the trained tokens. */
   loss: ({ advantages, currentLogprobs, actionMask }) => ({
     loss: -advantages.reduce(
       (sum, advantage, i) => sum + advantage * currentLogprobs[i]! * actionMask[i]!,

@@ -65,7 +65,7 @@ export const choiceOf = (
 });
 
 /**
- * Names the grader of the answers: a judge, or words.
+ * Describes how answers are graded: by a judge, or by comparing words.
  * @param expected true if Trinity-RFT's workflow of the same name always has a judge
  */
 export function graderOf(

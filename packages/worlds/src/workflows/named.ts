@@ -14,12 +14,12 @@ export interface NamedWorkflow {
   /** Converts the arguments to those of `environment_workflow`. */
   readonly play: (args: Readonly<Record<string, unknown>>) => Partial<EnvironmentArgs>;
   /**
-   * Row for the environment.
+   * Converts a task to a row of the environment.
    * @default the row of the task set
-   * @throws TaskError
+   * @throws TaskError if the environment cannot play the task
    */
   readonly rowOf?: (task: Task) => RawTask;
-  /** Number and prompts of the attempts at a task. @default one attempt */
+  /** Makes the attempts at a task, and selects those that are trained on. @default one attempt */
   readonly attempts?: Attempts;
   /** Trinity-RFT's arguments that have no effect here, with the reason. @default {} */
   readonly unused?: Readonly<Record<string, string>>;

@@ -11,7 +11,8 @@ type Attempt = (systemPrompt?: string) => Promise<readonly Experience[]>;
 export type Attempts = (attempt: Attempt, given?: string) => Promise<readonly Experience[]>;
 
 /**
- * Format of an answer: experience with similar tasks, a thought about the next step, and the action.
+ * Pattern of an answer: experience with similar tasks, a thought about the next step, and the
+ * action.
  */
 export const threeTags =
   '<experience>\\s*\\S[\\s\\S]*?</experience>[\\s\\S]*?<think>\\s*\\S[\\s\\S]*?</think>[\\s\\S]*?<action>([\\s\\S]*?)</action>';
@@ -25,7 +26,10 @@ export const oneAttempt: Attempts = async (attempt, given = ownPrompt) => {
   return isGood(first) ? first : untrained(first);
 };
 
-/** Plays a second attempt, whose prompt contains the first, if the first did not succeed. */
+/**
+ * Plays a second attempt, whose prompt contains the first, if the first did not succeed. The second
+ * is trained on only if it succeeds and is better or shorter.
+ */
 export const twoAttempts: Attempts = async (attempt, given = ownPrompt) => {
   const first = await attempt(given);
   if (isGood(first)) return first;
@@ -50,7 +54,10 @@ function isGood(turns: readonly Experience[]): boolean {
   return rewardOf(turns) >= 1 && !isStuck && actions.every((action) => action !== undefined);
 }
 
-/** Experiences that count in metrics but are not trained on. */
+/**
+ * Copies with reward 0 and an action mask of zeros, so that they count in metrics but are not
+ * trained on.
+ */
 const untrained = (turns: readonly Experience[]): readonly Experience[] =>
   turns.map((turn) =>
     withFields(turn, { reward: 0, actionMask: new Uint8Array(turn.actionMask.length) }),

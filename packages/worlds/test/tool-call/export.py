@@ -64,7 +64,7 @@ def right_call(answer):
 
 
 def nested(value):
-    """Values within objects are lists of what is possible."""
+    """Values within objects are lists of accepted values."""
     if isinstance(value, dict):
         return {k: rng.choice([v for v in vs if v != ""] or [""]) for k, vs in value.items() if "" not in vs}
     if isinstance(value, list):

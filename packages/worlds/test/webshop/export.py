@@ -2,7 +2,7 @@
 
 git clone https://github.com/princeton-nlp/WebShop; pip install thefuzz==0.22.1; python export.py WebShop
 
-Nouns are a fixed list here, since the reward's model of language is a download of its own.
+Nouns are a fixed list here, because the language model that finds them in WebShop is a separate download.
 """
 
 import json

@@ -16,7 +16,7 @@ const calculator = {
   call: ({ expression }: { expression: string }) => multiply(expression),
 };
 
-/** An agent is stateful, so every question gets its own. */
+/** Creates an agent for every question, because agents are stateful. */
 export function answer(question: string, model: OpenAIChatModel): Promise<Msg> {
   const toolkit = new Toolkit({ tools: [calculator], builtInSkillTool: false });
   const agent = new Agent({ name: 'Calculator', sysPrompt: '', model, toolkit, maxIters: 3 });

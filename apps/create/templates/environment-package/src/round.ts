@@ -8,13 +8,13 @@ export function playRound(number: number, most: number): World {
     observation: 'guess',
     step: (action): StepResult => {
       const given = readGuess(action);
-      // What the model may not do is refused: nothing changes, and it gets the reason.
+      // An invalid action is refused: the state does not change, and the model can try again.
       if (given === undefined) return { observation: 'error', refused: true, done: false };
       nearest = Math.min(nearest, Math.abs(given - number));
       if (given === number) return { observation: 'right', reward: 1, done: true };
       return { observation: given < number ? 'higher' : 'lower', done: false };
     },
-    // For a model that runs out of turns: how near it came.
+    // Reward for a model that runs out of turns, by its nearest guess.
     grade: () => 0.5 * (1 - nearest / Math.max(1, most)),
   };
 }

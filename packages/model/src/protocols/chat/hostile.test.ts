@@ -49,7 +49,7 @@ const deepCall = (depth: number): object => ({
 });
 const nested = (depth: number): string => `{"messages": ${'['.repeat(depth)}${']'.repeat(depth)}}`;
 
-/** Sends pieces for ever. */
+/** Body that never ends. */
 function endless(): ReadableStream<Uint8Array> {
   const piece = new TextEncoder().encode(' '.repeat(1_000_000));
   return new ReadableStream(
@@ -349,7 +349,7 @@ const plain = fc.record({
 });
 const bodies = fc.oneof(
   junk,
-  // Almost valid.
+  // Bodies that are almost valid.
   fc
     .tuple(
       fc.dictionary(names, junk, { maxKeys: 1 }),

@@ -40,7 +40,7 @@ async function serve(
   };
 }
 
-/** Answers after `ms`, unless it is aborted before. */
+/** Sampler that answers after `ms` milliseconds, and counts the calls that were aborted before. */
 function taking(
   ms: number,
   texts: readonly string[],
@@ -115,7 +115,7 @@ describe('over a socket', () => {
   });
 
   it('a client that is gone while the answer is written did not receive it, until it comes back', async () => {
-    // More than the buffers of a socket hold.
+    // The answer is larger than the buffers of a socket.
     const sampler = scriptedSampler({
       script: () => encode(`${'"'.repeat(1_500_000)}<|im_end|>`),
       maxModelLen: 2_000_000,

@@ -36,7 +36,7 @@ import {
 } from '../shared/request/tool-choice.js';
 import { checkToolResults } from '../shared/request/tool-results.js';
 
-/** Fields of a chat completion request that are used; all others are ignored. */
+/** Fields of a chat completion request that are used; others are ignored or rejected. */
 export interface ChatCompletionRequest extends RequestedSampling, ConstraintRequest {
   /** Messages, including the endpoint's instructions to the model. */
   readonly messages: readonly unknown[];

@@ -19,7 +19,7 @@ import {
 } from '../shared/request/sampling-fields.js';
 import { checkFields } from '../shared/request/strict-fields.js';
 
-/** Fields of a text completion request that are used; all others are ignored. */
+/** Fields of a text completion request that are used; others are ignored or rejected. */
 export interface TextCompletionRequest extends RequestedSampling {
   readonly prompt: string | Int32Array;
   readonly n: number;

@@ -98,7 +98,7 @@ const usedFields: ReadonlySet<string> = new Set([
   'seed',
   'stream',
   'mcp_servers',
-  // Concerns caches of the server.
+  // Only concerns the prompt caches of Anthropic's servers.
   'cache_control',
 ]);
 

@@ -49,7 +49,7 @@ export const newMessage = ({ id, model }: MessageHead): MessageBody => ({
 
 /** Content in the order in which models write it: thinking, text, tool calls. */
 export function toMessage({ promptIds, choices }: Generation, head: MessageHead): MessageBody {
-  const { response, sequence } = choices[0]!; // This API has no `n`.
+  const { response, sequence } = choices[0]!; // This API has no `n`: there is one choice.
   const { reasoningText, responseText, toolCalls, finishReason } = response;
   const { stopString } = sequence;
   const reason = stopString === undefined ? stopReasons[finishReason] : 'stop_sequence';

@@ -95,7 +95,7 @@ export function readRequest(body: unknown, policy: EndpointPolicy): ResponsesReq
   rejectUnsupported(body, unsupported);
   checkFields(body, usedFields, policy);
   checkFields(object(body, 'text'), textFields, policy, 'text.');
-  // Only checked: these are returned in the answer.
+  // These fields are only checked; the answer repeats them.
   for (const field of ['metadata', 'reasoning']) object(body, field);
   const previousResponseId = string(body, 'previous_response_id');
   const tools = (list(body, 'tools') ?? []).map(readTool);

@@ -35,7 +35,8 @@ export function createResponseStore(): ResponseStore {
   return {
     add: (response) => {
       responses.set(response.body.id, response);
-      // A client's id may be the id of another process; ids of our own output have priority.
+      // An input item may have an id that another process made; ids of our own output have
+      // priority.
       for (const item of response.input) {
         const id = idOf(item);
         if (id !== undefined && !items.has(id)) items.set(id, item);

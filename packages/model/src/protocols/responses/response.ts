@@ -62,7 +62,7 @@ export function toResponse(
   { choices, promptIds }: Generation,
   context: ResponseContext,
 ): ResponseBody {
-  const choice = choices[0]!; // This API has no `n`.
+  const choice = choices[0]!; // This API has no `n`: there is one choice.
   const { response } = choice;
   const cut = response.finishReason === 'length';
   return {
@@ -106,7 +106,7 @@ function toOutput({ response, sequence }: Choice, context: ResponseContext): rea
   const output: OutputItem[] = [];
   if (reasoningText !== undefined)
     output.push(reasoningItem(itemIdOf(id, 'rs'), reasoningText, request.sealReasoning));
-  // Pure tool calls have no message.
+  // An answer with tool calls and without text has no message item.
   if (responseText !== '' || toolCalls.length === 0) {
     const logprobs = textLogprobs(sequence, response, context);
     const status = finishReason === 'length' ? 'incomplete' : 'completed';

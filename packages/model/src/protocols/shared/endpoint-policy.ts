@@ -25,7 +25,7 @@ export interface EndpointPolicy extends BodyLimits, HeartbeatOptions {
   /**
    * Returns the number of seconds until calls are served again, undefined if they are served now.
    * While calls are paused, requests get 429 with `Retry-After`.
-   * @default calls wait for their turn
+   * @default no call is rejected; calls wait until they can be served
    */
   readonly pausedFor?: () => number | undefined;
 }

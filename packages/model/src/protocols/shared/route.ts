@@ -54,7 +54,7 @@ export function answerRequest<T extends RecordedCall, Head>(
   generate: (signal: AbortSignal, live: LiveAnswer<Head>) => Promise<T>,
 ): Promise<Answer> {
   const key = `${new URL(request.url).pathname} ${digest}`;
-  // Clients made with OpenAI's generator count their attempts.
+  // The client libraries of OpenAI and Anthropic count their retries in this header.
   const isRetry = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;
   const incoming = { key, isRetry, signal: request.signal };
   return deliver(context.deduplication.answer(incoming, generate), encoding, context);

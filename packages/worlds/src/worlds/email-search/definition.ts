@@ -17,12 +17,12 @@ import { createMailbox, inbox, type Mailbox } from './mailbox.js';
 import { rubricScore } from './score.js';
 
 const argsSchema = z.strictObject({
-  /** Number of messages. 1: 60; 2: 400; 3: 1,600. */
+  /** Difficulty, by number of messages. 1: 60; 2: 400; 3: 1,600. */
   level: z.int().min(1).max(3).default(2),
   mailbox_seed: z.int().min(0).default(0),
   /** 'strict': 1 or 0; 'rubric': Trinity-RFT's, which also rewards finding, reading and citing. */
   scoring: z.enum(['strict', 'rubric']).default('strict'),
-  /** Number of turns from which the rubric computes its bonus for speed. */
+  /** Turn limit that the rubric's bonus for speed refers to. */
   max_turns: z.int().min(1).default(10),
   /** Longest observation in characters; the rest is cut. */
   observation_limit: z.int().min(1).default(2000),

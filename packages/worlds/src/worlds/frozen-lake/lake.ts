@@ -62,7 +62,7 @@ export function move({ size }: Lake, cell: number, direction: Direction): number
   return next < 0 || next >= size * size ? cell : next;
 }
 
-/** The steps from a cell to the goal, by breadth-first search. */
+/** A shortest path from a cell to the goal, by breadth-first search; undefined if there is none. */
 export function shortestPath(lake: Lake, from = lake.start): readonly Direction[] | undefined {
   const paths = new Map<number, readonly Direction[]>([[from, []]]);
   for (const [cell, path] of paths) {

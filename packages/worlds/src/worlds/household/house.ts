@@ -9,7 +9,7 @@ type TaskType = (typeof taskTypes)[number];
 
 export interface Goal {
   readonly type: TaskType;
-  /** Kind of the object. */
+  /** Kind of the object that the task is about. */
   readonly object: string;
   /** Kind of the receptacle; for `look`, kind of the lamp. */
   readonly target: string;
@@ -120,7 +120,7 @@ const surfaces = (receptacles: readonly string[]): readonly string[] => {
 /** Kind in a name: `kindOf('mug 2')` is `mug`. */
 export const kindOf = (name: string): string => name.replace(/ \d+$/, '');
 
-/** Sentence that asks the policy to act. */
+/** Sentence that states the goal to the policy. */
 export function sayGoal({ type, object, target }: Goal): string {
   if (type === 'place') return `put some ${object} in ${target}.`;
   if (type === 'two') return `put two ${object} in ${target}.`;

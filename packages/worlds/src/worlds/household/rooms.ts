@@ -3,7 +3,7 @@
 export interface Room {
   /** Kinds of receptacles, with the largest number of each. */
   readonly receptacles: Readonly<Record<string, number>>;
-  /** Kinds of objects. */
+  /** Kinds of objects that can be in the room. */
   readonly objects: readonly string[];
   readonly lamp?: string;
 }

@@ -37,7 +37,10 @@ export function planOf(house: House, expert: (typeof experts)[number]): readonly
 
 type Visit = (place: string) => readonly string[];
 
-/** Wraps `visit` so that it first visits all unvisited places before the wanted one in the room's order. */
+/**
+ * Wraps `visit` so that it visits the places in the room's order up to the wanted one, each of them
+ * once. Leaves out places of the target's kind, where the wanted objects never are.
+ */
 function searching({ receptacles, goal }: House, visit: Visit): Visit {
   const unseen = receptacles.filter((name) => kindOf(name) !== goal.target);
   return (place) => {

@@ -2,7 +2,11 @@
 import { type RawTask, TaskError } from '@trinity-rft/core';
 import { z } from 'zod';
 
-/** Validates a row. @param world name in the error message @throws TaskError */
+/**
+ * Validates a row.
+ * @param world name of the environment, for the error message
+ * @throws TaskError if the row does not fit the schema
+ */
 export function readRow<T>(schema: z.ZodType<T>, row: RawTask, world: string): T {
   const result = schema.safeParse(row);
   if (result.success) return result.data;

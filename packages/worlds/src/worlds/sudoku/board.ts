@@ -8,7 +8,9 @@ export interface Puzzle {
   readonly solution: Board;
 }
 
-/** Draws a full board and empties cells as long as the solution stays unique. */
+/**
+ * Draws a full board, and then empties up to `empty` cells, as far as the solution stays unique.
+ */
 export function drawPuzzle(size: number, empty: number, seed: number): Puzzle {
   const random = createRandom(seed);
   const solution = solutionsOf(emptyBoard(size), 1, random)[0] ?? emptyBoard(size);
@@ -28,7 +30,10 @@ export function drawPuzzle(size: number, empty: number, seed: number): Puzzle {
 const emptyBoard = (size: number): number[][] =>
   Array.from({ length: size }, () => Array.from({ length: size }, () => 0));
 
-/** Up to `most` solutions, found by always filling the cell with the fewest candidates. */
+/**
+ * Finds up to `most` solutions, by filling the cell with the fewest candidates first. `random`
+ * shuffles the candidates.
+ */
 export function solutionsOf(board: Board, most: number, random?: Random): Board[] {
   const size = board.length;
   const grid = board.map((row) => [...row]);

@@ -17,7 +17,10 @@ const argsSchema = z.strictObject({
   level: z.int().min(1).max(3).default(2),
   /** 'grid': the whole board in one answer; 'moves': a few cells in each step. */
   answer: z.enum(['grid', 'moves']).default('grid'),
-  /** 'strict': 1 or 0; 'reasoning_gym': also parts of 1 for boards that are partly right. */
+  /**
+   * 'strict': 1 or 0; 'reasoning_gym': also scores between 0 and 1 for boards that are partly
+   * right.
+   */
   scoring: z.enum(['strict', 'reasoning_gym']).default('strict'),
   max_moves_per_step: z.int().min(1).default(5),
 });

@@ -107,7 +107,10 @@ function kindOf(value: unknown): Kind | undefined {
 const isOf = (value: unknown, kind: Kind): boolean =>
   kindOf(value) === kind || (kind === 'float' && kindOf(value) === 'integer');
 
-/** Accepts a value of the described type, or of the expected value's type, which may be the name of a variable. */
+/**
+ * True if a value has the described type, or the type of the first expected value, which differs
+ * from the described type if it is the name of a variable.
+ */
 function hasType(
   value: unknown,
   possible: readonly unknown[],

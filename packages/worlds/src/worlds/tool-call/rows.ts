@@ -20,7 +20,10 @@ export function rowsOfLevel(level: number): readonly ToolCallRow[] {
   return parsed.filter(({ id }) => id.startsWith(prefix));
 }
 
-/** Reads the rows on the first call: every run loads this module, and few runs need its half megabyte of rows. */
+/**
+ * Reads the half megabyte of rows. Not called on import, because every run loads this module and
+ * few runs need the rows.
+ */
 function readRows(): readonly ToolCallRow[] {
   const manifest = createRequire(import.meta.url).resolve('@trinity-rft/worlds/package.json');
   const file = path.join(path.dirname(manifest), 'data', 'bfcl.json');

@@ -6,7 +6,7 @@ import type { Page } from './corpus.js';
 
 /**
  * Reads `*.txt` and `*.md` files, including files in subfolders.
- * @throws ConfigError
+ * @throws ConfigError if the folder cannot be read or has no such files
  */
 export async function readFolder(folder: string): Promise<readonly Page[]> {
   const names = await listFolder(folder);

@@ -18,11 +18,14 @@ export interface WebShopOptions {
 
 /** WebShop's `WebAgentTextEnv` with the same methods. One visit at a time. */
 export interface WebShop {
-  /** Text of the page. */
+  /** Text of the current page. */
   readonly observation: string;
   /** Instruction of the current session's customer. */
   readonly instructionText: string;
-  /** Begins the visit of a session. @throws RangeError if the files have no such session */
+  /**
+   * Begins the visit of a session, and returns the text of its first page.
+   * @throws RangeError if the files have no such session
+   */
   reset(session: number): string;
   getAvailableActions(): { readonly hasSearchBar: boolean; readonly clickables: readonly string[] };
   /** Takes `search[words]` or `click[name]`. An impossible action has no effect. */

@@ -1,6 +1,6 @@
 /** Response bodies that report whether the client received them. */
 
-/** Listener for the delivery of an answer: one of its methods is called, once. */
+/** Listener for the delivery of an answer. Exactly one of its methods is called, once. */
 export interface DeliveryListener {
   /** Called when the client received the whole answer. */
   delivered(): void;

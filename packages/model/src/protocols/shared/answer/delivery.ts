@@ -140,7 +140,7 @@ function livePieces<T, Head>(
   };
 }
 
-/** Resolves to the news, or to `late` if they take longer than `ms`. */
+/** Resolves to the news, or to `late` if they take longer than `ms` or `stopped` aborts. */
 async function withinTime<T>(
   news: Promise<T>,
   ms: number,

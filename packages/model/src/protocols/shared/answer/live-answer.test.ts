@@ -10,7 +10,7 @@ const live = { streamText: 'sampled' as const };
 
 interface Gated {
   readonly model: RecordingModel;
-  /** Draws more tokens. */
+  /** Makes the sampler draw the tokens of `text`. */
   draw(text: string): void;
   finish(): void;
   readonly aborted: Promise<unknown>;
@@ -172,7 +172,8 @@ const turn = fc
     { maxLength: 10 },
   )
   .map((parts) => parts.join(''))
-  // Text before `</think>` is reasoning, which is unknown before.
+  // Without `<think>`, only `</think>` shows that the text before it is reasoning, so the deltas of
+  // such a turn differ from its answer.
   .filter((text) => text.trimStart().startsWith('<think>') || !text.includes('</think>'));
 
 describe('the deltas of a stream', () => {

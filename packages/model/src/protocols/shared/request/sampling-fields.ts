@@ -60,7 +60,7 @@ const samplingFields = [
   'logit_bias',
 ];
 
-/** Converts a seed of up to 64 bits to 32 bits, which samplers use. */
+/** Converts a seed, which may be any safe integer, to the 32 bits that samplers use. */
 function readSeed(body: JsonObject): number | undefined {
   const seed = integer(body, 'seed', -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   return seed === undefined ? undefined : Number(BigInt.asUintN(32, BigInt(seed)));

@@ -6,8 +6,9 @@ import { isPresent, object, type JsonObject } from './fields.js';
 const reserved = ['messages', 'tools', 'add_generation_prompt'];
 
 /**
- * Sets `reasoning_effort`, which templates may print; the effort `none` also turns thinking off if
- * the template supports that. Undefined if the request sets no variables.
+ * Reads the variables that the request sets, and adds `reasoning_effort`, which templates may
+ * print; the effort `none` also turns thinking off if the template supports that. Undefined if the
+ * request sets no variables.
  * @param effort value of the effort, and the path of its field
  * @throws ModelError 400
  */

@@ -13,7 +13,9 @@ export interface ToolSource {
   readonly source: string;
 }
 
-/** Schemas of a body's tools that JavaScript would write differently. */
+/**
+ * Schemas of all tools of a body, if JavaScript may write any of them differently; otherwise none.
+ */
 export function toolSources(body: unknown, text: string): readonly ToolSource[] {
   const tools: unknown = isObject(body) ? body['tools'] : undefined;
   if (!Array.isArray(tools) || tools.length === 0) return [];

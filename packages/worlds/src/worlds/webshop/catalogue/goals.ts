@@ -47,7 +47,7 @@ function say({ product, attributes, options, priceUpper }: Wish, random: Random)
   return `${opening} ${thing}${choice}, and price lower than ${priceUpper.toFixed(2)} dollars`;
 }
 
-/** The words between the first attribute and `with`, which name the item. */
+/** The words of the title between the first attribute and `with`, which name the item. */
 function itemOf({ title, attributes }: Product): string {
   const [head = ''] = title.toLowerCase().split(' with ');
   const first = attributes[0] ?? '';

@@ -67,7 +67,7 @@ type Reviews = z.infer<typeof reviewsSchema>[number];
 /**
  * Reads `items_shuffle*.json`, `items_ins_v2*.json` and, if present, `reviews.json`. If
  * `humanGoals` is set, the goals come from `items_human_ins.json`; otherwise they are synthetic.
- * @throws ConfigError
+ * @throws ConfigError if a required file is missing or not in WebShop's format
  */
 export async function readShopFiles(folder: string, humanGoals: boolean): Promise<ShopFiles> {
   const names = await listFolder(folder);

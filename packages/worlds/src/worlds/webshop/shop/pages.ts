@@ -1,4 +1,4 @@
-/** Pages of the shop as text. */
+/** Pages of the shop, and their rendering as text. */
 import type { Product } from './product.js';
 
 /** One piece of a page, in reading order. */
