@@ -12,3 +12,4 @@ export {
 } from './prometheus.js';
 export { openHttpServer, type HttpServer, type HttpServerOptions, type Upgrade } from './server.js';
 export { defaultHttpLimits, type HttpLimits } from './limits.js';
+export { whenSent } from './when-sent.js';

@@ -16,12 +16,16 @@ export interface Histogram {
   observe(labels: Labels, seconds: number): void;
 }
 
+type ReadValues = () => readonly (readonly [Labels, number])[];
+
 /** Metrics of a program, in the order in which they are added. */
 export interface Registry {
   counter(name: string, help: string): Counter;
   histogram(name: string, help: string): Histogram;
   /** Adds a gauge, whose values are read when the metrics are requested. */
-  gauge(name: string, help: string, read: () => readonly (readonly [Labels, number])[]): void;
+  gauge(name: string, help: string, read: ReadValues): void;
+  /** Adds a counter that something else keeps, likewise. */
+  total(name: string, help: string, read: ReadValues): void;
   text(): string;
 }
 
@@ -41,6 +45,12 @@ export function createRegistry(): Registry {
     void families.push(() =>
       [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines()].join('\n'),
     );
+  const readFamily =
+    (type: 'gauge' | 'counter') =>
+    (name: string, help: string, read: ReadValues): void =>
+      family(name, type, help, () =>
+        read().map(([labels, value]) => `${name}${inBraces(labels)} ${value}`),
+      );
   return {
     counter: (name, help) => {
       const counts = new Map<string, number>();
@@ -88,10 +98,8 @@ export function createRegistry(): Registry {
         },
       };
     },
-    gauge: (name, help, read) =>
-      family(name, 'gauge', help, () =>
-        read().map(([labels, value]) => `${name}${inBraces(labels)} ${value}`),
-      ),
+    gauge: readFamily('gauge'),
+    total: readFamily('counter'),
     text: () => `${families.map((lines) => lines()).join('\n')}\n`,
   };
 }
@@ -107,12 +115,12 @@ const escaped = (value: string): string =>
     .replaceAll('\n', String.raw`\n`)
     .replaceAll('"', String.raw`\"`);
 
-/** Adds gauges about the process, under the names that Prometheus' own clients use. */
+/** Adds memory and processor time of the process, under the names that Prometheus' own clients use. */
 export function addProcess(registry: Registry): void {
   registry.gauge('process_resident_memory_bytes', 'Memory of the process.', () => [
     [{}, process.memoryUsage.rss()],
   ]);
-  registry.gauge('process_cpu_seconds_total', 'Processor time of the process.', () => {
+  registry.total('process_cpu_seconds_total', 'Processor time of the process.', () => {
     const { user, system } = process.cpuUsage();
     return [[{}, (user + system) / 1e6]];
   });

@@ -3,7 +3,7 @@
  * commits and metrics.
  */
 import type { Clock, Logger } from '@trinity-rft/core';
-import { prometheusType } from '@trinity-rft/http-server';
+import { prometheusType, whenSent } from '@trinity-rft/http-server';
 import type { Commit } from './commit.js';
 import { readFeedback } from './feedback-request.js';
 import { trackInFlightRequests } from './in-flight-requests.js';
@@ -103,10 +103,13 @@ export function createServe(options: ServeOptions): Serve {
     }
     try {
       const response = await routeOf(request)(request);
-      return whenRead(response, () => {
+      const ended = (): void => {
         end(response.status);
         inFlight.finish();
-      });
+      };
+      if (response.headers.get('transfer-encoding') === 'chunked') return whenSent(response, ended);
+      ended();
+      return response;
     } catch (error) {
       inFlight.finish();
       const response = errorResponse(error);
@@ -116,35 +119,6 @@ export function createServe(options: ServeOptions): Serve {
     }
   };
   return { handler, drain: (timeoutMs) => inFlight.drain(timeoutMs) };
-}
-
-/**
- * Calls `ended` when the answer is complete. For a stream, this is when the client has received it
- * or has disconnected.
- */
-function whenRead(response: Response, ended: () => void): Response {
-  const { body, status, headers } = response;
-  if (!body || headers.get('transfer-encoding') !== 'chunked') {
-    ended();
-    return response;
-  }
-  const reader = body.getReader();
-  const passed = new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value as Uint8Array);
-        ended();
-        controller.close();
-      },
-      cancel: async (reason) => {
-        ended();
-        await reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  return new Response(passed, { status, headers });
 }
 
 /** Sessions whose finished calls are in the turn store before the client gets the answer. */

@@ -11,6 +11,7 @@ import {
   prometheusType,
   readBytes,
   routeLabel,
+  whenSent,
 } from '@trinity-rft/http-server';
 import { recordCall, type CallRecord } from './call-record.js';
 import { createMetrics, type Answered } from './metrics.js';
@@ -196,7 +197,9 @@ function answerer(
       const { url, method, headers, signal } = request;
       const asked = new Request(url, { method, headers, body: text, signal });
       const response = await recordCall(record, () => model.fetch(asked));
-      return whenSent(response, logTexts, (answered) => {
+      const decoder = new TextDecoder();
+      let answered = '';
+      const finish = (): void => {
         ended();
         const seen: Answered = {
           model: name,
@@ -214,7 +217,10 @@ function answerer(
           ...(typeof body['user'] === 'string' && { user: body['user'].slice(0, 256) }),
           ...(logTexts && { request: value, response: answered }),
         });
-      });
+      };
+      const keep = (chunk: Uint8Array): void =>
+        void (answered += decoder.decode(chunk, { stream: true }));
+      return whenSent(response, finish, logTexts ? keep : undefined);
     });
   };
 }
@@ -252,46 +258,4 @@ async function firstFound(request: Request, models: ServedModels): Promise<Respo
     if (response && response.status !== 404) return response;
   }
   return response ?? new Response(undefined, { status: 404 });
-}
-
-/**
- * Calls `sent` once the client has the whole answer or has disconnected.
- * @param keep true to pass the text to `sent`
- */
-function whenSent(response: Response, keep: boolean, sent: (text: string) => void): Response {
-  const { body, status, headers } = response;
-  if (!body) {
-    sent('');
-    return response;
-  }
-  const decoder = new TextDecoder();
-  let text = '';
-  let isSent = false;
-  const end = (): void => {
-    if (!isSent) sent(text);
-    isSent = true;
-  };
-  const reader = body.getReader();
-  const passed = new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        const { done, value } = await reader.read().catch((error: unknown) => {
-          end();
-          throw error;
-        });
-        if (done) {
-          end();
-          return controller.close();
-        }
-        if (keep) text += decoder.decode(value, { stream: true });
-        controller.enqueue(value);
-      },
-      cancel: async (reason) => {
-        end();
-        await reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  return new Response(passed, { status, headers });
 }

@@ -1,0 +1,46 @@
+/** Tells when a client has an answer, also a streamed one. */
+
+/**
+ * Passes the response on, and calls `ended` once: when the client has received all of it or has
+ * disconnected, or when its body fails. Without a body this is at once.
+ * @param onChunk called with every part of the body before it is sent
+ */
+export function whenSent(
+  response: Response,
+  ended: () => void,
+  onChunk?: (chunk: Uint8Array) => void,
+): Response {
+  const { body, status, headers } = response;
+  if (!body) {
+    ended();
+    return response;
+  }
+  let isEnded = false;
+  const end = (): void => {
+    if (!isEnded) ended();
+    isEnded = true;
+  };
+  const reader = body.getReader();
+  const passed = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { done, value } = await reader.read().catch((error: unknown) => {
+          end();
+          throw error;
+        });
+        if (done) {
+          end();
+          return controller.close();
+        }
+        onChunk?.(value);
+        controller.enqueue(value);
+      },
+      cancel: async (reason) => {
+        end();
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(passed, { status, headers });
+}
