@@ -9,7 +9,7 @@ const largest = 1040;
 
 async function withLimit(use: (memory: Memory, device: DeviceMemory) => void): Promise<void> {
   const { device, check, close } = await openDevice({ gate: (wait) => wait(), report: () => {} });
-  const limits = { ...device.limits, maxBufferSize: largest, maxStorageBufferBindingSize: largest };
+  const limits = { maxBufferSize: largest, maxStorageBufferBindingSize: largest };
   const createBuffer = device.createBuffer.bind(device);
   const limited = new DeviceMemory({ limits, createBuffer }, { check }, 10_000);
   use(new Memory(limited, () => {}), limited);

@@ -6,7 +6,7 @@ import type { DeviceMemory } from '../device/memory.js';
 export class Memory {
   readonly #device: DeviceMemory;
   readonly #submit: () => void;
-  /** By size. */
+  /** Free buffers, by their size. */
   readonly #free = new Map<number, GPUBuffer[]>();
 
   /** @param submit submits the queued commands */
