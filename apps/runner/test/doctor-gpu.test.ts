@@ -3,8 +3,10 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { readDeviceModel } from '@trinity-rft/launcher';
 import { noSwiftShader, swiftShaderEnvironment } from '@trinity-rft/test-support';
 import { describe, expect, it } from 'vitest';
+import { createWorkspace, twoStages, type Tree } from './support/workspace.js';
 
 const trinity = path.join(import.meta.dirname, '../../../tools/trinity');
 
@@ -47,6 +49,24 @@ describe.skipIf(noSwiftShader)(`trinity doctor gpu ${noSwiftShader ?? ''}`, () =
     expect(stdout).toBe('');
     expect(code).toBe(1);
   });
+});
+
+it('says that only the first of several stages is measured', async () => {
+  const workspace = await createWorkspace();
+  const linesFor = async (name: string, over: Tree): Promise<readonly string[]> => {
+    const lines: string[] = [];
+    await readDeviceModel({
+      configPath: workspace.config(name, over),
+      cwd: workspace.root,
+      pluginDirs: ['plugins'],
+      report: (line) => lines.push(line),
+    });
+    return lines;
+  };
+  expect(await linesFor('one.yaml', {})).toEqual([]);
+  expect(await linesFor('two.yaml', twoStages)).toEqual([
+    expect.stringMatching(/two\.yaml has 2 stages: the model of the first one is measured\./),
+  ]);
 });
 
 const fixtures = path.join(import.meta.dirname, '../../../packages/engine-onnx/test/fixtures');

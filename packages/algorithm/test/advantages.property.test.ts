@@ -207,6 +207,15 @@ describe('runs of 1 and 9 calls', () => {
     expect(metrics['group_advantages/reward_mean/mean']).toBe(0.5);
     expect(metrics['group_advantages/uneven_runs']).toBe(1);
   });
+
+  it('are not uneven by calls that have token rewards instead of a reward', () => {
+    const [first, ...others] = inCalls(run(0, 0, 1), 3);
+    const { reward: _, ...rest } = first!;
+    const tokenRewards = new Float32Array(rest.actionMask.length).fill(0.5);
+    const calls = [{ ...rest, tokenRewards }, ...others, run(0, 1, 0)];
+    const { metrics } = make('rloo').advantage!(calls);
+    expect(metrics['group_advantages/uneven_runs']).toBeUndefined();
+  });
 });
 
 describe('scale', () => {

@@ -108,6 +108,27 @@ describe('the choice of a device', () => {
     expect(chosen).toEqual({ device: 'cpu', why: expect.stringContaining(why), lines: [] });
   });
 
+  it.each([
+    ['fault=crash-late&driver=4', 'ended by itself (SIGKILL)'],
+    ['fault=hang-late&driver=5', 'was stopped after 8 s'],
+  ])('stays the CPU after a check that ended early: %s', async (query, why) => {
+    const settings = { deadlineMs: query.includes('hang') ? 8000 : 600_000 };
+    const first = await choose(query, {}, settings);
+    expect(first).toMatchObject({ device: 'cpu', why: expect.stringContaining(why) });
+    expect(first.lines).toHaveLength(1);
+    const again = { device: 'cpu', why: expect.stringContaining(why), lines: [] };
+    expect(await choose(query, { measure: false }, settings)).toEqual(again);
+    const { why: kept } = await choose(query, {}, settings);
+    expect(kept).toContain('`trinity doctor gpu FILE` checks again.');
+  });
+
+  it('is measured at the next start if the run that asks ends during the check', async () => {
+    const query = 'fault=hang-late&driver=6';
+    const signal = AbortSignal.timeout(3000);
+    await expect(choose(query, { signal })).rejects.toMatchObject({ name: 'TimeoutError' });
+    expect((await choose(query, { measure: false })).device).toBeUndefined();
+  });
+
   it('is the CPU for quantised weights and without the package', async () => {
     const lora = { rank: 2, alpha: 2, targetModules: 'all-linear' } as const;
     expect(await choose('', { quantization: 'int8', lora })).toEqual({

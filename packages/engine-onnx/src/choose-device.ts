@@ -3,9 +3,9 @@ import { describeError, InvariantError } from '@trinity-rft/core';
 import type { DeviceChoice, DeviceModel, DeviceQuestion } from '@trinity-rft/core/engine';
 
 import type { CheckedModel, CheckRequest } from './device/check.js';
-import { checkInChild } from './device/child.js';
-import { tolerances, verdictOf, type DeviceReport } from './device/report.js';
-import { cacheFolder } from './device/stored.js';
+import { checkInChild, isEndedEarly } from './device/child.js';
+import { tolerances, verdictOf, type CheckOutcome, type DeviceReport } from './device/report.js';
+import { cacheFolder, writeStored, type CheckKey } from './device/stored.js';
 import type { OnnxEngineOptions } from './engine.js';
 import { gpuModule } from './gpu-module.js';
 import { onnxOptions } from './engine-options.js';
@@ -69,23 +69,33 @@ export interface MeasureOptions {
  */
 export async function measureDevices({ model, report }: MeasureOptions): Promise<MeasuredDevices> {
   const found = await check(model, { use: 'new', report }, defaults());
-  if (!found) throw new InvariantError('A new check of the GPU has no result.');
+  if (!found || 'failure' in found)
+    throw new InvariantError('A new check of the GPU has no result.');
   return { ...found, tolerances, choice: verdictOf(found) };
 }
 
 interface Asked extends Pick<CheckRequest, 'use'>, Pick<DeviceQuestion, 'report' | 'signal'> {}
 
+/** Stores the failure of a check whose process crashes or is stopped, so that it is not repeated. */
 async function check(
   given: DeviceModel | undefined,
   { use, ...asked }: Asked,
   { cache, size, deadlineMs, module }: CheckSettings,
-): Promise<DeviceReport | undefined> {
+): Promise<CheckOutcome | undefined> {
   const runtime = module();
   const model = given && onnxOptions(given);
   if (model) await quantizedOptions({ ...model, runtime });
   const request = { module: runtime, model: model && checkedModel(model), cache, size, use };
   const program = new URL('./device-check.js', import.meta.url);
-  return checkInChild(request, { ...asked, program, deadlineMs });
+  let key: CheckKey | undefined;
+  const begins = (of: CheckKey): void => void (key = of);
+  try {
+    return await checkInChild(request, { ...asked, program, deadlineMs, begins });
+  } catch (error) {
+    if (key !== undefined && isEndedEarly(error))
+      await writeStored({ folder: cache, key, report: asked.report }, { failure: error.message });
+    throw error;
+  }
 }
 
 const checkedModel = ({

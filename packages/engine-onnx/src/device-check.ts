@@ -5,6 +5,7 @@ import { toErrorRecord } from '@trinity-rft/core/store';
 
 import { checkDevice, type CheckRequest } from './device/check.js';
 import type { CheckMessage } from './device/child.js';
+import type { CheckKey } from './device/stored.js';
 import { createOnnxEngine } from './engine.js';
 import { checkGpu } from './gpu-module.js';
 
@@ -12,8 +13,8 @@ const send = (message: CheckMessage): void => void process.send?.(message);
 
 const report = (line: string): void => send({ kind: 'line', line });
 
-// Ctrl-C reaches all processes of a terminal; the one that asked ends this one.
-process.on('SIGINT', () => {});
+// These signals reach all processes of a terminal or a service; the one that asked ends this one.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.once('message', (request: CheckRequest) => void answer(request));
 
 async function answer(request: CheckRequest): Promise<void> {
@@ -23,7 +24,8 @@ async function answer(request: CheckRequest): Promise<void> {
     process.kill(process.pid, 'SIGKILL');
   });
   try {
-    const parts = { open: createOnnxEngine, checkModel: checkGpu, report };
+    const begins = (key: CheckKey): void => send({ kind: 'begins', key });
+    const parts = { open: createOnnxEngine, checkModel: checkGpu, report, begins };
     send({ kind: 'done', report: await checkDevice(request, parts) });
   } catch (error) {
     send({ kind: 'failed', error: toErrorRecord(error) });

@@ -31,7 +31,7 @@ export const operators: Readonly<Record<string, Operator>> = {
   '~': (a, b) => str(a) + str(b),
   '+': add,
   '-': (a, b) => arithmetic('-', a, b, (x, y) => x - y),
-  '*': multiply,
+  '*': (a, b) => repeated(a, b) ?? repeated(b, a) ?? arithmetic('*', a, b, (x, y) => x * y),
   '/': (a, b) => new Float(divide(a, b)),
   '//': (a, b) => arithmetic('//', a, nonZero(b), (x, y) => Math.floor(x / y)),
   '%': modulo,
@@ -62,15 +62,15 @@ function add(a: Value, b: Value): Value {
   return arithmetic('+', a, b, (x, y) => x + y);
 }
 
-function multiply(a: Value, b: Value): Value {
-  const [x, y] = [numeric(a), numeric(b)];
-  if (typeof a === 'string' && y !== undefined) return a.repeat(Math.max(0, y));
-  if (typeof b === 'string' && x !== undefined) return b.repeat(Math.max(0, x));
-  if (isList(a) && y !== undefined) {
-    checkLength(a.length * y);
-    return Array.from({ length: Math.max(0, y) }, () => a).flat();
-  }
-  return arithmetic('*', a, b, (p, q) => p * q);
+/** Python's `sequence * count`; undefined for other operands. */
+function repeated(items: Value, times: Value): Value {
+  const count = times instanceof Float ? undefined : numeric(times);
+  if (count === undefined) return undefined;
+  if (typeof items === 'string') return items.repeat(Math.max(0, count));
+  if (!isList(items)) return undefined;
+  checkLength(Math.max(1, items.length) * count);
+  const all = Array.from({ length: Math.max(0, count) }, () => items).flat();
+  return items instanceof Tuple ? tuple(all) : all;
 }
 
 function divide(a: Value, b: Value): number {

@@ -6,7 +6,12 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encoderOf, type EncodedType } from '../../src/gguf/quantization/encoders.js';
+import {
+  encodedTypes,
+  encoderOf,
+  largestOf,
+  type EncodedType,
+} from '../../src/gguf/quantization/encoders.js';
 import { halfOfNumber, numberOfHalf } from '../../src/gguf/quantization/half.js';
 import { quantisedValues } from './support/quantised-values.js';
 
@@ -152,4 +157,29 @@ describe('plain formats', () => {
       );
     },
   );
+});
+
+describe('the largest number of a format', () => {
+  const share = fc.oneof(
+    fc.constantFrom(-1, 0, 1),
+    fc.double({ min: -1, max: 1, noNaN: true }),
+    fc.double({ min: -1, max: -0.9, noNaN: true }),
+  );
+  const shares = fc.array(share, { minLength: 256, maxLength: 256 });
+  const isFinite = (type: EncodedType, values: Float32Array): boolean =>
+    decode(type, encode(type, values)).every(Number.isFinite);
+
+  it.each(encodedTypes)('leaves all numbers and scales finite: %s', (type) => {
+    fc.assert(
+      fc.property(shares, (all) => {
+        const values = Float32Array.from(all, (each) => each * largestOf[type]);
+        expect(isFinite(type, values)).toBe(true);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each(encodedTypes)('is at least half of what %s can store', (type) => {
+    expect(isFinite(type, new Float32Array(256).fill(-2 * largestOf[type]))).toBe(false);
+  });
 });

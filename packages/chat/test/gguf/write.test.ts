@@ -137,6 +137,14 @@ describe('what cannot be written leaves the file before it:', () => {
       { type: 'F16', read: () => [Float32Array.of(1, 2, 3, 1e5)] },
       'holds 100000, which F16 cannot store',
     ],
+    ...(['Q8_0', 'Q4_K', 'Q6_K'] as const).map(
+      (type) =>
+        [
+          `a number for which ${type} has no scale`,
+          { type, shape: [256], read: () => [new Float32Array(256).fill(-1e9)] },
+          `holds -1000000000, which ${type} cannot store`,
+        ] as const,
+    ),
   ])('%s', async (_what, change, message) => {
     writeFileSync(target, 'before');
     const written = writeGguf(target, {

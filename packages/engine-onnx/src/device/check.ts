@@ -13,7 +13,7 @@ import { readModelConfig } from '../storage/model-folder.js';
 import { createModelFolder } from '../storage/new-model.js';
 import { compareNumbers } from './numbers.js';
 import type { StepSize } from './one-step.js';
-import { wrongNumbers, type DeviceReport } from './report.js';
+import { wrongNumbers, type CheckOutcome, type DeviceReport } from './report.js';
 import { measureStep } from './step.js';
 import { readStored, writeStored, type CheckKey } from './stored.js';
 
@@ -48,6 +48,8 @@ export interface CheckParts {
   /** @throws EngineError if the GPU lacks an operator of the model */
   readonly checkModel: (config: ModelConfig, module: string) => Promise<void>;
   readonly report: (line: string) => void;
+  /** Called when the GPU is about to compute, with the key of the result. */
+  readonly begins: (key: CheckKey) => void;
 }
 
 /** Part of `AdapterFacts` that a check needs. */
@@ -57,11 +59,11 @@ interface Adapter {
   readonly isSoftware: boolean;
 }
 
-/** The report; undefined if only a stored report is accepted and there is none. */
+/** The outcome; undefined if only a stored one is accepted and there is none. */
 export async function checkDevice(
   request: CheckRequest,
   parts: CheckParts,
-): Promise<DeviceReport | undefined> {
+): Promise<CheckOutcome | undefined> {
   const { module, cache, use, scratch } = request;
   const { listAdapters } = (await import(module)) as {
     readonly listAdapters: () => Promise<readonly [Adapter]>;
@@ -74,6 +76,7 @@ export async function checkDevice(
   const place = { folder: cache, key, report: parts.report };
   const stored = use === 'new' ? undefined : await readStored(place);
   if (stored !== undefined || use === 'stored') return stored;
+  parts.begins(key);
   const report = await compare(request, { adapter, model, config }, parts);
   await writeStored(place, report);
   return report;

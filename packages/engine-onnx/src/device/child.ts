@@ -11,12 +11,14 @@ import { reviveError, type ErrorRecord } from '@trinity-rft/core/store';
 import { waitingFor } from '@trinity-rft/core/support';
 
 import type { CheckRequest } from './check.js';
-import type { DeviceReport } from './report.js';
+import type { CheckOutcome } from './report.js';
+import type { CheckKey } from './stored.js';
 
 /** Messages of the child process. */
 export type CheckMessage =
   | { readonly kind: 'line'; readonly line: string }
-  | { readonly kind: 'done'; readonly report: DeviceReport | undefined }
+  | { readonly kind: 'begins'; readonly key: CheckKey }
+  | { readonly kind: 'done'; readonly report: CheckOutcome | undefined }
   | { readonly kind: 'failed'; readonly error: ErrorRecord };
 
 export interface ChildOptions {
@@ -24,6 +26,8 @@ export interface ChildOptions {
   readonly program: URL;
   readonly deadlineMs: number;
   readonly report: (line: string) => void;
+  /** Called when the GPU is about to compute, with the key of the result. */
+  readonly begins: (key: CheckKey) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -31,7 +35,7 @@ export interface ChildOptions {
 export async function checkInChild(
   request: Omit<CheckRequest, 'scratch'>,
   options: ChildOptions,
-): Promise<DeviceReport | undefined> {
+): Promise<CheckOutcome | undefined> {
   const { deadlineMs, report, signal } = options;
   signal?.throwIfAborted();
   const scratch = await mkdtemp(path.join(tmpdir(), 'trinity-device-'));
@@ -55,11 +59,12 @@ export async function checkInChild(
 
 function answerOf(
   child: ChildProcess,
-  { deadlineMs, report, signal }: ChildOptions,
-): Promise<DeviceReport | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<DeviceReport | undefined>();
+  { deadlineMs, report, begins, signal }: ChildOptions,
+): Promise<CheckOutcome | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<CheckOutcome | undefined>();
   child.on('message', (message: CheckMessage) => {
     if (message.kind === 'line') report(message.line);
+    else if (message.kind === 'begins') begins(message.key);
     else if (message.kind === 'done') resolve(message.report);
     else reject(reviveError(message.error, EngineError));
   });
@@ -76,8 +81,14 @@ function answerOf(
   });
 }
 
+const endedCode = 'ENGINE_GPU_CHECK';
+
+/** True for the error of a check whose process crashed or was stopped at the deadline. */
+export const isEndedEarly = (error: unknown): error is EngineError =>
+  error instanceof EngineError && error.code === endedCode;
+
 const ended = (what: string, cause?: unknown): EngineError =>
   new EngineError(
     `The process that checks the GPU ${what}. Install the newest driver of the GPU, or set model.device: cpu.`,
-    { code: 'ENGINE_GPU_CHECK', cause },
+    { code: endedCode, cause },
   );

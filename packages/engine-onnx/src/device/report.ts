@@ -44,7 +44,7 @@ const step = z.object({
   unequal: z.number(),
 });
 
-export const reportSchema = z.object({
+const report = z.object({
   /** Name of the GPU. */
   gpu: z.string(),
   /** Differences of the tiny model. */
@@ -53,15 +53,29 @@ export const reportSchema = z.object({
   step: step.optional(),
 });
 
+/** A check without a result: its process crashed, or was stopped at the deadline. */
+const failed = z.object({
+  /** Reason, as sentences. */
+  failure: z.string(),
+});
+
+export const outcomeSchema = z.union([report, failed]);
+
 export type NumberDifferences = Readonly<z.infer<typeof differences>>;
 export type StepTimes = Readonly<z.infer<typeof step>>;
-export type DeviceReport = Readonly<z.infer<typeof reportSchema>>;
+export type DeviceReport = Readonly<z.infer<typeof report>>;
+export type CheckOutcome = DeviceReport | Readonly<z.infer<typeof failed>>;
 
-/** The device for a model by its report. */
-export function verdictOf(report: DeviceReport): DeviceChoice {
-  const wrong = wrongNumbers(report);
-  if (wrong !== undefined || !report.step) return { device: 'cpu', why: wrong ?? '' };
-  const { cpuMs, gpuMs, isStopped, model } = report.step;
+/** The device for a model by the outcome of its check. */
+export function verdictOf(outcome: CheckOutcome): DeviceChoice {
+  if ('failure' in outcome)
+    return {
+      device: 'cpu',
+      why: `${outcome.failure} \`trinity doctor gpu FILE\` checks again.`,
+    };
+  const wrong = wrongNumbers(outcome);
+  if (wrong !== undefined || !outcome.step) return { device: 'cpu', why: wrong ?? '' };
+  const { cpuMs, gpuMs, isStopped, model } = outcome.step;
   const speedup = cpuMs / gpuMs;
   const isFaster = !isStopped && speedup >= leastSpeedup;
   const order =
@@ -72,7 +86,7 @@ export function verdictOf(report: DeviceReport): DeviceChoice {
   const enough = isFaster || isStopped || speedup < 1 ? '' : `, but not ${leastSpeedup} times`;
   return {
     device: isFaster ? 'webgpu' : 'cpu',
-    why: `A step of ${model} takes ${milliseconds(cpuMs)} on the CPU; on ${report.gpu} ${found}${enough}.`,
+    why: `A step of ${model} takes ${milliseconds(cpuMs)} on the CPU; on ${outcome.gpu} ${found}${enough}.`,
   };
 }
 

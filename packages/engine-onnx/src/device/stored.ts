@@ -8,7 +8,7 @@ import { describeError } from '@trinity-rft/core';
 import { replaceFile, tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
-import { reportSchema, type DeviceReport } from './report.js';
+import { outcomeSchema, type CheckOutcome } from './report.js';
 
 /** Everything that a result depends on, as plain data; a result with another key is not used. */
 export type CheckKey = Readonly<Record<string, unknown>>;
@@ -27,12 +27,12 @@ export const cacheFolder = (env: Readonly<Record<string, string | undefined>>): 
 const fileOf = ({ folder, key }: Place): string =>
   path.join(folder, `${hash('sha256', JSON.stringify(key)).slice(0, 32)}.json`);
 
-const stored = z.object({ v: z.literal(1), report: reportSchema });
+const stored = z.object({ v: z.literal(1), report: outcomeSchema });
 
 /**
  * Reads a result; undefined if the file is missing, unreadable or damaged. Reports the latter two.
  */
-export async function readStored(place: Place): Promise<DeviceReport | undefined> {
+export async function readStored(place: Place): Promise<CheckOutcome | undefined> {
   const file = fileOf(place);
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') place.report(`${file} cannot be read: ${describeError(error)}.`);
@@ -45,7 +45,7 @@ export async function readStored(place: Place): Promise<DeviceReport | undefined
 }
 
 /** Stores a result, or reports why it cannot be stored. */
-export async function writeStored(place: Place, report: DeviceReport): Promise<void> {
+export async function writeStored(place: Place, report: CheckOutcome): Promise<void> {
   const file = fileOf(place);
   try {
     await mkdir(place.folder, { recursive: true });

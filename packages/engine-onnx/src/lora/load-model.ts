@@ -1,7 +1,7 @@
 /**
  * Opens models, including folders that hold only adapters, which are merged into the frozen model.
  */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 
@@ -81,15 +81,24 @@ const adapterConfig = (directory: string): string =>
 export const holdsAdapterOnly = async (directory: string): Promise<boolean> =>
   !(await hasWeights(directory)) && isFile(adapterConfig(directory));
 
-/** Path of the frozen model of a folder that holds only adapters. */
-export async function modelBelow(directory: string): Promise<string> {
+/**
+ * Path of the frozen model of a folder that holds only adapters. The model may be such a folder, too.
+ * @param above folders whose frozen model this folder is
+ * @throws CheckpointError when the path, or one below it, has no weights or is a folder above it
+ */
+export async function modelBelow(
+  directory: string,
+  above: readonly string[] = [],
+): Promise<string> {
   const file = adapterConfig(directory);
   const { base_model_name_or_path: below } = JSON.parse(
     String(await readIfThere(file)),
   ) as Readonly<Record<string, unknown>>;
-  const isModel =
-    typeof below === 'string' && ((await hasWeights(below)) || (await holdsAdapterOnly(below)));
-  if (isModel && below !== directory) return below;
+  const chain = [...above, resolve(directory)];
+  if (typeof below === 'string' && !chain.includes(resolve(below))) {
+    if (await hasWeights(below)) return below;
+    if (await holdsAdapterOnly(below)) return modelBelow(below, chain).then(() => below);
+  }
   throw new CheckpointError(
     `${directory} holds only an adapter, and ${String(below)}, the model that it belongs to by ` +
       `${file} (base_model_name_or_path), has no weights. Move it back there, or give its place now: \`trinity convert MODEL OUTPUT --adapter ${join(directory, adapterFolder)}\`.`,

@@ -73,12 +73,14 @@ export function leaveGate(gate: GateState): void {
 }
 
 /**
- * Like {@link closeGate}, but blocks the thread. Returns false if calls are inside and the number
- * of calls does not change for `deadlineMs`.
+ * Like {@link closeGate}, but blocks the thread. Returns false if calls are still inside after
+ * `deadlineMs`.
  */
 export function closeGateNow(gate: GateState, deadlineMs: number): boolean {
   Atomics.store(gate, stop, 1);
+  const deadline = performance.now() + deadlineMs;
   for (let calls = Atomics.load(gate, inside); calls > 0; calls = Atomics.load(gate, inside))
-    if (Atomics.wait(gate, inside, calls, deadlineMs) === 'timed-out') return false;
+    if (Atomics.wait(gate, inside, calls, deadline - performance.now()) === 'timed-out')
+      return false;
   return true;
 }

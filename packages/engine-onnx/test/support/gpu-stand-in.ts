@@ -1,6 +1,7 @@
 /**
  * A module in the place of `@trinity-rft/engine-webgpu`: ONNX Runtime, as a GPU. The query of its URL changes it:
- * `driver` names the driver, `fault` is `wrong`, `none`, `crash` or `hang`.
+ * `driver` names the driver, `fault` is `wrong`, `none`, `crash`, `hang`, or the last two followed by `-late`: at the
+ * first computation.
  */
 import { EngineError } from '@trinity-rft/core';
 
@@ -28,6 +29,8 @@ class WrongRuntime extends OnnxRuntime {
 }
 
 export async function createGraphRuntime(): Promise<GraphRuntime> {
+  if (fault === 'crash-late') process.kill(process.pid, 'SIGKILL');
+  if (fault === 'hang-late') await new Promise(() => {});
   const Runtime = fault === 'wrong' ? WrongRuntime : OnnxRuntime;
   return new Runtime({ threads: { train: 1, sample: 1 } });
 }

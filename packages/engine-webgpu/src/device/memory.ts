@@ -12,13 +12,18 @@ export function defaultBudget({ maxBufferSize }: AdapterLimits): number {
   return Math.floor(0.8 * Math.min(4 * maxBufferSize, machineMemory()));
 }
 
+/** Part of a device that allocates. */
+export interface LimitedDevice extends Pick<GPUDevice, 'createBuffer'> {
+  readonly limits: Pick<AdapterLimits, 'maxBufferSize' | 'maxStorageBufferBindingSize'>;
+}
+
 export class DeviceMemory {
   readonly budget: number;
-  readonly #device: GPUDevice;
-  readonly #faults: Faults;
+  readonly #device: LimitedDevice;
+  readonly #faults: Pick<Faults, 'check'>;
   #used = 0;
 
-  constructor(device: GPUDevice, faults: Faults, budget: number) {
+  constructor(device: LimitedDevice, faults: Pick<Faults, 'check'>, budget: number) {
     this.budget = budget;
     this.#device = device;
     this.#faults = faults;

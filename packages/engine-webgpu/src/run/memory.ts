@@ -6,6 +6,7 @@ import type { DeviceMemory } from '../device/memory.js';
 export class Memory {
   readonly #device: DeviceMemory;
   readonly #submit: () => void;
+  /** Free buffers, by their size. */
   readonly #free = new Map<number, GPUBuffer[]>();
 
   /** @param submit submits the queued commands */
@@ -19,21 +20,19 @@ export class Memory {
    * @throws EngineError if the buffer exceeds a limit or the budget, or the driver has no memory left
    */
   take(bytes: number): GPUBuffer {
-    const size = sizeClass(bytes);
+    const { largest, used, budget } = this.#device;
+    const size = bytes > largest ? bytes : Math.min(sizeClass(bytes), largest);
     const free = this.#free.get(size)?.pop();
     if (free) return free;
-    const { largest, used, budget } = this.#device;
-    const wanted = bytes > largest ? bytes : Math.min(size, largest);
-    if (used + wanted > budget) this.#trim();
+    if (used + size > budget) this.#trim();
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-    return this.#device.create(wanted, usage, 'array');
+    return this.#device.create(size, usage, 'array');
   }
 
   /** Takes a buffer back, once the last command with the buffer is queued. */
   give(buffer: GPUBuffer): void {
-    const size = sizeClass(buffer.size);
-    const free = this.#free.get(size) ?? [];
-    this.#free.set(size, free);
+    const free = this.#free.get(buffer.size) ?? [];
+    this.#free.set(buffer.size, free);
     free.push(buffer);
   }
 

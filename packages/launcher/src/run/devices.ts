@@ -59,11 +59,16 @@ export async function readDeviceModel(
   await environments.close();
   const hub = { env, report, clock: systemClock };
   const config = await withFetchedModels(loaded.config, hub, loaded.problemAt);
-  const [stage] = config.stages;
+  const { stages } = config;
+  const [stage] = stages;
   if (engineNamed(engines, stage.engine).chooseDevice === undefined)
     throw new ConfigError(
       `${options.configPath} trains with the engine ${stage.engine}, which does not run on a GPU of this machine. Name a configuration of the embedded engine, or none.`,
       { code: 'ENGINE_WITHOUT_DEVICES' },
+    );
+  if (stages.length > 1)
+    report(
+      `${options.configPath} has ${stages.length} stages: the model of the first one is measured. With model.device: auto, a stage with another model or other adapters is measured when it starts.`,
     );
   return deviceModelOf(stage, await startModelOf(config, stage));
 }

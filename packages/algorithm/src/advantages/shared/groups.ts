@@ -48,13 +48,14 @@ export function returnOfRun(run: readonly Experience[]): number {
 }
 
 /**
- * `group_advantages/uneven_runs`: number of runs whose calls have different rewards (only the
- * reward of the last call counts); omitted if there are none.
+ * `group_advantages/uneven_runs`: number of runs whose calls without token rewards have different
+ * rewards (only the reward of the last call counts); omitted if there are none.
  */
 export function unevenMetrics(runs: readonly (readonly Experience[])[]): Metrics {
-  const uneven = runs.filter((run) =>
-    run.some(({ reward, tokenRewards }) => !tokenRewards && reward !== run[0]!.reward),
-  ).length;
+  const uneven = runs.filter((run) => {
+    const whole = run.filter(({ tokenRewards }) => !tokenRewards);
+    return whole.some(({ reward }) => reward !== whole[0]!.reward);
+  }).length;
   return uneven === 0 ? {} : { 'group_advantages/uneven_runs': uneven };
 }
 

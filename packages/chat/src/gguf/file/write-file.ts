@@ -4,7 +4,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { CheckpointError } from '@trinity-rft/core';
 import { boundary, fillFile } from '@trinity-rft/core/support';
 
-import { encoderOf, type EncodedType, type Encoder } from '../quantization/encoders.js';
+import { encoderOf, largestOf, type EncodedType, type Encoder } from '../quantization/encoders.js';
 import { stringBytes, u32Bytes, u64Bytes, valueBytes, type TypedValue } from './typed-value.js';
 
 /** A tensor to write. */
@@ -152,17 +152,10 @@ function encode(encoder: Encoder, values: Float32Array): Buffer {
   return bytes;
 }
 
-/**
- * Largest number that a format rounds to a finite value. Formats that are not listed accept every
- * finite float32.
- */
-const largest: Partial<Record<EncodedType, number>> = { F16: 65_519 };
-
-function assertStorable(path: string, tensor: TensorToWrite, part: Float32Array): void {
-  const limit = largest[tensor.type] ?? 3.5e38;
+function assertStorable(path: string, { name, type }: TensorToWrite, part: Float32Array): void {
   for (const value of part)
-    if (!(Math.abs(value) <= limit))
-      throw invalid(path, tensor.name, `holds ${value}, which ${tensor.type} cannot store`);
+    if (!(Math.abs(value) <= largestOf[type]))
+      throw invalid(path, name, `holds ${value}, which ${type} cannot store`);
 }
 
 async function append(handle: FileHandle, bytes: Buffer): Promise<number> {

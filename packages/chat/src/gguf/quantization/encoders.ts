@@ -6,6 +6,19 @@ import type { TensorType } from './types.js';
 export const encodedTypes = ['F32', 'F16', 'BF16', 'Q8_0', 'Q4_K', 'Q6_K'] as const;
 export type EncodedType = (typeof encodedTypes)[number];
 
+/**
+ * Largest magnitude that each format stores as a finite number. Scales are float16 numbers, which end at 65,519; the
+ * limits of Q4_K and Q6_K leave room for how scales and offsets are fitted.
+ */
+export const largestOf: Readonly<Record<EncodedType, number>> = {
+  F32: 2 ** 128 - 2 ** 104,
+  F16: 65_519,
+  BF16: 2 ** 128 - 2 ** 119 - 2 ** 104,
+  Q8_0: 127 * 65_519,
+  Q4_K: 32 * 65_519,
+  Q6_K: 3072 * 65_519,
+};
+
 /** A format with its number in ggml. */
 export interface Encoder extends TensorType {
   readonly number: number;

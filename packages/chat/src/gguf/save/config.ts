@@ -113,7 +113,7 @@ function activation({ family, json }: SavedConfig): void {
   const defaults = defaultsOf(json);
   const key = Object.hasOwn(defaults, 'hidden_activation') ? 'hidden_activation' : 'hidden_act';
   const value = json[key] ?? defaults[key] ?? 'silu';
-  const known = family.activations ?? [];
+  const known = family.activations;
   if (!known.some((name) => name === value)) throw notFollowed(key, value, known.join(' or '));
 }
 

@@ -12,8 +12,8 @@ export interface SavedFamily {
   readonly parts?: Readonly<Record<string, string>>;
   /** Matrices whose rows become several tensors. @default none */
   readonly divided?: Readonly<Record<string, readonly string[]>>;
-  /** Names in config.json of the activation that llama.cpp computes. @default no activation */
-  readonly activations?: readonly string[];
+  /** Names in config.json of the activation that llama.cpp computes. */
+  readonly activations: readonly string[];
   /**
    * True if rows of queries and keys must be reordered, because llama.cpp rotates neighbouring
    * rows.
@@ -35,8 +35,8 @@ export interface SavedFamily {
   /** True if llama.cpp rotates the first part of a head. */
   readonly partialRotary?: true;
   readonly mlpBias?: true;
-  /** Present if llama.cpp supports windows; otherwise a window must cover the whole context. */
-  readonly windows?: { readonly period: number };
+  /** True if llama.cpp supports windows; otherwise a window must cover the whole context. */
+  readonly windows?: true;
   /** True if the hidden size must equal the total width of the heads. */
   readonly squareAttention?: true;
   /** True if `output.weight` must exist even if the head is tied. */
@@ -126,7 +126,7 @@ export const savedFamilies: Readonly<Partial<Record<FamilyName, SavedFamily>>> =
     activations: tanhGelu,
     normOffset: 1,
     ropeTypes: ['default', 'linear'],
-    windows: { period: 2 },
+    windows: true,
     layersOf27B: 46,
   },
   gemma3_text: {
@@ -134,7 +134,7 @@ export const savedFamilies: Readonly<Partial<Record<FamilyName, SavedFamily>>> =
     activations: tanhGelu,
     normOffset: 1,
     ropeTypes: ['default', 'linear'],
-    windows: { period: 6 },
+    windows: true,
     layersOf27B: 62,
   },
   granite: { ...granite, mlpBias: true },
