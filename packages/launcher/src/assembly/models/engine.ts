@@ -108,7 +108,7 @@ export function watchSampler(sampler: Sampler, failure: AbortController): Sample
     get policyVersion() {
       return sampler.policyVersion;
     },
-    adopt: (source, version) => sampler.adopt(source, version),
+    adopt: (source, version) => watch(() => sampler.adopt(source, version)),
     sample: (prompt, options, signal, onTokens) =>
       watch(() => sampler.sample(prompt, options, signal, onTokens)),
     score: score && ((row, signal) => watch(() => score(row, signal))),
