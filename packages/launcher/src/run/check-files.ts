@@ -95,7 +95,7 @@ export async function checkFiles(
   const pipelines: PipelinePlan[][] = [];
   const graders: GraderPlan[][] = [];
   const digests: Record<string, string>[] = [];
-  for (const stage of withCachedModels(config).stages.slice(from)) {
+  for (const stage of withCachedModels(config, env).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
       problemAt(stage.stageIndex, key, message);
     const check: Check = {
