@@ -75,7 +75,14 @@ export async function openFineTuningServer(
   const unlock = await lockRun(directory, 'serve');
   try {
     const server = await openLocked(directory, options);
-    return { ...server, close: () => server.close().finally(unlock) };
+    const close = async (): Promise<void> => {
+      try {
+        await server.close();
+      } finally {
+        await unlock();
+      }
+    };
+    return { ...server, close };
   } catch (error) {
     await unlock();
     throw error;

@@ -108,6 +108,13 @@ it('names the key of hosted Tinker, unless the environment has the address of an
   expect(await check({ ...given, env: { TINKER_BASE_URL: 'http://127.0.0.1:9' } })).toBe('');
 });
 
+it('reads data sets of the hub with the variables that it was given', async () => {
+  const env = { HF_HUB_OFFLINE: '1', HF_HUB_CACHE: root };
+  expect(await check({ taskset: { ...math, path: 'owner/tasks' }, env })).toMatch(
+    /explorer_input\.taskset.*HF_HUB_OFFLINE is set/,
+  );
+});
+
 it('names rows without what the workflow or the reward function reads, with their columns', async () => {
   const tools = { default_workflow_type: 'tool_call_workflow' };
   expect(await check({ taskset: tools, rows: [{ tools: [], answer: [] }] })).toMatch(

@@ -54,7 +54,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
     env,
     signal,
   });
-  const [task] = await readTasks(stage, 'debug', extensions, signal);
+  const [task] = await readTasks(stage, 'debug', extensions, context);
   if (!task)
     throw new TaskError(
       'The first task set has no rows. Expected at least one task to debug with.',

@@ -25,7 +25,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   const { engines } = extensions;
   const sink = context.openSink({});
   const format = await openChatFormat(stage, startModel);
-  await using tasks = await openTasks(stage, extensions, signal);
+  await using tasks = await openTasks(stage, extensions, context);
   if (tasks.evalSets.length === 0)
     throw new TaskError(
       'There is nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.',

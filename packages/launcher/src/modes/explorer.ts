@@ -56,7 +56,7 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
         joined.waitFor({ what: 'the tasks of the task pipeline', on: 'trainer' }, work),
       signal: AbortSignal.any([signal, joined.lost]),
     });
-    await using tasks = await openTasks(made, extensions, signal);
+    await using tasks = await openTasks(made, extensions, context);
     const now = { ...context, stage: made };
     await using side = disposable(await openSide(now, store));
     const trainStep = await explore(now, { store, joined, tasks, side, counts, agreement });
