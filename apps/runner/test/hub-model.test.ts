@@ -37,7 +37,6 @@ beforeEach(() => {
   cache = mkdtempSync(path.join(tmpdir(), 'trinity-hub-'));
 });
 afterEach(() => {
-  vi.unstubAllEnvs();
   rmSync(cache, { recursive: true, force: true });
 });
 
@@ -215,7 +214,6 @@ describe('a model of the hub', () => {
   it('is checked as a folder once it is in the cache', async () => {
     const hub = await openHub();
     await runWith(hub.url, configOf('fetched'));
-    vi.stubEnv('HF_HUB_CACHE', cache);
     const configPath = configOf('long', { max_prompt_tokens: 100 });
     const { loaded, ...extensions } = await readConfiguration({
       configPath,
@@ -223,7 +221,8 @@ describe('a model of the hub', () => {
       pluginDirs: ['plugins'],
     });
     const { signal } = new AbortController();
-    await expect(checkFiles(loaded, extensions, { signal })).rejects.toThrow(
+    const env = { HF_HUB_CACHE: cache };
+    await expect(checkFiles(loaded, extensions, { signal, env })).rejects.toThrow(
       /long\.yaml:\d+:\d+ model\.model_path: .*only 64 positions/,
     );
   });

@@ -2,6 +2,7 @@
  * Helpers for adapters and drivers: waits that log their cause, redaction of secrets, errors that
  * suggest a fix.
  */
+export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';
 export { boundary, boundedText, readableThrown } from './errors.js';
 export { parseJsonExactly } from './exact-json.js';

@@ -5,7 +5,7 @@ import type { DeviceChoice, DeviceModel, DeviceQuestion } from '@trinity-rft/cor
 import type { CheckedModel, CheckRequest } from './device/check.js';
 import { checkInChild, isEndedEarly } from './device/child.js';
 import { tolerances, verdictOf, type CheckOutcome, type DeviceReport } from './device/report.js';
-import { cacheFolder, writeStored, type CheckKey } from './device/stored.js';
+import { resultsFolder, writeStored, type CheckKey } from './device/stored.js';
 import type { OnnxEngineOptions } from './engine.js';
 import { gpuModule } from './gpu-module.js';
 import { onnxOptions } from './engine-options.js';
@@ -19,7 +19,7 @@ export interface CheckSettings extends Pick<CheckRequest, 'cache' | 'size'> {
 }
 
 const defaults = (): CheckSettings => ({
-  cache: cacheFolder(process.env),
+  cache: resultsFolder(),
   size: { answers: 8, promptTokens: 32, answerTokens: 32 },
   deadlineMs: 600_000,
   module: gpuModule,

@@ -64,17 +64,40 @@ const now = (): number => Math.floor(Date.now() / 1000);
 export async function openFineTuningServer(
   options: FineTuningServerOptions,
 ): Promise<FineTuningServer> {
-  const { models, webhook, pythonGraders = false, keep = usualKeep, onEvent, start } = options;
-  if (webhook) checkWebhook(webhook);
+  if (options.webhook) checkWebhook(options.webhook);
   const directory = path.resolve(options.directory);
-  const runs = path.join(directory, 'runs');
-  await mkdir(runs, { recursive: true }).catch((cause: unknown) => {
+  await mkdir(runsOf(directory), { recursive: true }).catch((cause: unknown) => {
     throw new ConfigError(
       `The directory ${directory} cannot be used: ${describeError(cause)}. Choose a folder that can be written with --directory.`,
       { code: 'DIRECTORY', cause },
     );
   });
   const unlock = await lockRun(directory, 'serve');
+  try {
+    const server = await openLocked(directory, options);
+    const close = async (): Promise<void> => {
+      try {
+        await server.close();
+      } finally {
+        await unlock();
+      }
+    };
+    return { ...server, close };
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+const runsOf = (directory: string): string => path.join(directory, 'runs');
+
+/** Opens the server over a directory that this process has locked. */
+async function openLocked(
+  directory: string,
+  options: FineTuningServerOptions,
+): Promise<FineTuningServer> {
+  const { models, webhook, pythonGraders = false, keep = usualKeep, onEvent, start } = options;
+  const runs = runsOf(directory);
   const files = await openFileStore(path.join(directory, 'files'), now);
   const jobs = await openJobStore(path.join(directory, 'jobs'), now, onEvent);
   const closing = new AbortController();
@@ -138,9 +161,6 @@ export async function openFineTuningServer(
     onEvent,
     answerFirst: async (request, served) =>
       isOwn(request) ? app.fetch(request, { served }) : undefined,
-  }).catch(async (error: unknown) => {
-    await unlock();
-    throw error;
   });
   for (const job of jobs.list()) await serve(job);
   queue.begin();
@@ -151,7 +171,6 @@ export async function openFineTuningServer(
     close: async () => {
       closing.abort();
       await Promise.all([queue.close(), server.close()]);
-      await unlock();
     },
   };
 }

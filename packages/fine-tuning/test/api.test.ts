@@ -1,5 +1,5 @@
 /** The API as OpenAI's client uses it, with scripted runs; apps/runner tests real runs. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -595,4 +595,14 @@ it('has its directory for itself', async () => {
   const file = path.join(directory, 'file');
   await writeFile(file, '');
   await expect(serve({ directory: file })).rejects.toThrow(`${file} cannot be used: ENOTDIR`);
+});
+
+it('opens after a damaged record was removed', async () => {
+  const job = path.join(directory, 'jobs', 'ftjob-1');
+  await mkdir(job, { recursive: true });
+  await writeFile(path.join(job, 'job.json'), '{');
+  await expect(serve()).rejects.toThrow('job.json cannot be read');
+  await rm(job, { recursive: true });
+  const { client } = await serve();
+  expect((await client.fineTuning.jobs.list()).data).toEqual([]);
 });

@@ -38,9 +38,11 @@ interface Given {
   readonly monitor?: object;
   readonly rows?: readonly object[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Sections in place of those of the configuration. */
+  readonly sections?: object;
 }
 
-function fileOf({ taskset = {}, monitor = {}, rows }: Given): string {
+function fileOf({ taskset = {}, monitor = {}, rows, sections }: Given): string {
   const configPath = path.join(root, 'needs.yaml');
   writeFileSync(
     path.join(root, 'tasks.jsonl'),
@@ -57,6 +59,7 @@ function fileOf({ taskset = {}, monitor = {}, rows }: Given): string {
       batch_size: 1,
       explorer_input: { taskset: { name: 'tasks', path: 'tasks.jsonl', ...taskset } },
     },
+    ...sections,
   };
   writeFileSync(configPath, JSON.stringify(config));
   return configPath;
@@ -92,6 +95,23 @@ it('names the key of a tracking service that is not set', async () => {
   expect(await check({ taskset: math, monitor, env: { WANDB_API_KEY: 'k' } })).toBe('');
   expect(await check({ taskset: math, monitor: { monitor_type: 'swanlab' } })).toMatch(
     /SWANLAB_API_KEY/,
+  );
+});
+
+it('names the key of hosted Tinker, unless the environment has the address of another server', async () => {
+  const lengths = { max_prompt_tokens: 16, max_response_tokens: 4 };
+  const model = { model_path: 'model', tinker: { enable: true }, ...lengths };
+  const given = { taskset: math, sections: { model, trainer: {} } };
+  expect(await check(given)).toMatch(
+    /tinker\.base_url: hosted Tinker needs the environment variable TINKER_API_KEY/,
+  );
+  expect(await check({ ...given, env: { TINKER_BASE_URL: 'http://127.0.0.1:9' } })).toBe('');
+});
+
+it('reads data sets of the hub with the variables that it was given', async () => {
+  const env = { HF_HUB_OFFLINE: '1', HF_HUB_CACHE: root };
+  expect(await check({ taskset: { ...math, path: 'owner/tasks' }, env })).toMatch(
+    /explorer_input\.taskset.*HF_HUB_OFFLINE is set/,
   );
 });
 

@@ -1,5 +1,5 @@
 export { readTasks, readTaskset } from './assembly/data/tasks.js';
-export { setEnvironment } from './assembly/environment.js';
+export { setEnvironment, variablesOf } from './assembly/environment.js';
 export { builtInEngine, engineTable } from './assembly/models/engines.js';
 export {
   openFrozenModel,

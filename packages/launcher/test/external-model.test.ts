@@ -29,12 +29,8 @@ beforeAll(async () => {
     const options = { engines: [bigrams], signal: stop.signal, serve: { port: 0, apiKey, onOpen } };
     serving = runs.runWith('teacher', { mode: 'serve' }, options).catch(reject);
   }));
-  process.env['TEACHER_URL'] = `${url}/v1/`;
-  process.env['TEACHER_KEY'] = apiKey;
 });
 afterAll(async () => {
-  delete process.env['TEACHER_URL'];
-  delete process.env['TEACHER_KEY'];
   stop.abort();
   await serving;
   runs.remove();
@@ -46,6 +42,11 @@ const external = {
   api_key_env: 'TEACHER_KEY',
   model_name: 'teacher',
 };
+/** The environment of a run, which that of this process does not hold. */
+const beside = () => ({
+  engines: [bigrams],
+  env: { TEACHER_URL: `${url}/v1/`, TEACHER_KEY: apiKey },
+});
 const model = { model_path: 'model', max_prompt_tokens: 16, max_response_tokens: 4 };
 
 const textOf = (folder: string): string =>
@@ -70,7 +71,7 @@ it('is benchmarked, with no model opened here and its key nowhere', async () => 
       model: { ...model, external_model: external },
       buffer: { explorer_input: { eval_tasksets: [taskset] } },
     },
-    { engines: [bigrams] },
+    beside(),
   );
   expect(opened).toBe(before);
   const folder = path.join(runs.root, 'runs', 'Trinity-RFT', 'bench');
@@ -89,7 +90,7 @@ it('teaches an algorithm that imitates', async () => {
       },
       algorithm: { algorithm_type: 'raft', repeat_times: 4, optimizer: { lr: 0.5 } },
     },
-    { engines: [bigrams] },
+    beside(),
   );
   expect(trainStep).toBe(4);
   const metrics = readFileSync(path.join(checkpoint, '..', 'monitor', 'metrics.jsonl'), 'utf8');
@@ -104,14 +105,14 @@ it('teaches an algorithm that imitates', async () => {
 
 it('is refused where training needs log-probabilities, and without an address', async () => {
   const grpo = { model: { ...model, external_model: external } };
-  await expect(runs.runWith('grpo', grpo, { engines: [bigrams] })).rejects.toThrow(
+  await expect(runs.runWith('grpo', grpo, beside())).rejects.toThrow(
     /the policy loss "ppo" of grpo learns from those of the sampler. Use algorithm_type: raft/,
   );
   const nowhere = {
     model: { ...model, external_model: { ...external, base_url_env: 'NO_SUCH_VARIABLE' } },
     algorithm: { algorithm_type: 'raft', repeat_times: 4 },
   };
-  await expect(runs.runWith('nowhere', nowhere, { engines: [bigrams] })).rejects.toThrow(
+  await expect(runs.runWith('nowhere', nowhere, beside())).rejects.toThrow(
     'needs the environment variable NO_SUCH_VARIABLE, which is not set',
   );
 });

@@ -7,7 +7,7 @@ import { readCurve } from '@trinity-rft/monitor';
 import { openTinkerServer, type TinkerServer } from '@trinity-rft/tinker/server';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { defineReward } from '@trinity-rft/workflow';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createModel } from '../src/create-model.js';
 import { run } from '../src/run/run.js';
 import { usedSteps } from './support/used-steps.js';
@@ -50,7 +50,6 @@ const startServer = (port: number): Promise<TinkerServer> =>
   });
 
 beforeAll(async () => {
-  vi.stubEnv('TINKER_API_KEY', apiKey);
   await createModel({ directory: path.join(root, 'model'), tokenizer: { characters }, seed: 1 });
   const rows = ['1+2=', '3+4=', '5+1='].map((question) =>
     JSON.stringify({ question, answer: '3' }),
@@ -59,7 +58,6 @@ beforeAll(async () => {
   server = await startServer(0);
 });
 afterAll(async () => {
-  vi.unstubAllEnvs();
   await server.close();
   rmSync(root, { recursive: true, force: true });
 });
@@ -96,7 +94,8 @@ const runOnServer = (name: string, steps: number, changes: Readonly<Record<strin
   const configPath = path.join(root, `${name}.yaml`);
   writeFileSync(configPath, JSON.stringify(config));
   const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
-  return run({ configPath, cwd: root, rewardFns: [digits], terminal });
+  const env = { TINKER_API_KEY: apiKey };
+  return run({ configPath, cwd: root, rewardFns: [digits], terminal, env });
 };
 
 const ppo = { algorithm: { algorithm_type: 'ppo', repeat_times: 2 } };

@@ -1,7 +1,7 @@
 /** Access to the Hugging Face hub and its cache, for data sets and models. */
 import { stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { cacheFolder } from '@trinity-rft/core/support';
 import type { StallGuard } from './stall-guard.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -53,9 +53,7 @@ export const endpointOf = (environment: Environment): string =>
 
 export function cacheDirectoryOf({ cacheDirectory, environment }: CacheOptions): string {
   if (cacheDirectory !== undefined) return resolve(cacheDirectory);
-  const home =
-    environment['HF_HOME'] ||
-    join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'huggingface');
+  const home = environment['HF_HOME'] || cacheFolder(environment, 'huggingface');
   return environment['HF_HUB_CACHE'] || join(home, 'hub');
 }
 

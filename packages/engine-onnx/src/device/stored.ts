@@ -1,11 +1,10 @@
 /** Stored results of checks: a file per GPU, driver, versions, processor and model. */
 import { hash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import path from 'node:path';
 
 import { describeError } from '@trinity-rft/core';
-import { replaceFile, tryJson } from '@trinity-rft/core/support';
+import { cacheFolder, replaceFile, tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
 
 import { outcomeSchema, type CheckOutcome } from './report.js';
@@ -21,8 +20,7 @@ export interface Place {
 }
 
 /** Folder of the results. */
-export const cacheFolder = (env: Readonly<Record<string, string | undefined>>): string =>
-  path.join(env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'trinity-rft', 'devices');
+export const resultsFolder = (): string => cacheFolder(process.env, 'trinity-rft', 'devices');
 
 const fileOf = ({ folder, key }: Place): string =>
   path.join(folder, `${hash('sha256', JSON.stringify(key)).slice(0, 32)}.json`);

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { silentLogger } from '@trinity-rft/core';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { mcpEnvironment, type McpEnd } from '../../src/drivers/mcp/mcp-environment.js';
 import { mcp } from '../../src/drivers/mcp/mcp.js';
@@ -166,4 +166,17 @@ it('breaks the episode, not the reward, when a server dies, hangs or does not st
   });
   await expect(begin(mcp, filesystem, { prompt: 'x' })).rejects.toThrow(/expects nothing/);
   expect(mcp.checkArgs({})).toMatchObject([{ message: /command of a server or its url/ }]);
+});
+
+it('has room for another episode where the folder of one cannot be made', async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const args = { command: 'no-such-server', max_servers: 1 };
+  const environment = await mcp.open(args, { logger: silentLogger, signal });
+  const start = { row: { prompt: 'x', expected_answer: 'y' }, seed: 1 };
+  vi.stubEnv('TMPDIR', '/no/such/folder');
+  await expect(environment.reset(start, signal)).rejects.toThrow('ENOENT');
+  vi.unstubAllEnvs();
+  await expect(environment.reset(start, signal)).rejects.toMatchObject({
+    code: 'ENVIRONMENT_START_FAILED',
+  });
 });

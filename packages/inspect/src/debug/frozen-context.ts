@@ -8,7 +8,7 @@ import {
   type Runtime,
   systemClock,
 } from '@trinity-rft/core';
-import type { loadExtensions } from '@trinity-rft/launcher/parts';
+import { variablesOf, type loadExtensions } from '@trinity-rft/launcher/parts';
 
 export interface FrozenContext {
   readonly stage: StageConfig;
@@ -17,12 +17,16 @@ export interface FrozenContext {
   readonly extensions: Awaited<ReturnType<typeof loadExtensions>>;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
+  /** Environment variables of the stage. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 interface FrozenContextOptions extends Pick<FrozenContext, 'stage' | 'startModel' | 'extensions'> {
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
+  /** @default the environment of the process */
+  readonly env?: FrozenContext['env'];
 }
 
 export function frozenContext({
@@ -32,9 +36,10 @@ export function frozenContext({
   logger,
   clock = systemClock,
   signal = new AbortController().signal,
+  env = process.env,
 }: FrozenContextOptions): FrozenContext {
   const runtime = createRuntime({ seed: stage.seed, clock, logger });
-  return { stage, startModel, extensions, runtime, signal };
+  return { stage, startModel, extensions, runtime, signal, env: variablesOf(stage, env) };
 }
 
 /**

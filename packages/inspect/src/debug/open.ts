@@ -81,6 +81,7 @@ export async function openDebugContext(
     logger: noticeLogger(note),
     clock,
     signal,
+    env,
   });
   return { context, notices, outputDirectory: path.resolve(cwd, outputDirectory) };
 }

@@ -60,7 +60,7 @@ export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> 
     signal,
   });
   const { extensions, runtime } = context;
-  const tasks = await readTasks(stage, 'trial', extensions, signal);
+  const tasks = await readTasks(stage, 'trial', extensions, context);
   const models = await openFrozenModels(context);
   const shared = {
     createModel: modelFactory(stage, runtime, models),

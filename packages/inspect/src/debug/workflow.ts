@@ -46,15 +46,15 @@ export interface DebugWorkflowOptions extends DebugOptions {
 export async function debugWorkflow(options: DebugWorkflowOptions): Promise<WorkflowDebugReport> {
   const { overwrite = true, profile = false, clock = systemClock } = options;
   const { context, notices, outputDirectory } = await openDebugContext(options);
-  const { stage, startModel, extensions, signal } = context;
+  const { stage, startModel, extensions, signal, env } = context;
   await assertNeeds({
     // Nothing is sent to tracking services.
     stage: { ...stage, monitor: { ...stage.monitor, sinks: [] } },
     extensions,
-    env: options.env ?? process.env,
+    env,
     signal,
   });
-  const [task] = await readTasks(stage, 'debug', extensions, signal);
+  const [task] = await readTasks(stage, 'debug', extensions, context);
   if (!task)
     throw new TaskError(
       'The first task set has no rows. Expected at least one task to debug with.',

@@ -112,12 +112,13 @@ async function scoringOf(
 /** Tasks by `NAME/ROW`: name of the task set, and row. */
 async function tasksOf(configuration: Configuration): Promise<ReadonlyMap<string, Task>> {
   const { signal } = new AbortController();
+  const { env } = process;
   const tasksets = configuration.loaded.config.stages.flatMap(
     ({ buffer }) => buffer.explorerInput.tasksets,
   );
   const tasks = new Map<string, Task>();
   for (const taskset of tasksets) {
-    const { rows } = await readTaskset(taskset, configuration, signal);
+    const { rows } = await readTaskset(taskset, configuration, { signal, env });
     for (const [row, rawTask] of rows.entries())
       tasks.set(
         `${taskset.name}/${row}`,

@@ -1,4 +1,12 @@
 /** `explorer.env_vars`: environment variables for workflows, which run in this process. */
+import type { Environment } from '@trinity-rft/buffer/internal';
+import type { StageConfig } from '@trinity-rft/config';
+
+/** Variables of a stage: those that the run was given, and `explorer.env_vars`. */
+export const variablesOf = (
+  { explorer }: Pick<StageConfig, 'explorer'>,
+  env: Environment,
+): Environment => ({ ...env, ...explorer.envVars });
 
 /** Sets the variables. Returns a function that restores the old values. */
 export function setEnvironment(variables: Readonly<Record<string, string>>): () => void {

@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, type Needs, type PythonNeeds } from '@trinity-rft/core';
 import { serviceNeeds } from '@trinity-rft/monitor';
+import type { Environment } from '@trinity-rft/buffer/internal';
 import { tinkerEngine } from '../outer/outer.js';
 import type { TaskParts } from '../context/stage-context.js';
+import { variablesOf } from './environment.js';
 import { tasksetsOf } from './data/tasks.js';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface NeedsContext {
   readonly stage: StageConfig;
@@ -27,10 +27,10 @@ export interface UnmetNeed {
 /** Missing needs, each with the key that asks for it. */
 export async function unmetNeeds(context: NeedsContext): Promise<readonly UnmetNeed[]> {
   const { stage, signal } = context;
-  const env = { ...context.env, ...stage.explorer.envVars };
+  const env = variablesOf(stage, context.env);
   const unmet: UnmetNeed[] = [];
   const seen = new Set<string>();
-  for (const { key, owner, needs } of declared(context)) {
+  for (const { key, owner, needs } of declared({ ...context, env })) {
     const asked = JSON.stringify([owner, needs]);
     if (seen.has(asked)) continue;
     seen.add(asked);
@@ -60,7 +60,7 @@ interface Declared {
   readonly needs: Needs;
 }
 
-function* declared({ stage, extensions }: NeedsContext): Generator<Declared> {
+function* declared({ stage, extensions, env }: NeedsContext): Generator<Declared> {
   for (const { taskset, place } of tasksetsOf(stage)) {
     const { workflow = '', workflowArgs, rewardFn = '' } = taskset;
     const { byArgs, ...fixed } = extensions.workflows.find(workflow)?.needs ?? {};
@@ -71,7 +71,7 @@ function* declared({ stage, extensions }: NeedsContext): Generator<Declared> {
     if (ofReward)
       yield { key: [...place, 'default_reward_fn_type'], owner: rewardFn, needs: ofReward };
   }
-  yield* ofModels(stage);
+  yield* ofModels(stage, env);
   const { sinks, args } = stage.monitor;
   for (const sink of stage.part === 'explore' ? [] : sinks)
     if (sink !== 'tensorboard')
@@ -82,12 +82,15 @@ function* declared({ stage, extensions }: NeedsContext): Generator<Declared> {
       };
 }
 
-function* ofModels({ engine, model, external }: StageConfig): Generator<Declared> {
+function* ofModels(
+  { engine, model, external }: StageConfig,
+  env: Environment,
+): Generator<Declared> {
   if (engine === tinkerEngine.name && model.tinker.baseUrl === undefined)
     yield {
       key: ['model', 'tinker', 'base_url'],
       owner: 'hosted Tinker',
-      needs: { env: process.env['TINKER_BASE_URL'] ? [] : ['TINKER_API_KEY'] },
+      needs: { env: env['TINKER_BASE_URL'] ? [] : ['TINKER_API_KEY'] },
     };
   if (external && external.baseUrl === undefined)
     yield {

@@ -2,7 +2,7 @@
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { StageConfig } from '@trinity-rft/config';
 import type { RowDriver } from '@trinity-rft/buffer/driver';
-import type { TaskOperatorTable } from '@trinity-rft/buffer/internal';
+import type { Environment, TaskOperatorTable } from '@trinity-rft/buffer/internal';
 import type { MetricSink, Monitor, Runtime } from '@trinity-rft/core';
 import type { EngineFactory } from '@trinity-rft/core/engine';
 import type { EvaluatedSet, ExploreProgress } from '@trinity-rft/explorer';
@@ -65,6 +65,8 @@ export interface StageContext extends ModeOptions {
   /** True if an earlier process has started the steps of the stage. */
   readonly hasBegun: boolean;
   readonly runtime: Runtime;
+  /** Environment variables of the run and of `explorer.env_vars`. */
+  readonly env: Environment;
   /** Opens the metric files, once the step at which the stage continues is known. */
   readonly openSink: (resume: ResumePoint) => MetricSink;
   /** Shows the progress of the runs on the console. */

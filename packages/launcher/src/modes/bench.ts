@@ -21,11 +21,11 @@ import { stageResult, type StageContext, type StageResult } from '../context/sta
  * `bench/<set>/...`.
  */
 export async function runBench(context: StageContext): Promise<StageResult> {
-  const { stage, startModel, extensions, runtime, signal, onProgress, onPause } = context;
+  const { stage, startModel, extensions, runtime, signal, env, onProgress, onPause } = context;
   const { engines } = extensions;
   const sink = context.openSink({});
   const format = await openChatFormat(stage, startModel);
-  await using tasks = await openTasks(stage, extensions, signal);
+  await using tasks = await openTasks(stage, extensions, context);
   if (tasks.evalSets.length === 0)
     throw new TaskError(
       'There is nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.',
@@ -37,7 +37,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   await using store = disposable(memoryExperienceStore());
   const engineFailed = AbortSignal.any([engine.failed, auxiliary.failed]);
   const { sampler, targets } = engine;
-  const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint });
+  const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint, env });
   let sets: EvaluatedSet[] = [];
   const parts = { runs, tasks, sink, onProgress, onPause };
   const { onEvaluated, ...options } = explorerOptions(stage, runtime, extensions, parts);
@@ -82,7 +82,7 @@ interface Benched extends Closable {
 }
 
 async function openBenched(context: StageContext, format: ChatFormat): Promise<Benched> {
-  const { stage, startModel, extensions, runtime, signal, evaluation } = context;
+  const { stage, startModel, extensions, runtime, signal, env, evaluation } = context;
   if (stage.external)
     return {
       sampler: externalSampler(stage),
@@ -92,7 +92,7 @@ async function openBenched(context: StageContext, format: ChatFormat): Promise<B
       close: () => Promise.resolve(),
     };
   const targets = await benchTargets(stage, evaluation?.checkpoints);
-  const model = { startModel, format, runtime, signal };
+  const model = { startModel, format, runtime, signal, env };
   const engine = await openEngine(stage, model, extensions.engines, false);
   const { sampler, failed } = engine;
   return {

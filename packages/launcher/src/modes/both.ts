@@ -24,9 +24,9 @@ export async function runLoop(
   context: StageContext,
   remote?: RemoteExploration,
 ): Promise<StageResult> {
-  const { stage, startModel, extensions, hasBegun, runtime, signal } = context;
+  const { stage, startModel, extensions, hasBegun, runtime } = context;
   const format = await openChatFormat(stage, startModel);
-  await using tasks = await openTasks(stage, extensions, signal);
+  await using tasks = await openTasks(stage, extensions, context);
   const { openRows } = extensions;
   const own = await openExperienceStore(stage, runtime, { openRows, hasBegun });
   await using store = disposable(remote ? remote.share(own) : own);

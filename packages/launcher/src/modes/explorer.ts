@@ -56,7 +56,7 @@ export async function runExplorer(context: StageContext): Promise<StageResult> {
         joined.waitFor({ what: 'the tasks of the task pipeline', on: 'trainer' }, work),
       signal: AbortSignal.any([signal, joined.lost]),
     });
-    await using tasks = await openTasks(made, extensions, signal);
+    await using tasks = await openTasks(made, extensions, context);
     const now = { ...context, stage: made };
     await using side = disposable(await openSide(now, store));
     const trainStep = await explore(now, { store, joined, tasks, side, counts, agreement });
@@ -74,17 +74,17 @@ interface Side extends Closable {
 
 /** Opens the engine that samples, and the endpoint and models that agents call. */
 function openSide(context: StageContext, store: RunStore): Promise<Side> {
-  const { stage, startModel, extensions, runtime, rewardKey, signal } = context;
+  const { stage, startModel, extensions, runtime, rewardKey, signal, env } = context;
   const { engines } = extensions;
   return openTogether(async (stack) => {
     const format = await openChatFormat(stage, startModel);
-    const model = { startModel, format, runtime, signal };
+    const model = { startModel, format, runtime, signal, env };
     const engine = stack.use(await openEngine(stage, model, engines, false));
     const score: ScoreRun = (run, reward) => store.reward(run, reward);
     const endpoint = stack.use(await openEndpoint(runtime, score, rewardKey));
     const auxiliary = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
     const { sampler } = engine;
-    const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint });
+    const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint, env });
     return {
       engine,
       options: taskRunnerOptions(stage, runtime, extensions, runs.createModel),

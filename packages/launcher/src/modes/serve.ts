@@ -31,7 +31,8 @@ import { resumeTraining, trainHere } from './serve/train-here.js';
  * and saves a checkpoint.
  */
 export async function runServe(context: StageContext): Promise<StageResult> {
-  const { stage, startModel, extensions, runtime, signal, serve: { train = true } = {} } = context;
+  const { stage, startModel, extensions, runtime, signal, env } = context;
+  const { train = true } = context.serve ?? {};
   const { engines, algorithms } = extensions;
   const format = await openChatFormat(stage, startModel);
   const algorithm = algorithmOf(stage, algorithms);
@@ -41,7 +42,7 @@ export async function runServe(context: StageContext): Promise<StageResult> {
       warn: (message) => runtime.logger.warn(message),
     }),
   );
-  const model = { startModel, format, runtime, signal };
+  const model = { startModel, format, runtime, signal, env };
   const { referenceLogprobs } = algorithm.needs;
   await using engine = disposable(await openEngine(stage, model, engines, referenceLogprobs));
   const { sampler } = engine;

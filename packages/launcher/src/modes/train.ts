@@ -12,10 +12,10 @@ import { disposable } from '../context/disposable.js';
 import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
 
 export async function runTrain(context: StageContext): Promise<StageResult> {
-  const { stage, startModel, extensions, runtime, signal } = context;
+  const { stage, startModel, extensions, runtime, signal, env } = context;
   const { engines, algorithms, openRows } = extensions;
   const format = await openChatFormat(stage, startModel);
-  const model = { startModel, format, runtime, signal };
+  const model = { startModel, format, runtime, signal, env };
   const algorithm = algorithmOf(stage, algorithms);
   await using data = disposable(await openTrainingData(stage, model, openRows));
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;

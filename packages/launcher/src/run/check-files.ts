@@ -29,12 +29,13 @@ import type { ModelCheck } from '@trinity-rft/core/engine';
 import { toTask } from '@trinity-rft/explorer';
 import { withReader } from '@trinity-rft/buffer';
 import { checkExperts } from '../assembly/data/sample-strategy.js';
-import { checkTasks, readTaskset, tasksetsOf } from '../assembly/data/tasks.js';
+import { checkTasks, readTaskset, tasksetsOf, type Reading } from '../assembly/data/tasks.js';
 import { checkTrainingData } from '../assembly/data/training-data.js';
 import { readChatFormat } from '../assembly/models/chat-format.js';
 import { checkCritic } from '../assembly/models/critic.js';
 import { engineNamed } from '../assembly/models/engines.js';
 import { withCachedModels } from '../assembly/models/hub-models.js';
+import { variablesOf } from '../assembly/environment.js';
 import { unmetNeeds } from '../assembly/needs.js';
 import { tryPipeline } from '../assembly/task-pipeline/steps.js';
 import {
@@ -95,7 +96,7 @@ export async function checkFiles(
   const pipelines: PipelinePlan[][] = [];
   const graders: GraderPlan[][] = [];
   const digests: Record<string, string>[] = [];
-  for (const stage of withCachedModels(config).stages.slice(from)) {
+  for (const stage of withCachedModels(config, env).stages.slice(from)) {
     const at = (key: KeyPath, message: string): ConfigProblem =>
       problemAt(stage.stageIndex, key, message);
     const check: Check = {
@@ -105,6 +106,7 @@ export async function checkFiles(
       hasBegun: isRecorded(config, stage),
       extensions,
       signal,
+      env: variablesOf(stage, env),
       report: (key, message) => void problems.push(at(key, message)),
       warn: (key, message) => void warnings.push(at(key, message)),
     };
@@ -143,7 +145,7 @@ export const inNoFile: ProblemAt = (_stage, key, message) => ({
   message,
 });
 
-interface Check {
+interface Check extends Reading {
   readonly hasBegun: boolean;
   /** Plans of task pipelines, to which the check adds those of the stage. */
   readonly pipelines: PipelinePlan[];
@@ -151,7 +153,6 @@ interface Check {
   readonly digests: Record<string, string>;
   readonly stage: StageConfig;
   readonly extensions: Extensions;
-  readonly signal: AbortSignal;
   readonly report: (key: KeyPath, message: string) => void;
   readonly warn: (key: KeyPath, message: string) => void;
 }
@@ -202,13 +203,13 @@ const readChat = (folder: string, model: Parameters<typeof readChatFormat>[1]) =
   inFolder(folder, () => readChatFormat(folder, model));
 
 async function checkTasksets(check: Check): Promise<Readonly<Record<string, number>>> {
-  const { stage, extensions, signal } = check;
+  const { stage, extensions } = check;
   const { tasksets } = stage.buffer.explorerInput;
   const counts: Record<string, number> = {};
   for (const { taskset, place } of tasksetsOf(stage)) {
     const { name, isEval } = taskset;
     const read = await attempt(check, [...place, 'path'], () =>
-      isEval ? readTaskset(taskset, extensions, signal) : readToLearn(check, taskset),
+      isEval ? readTaskset(taskset, extensions, check) : readToLearn(check, taskset),
     );
     if (!read) continue;
     for (const { key, message } of read.problems) check.report([...place, ...key], message);
@@ -250,11 +251,12 @@ async function checkFirstRow(
  * Warns if the prompt of the first generated task is too long, because every run of such a task
  * fails.
  */
-async function measurePrompts({ stage, extensions, signal, warn }: Check): Promise<void> {
+async function measurePrompts(check: Check): Promise<void> {
+  const { stage, extensions, signal, warn } = check;
   if (!isThere(stage.model.modelPath)) return;
   for (const taskset of stage.buffer.explorerInput.tasksets) {
     if (taskset.storageType !== 'generated') continue;
-    const { rows } = await readTaskset({ ...taskset, taskCount: 1 }, extensions, signal);
+    const { rows } = await readTaskset({ ...taskset, taskCount: 1 }, extensions, check);
     const [row = {}] = rows;
     const message = await promptWarning({ stage, taskset, row, extensions, signal });
     if (message !== undefined) warn(['model', 'max_prompt_tokens'], message);
@@ -276,24 +278,25 @@ function* gradersOf({ stage, extensions, warn }: Check): Generator<GraderPlan> {
 
 /** The task set after its pipeline, as far as known without a model call. */
 async function readToLearn(
-  { stage, extensions, signal, pipelines, hasBegun }: Check,
+  check: Check,
   taskset: TasksetConfig,
 ): Promise<Awaited<ReturnType<typeof readTaskset>>> {
+  const { stage, extensions, pipelines, hasBegun } = check;
   const { taskPipeline } = stage.dataProcessor;
-  if (taskPipeline === undefined) return readTaskset(taskset, extensions, signal);
+  if (taskPipeline === undefined) return readTaskset(taskset, extensions, check);
   const { name } = taskset;
   const folder = pipelineFolder(stage);
   const list = await readTaskList(folder, name);
   // A run that has begun keeps its tasks, whatever is set now.
   if (list && (hasBegun || list.settings === settingsDigest(stage, taskset))) {
     pipelines.push({ taskset: name, ...list, isBound: false });
-    return readTaskset(readingFrom(taskset, tasksFile(folder, name)), extensions, signal);
+    return readTaskset(readingFrom(taskset, tasksFile(folder, name)), extensions, check);
   }
   const { rows, ...tried } = await tryPipeline(
     taskPipeline,
     taskset,
     extensions.taskOperators,
-    signal,
+    check,
   );
   const { read, isBound } = tried;
   const dropped = describeDropped(tried.dropped);
@@ -321,12 +324,12 @@ function checkSteps({ stage, report, warn }: Check, counts: readonly (number | u
 
 /** Checks supervised data and the answers of experts; returns the number of supervised rows. */
 async function checkRows(check: Check): Promise<Readonly<Record<string, number>>> {
-  const { stage, signal } = check;
+  const { stage } = check;
   const input = ['buffer', 'trainer_input'];
   const place = [...input, 'experience_buffer', 'path'];
-  const rows = await attempt(check, place, () => checkTrainingData(stage, signal));
+  const rows = await attempt(check, place, () => checkTrainingData(stage, check));
   const experts = await attempt(check, [...input, 'auxiliary_buffers'], () =>
-    checkExperts(stage, signal),
+    checkExperts(stage, check),
   );
   if (rows) addDigest(check, place, rows);
   if (experts) addDigest(check, [...input, 'auxiliary_buffers', 'path'], experts);

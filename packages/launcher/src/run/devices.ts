@@ -1,4 +1,5 @@
 /** Device that `model.device: auto` will use, and the model that `trinity doctor gpu` measures. */
+import type { Environment } from '@trinity-rft/buffer/internal';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { ConfigError, systemClock } from '@trinity-rft/core';
 import type { DeviceModel } from '@trinity-rft/core/engine';
@@ -16,8 +17,9 @@ const willMeasure = 'the run measures a step on both devices when it starts, and
 export async function planDevices(
   given: ResolvedConfig,
   engines: EngineTable,
+  env: Environment = process.env,
 ): Promise<readonly string[]> {
-  const config = withCachedModels(given);
+  const config = withCachedModels(given, env);
   const { stages } = withRecordedDevices(config);
   const lines = config.stages.map(async (stage) => {
     if (stage.model.device !== 'auto') return [];

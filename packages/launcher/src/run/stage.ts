@@ -6,7 +6,7 @@ import { createRuntime, describeError, type Clock } from '@trinity-rft/core';
 import type { RunOutcome, Terminal } from '@trinity-rft/monitor';
 import { sharedMathChecker } from '@trinity-rft/workflow/internal';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { setEnvironment } from '../assembly/environment.js';
+import { setEnvironment, variablesOf } from '../assembly/environment.js';
 import { rewardKeyOf } from '../assembly/models/endpoint.js';
 import { warnOfUncheckedMath } from '../assembly/math-warnings.js';
 import { withDevice } from '../assembly/models/device.js';
@@ -98,6 +98,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
       stage: placed,
       startModel,
       runtime,
+      env: variablesOf(stage, env),
       openSink: (resume) => {
         options.onStart(placed);
         return monitor.openSink(resume);

@@ -1,5 +1,5 @@
 /** Lends a fixed number of items in the order of the requests. */
-import { CancelledError } from '@trinity-rft/core';
+import { CancelledError, throwIfAborted } from '@trinity-rft/core';
 
 export interface Queue<T> {
   /** Waits for a free item and lends it to `work`. @throws CancelledError on abort */
@@ -9,9 +9,10 @@ export interface Queue<T> {
 export function createQueue<T>(items: readonly T[]): Queue<T> {
   const free = [...items];
   const waiting: ((item: T) => void)[] = [];
-  const take = (signal: AbortSignal | undefined): Promise<T> => {
+  const take = async (signal: AbortSignal | undefined): Promise<T> => {
+    throwIfAborted(signal);
     const item = free.shift();
-    if (item !== undefined) return Promise.resolve(item);
+    if (item !== undefined) return item;
     return new Promise((resolve, reject) => {
       const stop = (): void => {
         waiting.splice(waiting.indexOf(give), 1);

@@ -29,7 +29,7 @@ export interface ServedModels {
   reload(): Promise<void>;
   /** Number of requests in progress with the model's current weights. */
   inFlight(name: string): number;
-  /** Error of the last failed reload, by model name. */
+  /** Error of the last reload by model name; only of models whose last reload failed. */
   readonly failures: ReadonlyMap<string, string>;
   close(): Promise<void>;
 }
@@ -54,6 +54,8 @@ interface Entry {
   usedAt: number;
   /** Loaded weights; undefined if the model is not in memory. */
   weights?: Weights | undefined;
+  /** Error of the last reload; undefined if it succeeded. */
+  failure?: string | undefined;
   loading?: Promise<Weights> | undefined;
 }
 
@@ -68,7 +70,6 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
   const { models, keep = Infinity, onEvent } = options;
   const load = weightsLoader(options);
   const served = new Map<string, Entry>();
-  const failures = new Map<string, string>();
   const find = (name: string): Entry => served.get(name) ?? throwMissing(name, served.keys());
   const add = (name: string, place: string): void => {
     served.get(name)?.weights?.retire();
@@ -90,11 +91,7 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
   };
   const loadOne = async (name: string, entry: Entry): Promise<Weights> => {
     await makeRoom();
-    const weights = await load(name, entry.place);
-    if (served.get(name) === entry) entry.weights = said(name, weights);
-    // The model was removed or replaced in the meantime.
-    else weights.retire();
-    return weights;
+    return adopt(name, entry, await load(name, entry.place));
   };
   /** Serialises loads: two concurrent loads would both take the last free slot. */
   let turn: Promise<unknown> = Promise.resolve();
@@ -113,20 +110,24 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
     entry.loading ??= loadInTurn(name, entry).finally(() => (entry.loading = undefined));
     return entry.loading;
   };
-  const said = (name: string, weights: Weights, now = ''): Weights => {
-    const { location, choice = '' } = weights.model.place;
-    onEvent(`${name}: ${now}${location}. ${choice}`.trim());
+  /** Replaces `old`, unless the model was removed, replaced or evicted in the meantime. */
+  const adopt = (name: string, entry: Entry, weights: Weights, old?: Weights): Weights => {
+    if (served.get(name) !== entry || entry.weights !== old) weights.retire();
+    else {
+      entry.weights = weights;
+      entry.failure = undefined;
+      old?.retire();
+      const { location, choice = '' } = weights.model.place;
+      onEvent(`${name}: ${old ? 'now ' : ''}${location}. ${choice}`.trim());
+    }
     return weights;
   };
-  const reloadOne = async (name: string): Promise<void> => {
-    const entry = find(name);
+  const reloadOne = async (name: string, entry: Entry): Promise<void> => {
     const old = entry.weights;
     if (!old) return;
     const { location } = await findModel(partsOf(entry.place).model);
-    if (location === old.model.place.location) return;
-    entry.weights = said(name, await load(name, entry.place), 'now ');
-    failures.delete(name);
-    old.retire();
+    if (location === old.model.place.location) entry.failure = undefined;
+    else adopt(name, entry, await load(name, entry.place), old);
   };
   for (const [name, place] of Object.entries(models)) add(name, place);
   if (keep === Infinity) for (const name of served.keys()) await open(name);
@@ -150,16 +151,20 @@ export async function openServedModels(options: ServedModelsOptions): Promise<Se
       }
     },
     reload: async () => {
-      for (const name of [...served.keys()])
-        await reloadOne(name).catch((error: unknown) => {
+      for (const [name, entry] of [...served])
+        await reloadOne(name, entry).catch((error: unknown) => {
           const why = describeError(error);
-          if (failures.get(name) !== why)
+          if (entry.failure !== why)
             onEvent(`${name}: newer weights cannot be loaded, the old ones stay: ${why}`);
-          failures.set(name, why);
+          entry.failure = why;
         });
     },
     inFlight: (name) => find(name).weights?.users ?? 0,
-    failures,
+    get failures() {
+      return new Map(
+        [...served].flatMap(([name, { failure }]) => (failure ? [[name, failure]] : [])),
+      );
+    },
     close: () => {
       served.clear();
       return load.close();

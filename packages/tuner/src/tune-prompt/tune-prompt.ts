@@ -50,7 +50,8 @@ export interface PromptTuneConfig {
   readonly perfectReward?: number;
   /**
    * Folder for the state of the search, from which an interrupted search continues, and for the
-   * result, `prompt.json`.
+   * result, `prompt.json`. Stored rewards stay when functions are mended; a judge that scores
+   * otherwise needs another folder.
    * @default no folder
    */
   readonly directory?: string;

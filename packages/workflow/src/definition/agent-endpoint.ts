@@ -35,7 +35,8 @@ export interface AgentEndpoint extends EndpointAddress {
   };
   /**
    * Settings of the AI SDK: `createOpenAICompatible(endpoint.aiSdk())(endpoint.model)` or
-   * `createOpenAI(endpoint.aiSdk())(endpoint.model)`.
+   * `createOpenAI(endpoint.aiSdk())(endpoint.model)`. Retries are a setting of each call:
+   * `generateText({ maxRetries: 0, ... })`.
    */
   aiSdk(): {
     readonly name: string;

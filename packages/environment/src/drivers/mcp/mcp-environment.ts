@@ -113,10 +113,11 @@ function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Enviro
   return {
     reset: async ({ row, seed }, signal) => {
       const free = await slots.take({ ms: waitMs, signal }, () => busy(options.name, limit));
-      const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'trinity-mcp-')));
-      const start: McpStart = { row, seed, folder };
+      let folder: string | undefined;
       let connection: McpConnection | undefined;
       try {
+        folder = await realpath(await mkdtemp(path.join(tmpdir(), 'trinity-mcp-')));
+        const start: McpStart = { row, seed, folder };
         await prepare?.(start, args);
         const patience = { ms: startTimeout * 1000, signal };
         const observation = promptOf(options, args, start);
@@ -124,7 +125,8 @@ function openMcp<Args>(options: McpEnvironmentOptions<Args>, args: Args): Enviro
         const begun = { start, observation, connection, free };
         return endsOnce(options.name, mcpEpisode(options, args, begun));
       } catch (error) {
-        await end(connection, folder);
+        // The first error is the cause, also of a folder that cannot be deleted.
+        await end(connection, folder).catch(() => undefined);
         free();
         throw error;
       }
@@ -194,9 +196,9 @@ function mcpEpisode<Args>(
   };
 }
 
-async function end(connection: McpConnection | undefined, folder: string): Promise<void> {
+async function end(connection?: McpConnection, folder?: string): Promise<void> {
   await connection?.close();
-  await rm(folder, { recursive: true, force: true });
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 }
 
 function promptOf<Args>(options: McpEnvironmentOptions<Args>, args: Args, start: McpStart): string {

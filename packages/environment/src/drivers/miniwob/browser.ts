@@ -20,33 +20,39 @@ const usualPlaces = [
 
 export function browserOf(named: string | undefined): BrowserHandle {
   let launched: Promise<Browser> | undefined;
+  const forget = (): void => {
+    launched = undefined;
+  };
 
   async function launch(): Promise<Browser> {
     const { chromium } = await importPlaywright();
     const executablePath = findChromium(named);
     try {
-      return await chromium.launch({ executablePath });
+      const browser = await chromium.launch({ executablePath });
+      return browser.once('disconnected', forget);
     } catch (cause) {
       throw notStarted(executablePath, cause);
     }
   }
 
-  async function browser(): Promise<Browser> {
-    const running = await launched?.catch(() => undefined);
-    if (running?.isConnected()) return running;
-    launched = launch();
+  /** Starts no second browser for calls at the same time. */
+  function running(): Promise<Browser> {
+    if (launched === undefined) {
+      launched = launch();
+      launched.catch(forget);
+    }
     return launched;
   }
 
   return {
     page: async () => {
-      const context = await (await browser()).newContext();
+      const context = await (await running()).newContext();
       await context.setOffline(true);
       return context.newPage();
     },
     close: async () => {
-      const running = await launched?.catch(() => undefined);
-      await running?.close();
+      const browser = await launched?.catch(() => undefined);
+      await browser?.close();
     },
   };
 }

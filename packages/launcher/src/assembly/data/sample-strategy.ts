@@ -7,6 +7,7 @@ import { pickRow } from '@trinity-rft/core/support';
 import type { StageModel } from '../models/chat-format.js';
 import { withPreview } from './sample-preview.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';
+import type { Reading } from './tasks.js';
 
 export interface Sampling {
   readonly source: ExperienceSource;
@@ -121,10 +122,10 @@ async function openMix(
 /** Reads the expert data of a stage. @throws TaskError when it cannot be used */
 export async function checkExperts(
   { buffer }: StageConfig,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<readonly RawTask[] | undefined> {
   const { experts } = buffer.trainerInput;
   return experts?.buffer.storageType === 'file'
-    ? readSupervisedRows(experts.buffer, 'sft', signal)
+    ? readSupervisedRows(experts.buffer, 'sft', reading)
     : undefined;
 }

@@ -12,6 +12,7 @@ import {
 } from '@trinity-rft/core';
 import type { StageModel } from '../models/chat-format.js';
 import { maxPositionsOf } from '../models/model-folder.js';
+import type { Reading } from './tasks.js';
 
 /** `sft`: answers to imitate; `dpo`: pairs of a better and a worse answer; `cpt`: plain texts. */
 export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;
@@ -20,10 +21,10 @@ export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;
 export async function readSupervisedRows(
   config: SupervisedBufferConfig,
   schema: RowSchema,
-  signal: AbortSignal,
+  { signal, env: environment }: Reading,
 ): Promise<readonly RawTask[]> {
   const { name, path, split, subsetName } = config;
-  const rows = await readTaskRows({ name, path, split, signal, subsetName });
+  const rows = await readTaskRows({ name, path, split, signal, subsetName, environment });
   const read = readers[schema];
   checkRows(rows, placeOf(config), (rawTask, row) => read(rawTask, config.format, row));
   return rows;
@@ -45,11 +46,12 @@ export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[
  * @throws TaskError also when a row has more tokens than the model has positions
  */
 export async function openRows(
-  { startModel, format, signal }: StageModel,
+  model: StageModel,
   config: SupervisedBufferConfig,
   schema: RowSchema,
 ): Promise<{ readonly rows: readonly RawTask[]; readonly toExperiences: RowEncoder }> {
-  const rows = await readSupervisedRows(config, schema, signal);
+  const { startModel, format } = model;
+  const rows = await readSupervisedRows(config, schema, model);
   const maxPositions = maxPositionsOf(startModel);
   const encode = rowEncoder(format, config, schema);
   const toExperiences: RowEncoder = (rawTask, row) => {

@@ -1,4 +1,5 @@
 /** The task sets of a stage: those to explore and those to evaluate. */
+import type { Environment } from '@trinity-rft/buffer/internal';
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, type RawTask, type Task, TaskError } from '@trinity-rft/core';
@@ -20,6 +21,13 @@ export interface StageTasks extends AsyncDisposable {
    * @throws TaskError if these task sets lack the row
    */
   taskAt(planned: LeasedTask): Promise<Task>;
+}
+
+/** Options for reading rows. */
+export interface Reading {
+  readonly signal: AbortSignal;
+  /** Environment variables of the stage, with those of the hub. */
+  readonly env: Environment;
 }
 
 interface PlacedTaskset {
@@ -44,10 +52,10 @@ export function tasksetsOf({ buffer }: StageConfig): readonly PlacedTaskset[] {
 export async function openTasks(
   stage: StageConfig,
   parts: TaskParts,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<StageTasks> {
   const { tasksets, evalTasksets } = stage.buffer.explorerInput;
-  const read = (taskset: TasksetConfig) => readRows(taskset, parts, signal);
+  const read = (taskset: TasksetConfig) => readRows(taskset, parts, reading);
   const evalSets = await Promise.all(
     evalTasksets.map(async (taskset) => evalSetOf(taskset, await read(taskset))),
   );
@@ -171,11 +179,11 @@ export async function readTasks(
   { buffer }: StageConfig,
   batchId: string,
   parts: TaskParts,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<readonly Task[]> {
   const taskset = buffer.explorerInput.tasksets[0];
   if (!taskset) return [];
-  const rows = await readRows(taskset, parts, signal);
+  const rows = await readRows(taskset, parts, reading);
   return rows.map((rawTask, row) =>
     toTask({ row, rawTask }, taskset, { batchId, taskId: row, isEval: false }),
   );
@@ -184,9 +192,9 @@ export async function readTasks(
 async function readRows(
   taskset: TasksetConfig,
   parts: TaskParts,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<readonly RawTask[]> {
-  const { rows, problems } = await readTaskset(taskset, parts, signal);
+  const { rows, problems } = await readTaskset(taskset, parts, reading);
   const [first] = problems;
   if (first === undefined) return rows;
   const { key, message } = first;
@@ -199,23 +207,23 @@ async function readRows(
 export async function readTaskset(
   taskset: TasksetConfig,
   parts: TaskParts,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<RowFindings & { readonly rows: readonly RawTask[] }> {
   const rows =
     taskset.storageType === 'generated'
       ? generatedRows(taskset, parts)
-      : await storedRows(taskset, signal);
+      : await storedRows(taskset, reading);
   return { ...checkTasks(rows, taskset, parts), rows };
 }
 
 /** Rows of a task set from its file, database or hub data set. @throws TaskError; CancelledError */
 export function storedRows(
   taskset: TasksetConfig,
-  signal: AbortSignal,
+  { signal, env: environment }: Reading,
 ): Promise<readonly RawTask[]> {
   const { name, path, split, subsetName, table, query, format } = taskset;
   const storageType = taskset.storageType === 'sql' ? ('sql' as const) : ('file' as const);
-  const from = { name, path, storageType, table, query, split, signal, subsetName };
+  const from = { name, path, storageType, table, query, split, signal, subsetName, environment };
   return readTaskRows({ ...from, columns: columnsOf(format) });
 }
 

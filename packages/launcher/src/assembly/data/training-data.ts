@@ -10,6 +10,7 @@ import { withPreview } from './sample-preview.js';
 import { openSampling, type Sampling } from './sample-strategy.js';
 import { ownDatabase } from './stored-experiences.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';
+import type { Reading } from './tasks.js';
 
 export interface TrainingData
   extends Pick<Sampling, 'source' | 'close'>, Partial<Pick<Sampling, 'filter'>> {
@@ -64,12 +65,12 @@ export async function openTrainingData(
  */
 export async function checkTrainingData(
   { algorithm, buffer }: StageConfig,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<readonly RawTask[] | undefined> {
   const { experienceBuffer } = buffer.trainerInput;
   if (experienceBuffer.storageType !== 'file' || algorithm.schema === 'experience')
     return undefined;
-  return readSupervisedRows(experienceBuffer, algorithm.schema, signal);
+  return readSupervisedRows(experienceBuffer, algorithm.schema, reading);
 }
 
 /** Opens the experiences of an earlier run, or those that a running server adds. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
 import type { RolloutModelConfig, StageConfig } from '@trinity-rft/config';
+import type { Environment } from '@trinity-rft/buffer/internal';
 import type { Runtime } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { explainFolderErrors, modelOfStage } from './model-folder.js';
@@ -14,6 +15,8 @@ export interface StageModel {
   readonly format: ChatFormat;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
+  /** Environment variables of the stage. */
+  readonly env: Environment;
 }
 
 /**

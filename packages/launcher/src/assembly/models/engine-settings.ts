@@ -6,7 +6,7 @@ import { tinkerEngine, type TinkerSettings } from '../../outer/outer.js';
 /** Settings of the stage's engine; undefined for engines without a configuration section. */
 export function engineSettings(
   { engine, model, sampler, algorithm, mode, part }: StageConfig,
-  env: Environment = process.env,
+  env: Environment,
 ): TinkerSettings | undefined {
   if (engine !== tinkerEngine.name) return undefined;
   const { lr, betas } = algorithm.optimizer;

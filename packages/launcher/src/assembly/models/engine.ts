@@ -27,7 +27,7 @@ export async function openEngine(
   engines: EngineTable,
   reference: boolean,
 ): Promise<StageEngine> {
-  const { startModel, format, runtime, signal } = model;
+  const { startModel, format, runtime, signal, env } = model;
   // A run has chosen already; a command that only opens a model does not measure.
   const report = (line: string): void => runtime.logger.info(line);
   const stage = await withDevice(given, startModel, { engines, measure: false, report, signal });
@@ -48,7 +48,7 @@ export async function openEngine(
         device: stage.model.device === 'webgpu' ? 'webgpu' : 'cpu',
         seed: runtime.seedFor('lora', stage.stageIndex),
         tokenBytes: tokenByteTable(format.tokenizer),
-        settings: engineSettings(stage),
+        settings: engineSettings(stage, env),
         logger: runtime.logger,
         signal,
       }),
@@ -108,7 +108,7 @@ export function watchSampler(sampler: Sampler, failure: AbortController): Sample
     get policyVersion() {
       return sampler.policyVersion;
     },
-    adopt: (source, version) => sampler.adopt(source, version),
+    adopt: (source, version) => watch(() => sampler.adopt(source, version)),
     sample: (prompt, options, signal, onTokens) =>
       watch(() => sampler.sample(prompt, options, signal, onTokens)),
     score: score && ((row, signal) => watch(() => score(row, signal))),

@@ -24,7 +24,7 @@ export type ExternalAnswers = (
  */
 export function externalAnswers(
   { external, explorer, mode }: StageConfig,
-  env: Environment = process.env,
+  env: Environment,
 ): ExternalAnswers {
   if (external === undefined) return () => undefined;
   const { name: modelPath, apiKey = env[external.apiKeyEnv] || 'EMPTY' } = external;

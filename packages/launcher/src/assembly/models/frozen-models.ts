@@ -1,6 +1,7 @@
 /** Models of a stage outside of a run: for trying workflows, serving a model, scoring its answers. */
 import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
+import type { Environment } from '@trinity-rft/buffer/internal';
 import type { Runtime } from '@trinity-rft/core';
 import type {
   Engine,
@@ -32,6 +33,8 @@ interface FrozenStage {
   readonly extensions: { readonly engines: EngineTable };
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
+  /** Environment variables of the stage. */
+  readonly env: Environment;
 }
 
 interface FrozenModel extends Pick<StageEngine, 'sampler' | 'failed' | 'close'> {
@@ -47,9 +50,10 @@ export async function openFrozenModel({
   extensions,
   runtime,
   signal,
+  env,
 }: FrozenStage): Promise<FrozenModel> {
   const format = await openChatFormat(stage, startModel);
-  const model = { startModel, format, runtime, signal };
+  const model = { startModel, format, runtime, signal, env };
   const engine = await openFrozenEngine(stage, model, extensions.engines);
   return {
     sampler: engine.sampler,
@@ -65,6 +69,7 @@ interface FrozenModels {
   readonly format: ChatFormat;
   readonly auxiliary: AuxiliaryModels;
   readonly endpoint: EndpointServer;
+  readonly env: Environment;
   /** Aborts with the engine's error once a model can no longer sample. */
   readonly engineFailed: AbortSignal;
   close(): Promise<void>;
@@ -76,7 +81,7 @@ interface FrozenModels {
  * @throws ConfigError when a model cannot be used
  */
 export function openFrozenModels(context: FrozenStage, served?: Sampler): Promise<FrozenModels> {
-  const { stage, startModel, extensions, runtime } = context;
+  const { stage, startModel, extensions, runtime, env } = context;
   return openTogether(async (stack) => {
     const { sampler, format, failed } =
       served === undefined
@@ -90,6 +95,7 @@ export function openFrozenModels(context: FrozenStage, served?: Sampler): Promis
       format,
       auxiliary,
       endpoint,
+      env,
       engineFailed: AbortSignal.any([auxiliary.failed, ...(failed ? [failed] : [])]),
       close: () => stack.close(),
     };
@@ -136,7 +142,7 @@ interface StartWeights {
 export async function startWeights(
   { config: given, engines }: { readonly config: ResolvedConfig; readonly engines: EngineTable },
   stageIndex: number,
-  env?: Readonly<Record<string, string | undefined>>,
+  env: Environment = process.env,
 ): Promise<StartWeights> {
   const config = withCachedModels(given, env);
   const stage = config.stages[stageIndex] ?? config.stages[0];

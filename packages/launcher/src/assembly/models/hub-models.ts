@@ -84,10 +84,7 @@ function stageWithModels(stage: StageConfig, paths: ReadonlyMap<string, string>)
 }
 
 /** The configuration with the paths of the models that are in the cache. */
-export function withCachedModels<T extends ResolvedConfig>(
-  config: T,
-  env: Environment = process.env,
-): T {
+export function withCachedModels<T extends ResolvedConfig>(config: T, env: Environment): T {
   const paths = new Map<string, string>();
   for (const { id } of hubModelsOf(config)) {
     const cached = findCachedModel(id, { environment: env });

@@ -1,6 +1,7 @@
 /** A rollout model for each attempt of a run. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
+import type { Environment } from '@trinity-rft/buffer/internal';
 import type { Runtime } from '@trinity-rft/core';
 import type { Sampler } from '@trinity-rft/core/engine';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
@@ -20,6 +21,8 @@ export interface ModelParts {
   readonly format: ChatFormat;
   readonly auxiliary: AuxiliaryModels;
   readonly endpoint: EndpointServer;
+  /** Environment variables of the stage. */
+  readonly env: Environment;
 }
 
 /**
@@ -34,7 +37,7 @@ export function modelFactory(
 ): (key: AttemptKey) => RecordedAttempt {
   const { rolloutModel, reasoningHistory, constrainedDecoding } = stage.explorer;
   const { defaults, ...settings } = modelSettings(rolloutModel);
-  const answersOf = externalAnswers(stage);
+  const answersOf = externalAnswers(stage, parts.env);
   const shared = {
     ...settings,
     format: parts.format,

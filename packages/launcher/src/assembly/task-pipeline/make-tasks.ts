@@ -9,6 +9,7 @@ import { type Runtime, TaskError } from '@trinity-rft/core';
 import { toTask } from '@trinity-rft/explorer';
 import { openTogether } from '../../context/disposable.js';
 import type { Extensions } from '../../context/stage-context.js';
+import type { Reading } from '../data/tasks.js';
 import { openAuxiliaryModels, type AuxiliaryModels } from '../models/auxiliary-models.js';
 import { openEndpoint } from '../models/endpoint.js';
 import { asksModel, checkColumns, fieldsOf, readInputs, stepsOf } from './steps.js';
@@ -27,13 +28,12 @@ import {
 } from './stored-tasks.js';
 
 /** Input for making tasks. */
-export interface Making {
+export interface Making extends Reading {
   readonly stage: StageConfig;
   readonly extensions: Extensions;
   readonly runtime: Runtime;
   /** Writes a line to the console and the log. */
   readonly say: (line: string) => void;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -79,7 +79,7 @@ async function make(
 ): Promise<void> {
   const { stage, extensions, signal, runtime, say } = making;
   const { name } = taskset;
-  const rows = await readInputs(pipeline, taskset, signal);
+  const rows = await readInputs(pipeline, taskset, making);
   const steps = stepsOf(pipeline, extensions.taskOperators);
   checkColumns(pipeline, steps, rows);
   const folder = pipelineFolder(stage);

@@ -4,7 +4,7 @@ import { runTaskPipeline, scoreColumns } from '@trinity-rft/buffer/internal';
 import type { TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, TaskError } from '@trinity-rft/core';
 import { readArgs } from '@trinity-rft/core/support';
-import { storedRows } from '../data/tasks.js';
+import { storedRows, type Reading } from '../data/tasks.js';
 import type { Rows } from './stored-tasks.js';
 
 /** @throws ConfigError for an unknown operator or argument */
@@ -38,11 +38,11 @@ export function fieldsOf(
 export async function readInputs(
   { inputs }: TaskPipelineConfig,
   taskset: TasksetConfig,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<Rows> {
-  if (inputs.length === 0) return storedRows(taskset, signal);
+  if (inputs.length === 0) return storedRows(taskset, reading);
   const parts = await Promise.all(
-    inputs.map(({ path }) => storedRows({ ...taskset, storageType: 'file', path }, signal)),
+    inputs.map(({ path }) => storedRows({ ...taskset, storageType: 'file', path }, reading)),
   );
   return parts.flat();
 }
@@ -70,9 +70,9 @@ export async function tryPipeline(
   pipeline: TaskPipelineConfig,
   taskset: TasksetConfig,
   taskOperators: TaskOperatorTable,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<PipelineResult & { readonly read: number; readonly isBound: boolean }> {
-  const rows = await readInputs(pipeline, taskset, signal);
+  const rows = await readInputs(pipeline, taskset, reading);
   const steps = stepsOf(pipeline, taskOperators);
   checkColumns(pipeline, steps, rows);
   const result = await runTaskPipeline(rows, {
@@ -81,7 +81,7 @@ export async function tryPipeline(
     weights: pipeline.priorityWeights,
     topK: pipeline.topK,
     concurrency: pipeline.numProcess,
-    signal,
+    signal: reading.signal,
   });
   return { ...result, read: rows.length, isBound: steps.some(asksModel) };
 }

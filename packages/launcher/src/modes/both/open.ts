@@ -44,13 +44,13 @@ export interface RemoteExploration {
 
 /** Creates the function that opens the explore side in this process, next to the trainer. */
 const exploreHere =
-  ({ stage, runtime, extensions: { engines }, rewardKey }: StageContext): OpenExploreSide =>
+  ({ stage, runtime, extensions: { engines }, rewardKey, env }: StageContext): OpenExploreSide =>
   async ({ engine, format, store }, stack) => {
     const endpoint = stack.use(await openEndpoint(runtime, store.lateRewards?.score, rewardKey));
     const auxiliary = stack.use(await openAuxiliaryModels(stage, runtime, engines, endpoint));
     const transport = stack.use(createTransport(stage, engine));
     const { sampler } = engine;
-    const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint });
+    const runs = runsHere(stage, runtime, { sampler, format, auxiliary, endpoint, env });
     return { runs, transport, failed: auxiliary.failed };
   };
 
@@ -72,11 +72,11 @@ export function openParts(
   openExploreSide = exploreHere(context),
 ): Promise<LoopParts> {
   return openTogether(async (stack) => {
-    const { stage, startModel, runtime, signal } = context;
+    const { stage, startModel, runtime, signal, env } = context;
     const { engines, algorithms } = context.extensions;
     const { format, store } = data;
     const algorithm = algorithmOf(stage, algorithms);
-    const model = { startModel, format, runtime, signal };
+    const model = { startModel, format, runtime, signal, env };
     const sampling = stack.use(await openSampling(stage, model, store));
     const { referenceLogprobs } = algorithm.needs;
     const engine = stack.use(await openEngine(stage, model, engines, referenceLogprobs));

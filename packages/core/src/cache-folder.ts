@@ -1,0 +1,8 @@
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+/** Folder in the user's cache: below XDG_CACHE_HOME, or ~/.cache if that is not set or empty. */
+export const cacheFolder = (
+  env: Readonly<Record<string, string | undefined>>,
+  ...names: readonly string[]
+): string => path.join(env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), ...names);
