@@ -266,7 +266,7 @@ function hasMember(name: string, role = 'explorer'): boolean {
     database.close();
     return found.length > 0;
   } catch {
-    // The file or its tables are not there yet.
+    // The file or its tables do not exist yet.
     return false;
   }
 }

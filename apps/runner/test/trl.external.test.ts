@@ -19,7 +19,7 @@ const printable = Array.from({ length: 95 }, (_, i) => String.fromCodePoint(32 +
 const tokenizer = {
   characters: [...printable, '\n'],
   words: [
-    // Long texts of the chat template are a token each.
+    // Long texts of the chat template are single tokens.
     ...['You may call one or more functions to assist with the user query.'],
     ...['You are provided with function signatures within <tools></tools> XML tags:'],
     ...['For each function call, return a json object with function name and arguments within'],

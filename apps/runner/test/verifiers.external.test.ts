@@ -1,4 +1,7 @@
-/** Tests `trinity run` on an environment of verifiers: its server runs the agent, our endpoint records. */
+/**
+ * Tests `trinity run` on an environment of verifiers, whose server runs the agent while our
+ * endpoint records the calls.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

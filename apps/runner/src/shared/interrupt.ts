@@ -72,7 +72,8 @@ function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
   const onOrphaned = (): void => onSignal('SIGTERM');
   process.on('disconnect', onOrphaned);
   process.channel?.unref();
-  // The parent may have ended before the listener; undefined means that there was none.
+  // The parent process may have ended before the listener was added; `connected` is undefined if
+  // there is no parent with a channel.
   if (process.connected === false) onOrphaned();
   return () => {
     process.off('disconnect', onOrphaned);

@@ -27,7 +27,8 @@ export async function nextSteps(
     ...(recorded
       ? [
           [`studio ${run}`, 'curves and recorded answers, in the browser'],
-          // Only the configuration names the weights that sampled before the first checkpoint.
+          // Takes the configuration, because only it names the model that sampled before the first
+          // checkpoint.
           [`verify ${config}`, 'recorded log-probabilities against the weights'],
         ]
       : []),

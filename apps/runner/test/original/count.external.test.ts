@@ -1,4 +1,4 @@
-// Runs the examples of a clone of Trinity-RFT themselves, two steps each, and counts them:
+// Runs the examples of a clone of Trinity-RFT, two steps each, and counts those that train:
 //   ORIGINAL_EXAMPLES=Trinity-RFT/examples pnpm exec vitest run apps/runner/test/original/count.external.test.ts --tags-filter=external
 // Only models, data, addresses and sizes are replaced.
 import { readdirSync, readFileSync } from 'node:fs';

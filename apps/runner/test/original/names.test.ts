@@ -1,4 +1,5 @@
-// Every name of Trinity-RFT 0.6.0 is available, read as another one, or refused with what to use instead.
+// Checks that every name of Trinity-RFT 0.6.0 is available, read as another name, or refused with
+// the replacement.
 import { readFileSync } from 'node:fs';
 import { builtInTables } from '@trinity-rft/algorithm';
 import { parseConfig, problemsOf } from '@trinity-rft/config';
@@ -41,8 +42,7 @@ function messagesOf(tree: unknown): readonly string[] {
 
 /**
  * Configuration with one key; `*` in the key stands for list items or section values.
- * @param value
- * @default null
+ * @param value value of the key. @default null
  */
 function treeWith(key: string, value: unknown = null): unknown {
   const named =

@@ -125,7 +125,7 @@ export function small(
     name: 'small',
     checkpoint_root_dir: `runs/${name}`,
     mode: 'both',
-    // A model that knows nothing has groups of equal rewards, which must not be filtered out.
+    // An untrained model has groups with equal rewards, which must not be filtered out.
     algorithm: { ...(algorithm as Tree), repeat_times: 2, advantage_fn_args: {} },
     model: { model_path: 'long', max_prompt_tokens: 8000, max_response_tokens: 4, threads: 1 },
     buffer: {

@@ -1,7 +1,7 @@
-/** Combines the waits of failed runs until their retries into one wait per environment. */
+/** Reports the waits of failed runs before their retries, one report per environment. */
 import type { Clock } from '@trinity-rft/core';
 
-/** Reports that runs wait, until the returned function is called. */
+/** Called when runs start to wait; the returned function is called when they continue. */
 export type OnPause = (what: string) => () => void;
 
 export interface BackOffs {

@@ -63,7 +63,7 @@ export interface Admission {
 }
 
 export interface EnvironmentCircuit {
-  /** Registers that the runs of a task begin. @returns function to call when all of them have ended */
+  /** Registers the start of a task's runs. @returns function to call when all of them have ended */
   join(task: Task): () => void;
   /**
    * Resolves when an attempt may begin: at once, or, while the environment is down, when this

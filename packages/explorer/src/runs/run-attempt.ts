@@ -260,7 +260,7 @@ function othersCalled({ model, called }: StartedAttempt): readonly string[] {
     .map(([address, name]) => (name === undefined ? address : `"${name}" at ${address}`));
 }
 
-/** Error for an agent that has not called the model of its run, but other models or none. */
+/** Error for an agent that has not called the model of its run; undefined if it has. */
 function bypassOf(
   started: StartedAttempt,
   ended: string,
@@ -278,8 +278,8 @@ function bypassOf(
 }
 
 /**
- * Explains the failure of an agent that called a model of its own: a missing or wrong key is not
- * the problem to fix.
+ * Replaces the error of an agent that called a model of its own, because a missing or wrong key of
+ * that model is not the problem to fix. Returns other errors unchanged.
  */
 function explainBypass(error: TrinityError, started: StartedAttempt): TrinityError {
   const isForeign =
@@ -389,12 +389,15 @@ export function reportFailure(
   });
 }
 
-/** Maximum number of stack frames to show, and of different places per log. */
+/** Maximum number of stack frames per message, and of different places per logger. */
 const [mostFrames, mostPlaces] = [3, 100];
 const shownPlaces = new WeakMap<Logger, Set<string>>();
 const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
 
-/** Place at which the user's code threw: the innermost stack frames, once per place. */
+/**
+ * The innermost stack frames of the user's code, at most three. Empty if there are none, or if this
+ * logger has already shown them.
+ */
 function placeInCode(error: Error, logger: Logger): string {
   let innermost: Error = error;
   for (let depth = 0; depth < 8 && innermost.cause instanceof Error; depth++)
