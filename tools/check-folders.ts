@@ -14,7 +14,7 @@ interface Import {
   readonly isProgram: boolean;
 }
 
-/** Imports between rooms: by importing room and imported room, one example each. */
+/** One example import per importing room and imported room; see {@link checkFolders} for rooms. */
 type Corridors = ReadonlyMap<string, ReadonlyMap<string, Import>>;
 
 /**

@@ -37,7 +37,7 @@ export function rolloutMaker(
     const session = runtime.newId('rollout');
     const over = new AbortController();
     const { signal } = over;
-    // Mounted in the same way as by the server of mode serve.
+    // Mounts the model in the same way as the server of mode `serve`.
     const mounted = server.mount({
       handler: async (request) =>
         model.answer(request, await readBody(request, { runtime, parseLongBody }, 'a request')),

@@ -214,7 +214,7 @@ function planned(
   const isRepeated =
     first && facts.tasks.has(taskKey({ batch: plan.batches[0]?.batch ?? '', ...first }));
   if (isRepeated && plan.step === facts.plannedUpTo) return;
-  // A trainer that comes back makes a step again whose runs have all failed.
+  // A restarted trainer plans a step again if all runs of the step have failed.
   const isAgain = plan.batches.every(({ batch }) => batch.startsWith(`${plan.step}#`));
   if (plan.step !== facts.plannedUpTo + 1 && !isAgain)
     report(`${member.name} planned explore step ${plan.step} after ${facts.plannedUpTo}`);
@@ -278,7 +278,7 @@ function completed(parts: Parts, member: Membership, { task, result, answer }: C
     if (!isRepeated) report(`task ${key} has two results; the second is that of ${member.name}`);
     return;
   }
-  // What was given back, and is nobody's since, may still be completed.
+  // A task that its worker has returned, and that no other worker holds, may still be completed.
   if (state.isCut || (state.holder && !isOwn))
     report(`the late result of ${memberKey(member)} for ${key} was stored`);
   state.holder = member;

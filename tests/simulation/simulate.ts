@@ -58,7 +58,7 @@ export interface SimulateOptions {
 /** Simulates the run of a seed. In the style `fixed`, compares the result with that of a single process. */
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Outcome> {
   const { stackTraceLimit } = Error;
-  // Each abort would else write down where it came from.
+  // Capturing a stack trace for each abort would be slow.
   Error.stackTraceLimit = 0;
   try {
     return await compare(seed, options);

@@ -1,4 +1,4 @@
-// What a suite of vectors is: a key of the file, made into cases that can be run one by one.
+// Types of a suite, which makes test cases from one key of a vector file.
 
 import type { Matrix } from './inputs.ts';
 

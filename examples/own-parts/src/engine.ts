@@ -273,7 +273,7 @@ async function sampleChoice(
   const logprobs: number[] = [];
   let previous = prompt.at(-1) ?? 0;
   while (tokens.length < maxTokens && !stopTokenIds.includes(tokens.at(-1) ?? -1)) {
-    // Other calls run meanwhile, and the caller may give up.
+    // Lets other calls run, and notices if the caller aborts.
     await Promise.resolve();
     throwIfAborted(signal);
     const row = logSoftmax(table, vocabSize, previous, isGreedy ? 1 : temperature);

@@ -9,7 +9,10 @@ export interface Breakages {
    * @param answers number of attempts of all tasks that the environment has answered so far
    */
   add(error: EnvironmentError, answers: number): void;
-  /** Number of consecutive attempts, up to the latest one, in which the same action broke it. */
+  /**
+   * Number of consecutive attempts, up to the latest one, in which the same action broke the
+   * environment.
+   */
   inRow(): number;
   /** True if the environment answered other attempts between the last two failures, and so is not down. */
   answeredOthers(): boolean;

@@ -35,7 +35,7 @@ export interface RunTaskOptions extends AttemptOptions {
   readonly cutOff?: AbortSignal;
   /**
    * Circuit breakers of the environments.
-   * @default not shared between tasks
+   * @default runs do not wait while an environment is down
    */
   readonly circuits?: EnvironmentCircuits;
   /** Called when `count` more runs have ended. @default no callback */

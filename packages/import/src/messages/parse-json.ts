@@ -10,7 +10,7 @@ const mostLevels = 200;
  */
 export function parseJson(text: string): unknown {
   const value = parseJsonExactly(text);
-  // Level by level, for the same reason.
+  // Checks the nesting level by level, because a recursive check could exhaust the stack.
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > mostLevels) throw new RangeError(`it has more than ${mostLevels} levels`);

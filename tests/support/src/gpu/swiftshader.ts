@@ -32,7 +32,7 @@ export async function useSwiftShader(): Promise<void> {
   try {
     process.dlopen({ exports: {} }, path.join(folder, 'libvulkan.so.1'), flags);
   } catch (error) {
-    // Loaded, but no addon of Node.
+    // Node.js has loaded the library, and only reports that it is not an addon.
     if (!String(error).includes('did not self-register')) throw error;
   }
 }
