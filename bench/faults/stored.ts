@@ -102,7 +102,10 @@ async function lateRewards(root: string): Promise<readonly Stored[]> {
   ];
 }
 
-/** @param checkpoint checkpoint that is copied under another name */
+/**
+ * Files of a checkpoint that is used as a model.
+ * @param checkpoint checkpoint that is copied under another name
+ */
 function startModel(root: string, checkpoint: string): Stored {
   const folder = path.join(root, 'start');
   cpSync(checkpoint, folder, { recursive: true });

@@ -120,7 +120,7 @@ interface World {
   isOver(): boolean;
 }
 
-/** Role in the run that is filled again when its process has died. */
+/** Role in the run. When its process dies, another process takes over the role. */
 interface Role {
   readonly name: string;
   readonly role: 'trainer' | 'explorer';
@@ -200,7 +200,7 @@ function startProcesses(world: World): void {
 
 interface Start {
   readonly afterMs: number;
-  /** Living process that seems dead, beside which the new process is started. */
+  /** Process that is alive but seems dead; the new process is started beside it. */
   readonly beside?: Process;
 }
 

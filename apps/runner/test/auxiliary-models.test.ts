@@ -122,7 +122,7 @@ describe('an auxiliary model of the embedded engine', () => {
   );
 });
 
-/** Every file below a folder as text. */
+/** Contents of all files below a folder, as one text. */
 const everything = (folder: string): string =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => path.join(folder, name))

@@ -52,7 +52,10 @@ interface Trained {
   steps: number;
 }
 
-/** @param vocabSize V; the table has V * V logits */
+/**
+ * Opens an engine with random logits.
+ * @param vocabSize V; the table has V * V logits
+ */
 export function openBigrams(vocabSize: number, maxModelLen: number, seed: number): Engine {
   const size = vocabSize * vocabSize;
   const random = createRandom(seed);
@@ -310,7 +313,10 @@ function adamW(state: Trained, gradient: Float64Array, options: OptimizerOptions
   return { step, gradNorm, skipped: false };
 }
 
-/** @throws CheckpointError when the folder holds no such table */
+/**
+ * Reads the table of a checkpoint.
+ * @throws CheckpointError when the folder holds no such table
+ */
 async function readTable(directory: string, size: number): Promise<Table> {
   const file = path.join(directory, 'table.json');
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {

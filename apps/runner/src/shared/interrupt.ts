@@ -43,7 +43,7 @@ export function stoppable<T>(
 
 /**
  * Resolves at the first Ctrl-C; a second one ends the process.
- * @param engineFailed rejects with its reason when it aborts
+ * @param engineFailed signal of an engine; if it aborts, the promise rejects with its reason
  */
 export function untilInterrupted(engineFailed?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

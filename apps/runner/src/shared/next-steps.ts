@@ -2,7 +2,7 @@
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
 
-/** Text with commands and their real paths, to copy. */
+/** Commands that a user may want to run next, with the paths of this run, as text. */
 export async function nextSteps(
   configPath: string,
   { jobDirectory, checkpoint, hasEvaluations }: RunSummary,

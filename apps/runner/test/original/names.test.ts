@@ -31,7 +31,7 @@ afterAll(async () => {
   await extensions.environments.close();
 });
 
-/** All messages of the check of a configuration. */
+/** All warnings or problems that checking a configuration reports. */
 function messagesOf(tree: unknown): readonly string[] {
   try {
     return parseConfig(JSON.stringify(tree), { ...extensions, env: {} }).warnings;

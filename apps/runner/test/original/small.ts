@@ -65,7 +65,10 @@ export async function createOriginalWorkspace(): Promise<Workspace> {
   return workspace;
 }
 
-/** Task files of the examples that read questions; for the other examples, the world generates the tasks. */
+/**
+ * Task files of the examples that read questions; for the other examples, the environment generates
+ * the tasks.
+ */
 const questions: Readonly<Record<string, string>> = {
   'bots/bots.yaml': 'rows.jsonl',
   'bots/random.yaml': 'rows.jsonl',

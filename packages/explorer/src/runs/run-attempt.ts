@@ -226,6 +226,7 @@ async function runWorkflow(
 }
 
 /**
+ * Turns the result of a workflow into finished runs with their durations and metrics.
  * @param failure error of an agent whose calls get the failure reward
  * @throws WorkflowError if the result does not give complete experiences
  */

@@ -47,7 +47,10 @@ export const cutOffError = (): CancelledError =>
     code: 'TASK_CUT_OFF',
   });
 
-/** Rejects with the signal's reason once it aborts; the later outcome of `work` is ignored. */
+/**
+ * Settles as `work` does, or rejects with the signal's reason if the signal aborts first; the later
+ * outcome of `work` is then ignored.
+ */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason as Error);

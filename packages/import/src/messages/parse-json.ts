@@ -5,6 +5,7 @@ import { parseJsonExactly } from '@trinity-rft/core/support';
 const mostLevels = 200;
 
 /**
+ * Parses a JSON text.
  * @throws Error if the text is not JSON, or nested so deeply that recursive code would exhaust the
  * stack
  */

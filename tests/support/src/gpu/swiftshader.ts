@@ -54,7 +54,7 @@ async function unpacked(): Promise<string> {
   try {
     await rename(draft, folder);
   } catch (error) {
-    // Another process was faster.
+    // Another process has unpacked the folder first.
     await rm(draft, { recursive: true });
     if (!existsSync(folder)) throw error;
   }

@@ -19,7 +19,7 @@ export interface TestPostgres {
   url(database?: string): string;
   /** Ends the server and all its processes at once, without a checkpoint, as in a crash. */
   kill(): Promise<void>;
-  /** Starts the server again after {@link kill}. */
+  /** Ends the server if it is running, and starts it again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }

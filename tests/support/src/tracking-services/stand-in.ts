@@ -43,7 +43,7 @@ export interface TrackingServices {
 /** API key that the services accept. */
 export const trackingKey = 'a-good-key-of-the-tests';
 
-// What the tests send is known to fit.
+// The requests of the tests are known to have the expected shape.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = Readonly<Record<string, any>>;
 type Answer = { readonly status?: number; readonly json: unknown };

@@ -14,7 +14,7 @@ export interface VllmStandInOptions {
   /** Opens the initial model of the server, or the model of a folder. */
   readonly open: (folder: string | undefined) => Promise<Engine>;
   readonly vocabSize: number;
-  /** @default 65 */
+  /** Maximum number of tokens of prompt and completion together. @default 65 */
   readonly maxModelLen?: number;
   /**
    * Key that requests must contain.
@@ -32,7 +32,7 @@ export interface VllmStandInOptions {
    */
   readonly scaleOut?: boolean;
   /**
-   * False to act as if started without a tokenizer.
+   * Tokenizer of the server; false to act as if started without one.
    * @default one token for every character
    */
   readonly tokenizer?: StandInTokenizer | false;

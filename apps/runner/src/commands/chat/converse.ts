@@ -67,7 +67,10 @@ interface Turn extends Talk {
   readonly ask: Ask;
 }
 
-/** @returns the history of each talker, with its answer if there was one */
+/**
+ * Lets every talker answer the user's message, with tool calls.
+ * @returns the histories, each with the answer if the talker gave one
+ */
 async function answerAll(
   talkers: readonly Talker[],
   before: readonly ChatMessages[],
@@ -106,7 +109,10 @@ async function answerAll(
   return histories;
 }
 
-/** @returns undefined when the input ended before the last result */
+/**
+ * Asks the user for the results of tool calls.
+ * @returns undefined if the input ended before the last result
+ */
 async function resultsOf(
   calls: readonly ToolCall[],
   { label }: Talker,
