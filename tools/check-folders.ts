@@ -9,7 +9,8 @@ interface Import {
   readonly from: string;
   readonly to: string;
   /**
-   * True for `new URL(...)`, the program of a thread, with which the importing file shares only types.
+   * True for `new URL(...)`, which names the program of a worker thread; the importing file shares
+   * only types with it.
    */
   readonly isProgram: boolean;
 }

@@ -82,7 +82,7 @@ function play(
   return { outcomes, runtime, keys, pauses, seconds };
 }
 
-/** Pauses without the waits between the attempts of a single run. */
+/** Pauses of environments, without the waits between the attempts of a single run. */
 const stops = (pauses: readonly string[]): readonly string[] =>
   pauses.filter((what) => what.startsWith('environment'));
 

@@ -292,7 +292,7 @@ function finishRun(
   metrics: Metrics,
   { task, range, reasons }: FinishOptions,
 ): FinishedRun {
-  // A stable sort: experiences of one step keep the order in which the workflow returned them.
+  // The sort is stable: experiences of one step keep the order in which the workflow returned them.
   const sorted = members
     .toSorted((a, b) => a.eid.step - b.eid.step)
     .map((step, index) =>

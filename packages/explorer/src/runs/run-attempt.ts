@@ -174,7 +174,7 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const model = options.createModel(key);
   const called: StartedAttempt['called'] = new Map();
   const endWatch = watchCalls();
-  // A copy, so that changes of one attempt to its row and arguments do not reach the next.
+  // Copies the task, so that changes of one attempt to its row and arguments do not reach the next.
   const own = { ...attempt, task: copyOf(task), called };
   const reasons = listenForReasons(options.rewardFn);
   const started: StartedAttempt = { ...own, model, signal, reasons, start: runtime.clock.now() };
@@ -313,7 +313,7 @@ function applyFailureReward(
     reportFailure(attempt, { error, consequence, tries, logger: runtime.logger });
     return { status: 'ok', runs };
   } catch {
-    // It failed before it called the model: there is no call to reward.
+    // The attempt failed before the model was called, so there is no call to reward.
     return failed;
   }
 }
@@ -347,7 +347,7 @@ async function beforeDeadline<T>(
     over.abort(error);
     throw error;
   });
-  // The loser of the race may still reject: nothing awaits it then.
+  // The promise that loses the race may still reject, although nothing awaits it.
   work.then(() => over.signal.aborted && options.onLateResult?.()).catch(() => undefined);
   deadline.catch(() => undefined);
   return untilAborted(Promise.race([work, deadline]), options.taskEnd ?? over.signal);

@@ -56,7 +56,7 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
   const onAbort = (): void => reject(signal.reason as Error);
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  // The loser of the race may still reject: nothing awaits it then.
+  // The promise that loses the race may still reject, although nothing awaits it.
   work.catch(() => undefined);
   try {
     return await Promise.race([work, aborted]);
