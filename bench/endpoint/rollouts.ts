@@ -21,7 +21,10 @@ export interface Rollout {
   close(): void;
 }
 
-/** @param turns receives every call before its client gets the answer */
+/**
+ * Returns a function that opens a rollout on the server, with a model that always gives one answer.
+ * @param turns receives every call before its client gets the answer
+ */
 export function rolloutMaker(
   server: EndpointServer,
   turns?: TurnStore,

@@ -143,6 +143,7 @@ interface Baseline {
 }
 
 /**
+ * Finds what `--baseline` names: a model, or an earlier evaluation.
  * @throws ConfigError if the name is neither a model nor a file written by `trinity eval --json`
  */
 async function findBaseline(named: string): Promise<Baseline> {
@@ -154,7 +155,10 @@ async function findBaseline(named: string): Promise<Baseline> {
   return { name: choice === undefined ? named : `${named}. ${choice}`, model: location };
 }
 
-/** @throws ConfigError if the file was not written by `trinity eval --json` */
+/**
+ * Reads an earlier evaluation.
+ * @throws ConfigError if the file was not written by `trinity eval --json`
+ */
 async function readBaseline(file: string): Promise<Evaluation> {
   const { isEvaluation } = await import('@trinity-rft/inspect');
   const baseline = await boundary(

@@ -12,7 +12,10 @@ export interface BackOffs {
   begin(environment: string, ms: number): () => void;
 }
 
-/** @param onPause called once per environment, and again if a run waits longer than the others */
+/**
+ * Reports each environment whose runs wait for a retry.
+ * @param onPause called once per environment, and again if a run waits longer than the others
+ */
 export function createBackOffs(onPause: OnPause, clock: Pick<Clock, 'now'>): BackOffs {
   const waits = new Map<string, { count: number; until: number; end: () => void }>();
   return {

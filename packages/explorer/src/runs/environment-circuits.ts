@@ -58,7 +58,7 @@ interface Breakdown {
 export interface Admission {
   /** False if a pause of the environment has begun or ended since `enter`. */
   isCurrent(): boolean;
-  /** Call it once, when the attempt has ended. */
+  /** Records how the attempt ended. Must be called exactly once. */
   end(answer: Answer): void;
 }
 

@@ -63,6 +63,7 @@ export interface FinishOptions {
 }
 
 /**
+ * Turns the result of a workflow into finished runs, ordered by run number.
  * @throws WorkflowError if the result is neither experiences nor a score; if a reward is missing,
  * not finite, too large, or pending where it may not be; if runs are missing; or if ids, tokens or
  * info of experiences are invalid
