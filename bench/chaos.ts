@@ -25,8 +25,8 @@ const { values, positionals } = parseArgs({
 const names = values.drivers.split(',');
 const wanted = Math.ceil(Number(positionals[0] ?? 500) / names.length);
 /**
- * Factor on the number of messages of the run without faults, so that all faults fall into the other
- * run.
+ * Factor by which faults are more probable than on average necessary, so that all of them are
+ * injected before the run ends.
  */
 const surplus = 1.3;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -54,7 +54,7 @@ const onServers =
     trainer: { ...trainer, trainer_type: 'tinker', grad_clip: 0 },
   });
 
-/** @returns problems that were found */
+/** Runs the processes, kills them as planned, and returns the problems that were found. */
 async function disturb(place: RunPlace): Promise<readonly string[]> {
   const processes = startAll(place);
   let isOver = false;

@@ -33,7 +33,7 @@ function count(kind: string, what: string, { verdict, detail }: Judgement): void
   if (failed.includes(verdict)) process.exitCode = 1;
 }
 
-/** Runs in `folder` in a process that is killed when it has printed `text`. */
+/** Starts the run in `folder`, in a process that is killed when it has printed `text`. */
 function killAt(folder: string, text: string): Promise<void> {
   const script = path.join(import.meta.dirname, 'faults/killed.ts');
   const child = spawn(process.execPath, [...fromSources, script, folder, text], {

@@ -16,7 +16,7 @@ const names =
 const directory = await mkdtemp(path.join(tmpdir(), 'trinity-frameworks-'));
 const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
 
-/** Formats the mean of the first or last five explore steps. */
+/** Formats the mean of some values with three decimals. */
 const mean = (values: readonly number[]): string =>
   (values.reduce((sum, value) => sum + value, 0) / values.length).toFixed(3);
 

@@ -29,7 +29,10 @@ const { values, positionals } = parseArgs({
 const wanted = Number(positionals[0] ?? 20);
 const random = createRandom(Number(values.seed));
 
-/** Pauses below the lease time of 15 s, above it, and twice as long. */
+/**
+ * Kinds of disturbances: SIGKILL, and pauses below the lease time of 15 s, above it, and twice as
+ * long.
+ */
 const kinds = ['SIGKILL', 'SIGSTOP 5 s', 'SIGSTOP 18 s', 'SIGSTOP 30 s'] as const;
 type Kind = (typeof kinds)[number];
 const stopMs: Readonly<Record<Kind, number>> = {

@@ -104,7 +104,7 @@ async function firstPaint({ page: shown }: Look): Promise<number> {
   );
 }
 
-/** Longest frame while `work` runs, in milliseconds. */
+/** Longest frame while `act` runs, in milliseconds. */
 async function longestFrame({ page: shown }: Look, act: () => Promise<void>): Promise<number> {
   await shown.evaluate(`globalThis.frames_ = []; globalThis.on_ = true; globalThis.last_ = performance.now();
     (function next(now) { frames_.push(now - last_); last_ = now; if (on_) requestAnimationFrame(next); })(last_);`);
@@ -112,7 +112,10 @@ async function longestFrame({ page: shown }: Look, act: () => Promise<void>): Pr
   return Number(await shown.evaluate('on_ = false; Math.max(...frames_)'));
 }
 
-/** Measures frames without interaction: the effect of other work on the machine. */
+/**
+ * Waits four seconds without interaction: frames meanwhile show the effect of other work on the
+ * machine.
+ */
 async function rest(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 4000));
 }

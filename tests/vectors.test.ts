@@ -55,7 +55,8 @@ describe('a case that states less', () => {
     const kl = { id: 'x', fn: 'k2', kl_coef: 1, input: 'small_4x5', with_old_logprob: true };
     expect(failuresOf({ policy_loss: [{ ...loss, expect: {} }], kl: [kl] })).toEqual([]);
     expect(failuresOf({ policy_loss: [{ ...loss, expect: { loss: 100 } }] })).toHaveLength(1);
-    // The first of two values alone, by numbers, and both by words.
+    // Two masks: one as numbers, which selects the first of two values, and one in words, which
+    // selects both.
     const two = { a: { logprob: [[-1, -3]], action_mask: 'all one', entropy: [[2, 4]] } };
     const masked = { values: 'a.entropy', mask: 'a.action_mask' };
     const mode = 'token-mean';

@@ -251,7 +251,7 @@ function run(title, command, commandArgs, env) {
     const forward = (signal) => {
       // Ctrl-C in a terminal goes to the whole process group, so the command has already received it.
       if (signal === 'SIGINT' && process.stdin.isTTY) return;
-      // pnpm expects this: it passes on SIGTERM, but not SIGINT.
+      // pnpm forwards SIGTERM to its command, but not SIGINT.
       child.kill(signal === 'SIGINT' && command === 'pnpm' ? 'SIGTERM' : signal);
     };
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];

@@ -11,7 +11,7 @@ describe('checkFolders', () => {
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
-  /** Checks a package from the files of its `src`, each with its first line. */
+  /** Writes a package with these files in its `src`, and checks it. */
   function check(files: Readonly<Record<string, string>>): readonly string[] {
     for (const [path, text] of Object.entries({ '../package.json': '{}', ...files })) {
       const file = join(root, 'packages/one/src', path);

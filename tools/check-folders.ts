@@ -9,12 +9,13 @@ interface Import {
   readonly from: string;
   readonly to: string;
   /**
-   * True for `new URL(...)`, the program of a thread, with which the importing file shares only types.
+   * True for `new URL(...)`, which names the program of a worker thread; the importing file shares
+   * only types with it.
    */
   readonly isProgram: boolean;
 }
 
-/** Imports between rooms: by importing room and imported room, one example each. */
+/** One example import per importing room and imported room; see {@link checkFolders} for rooms. */
 type Corridors = ReadonlyMap<string, ReadonlyMap<string, Import>>;
 
 /**

@@ -207,7 +207,7 @@ function statusText(path: Path): string {
   ].join('; ');
 }
 
-/** Keys that a file cannot set or need not set. */
+/** Lines about keys that a file cannot set or need not set. */
 function closed(keys: readonly Path[]): readonly string[] {
   const noted = (status: KeyStatus['status']): string => {
     const closedKeys = keys.filter((key) => wholeStatus(key)?.status === status);

@@ -54,7 +54,10 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 
 const folder = join(root, 'docs/guides/deploy');
 
-/** @returns the start command of the unit */
+/**
+ * Checks the sections and keys of a systemd unit.
+ * @returns the start command of the unit
+ */
 function checkedUnit(text: string): string {
   let section = '';
   let command = '';

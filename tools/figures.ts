@@ -80,8 +80,8 @@ interface FunctionSize {
 
 /**
  * Sizes of the functions that have a name: declarations, methods, accessors, constructors, and
- * functions with a block that initialize a variable or property. From the first word of the
- * function to its last brace, doc comment left out.
+ * functions with a block that initialize a variable or property. A size is the number of characters
+ * from the first word of the function to its last brace, without its doc comment.
  */
 function namedFunctions(tree: ts.SourceFile): readonly FunctionSize[] {
   return nodesOf(tree)

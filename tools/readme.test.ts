@@ -65,7 +65,8 @@ async function templateSources(): Promise<readonly Block[]> {
 describe('the documentation', { tags: ['slow'] }, () => {
   afterAll(() => rmSync(projects, { recursive: true, force: true }));
 
-  // Checked in one program, because a program over the sources of all packages takes longest.
+  // All examples are checked in one program, because loading the sources of all packages takes most
+  // of the time.
   it('has examples of the right types, and so have the templates of projects', async () => {
     rmSync(projects, { recursive: true, force: true });
     const sources = await templateSources();

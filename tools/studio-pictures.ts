@@ -36,7 +36,8 @@ await buildPageInto(pageFolder());
 const studio = spawn(
   process.execPath,
   [...fromSources, path.join(root, 'apps/runner/src/cli.ts'), 'studio', runs],
-  // Relative, because paths in commands are relative to the folder where the studio was started.
+  // Starts beside the runs, because the pages show paths relative to the folder where the studio
+  // was started.
   { cwd: path.dirname(path.resolve(runs)), stdio: ['ignore', 'pipe', 'inherit'] },
 );
 const browser = await launch(chromium);

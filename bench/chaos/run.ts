@@ -1,4 +1,4 @@
-/** A run in the world of letters, and its record. */
+/** Trains in the environment of the chaos tests, and reads the record of the run. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { metricLines, weightsDigest } from '../../apps/runner/test/support/run-record.ts';

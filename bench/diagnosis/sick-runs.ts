@@ -13,7 +13,7 @@ import type { Tree } from '../../packages/core/src/support.ts';
 export interface Sickness extends Pick<RunOptions, 'workflows' | 'rewardFns'> {
   readonly tree: Tree;
 }
-/** @param file returns the path of a data file */
+/** Creates a run with one problem. `file` returns the path of the data file of a given name. */
 export type SickRun = (file: (name: string) => string) => Sickness;
 
 const reward =

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createModel } from '../../packages/launcher/src/index.ts';
 
 export interface DigitsRun {
-  /** Folder with the data of model and tasks, relative to the configuration. */
+  /** Folder with the model and the tasks, relative to the configuration. */
   readonly data: string;
   readonly totalSteps: number;
   readonly learningRate: number;

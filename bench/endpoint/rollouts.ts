@@ -21,7 +21,10 @@ export interface Rollout {
   close(): void;
 }
 
-/** @param turns receives every call before its client gets the answer */
+/**
+ * Returns a function that opens a rollout on the server, with a model that always gives one answer.
+ * @param turns receives every call before its client gets the answer
+ */
 export function rolloutMaker(
   server: EndpointServer,
   turns?: TurnStore,
@@ -37,7 +40,7 @@ export function rolloutMaker(
     const session = runtime.newId('rollout');
     const over = new AbortController();
     const { signal } = over;
-    // Mounted in the same way as by the server of mode serve.
+    // Mounts the model in the same way as the server of mode `serve`.
     const mounted = server.mount({
       handler: async (request) =>
         model.answer(request, await readBody(request, { runtime, parseLongBody }, 'a request')),

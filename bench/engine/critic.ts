@@ -1,6 +1,6 @@
 /**
- * Times a critic with the policy, and scores with the trainer's forward pass, in turns on the same
- * rows.
+ * Compares a critic's forward and backward pass, and the sampler's scores, with the trainer's
+ * passes, in turns on the same rows.
  */
 import { createOnnxCritic } from '../../packages/engine-onnx/src/critic.ts';
 import { createOnnxEngine } from '../../packages/engine-onnx/src/engine.ts';

@@ -1,4 +1,7 @@
-/** Times adapters against all weights: backward pass and step, in turns on the same rows. */
+/**
+ * Compares the backward pass and step of an adapter with those of all weights, in turns on the same
+ * rows.
+ */
 import { createOnnxEngine } from '../../packages/engine-onnx/src/engine.ts';
 import { report, round, threads, time, withForeignShare } from './measure.ts';
 import { benchModels, sizeOf, withModel, type BenchModel } from './models.ts';

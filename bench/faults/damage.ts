@@ -117,7 +117,7 @@ export async function* dataFaults(root: string, count: number): AsyncGenerator<F
   }
 }
 
-/** Swaps the halves of a file, by lines, or by bytes if it has only one line. */
+/** Swaps the halves of a file, by lines, or by characters if it has only one line. */
 function swapHalves(file: string): void {
   const text = readFileSync(file, 'utf8');
   const lines = text.split(/(?<=\n)/);

@@ -40,7 +40,10 @@ export function resultOf(folder: string) {
 
 export type Result = ReturnType<typeof resultOf>;
 
-/** @param stopped folder of the stopped run, which is not modified */
+/**
+ * Applies the fault to a copy of a stopped run, resumes the copy, and compares the results.
+ * @param stopped folder of the stopped run, which is not modified
+ */
 export async function judge(stopped: string, fault: Fault, expected: Result): Promise<Judgement> {
   const folder = `${stopped}-copy`;
   rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,7 @@
-/** Runs in the folder of its first argument, and kills itself when it prints its second argument. */
+/**
+ * Starts the run in the folder of its first argument, and kills itself when it has printed its
+ * second argument.
+ */
 import { train } from './workspace.ts';
 
 const [folder = '', text = ''] = process.argv.slice(2);

@@ -46,7 +46,7 @@ function readCalls(folder: string): unknown {
 function servedCalls(root: string): readonly Stored[] {
   const [open, closed] = [path.join(root, 'calls-killed'), path.join(root, 'calls')];
   const database = openTurnDatabase({ path: path.join(closed, 'calls.db') });
-  // Few enough pages that SQLite does not checkpoint its log meanwhile.
+  // Writes so few pages that SQLite does not checkpoint its log meanwhile.
   database.record(
     Array.from({ length: 60 }, (_, i) => ({
       msgId: `m${i}`,
@@ -102,7 +102,10 @@ async function lateRewards(root: string): Promise<readonly Stored[]> {
   ];
 }
 
-/** @param checkpoint checkpoint that is copied under another name */
+/**
+ * Files of a checkpoint that is used as a model.
+ * @param checkpoint checkpoint that is copied under another name
+ */
 function startModel(root: string, checkpoint: string): Stored {
   const folder = path.join(root, 'start');
   cpSync(checkpoint, folder, { recursive: true });

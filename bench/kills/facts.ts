@@ -84,7 +84,10 @@ export interface Facts {
   readonly ownUses: ReadonlyMap<string, string>;
 }
 
-/** @param trainer number of the trainer that ended the run */
+/**
+ * Facts from the run's store and from the files of its last trainer.
+ * @param trainer number of the trainer that ended the run
+ */
 export async function factsOf(place: RunPlace, trainer: number): Promise<Facts> {
   const counted = await countsOf(place);
   const job = jobOf(place, trainer);

@@ -116,7 +116,7 @@ async function ownsRun({ place }: Run, post: Post | undefined): Promise<boolean>
 async function startSecondTrainer(run: Run, isSameFolder: boolean): Promise<boolean> {
   const first = currentTrainer(run);
   if (first === undefined || first.isStopped || !(await ownsRun(run, first))) return false;
-  // A folder that no other trainer uses.
+  // The number selects a folder that no other trainer uses.
   const trainer = isSameFolder ? run.trainer : run.trainer + 100;
   const second = startPost(run.place, { role: 'trainer', trainer });
   const exitCode = await Promise.race([second.exit, first.exit.then(() => 'first ended')]);
@@ -163,7 +163,9 @@ async function becomesOwner(run: Run, next: Post): Promise<boolean> {
   return false;
 }
 
-/** Copies the files that another machine with the same disk would find of the silent trainer. */
+/**
+ * Copies the files of the silent trainer, as another machine that shares its disk would find them.
+ */
 function copyFolder(place: RunPlace, from: number, to: number): void {
   const [source, target] = [jobOf(place, from), jobOf(place, to)];
   // Explorers continue in their own folders.

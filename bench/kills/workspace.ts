@@ -11,7 +11,7 @@ export const totalSteps = 40;
 export interface RunPlace {
   readonly root: string;
   readonly name: string;
-  /** Postgres url of a PostgreSQL database. Undefined: an SQLite file. */
+  /** URL of a PostgreSQL database; undefined for an SQLite file. */
   readonly postgresUrl: string | undefined;
   /** Changes the configuration. @default unchanged */
   readonly change?: (sections: Sections) => object;

@@ -19,7 +19,7 @@ export const trinity = (...args: readonly string[]): readonly string[] => [
   ...args,
 ];
 
-/** Command that runs a file of `python/`; empty if there is no Python. */
+/** Function that makes commands for a file of `python/`; undefined if there is no Python. */
 export function pythonScript(
   python: FoundPython,
   file: string,

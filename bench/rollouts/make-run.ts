@@ -1,4 +1,4 @@
-// A run folder with a given number of rollouts, like the folder of a run over several days.
+// Creates a run folder with a given number of rollouts, like the folder of a run over several days.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -52,7 +52,7 @@ function rollout(i: number): Experience {
   });
 }
 
-/** Makes the folder of a run. */
+/** Creates the folder of a run with that many rollouts. */
 export async function makeRun(folder: string, rollouts: number): Promise<void> {
   for (const name of ['buffer', 'monitor']) mkdirSync(join(folder, name), { recursive: true });
   await writeTokenizerFiles(join(folder, 'global_step_1'), files);

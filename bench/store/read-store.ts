@@ -8,7 +8,10 @@ import type {
 import { sqliteDatabase } from '../../packages/buffer/src/run-store/database/sqlite.ts';
 import { parseStoreUrl } from '../../packages/buffer/src/run-store/store-url.ts';
 
-/** Result of `read`; undefined before the first process has created the store. */
+/**
+ * Runs `work` on the tables and returns its result; undefined if no process has created the store
+ * yet.
+ */
 export async function readStore<T>(url: string, work: Work<T>): Promise<T | undefined> {
   const database = await open(url).catch((error: unknown) => {
     if (error instanceof BufferError && error.code === 'STORE_MISSING') return undefined;

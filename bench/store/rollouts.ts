@@ -24,9 +24,9 @@ export interface Work {
   /** Number of turns, each of which becomes an experience. */
   readonly turns: number;
   /**
-   * Maximum length of a sleep, in ms. With sleeps, a rollout has between one and all turns; each turn
-   * has two sleeps, and one more follows at the end, as in the workloads of Agent Lightning. @default
-   * no sleeps
+   * Maximum length of a sleep, in ms. With sleeps, a rollout has between one and all turns; each
+   * turn has two sleeps, and one more follows at the end, as in the workloads of Agent Lightning.
+   * @default no sleeps
    */
   readonly sleepMs?: number;
 }

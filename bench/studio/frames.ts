@@ -15,7 +15,7 @@ interface TraceEvent {
   readonly args?: { readonly name?: string };
 }
 
-/** Longest task of the page's main thread while `work` runs, in ms of processor time. */
+/** Longest task of the page's main thread while `act` runs, in ms of processor time. */
 export async function longestTask(page: Page, act: () => Promise<unknown>): Promise<number> {
   await page.tracing.start({ categories: ['toplevel', 'disabled-by-default-devtools.timeline'] });
   await act();

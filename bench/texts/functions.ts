@@ -75,7 +75,10 @@ const units = [
 ];
 const ends = ['x', '', '"', '}', '\n!'];
 
-/** @param few true for a subset of the texts, for functions without a syntax */
+/**
+ * Adversarial texts of about `length` characters.
+ * @param few true for a subset of the texts, for functions without a syntax
+ */
 export const adversarial = (length: number, few = false): readonly string[] =>
   (few ? [' ', 'a b', '{}', '%s', '1.0'] : units).flatMap((unit) =>
     (few ? ends.slice(0, 1) : ends).map(
@@ -83,7 +86,7 @@ export const adversarial = (length: number, few = false): readonly string[] =>
     ),
   );
 
-/** Patterns of real tokenizers, and two worst cases that no tokenizer should have. */
+/** Pre-tokenizer patterns of real tokenizers. */
 const patterns: Readonly<Record<string, string>> = {
   'gpt-2': `'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+`,
   'llama-3': `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`,

@@ -1,6 +1,6 @@
 /**
- * Deliberate errors, as other systems have had them: each replaces a part of a process, and the simulation must detect
- * it.
+ * Deliberate errors that other systems have had. Each replaces a part of a process, and the
+ * simulation must detect it.
  */
 import type { Engine, Sampler } from '../../packages/core/src/engine-seam.ts';
 import type { ExperienceStore } from '../../packages/core/src/store-seam.ts';

@@ -27,7 +27,7 @@ export function watchCauses({ kernel, view, report }: CauseWatchOptions): CauseW
   let since = 0;
   const look = async (): Promise<void> => {
     const ms = kernel.now() - since;
-    // Most of the time something happens.
+    // Skips the check while the run makes progress, which is the usual case.
     if (ms < 2 * lookEveryMs) return;
     const seen = await view();
     const unnamed = seen && unnamedIn(seen);
@@ -68,7 +68,10 @@ const moves: ReadonlySet<StoreVerb> = new Set([
 const isMove = (verb: StoreVerb, result: unknown): boolean =>
   moves.has(verb) && !(Array.isArray(result) && result.length === 0);
 
-/** Explains what is missing in the causes of a stalled run. An explorer with a task may be waiting for its agent. */
+/**
+ * Describes causes that do not explain a stalled run; undefined if they do. A silent or missing
+ * process is an explanation, and so is a process with a task, because its agent may take long.
+ */
 function unnamedIn(view: RunView): string | undefined {
   if (view.end) return undefined;
   const { chains } = causesOf(statusOf(view, ''));

@@ -141,7 +141,10 @@ const verbs: Readonly<Record<string, Verb>> = {
   copyFile: (from: string, to: string) => writeFile(to, readFile(from)),
 };
 
-/** Makes a file operation an event of the calling process. A file is empty before it is written. */
+/**
+ * Makes a file operation an event of the calling process. `writeFile` first creates an empty file,
+ * as on a real disk.
+ */
 function deferred(name: string, verb: Verb): (...args: unknown[]) => Promise<unknown> {
   return (...args) => {
     const owner = currentProcess();

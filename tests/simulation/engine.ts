@@ -18,8 +18,8 @@ export interface Truth {
   /** Creates an engine whose train steps are remembered. */
   watch(process: Process): Engine & Pick<ReturnType<typeof fakeEngine>, 'weights'>;
   /**
-   * Marks the latest train step that this process made as `version` as recorded in the store. Returns the violation, if
-   * any.
+   * Records that the store has accepted train step `version` of this process. Returns a violation
+   * if the process did not make the step, or if an earlier one gave other weights.
    */
   settle(caller: string, version: number): string | undefined;
   /** Reason why these weights cannot have sampled the experience; undefined if they can. */

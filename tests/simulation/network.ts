@@ -15,7 +15,8 @@ import type { Kernel, Process } from './kernel.ts';
 
 export interface NetworkFaults {
   /**
-   * Probability per transaction that its request is lost. The next three fields are probabilities per transaction, too.
+   * Probability per transaction that its request is lost. The next three fields are also
+   * probabilities per transaction.
    */
   readonly loseRequest: number;
   readonly loseAnswer: number;
@@ -80,7 +81,7 @@ const patienceMs = 6000;
 
 const calls = new AsyncLocalStorage<StoreCall>();
 
-/** Wraps a store so that the network knows its calls. */
+/** Wraps a store so that the network knows for which store call it carries a transaction. */
 export function observed(store: RunStore): RunStore {
   const waiting: (readonly unknown[])[] = [];
   return new Proxy(store, {

@@ -33,7 +33,10 @@ export interface OracleOptions {
   readonly mayExplore: (use: {
     readonly step: number;
     readonly version: number;
-    /** Last explore step up to which these weights have used up all explore steps. */
+    /**
+     * Last explore step such that these weights were trained after all experiences up to it were
+     * used up.
+     */
     readonly usedUpTo: number;
   }) => string | undefined;
   /** Undefined if weights of the version give the recorded log-probabilities, else the reason. */
@@ -214,7 +217,7 @@ function planned(
   const isRepeated =
     first && facts.tasks.has(taskKey({ batch: plan.batches[0]?.batch ?? '', ...first }));
   if (isRepeated && plan.step === facts.plannedUpTo) return;
-  // A trainer that comes back makes a step again whose runs have all failed.
+  // A restarted trainer plans a step again if all runs of the step have failed.
   const isAgain = plan.batches.every(({ batch }) => batch.startsWith(`${plan.step}#`));
   if (plan.step !== facts.plannedUpTo + 1 && !isAgain)
     report(`${member.name} planned explore step ${plan.step} after ${facts.plannedUpTo}`);
@@ -242,7 +245,7 @@ function leased(parts: Parts, member: Membership, task: LeasedTask, maxStep: num
   state.holder = member;
 }
 
-/** Worker that holds the task and is alive. */
+/** Worker that holds the task; undefined if there is none, or if it is not alive. */
 function workerOf(parts: Parts, { holder }: TaskState): MemberState | undefined {
   const member = holder && parts.facts.members.get(holder.name);
   return member && member.epoch === holder.epoch && isAlive(parts, member) ? member : undefined;
@@ -278,7 +281,7 @@ function completed(parts: Parts, member: Membership, { task, result, answer }: C
     if (!isRepeated) report(`task ${key} has two results; the second is that of ${member.name}`);
     return;
   }
-  // What was given back, and is nobody's since, may still be completed.
+  // A task that its worker has returned, and that no other worker holds, may still be completed.
   if (state.isCut || (state.holder && !isOwn))
     report(`the late result of ${memberKey(member)} for ${key} was stored`);
   state.holder = member;
@@ -313,7 +316,9 @@ function explored(
   if (wrong) report(`experience ${uid} of ${member.name}: ${wrong}`);
 }
 
-/** Last explore step whose experiences are all used up before train steps after `version`. */
+/**
+ * Last explore step such that train steps up to `version` have used up all experiences up to it.
+ */
 function usedUpTo({ tasks, experiences, plannedUpTo }: RunFacts, version: number): number {
   for (let step = 1; step <= plannedUpTo; step++) {
     const ofStep = [...tasks.values()].filter((task) => task.step === step);

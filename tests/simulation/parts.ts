@@ -84,7 +84,7 @@ export function agentOf({ longestCallMs }: Scenario) {
       const experiences: Experience[] = [];
       const calls = 1 + (task.index.row % 2);
       for (let turn = 0; turn < calls; turn++) {
-        // How long it takes may follow from the time; what it says may not.
+        // The duration of a call may depend on the time, but the response must not.
         const ms = deriveSeed(Math.round(runtime.clock.now()), 'call') % longestCallMs;
         await runtime.clock.sleep(ms);
         experiences.push(await call(turn));

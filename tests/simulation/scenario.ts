@@ -65,7 +65,7 @@ export const leaseMs = 4000;
 export function scenarioOf(seed: number): Scenario {
   const random = createRandom(deriveSeed(seed, 'scenario'));
   const between = (least: number, most: number): number => least + random.integer(most - least + 1);
-  // Most errors show in small runs, which take half the time.
+  // Most errors also occur in small runs, which take half the time.
   const isSmall = random.next() < 0.75;
   const explorers = between(1, isSmall ? 2 : 3);
   const faultsEndAt = between(2, 12) * 1000;

@@ -58,7 +58,7 @@ export interface SimulateOptions {
 /** Simulates the run of a seed. In the style `fixed`, compares the result with that of a single process. */
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Outcome> {
   const { stackTraceLimit } = Error;
-  // Each abort would else write down where it came from.
+  // Capturing a stack trace for each abort would be slow.
   Error.stackTraceLimit = 0;
   try {
     return await compare(seed, options);
@@ -120,7 +120,7 @@ interface World {
   isOver(): boolean;
 }
 
-/** Role in the run that is filled again when its process has died. */
+/** Role in the run. When its process dies, another process takes over the role. */
 interface Role {
   readonly name: string;
   readonly role: 'trainer' | 'explorer';
@@ -200,7 +200,7 @@ function startProcesses(world: World): void {
 
 interface Start {
   readonly afterMs: number;
-  /** Living process that seems dead, beside which the new process is started. */
+  /** Process that is alive but seems dead; the new process is started beside it. */
   readonly beside?: Process;
 }
 

@@ -20,8 +20,8 @@ export async function trainAsProcess(parts: ProcessParts, name: string): Promise
 }
 
 /**
- * Runs the trainer.
- * @param remote the remote exploration
+ * Runs the trainer's loop on the tasks of the scenario.
+ * @param remote opens the exploration by other processes
  */
 export async function train(
   parts: Omit<ProcessParts, 'store'>,

@@ -25,7 +25,7 @@ import {
   type VectorFile,
 } from './suite.ts';
 
-/** Arguments that give the original's numbers where our default differs on purpose. */
+/** Arguments that give Trinity-RFT's numbers where our default differs on purpose. */
 const originals: Readonly<Record<string, object>> = {
   grpo: { rankPenaltyRawNumerator: true },
   step_wise_grpo: { runReward: 'last_listed' },
@@ -119,8 +119,8 @@ interface BatchVector {
 }
 
 /**
- * Cases of batch advantages. The original pads rows. Each case runs on padded rows, on rows without padding, and on
- * experiences if the function takes them; trained tokens must get equal values.
+ * Cases of batch advantages. Trinity-RFT pads rows. Each case runs on padded rows, on rows without
+ * padding, and on experiences if the function takes them; trained tokens must get equal values.
  */
 export function batchAdvantages(
   vectors: readonly BatchVector[],

@@ -1,6 +1,6 @@
 // Compares what a function gives with what a vector states.
 
-/** Tolerance of losses, KL and metrics; the originals computed in float32. */
+/** Tolerance of losses, KL and metrics, because Trinity-RFT computed them in float32. */
 const tolerance = 1e-5;
 /** Tolerance of advantages. */
 export const advantageTolerance = 1e-4;

@@ -1,4 +1,4 @@
-// Ids, records, merging, and how a train batch is laid out.
+// Cases of ids, records, merging, and the layout of train batches.
 import {
   createExperience,
   runKey,
@@ -67,9 +67,9 @@ interface ConstructionVector {
 }
 
 /**
- * Cases of constructing experiences. Where the original accepts misaligned input (log-probabilities above 0, a mask of
- * another length, a truncated prompt with a sampled response), our function throws, and the case passes if the error
- * names the field.
+ * Cases of constructing experiences. Where Trinity-RFT accepts misaligned input (log-probabilities
+ * above 0, a mask of another length, a truncated prompt with a sampled response), our function
+ * throws, and the case passes if the error names the field.
  */
 export function construction(vectors: readonly ConstructionVector[]): readonly VectorCase[] {
   return vectors.map(({ in: given, out }, i) => ({
@@ -92,7 +92,8 @@ export function construction(vectors: readonly ConstructionVector[]): readonly V
         createExperience({
           tokens,
           promptLength,
-          // Positive log-probabilities of the original's tests are examples only.
+          // Some of Trinity-RFT's tests have positive log-probabilities, which our experiences
+          // reject.
           ...(logprobs && { logprobs: logprobs.map((value) => -Math.abs(value)) }),
           ...(actionMask
             ? { actionMask }

@@ -1,4 +1,4 @@
-// Every key of a vector file, and what runs it.
+// Maps each key of a vector file to the function that makes its test cases.
 import * as advantages from './advantages.ts';
 import * as experiences from './experiences.ts';
 import * as losses from './losses.ts';
@@ -72,7 +72,7 @@ function casesOfKey(key: string, value: unknown, file: VectorFile): KeyCases {
   try {
     if (suite) return { key, cases: suite(value as never, file) };
   } catch (cause) {
-    // A key of another shape is a failure of its own, not the end of the file.
+    // A key with an unexpected shape becomes one failing case, and the other keys still run.
     const run = (): never => {
       throw cause;
     };

@@ -1,4 +1,4 @@
-// What golden vectors state, as loss inputs, experiences and arguments.
+// Converts the values of golden vectors to loss inputs, experiences and arguments.
 import {
   createExperience,
   type Experience,
@@ -82,8 +82,8 @@ export function offsetsOf(matrix: Matrix): Int32Array {
 }
 
 /**
- * Builds an experience. The mask determines the length, because some tests of the original state another length for the
- * response.
+ * Builds an experience. The mask determines the length, because some of Trinity-RFT's tests state
+ * another length for the response.
  */
 export function toExperience(vector: ExperienceVector): Experience {
   const { action_mask: mask = 'all one', response_length: length } = vector;
@@ -96,7 +96,7 @@ export function toExperience(vector: ExperienceVector): Experience {
     eid: { batch: 0, task: vector.task, run: vector.run, step: vector.step },
   });
   if (!vector.logprobs) return experience;
-  // The original's log-probabilities may be above 0, ours may not. Only their order within a task
+  // Trinity-RFT's log-probabilities may be above 0, ours may not. Only their order within a task
   // matters.
   return withFields(experience, {
     logprobs: Float32Array.from(actionMask, (_, t) => vector.logprobs![t]! - 1),

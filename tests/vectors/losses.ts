@@ -97,7 +97,8 @@ export function kl(vectors: readonly KlVector[], file: VectorFile): readonly Vec
             (part && evaluate(part, input, { mode: mode as LossAggMode, needs })) ?? noLoss;
           expectSame(output, stated, undefined, mode);
         }
-        // The mean over one token is its value, masked ones included.
+        // With a mask of a single token, the mean is the value of that token, even for tokens that
+        // the case masks.
         const only = (t: number): LossInput => ({
           ...input,
           actionMask: input.actionMask.map((_, other) => Number(other === t)),
@@ -161,7 +162,7 @@ interface EntropyVectors {
   }[];
 }
 
-/** Cases of entropy losses. The original states the value that it subtracts from the loss. */
+/** Cases of entropy losses. Trinity-RFT states the value that it subtracts from the loss. */
 export function entropyLoss(
   { input: name, cases }: EntropyVectors,
   file: VectorFile,
@@ -229,7 +230,8 @@ export function aggregate(
   const trained = (numbers: ArrayLike<number>): number[] =>
     Array.from(numbers).filter((_, t) => input.actionMask[t] === 1);
   const mean = trained(values).reduce((sum, value) => sum + value, 0) / trained(values).length;
-  // Whitening divides by the deviation, so a whitened pair tells it.
+  // Whitening divides by the standard deviation, so the difference of two whitened values reveals
+  // it.
   const spread =
     (trained(values)[0]! - trained(values)[1]!) / (trained(white)[0]! - trained(white)[1]!);
   return [

@@ -78,10 +78,13 @@ export function evaluation({ cases, train_mode: train, docs }: EvalVectors): rea
   ];
 }
 
-/** True for metrics that the original estimates from 1000 draws; ours are exact. */
+/** True for metrics that Trinity-RFT estimates from 1000 draws; ours are exact. */
 const estimated = (name: string): boolean => /\/(?:best|worst)@/.test(name);
 
-/** Five standard errors of the original's estimate, for draws that deviate by half the range. */
+/**
+ * Five standard errors of Trinity-RFT's estimate, for draws whose standard deviation is half the
+ * range.
+ */
 const estimateError = (values: readonly number[]): number =>
   (5 * (Math.max(...values) - Math.min(...values))) / 2 / Math.sqrt(1000) + 1e-8;
 

@@ -1,4 +1,4 @@
-// What a suite of vectors is: a key of the file, made into cases that can be run one by one.
+// Types of a suite, which makes test cases from one key of a vector file.
 
 import type { Matrix } from './inputs.ts';
 
@@ -25,7 +25,10 @@ export interface VectorCase {
 /** Makes the cases of a key; `value` is the value of the key in the file. */
 export type Suite = (value: never, file: VectorFile) => readonly VectorCase[];
 
-/** @throws RangeError when the file has no input of that name */
+/**
+ * Input of that name.
+ * @throws RangeError when the file has no such input
+ */
 export function inputOf({ inputs }: VectorFile, name: string): InputVectors {
   const input = inputs?.[name];
   if (input) return input;

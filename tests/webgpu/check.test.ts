@@ -28,7 +28,7 @@ test.skipIf(noSwiftShader)('a right GPU passes', { timeout: 300_000 }, async () 
       { lora: false, scratch },
     );
     expect(found.unequal).toBe(0);
-    // Zero would mean that both ran on the CPU.
+    // A difference of zero would mean that both sides ran on the CPU.
     for (const what of ['logprobs', 'gradients', 'weights'] as const) {
       expect(found[what]).toBeGreaterThan(0);
       expect(found[what]).toBeLessThan(tolerances[what] / 10);

@@ -19,7 +19,7 @@ describe.skipIf(noSwiftShader)('a budget of memory', () => {
       const array = runtime.array(zeros(size * kibibyte));
       const part = runtime.rows(array, 0, 64);
       runtime.copy(part, floats([64], wave(64, size)));
-      // Still queued when the next array needs the room.
+      // This copy is still queued when the next array needs the memory.
       runtime.copy(kept, part);
       array.free();
     }
@@ -51,7 +51,7 @@ describe.skipIf(noSwiftShader)('a budget of memory', () => {
 
   test('holds a cache that grows entry by entry', async () => {
     const runtime = await openRuntimeWith({ memoryBytes: 700 * kibibyte });
-    // Four entries of 64 KiB a row.
+    // A row has four entries of 64 KiB.
     const names = ['k.0', 'v.0', 'k.1', 'v.1'];
     const cache = runtime.cache({ names, heads: 1, capacity: 1024, width: 16, states: [] });
     cache.reserve(1);

@@ -86,7 +86,7 @@ describe.skipIf(noSwiftShader)('arrays on a device', () => {
     const loaded = await runtime.load(graph.record(), 'train');
     const numbers = wave(15);
     const array = runtime.array(floats([5, 3], numbers.slice()));
-    // Bytes 12 to 36, where no binding may begin.
+    // The view covers bytes 12 to 36, and no WebGPU binding may begin at byte 12.
     const view = runtime.rows(array, 1, 3);
     const out = await loaded.run({ x: view }, { twice: view });
     expect(await runtime.read(out['same']!)).toEqual(numbers.slice(3, 9));
@@ -122,7 +122,7 @@ describe.skipIf(noSwiftShader)('arrays on a device', () => {
         rootCorrection: Math.sqrt(1 - betas[1] ** step),
         keep: [0.999, 1],
       };
-      // In place, into the gradient, and into other arrays.
+      // The updated weights are written in place, over the gradient, or into other arrays.
       const to = [from, gradient, runtime.set(shapes)][step % 3]!;
       await runtime.adamW({ ...sets, from, to, gradient }, plan);
       from = to;

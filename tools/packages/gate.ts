@@ -43,7 +43,7 @@ function environmentOf(proxy: string, attempts: string): Readonly<Record<string,
   const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
   return {
     ...Object.fromEntries(proxies.map((name) => [name, proxy])),
-    GLOBAL_AGENT_HTTPS_PROXY: proxy, // what the install script of onnxruntime-node reads
+    GLOBAL_AGENT_HTTPS_PROXY: proxy, // for the install script of onnxruntime-node
     NO_PROXY: '127.0.0.1,localhost',
     no_proxy: '127.0.0.1,localhost',
     NODE_OPTIONS: `--import=${hook}`,

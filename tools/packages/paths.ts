@@ -24,7 +24,7 @@ export async function trainTwoSteps(
   return 'trained two steps';
 }
 
-/** Adds to a project with its own install script, which must still run. */
+/** Adds training to an existing project, whose own install script must still run. */
 export async function addToProject(
   manager: Manager,
   at: (folder: string) => Terminal,

@@ -55,7 +55,7 @@ function documentOf(packed: PackedPackage, url: string): object {
   return {
     name,
     'dist-tags': { latest: version },
-    // Old enough for package managers that only accept versions older than a day.
+    // Package managers that only accept versions older than a day must accept this one.
     time: { [version]: '2026-01-01T00:00:00.000Z' },
     versions: { [version]: { ...(JSON.parse(text) as object), dist } },
   };

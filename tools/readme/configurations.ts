@@ -13,7 +13,10 @@ export const isConfiguration = ({ language, words }: Block): boolean =>
 /** Environment variables; the password of the database must not appear in any output. */
 const env = { DATABASE_URL: 'postgresql://trinity:hunter2@postgres/runs' };
 
-/** @throws ConfigError with every problem */
+/**
+ * Parses a configuration of a document.
+ * @throws ConfigError with every problem
+ */
 export const readConfiguration = (root: string, text: string, file: string): LoadedConfig =>
   parseConfig(text, {
     file,

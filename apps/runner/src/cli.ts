@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** Entry point of the `trinity` executable. */
-// Core refuses a Node that is too old, on which the other packages may not even load.
+// Importing core fails on a Node.js version that is too old, on which other packages may not even
+// load.
 await import('@trinity-rft/core').catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
@@ -15,7 +16,8 @@ if (['serve', 'studio', 'view'].includes(process.argv[2] ?? '')) {
 }
 const { main } = await import('./main.js');
 
-// If the reader ends (`trinity run | head`), the run continues without its output.
+// A reader that ends early (`trinity run | head`) must not end the run, so write errors are
+// ignored.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 const exitCode = await main(process.argv.slice(2));

@@ -76,7 +76,10 @@ const distillation: Tree = {
   explorer: { auxiliary_models: [{ name: 'teacher', model_path: 'teacher' }] },
 };
 const digits = Array.from({ length: 10 }, (_, digit) => String(digit));
-/** Stops each answer at its first digit, and rewards answers that have one: truncated answers are not trained on. */
+/**
+ * Workflow that stops each answer at its first digit and rewards answers with a digit, because
+ * truncated answers are not trained on.
+ */
 const brief = defineWorkflow({
   name: 'brief',
   run: async ({ task, model }) => {

@@ -114,7 +114,7 @@ describe('an auxiliary model of the embedded engine', () => {
         'rollout/version/mean': -1,
         'rollout/models/mean': 1,
       });
-      // One experience per run: what the judge said is none.
+      // Each run has one experience: the judge's answers are not experiences.
       expect(usedRows(path.join(job('one'), 'buffer/experience_buffer.db'))).toHaveLength(
         3 * 4 * 4,
       );
@@ -122,7 +122,7 @@ describe('an auxiliary model of the embedded engine', () => {
   );
 });
 
-/** Every file below a folder as text. */
+/** Contents of all files below a folder, as one text. */
 const everything = (folder: string): string =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => path.join(folder, name))

@@ -278,7 +278,7 @@ describe('a run directory', () => {
     { timeout: 240_000 },
     async () => {
       const config = workspace.config('full.yaml', { name: 'full', trainer: { save_interval: 2 } });
-      // A folder in the place of a file, which cannot be replaced by one.
+      // A folder at the path of the file makes writing the file fail.
       mkdirSync(path.join(job('full'), 'latest_checkpointed_iteration.txt'), { recursive: true });
       const { error } = await runHere(workspace, config);
       expect(toFailure(error)).toMatchObject({

@@ -72,7 +72,7 @@ describe('a resumed run', () => {
       await environments.close();
       return planDevices(loaded.config, engines);
     };
-    // No machine of the tests has a GPU there.
+    // With a driver file that does not exist, no GPU is found on any machine.
     const driver = process.env['VK_ICD_FILENAMES'];
     process.env['VK_ICD_FILENAMES'] = '/nowhere.json';
     try {
@@ -193,7 +193,10 @@ const swapped = (text: string): string => {
   });
 };
 
-/** Files that a run reads again, and their replacements. */
+/**
+ * Files that a resumed run reads again, each with the setting that names it and a change of its
+ * text.
+ */
 const contents: readonly (readonly [
   key: string,
   file: string,

@@ -26,8 +26,8 @@ interface Report {
 }
 
 /**
- * Answers that the model wrote when a form was requested through each API. The untrained model would not produce the
- * form without the constraint.
+ * Answers of the model to requests that enforce a JSON schema, one per API. The untrained model
+ * would not follow the schema otherwise.
  */
 const written: string[] = [];
 const reporting = defineWorkflow({

@@ -43,7 +43,7 @@ beforeAll(async () => {
   }
   program = found.python;
   workspace = await createWorkspace();
-  // Prompts of the recipes are longer than those that the model was made for.
+  // The recipes' prompts exceed the context length of the practice model.
   const folder = path.join(workspace.root, 'longer');
   cpSync(practice, folder, { recursive: true });
   const file = path.join(folder, 'config.json');

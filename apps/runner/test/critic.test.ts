@@ -24,7 +24,7 @@ const database = (name: string): string => path.join(job(name), 'buffer/experien
 
 const ppo: Tree = { algorithm: actorCritic, buffer: { total_steps: 3 } };
 
-/** Metrics of the train steps. */
+/** Runs the configuration to its end and returns the metrics of its train steps. */
 async function finish(name: string, ...over: readonly Tree[]): Promise<readonly Metrics[]> {
   await finishHere(workspace, name, ...over);
   return trainSteps(name);
@@ -98,7 +98,8 @@ describe('a critic', () => {
       const wide: Tree = { model: { critic_model_path: 'wide' }, buffer: { total_steps: 1 } };
       await finish('own', ppo, wide);
       await finish('same', ppo, { buffer: { total_steps: 1 } });
-      // Before its first update every critic says 0, so the policy cannot tell them apart yet.
+      // Every critic predicts 0 before its first update, so the first policy update does not depend
+      // on it.
       expect(weightsDigest(job('own'))).toBe(weightsDigest(job('same')));
       expect(criticDigest(job('own'))).not.toBe(criticDigest(job('same')));
       const { error } = await runHere(
@@ -173,7 +174,8 @@ describe('an advantage over groups', () => {
     ]).toEqual([expect.closeTo(0, 5), 0.1, 0]);
     expect(Math.abs(second!['critic/kl']!)).toBeGreaterThan(1e-4);
     expect(usedRows(database('penalised'))).toHaveLength(32);
-    // Half of a group in each batch: counted, because its runs are compared with that half only.
+    // Each batch has half of a group, whose runs are compared with each other only; the metric
+    // counts such groups.
     const cut = await finish('cut', penalised, { buffer: { train_batch_size: 2, total_steps: 1 } });
     expect(cut.map((metrics) => metrics['sample/partial_group_count'])).toEqual(
       Array.from({ length: 8 }, () => 1),

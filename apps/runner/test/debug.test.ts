@@ -71,7 +71,10 @@ beforeAll(async () => {
   failing = workspace.config('failing.yaml', use('failing'));
 });
 
-/** Path from the working directory of the tests, where the command line starts. */
+/**
+ * Replaces relative paths by absolute ones, because the command line starts in the working
+ * directory of the tests.
+ */
 const absolute = (text: string): string =>
   text
     .replace('"tasks.jsonl"', JSON.stringify(output('tasks.jsonl')))

@@ -39,7 +39,8 @@ export const twice = defineWorkflow({
 `;
 
 /**
- * Workflow in which two runs of every second task never end; the other tasks end after the other runs of those tasks.
+ * Workflow in which two of the four runs of every second task never end. The other tasks end once
+ * the remaining runs of those tasks have ended.
  */
 const halting = `
 import { defineWorkflow } from '@trinity-rft/workflow';
@@ -266,7 +267,7 @@ function hasMember(name: string, role = 'explorer'): boolean {
     database.close();
     return found.length > 0;
   } catch {
-    // The file or its tables are not there yet.
+    // The file or its tables do not exist yet.
     return false;
   }
 }

@@ -10,7 +10,7 @@ import { mainHere } from './support/main-here.js';
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-env-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** An environment of a plugin, without a solver or tasks. */
+/** Plugin with an environment that has neither a solver nor tasks. */
 const plugin = path.join(root, 'plugin.mjs');
 writeFileSync(
   plugin,

@@ -8,7 +8,10 @@ import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
 import { runArgs, startTrinity } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
-/** Environment with two steps per task. While the file `down` exists, steps fail after as many as the file says. */
+/**
+ * Environment with two steps per task. While the file `down` exists, steps fail once the number of
+ * steps in the file has been taken.
+ */
 const wall = `
 import { existsSync, readFileSync } from 'node:fs';
 import { defineEnvironment, nativeEnvironment } from '@trinity-rft/environment';
@@ -55,7 +58,7 @@ function configOf(name: string, maxWait = 1800): string {
       {
         name: 'sums',
         path: 'tasks.jsonl',
-        // An answer that is cut off is an action too.
+        // The pattern matches every answer, so that a truncated answer is an action too.
         workflow_args: {
           environment: 'wall',
           environment_args: { down },
@@ -81,7 +84,7 @@ const job = (name: string): string => path.join(workspace.root, 'runs/tests', na
 function recordOf(name: string) {
   return {
     digest: weightsDigest(job(name)),
-    // The trainer may begin a step while the explorer is still at one.
+    // Sorted, because the order of the lines of trainer and explorer differs between runs.
     lines: metricLines(job(name)).toSorted(
       (a, b) => a.role.localeCompare(b.role) || a.step - b.step,
     ),
@@ -119,7 +122,7 @@ it(
   async () => {
     const name = 'broken';
     const config = configOf(name, 3);
-    // In the third explore step, of which the fourth is in progress too.
+    // The environment breaks in the third explore step, while the fourth one is also in progress.
     breakAfter(name, 70);
     const { error } = await runHere(workspace, config);
     expect(error).toMatchObject({ code: 'ENVIRONMENT_DOWN' });

@@ -56,7 +56,7 @@ function recorded(): readonly string[] {
 it('records the answers of the evaluations of a run', () => {
   const batches = recorded().map((text) => text.split(' ')[0]);
   expect([...new Set(batches)]).toEqual(['0/fresh', '6/fresh']);
-  // Twenty tasks with two runs each.
+  // Two evaluations of twenty tasks, with two runs per task.
   expect(batches).toHaveLength(80);
 });
 
@@ -79,7 +79,7 @@ it('compares checkpoints by the same tasks and seeds, and finds the best one', a
   const evaluated = metricLines(job)
     .filter(({ role }) => role === 'explorer')
     .flatMap(({ metrics }) => metrics['eval/fresh/reward/mean@2'] ?? []);
-  // At temperature 1: equal only with equal seeds.
+  // The temperature is 1, so the means are equal only if the seeds are equal.
   expect([checkpoints[0]?.mean, checkpoints[3]?.mean]).toEqual(evaluated);
   const highest = checkpoints.slice(1).toSorted((a, b) => b.mean - a.mean || a.step - b.step)[0];
   expect(best).toBe(highest?.step);
@@ -147,7 +147,7 @@ it('compares with a run, a checkpoint and a model folder, evaluated with the sam
   ).sets;
   const mean = Number(checkpoints[0]?.mean.toFixed(3));
   expect((await against('model')).stdout).toContain(` → ${mean}, `);
-  // One evaluation of the run for each command, none of the baselines.
+  // Each command has evaluated the run once, and the baselines not at all.
   expect(metricLines(job)).toHaveLength(before + 3);
   const missing = await against('plugins');
   expect([missing.exitCode, missing.stderr]).toEqual([2, expect.stringContaining('is no model')]);

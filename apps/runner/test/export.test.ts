@@ -97,7 +97,7 @@ describe('trinity export', () => {
     const files = (): readonly string[] =>
       readdirSync(folder, { recursive: true })
         .map(String)
-        // SQLite makes these while it reads.
+        // SQLite creates these files while it reads.
         .filter((name) => !/-(?:shm|wal)$/.test(name))
         .toSorted();
     const before = files();
@@ -226,7 +226,7 @@ describe('trinity export', () => {
 });
 
 it('prints the address of the upload in the JSON', async () => {
-  // The hub takes all files in one commit.
+  // The hub server accepts all files in one commit.
   const hub = createServer((request, response) => {
     void text(request).then((body) => {
       const isPreupload = request.url?.endsWith('/preupload/main') === true;

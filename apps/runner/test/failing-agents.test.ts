@@ -38,7 +38,7 @@ const unreadable: unknown = new Proxy({}, { get: trap, has: trap, getPrototypeOf
 /** Number of runs in an explore step. */
 const stepRuns = 16;
 
-/** Means of a failing agent. */
+/** Parameter of the functions that make an agent fail. */
 interface Failing {
   readonly context: WorkflowContext;
   /** Advances the clock of the run, unless another run of the explore step is still working. */

@@ -13,7 +13,7 @@ const onGpu: Tree = {
   trainer: { save_interval: 1 },
 };
 
-/** Between the second optimizer step and using its experiences up. */
+/** Kill point after the second optimizer step, before its experiences are marked as used. */
 const secondStep: KillPoint = { call: 'commit', match: '', nth: 5, when: 'before' };
 
 function recordOf({ root }: Workspace, name: string) {
@@ -33,7 +33,7 @@ function recordOf({ root }: Workspace, name: string) {
   };
 }
 
-/** The experiences of an explore step, by the train step that used them. */
+/** Train step of each of the 16 experiences of an explore step; undefined if they are unused. */
 const used = (step: number | undefined) => Array.from({ length: 16 }, () => step);
 
 const rewards = ({ explorer }: ReturnType<typeof recordOf>) =>

@@ -122,7 +122,7 @@ const servers: readonly [string, (limits: Partial<HttpLimits>) => Promise<Server
 
 type Piece = string | Buffer | null;
 
-/** Statuses of all answers, and whether the server ended the connection. */
+/** Statuses of all responses, and the number of bytes that the client has sent. */
 interface Wire {
   readonly statuses: readonly number[];
   readonly sent: number;
@@ -208,7 +208,7 @@ const cases: readonly [string, (server: Server) => Iterable<Piece>, number?][] =
     'a body of 30 MB without a length',
     (to) => [chunked(to, [withKey]), `1c9c380\r\n${' '.repeat(30_000_000)}\r\n0\r\n\r\n`],
   ],
-  // A client that never stops to write may miss the answer.
+  // A client that never stops writing may miss the response.
   ['a body without an end', (to) => endless(to, [withKey])],
   ['a body without an end and without a key', (to) => endless(to, [])],
 ];
@@ -251,7 +251,7 @@ describe.each(servers)('%s', (_, open) => {
     const { statuses, sent } = await wire(server, pieces(server));
     for (const seen of statuses) expect(seen).toBeLessThan(500);
     expect(statuses).toEqual(status === undefined ? statuses : [status]);
-    // Ten times what any route takes, and what waits in the sockets.
+    // Ten times the largest body limit (20 MB), and the bytes that the sockets buffer.
     expect(sent).toBeLessThan(250_000_000);
     expect((await fetch(server.url + server.health)).status).toBeLessThan(500);
   });

@@ -34,7 +34,7 @@ interface Finished {
   readonly lines: readonly (readonly MetricLine[])[];
 }
 
-/** Metric lines without the evaluation after train step 6. */
+/** Metric lines without the evaluation after train step 6, which is recorded as step 7. */
 const withoutSixth = ({ digest, lines }: Finished): Finished => ({
   digest,
   lines: lines.map((role) =>
@@ -105,7 +105,7 @@ describe('a signal', () => {
     await printed(command, 'step 1');
     command.child.kill('SIGINT');
     await printed(command, 'saving');
-    // What is being saved never ends, so neither would the process.
+    // Saving never ends, so a process that waits for it would not end either.
     command.child.kill('SIGINT');
     expect((await command.ended).exitCode).toBe(130);
     expect(checkpointSteps(job('twice'))).toEqual([]);
@@ -209,7 +209,7 @@ describe('a run that is complete', () => {
         }),
       );
       expect(longer.summary).toMatchObject({ doneBefore: false, trainStep: 8 });
-      // The evaluation with which the shorter run had ended stays in its metrics.
+      // The evaluation at the end of the shorter run stays in the metrics.
       const eight = { buffer: { total_steps: 8 } };
       expect(withoutSixth(await finished('complete', evalTasksets, eight))).toEqual(
         await finished('at once', evalTasksets, eight),

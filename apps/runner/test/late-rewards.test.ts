@@ -96,7 +96,8 @@ it(
   { timeout: 240_000 },
   async () => {
     const file = config('killed', 'asked');
-    // The first explore step is stored, the second is recorded and not stored.
+    // The run is killed when the first explore step is stored, and the second is recorded but not
+    // stored.
     const point = { call: 'append', match: 'metrics.jsonl', nth: 3, when: 'after' } as const;
     const killed = await killedTrinity(workspace.root, runArgs(file), point);
     expect(killed.signal).toBe('SIGKILL');
@@ -145,7 +146,9 @@ async function post(from: Outside, body: unknown, apiKey = from.apiKey): Promise
   return error ? `${response.status} ${error.code}` : `${response.status}`;
 }
 
-/** Waits until the run is stored, and gives its reward. */
+/**
+ * Posts the reward until the run is stored; returns the status, and the error code if there is one.
+ */
 async function given(run: Outside, reward: number): Promise<string> {
   for (;;) {
     const answer = await post(run, { run: run.runId, reward });

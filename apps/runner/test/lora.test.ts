@@ -198,7 +198,8 @@ describe('a run that trains adapters', () => {
       };
       return (await debugWorkflow(options)).experiences.map(({ logprobs }) => logprobs);
     };
-    // What is debugged with the newest checkpoint has the adapter once.
+    // The newest checkpoint has the adapter merged, so debugging with it must not apply the adapter
+    // again.
     const merged = { model: { model_path: 'runs/tests/further/global_step_2' } };
     const debugged = await logprobsOf(run('both'), true);
     expect(debugged).toEqual(
@@ -325,7 +326,7 @@ it('refuses to go on with adapters of another rank', async () => {
   const other = workspace.config(`${name}.yaml`, ...base, changed, { name });
   const { error } = await runHere(workspace, other);
   expect(error?.message).toContain('lora_configs[0].lora_rank: changed from 4 to 2');
-  // As in a run of an earlier version, which kept no settings.
+  // Runs of earlier versions have no file of settings.
   rmSync(path.join(workspace.root, 'runs/tests', name, 'settings.json'));
   expect((await runHere(workspace, other)).error?.message).toContain(
     'holds adapters of rank 4, alpha 8, q_proj, v_proj, down_proj, but the run trains adapters of rank 2',

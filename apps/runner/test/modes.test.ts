@@ -74,7 +74,7 @@ describe('mode both', () => {
         'eval/fresh/failed_task_count': 0,
       });
       expect(last).not.toEqual(first);
-      // It agrees with a benchmark of the last checkpoint.
+      // The last evaluation equals a benchmark of the last checkpoint.
       await finish('late', evalTasksets, {
         mode: 'bench',
         explorer: { bench_on_latest_checkpoint: true, eval_on_startup: false },
@@ -107,7 +107,7 @@ describe('mode both', () => {
       expect(lines.filter(({ role }) => role === 'explorer').map(({ step }) => step)).toEqual(
         Array.from({ length: 12 }, (_, i) => i + 1),
       );
-      // Weights did reach the explorer.
+      // New weights have reached the explorer.
       expect(
         lines.filter(({ role }) => role === 'explorer').at(-1)!.metrics['rollout/model_version'],
       ).toBeGreaterThan(2);
@@ -274,8 +274,8 @@ describe('mode train', () => {
       expect(lines.map(({ role, step }) => [role, step])).toEqual(
         [1, 2, 3, 4, 5, 6].map((step) => ['trainer', step]),
       );
-      // Same data in the same order from the same model: the same weights as the run that made the
-      // data.
+      // The same data in the same order from the same model must give the same weights as the run
+      // that recorded the data.
       expect(weightsDigest(job('again'))).toBe(weightsDigest(job('source')));
       expect(readFileSync(database('source')).equals(before)).toBe(true);
       expect(
@@ -359,7 +359,7 @@ describe('stages', () => {
     async () => {
       await finish('chained', twoStages, evalTasksets, { explorer: { eval_on_startup: true } });
       const [first] = metricLines(job('chained/grpo'));
-      // The same tasks, scored by a benchmark of the warm-up's folder.
+      // A benchmark of the warm-up's folder scores the same tasks.
       await finish('chained/warmup', evalTasksets, {
         mode: 'bench',
         explorer: { bench_on_latest_checkpoint: true, eval_on_startup: false },

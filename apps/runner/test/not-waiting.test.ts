@@ -29,7 +29,7 @@ export const ${name} = defineWorkflow({
 let workspace: Workspace;
 beforeAll(async () => {
   workspace = await createWorkspace();
-  // The runs of three tasks of four are all alike.
+  // In three of four tasks, all runs have the same reward.
   workspace.write('plugins/alike.ts', agent('alike', 'return sum % 4 ? 0 : text.length % 2;'));
   workspace.write(
     'plugins/stuck.ts',
@@ -53,7 +53,7 @@ const workflow = (name: string): Tree => ({
 
 describe('dapo, where the groups of most tasks are alike', () => {
   const dapo: readonly Tree[] = [
-    // So slowly that the other tasks keep groups that differ.
+    // The learning rate is low, so that groups of the other tasks keep different rewards.
     {
       algorithm: { algorithm_type: 'dapo', optimizer: { lr: 1e-5 } },
       buffer: { total_steps: 4 },

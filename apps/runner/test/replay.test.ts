@@ -1,4 +1,5 @@
-// Experiences that are trained on more than once: by priority, and in passes over a stored run.
+// Tests experiences that are trained on more than once: by priority, and in passes over a stored
+// run.
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, it } from 'vitest';
@@ -57,7 +58,10 @@ const replay = (over: Tree, buffer: Tree = {}): Tree => ({
   trainer: { save_interval: 3 },
 });
 
-/** Configuration in which each train step uses the 16 runs of an explore step and at least eight earlier ones. */
+/**
+ * Configuration in which each train step, except the first, uses the 16 runs of an explore step and
+ * 16 earlier experiences.
+ */
 const mixed = replay(
   {
     priority_fn: 'decay_limit_randomization',
@@ -70,7 +74,7 @@ const mixed = replay(
 it('fills batches with earlier experiences, and repeats that when it is killed', async () => {
   const { error, trainer } = await runIt('mixed', mixed);
   expect(error).toBeUndefined();
-  // The first takes two explore steps; nothing can come again yet.
+  // The first train step uses two explore steps, because no experience can be reused yet.
   expect(trainer.map((metrics) => metrics['sample/replay/share'])).toEqual([0, 0.5, 0.5, 0.5, 0.5]);
   expect(
     Math.max(...trainer.map((metrics) => metrics['sample/replay/use_count/max'] ?? 0)),

@@ -54,7 +54,7 @@ const at = (
   when: KillPoint['when'] = 'before',
 ): KillPoint => ({ call, match, nth, when });
 
-/** Warm-up and GRPO, with evaluations at the start, on the way and at the end. */
+/** Warm-up and GRPO, with evaluations at the start, during the run and at the end. */
 const base: readonly Tree[] = [
   evalTasksets,
   twoStages,
@@ -62,8 +62,8 @@ const base: readonly Tree[] = [
 ];
 
 /**
- * Points at which the run is killed. The commits of the second stage are the roll-back at its start and, for each step,
- * storing and using up the experiences.
+ * Points at which the run is killed. The commits of the second stage are the roll-back at its start
+ * and, for each step, storing the experiences and marking them as used.
  */
 const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['before anything was trained', at('append', 'warmup/monitor/metrics.jsonl')],
@@ -130,7 +130,9 @@ const withCritic: typeof everywhere = [
     at('rename', 'latest_checkpointed_iteration.txt', 6, 'after'),
   ],
 ];
-/** Second stage under its old name, trained with a critic and an adaptive KL penalty. */
+/**
+ * Stages of which the second keeps its name, but trains with a critic and an adaptive KL penalty.
+ */
 const ppoStage: Tree = {
   stages: (twoStages['stages'] as readonly Tree[]).map((stage) =>
     stage['mode'] === 'both' ? { ...stage, algorithm: actorCritic } : stage,

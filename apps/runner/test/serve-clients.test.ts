@@ -118,7 +118,7 @@ describe('clients of a served model', () => {
         status: 400,
         param: 'presence_penalty',
       });
-      // Greedy answers are trained on like others.
+      // Greedy answers are trained on like sampled ones.
       const { id } = await openai.chat.completions.create({ ...ask, temperature: 0 });
       await product.client.feedback({ reward: 1, msgIds: [id] });
       expect((await product.client.commit()).calls).toBeGreaterThan(0);
@@ -182,7 +182,7 @@ describe('clients of a served model', () => {
     }
     expect(await enormous).toBeInstanceOf(APIError);
     expect(await enormous).toMatchObject({ status: 400, code: 'context_length_exceeded' });
-    // Encoded in the main thread, it would hold up every other answer for all of its time.
+    // Tokenizing the prompt in the main thread would delay every other response until it is done.
     expect(answered).toBeGreaterThan(5);
   });
 

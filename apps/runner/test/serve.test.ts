@@ -27,7 +27,7 @@ interface Here extends Omit<Product, 'server'> {
   stop(): Promise<Awaited<ReturnType<typeof runHere>>>;
 }
 
-/** A server inside the process of the test. */
+/** Starts a server in the process of the test. */
 async function serveHere(configPath: string): Promise<Here> {
   const interrupt = new AbortController();
   let ended: ReturnType<typeof runHere> | undefined;
@@ -75,7 +75,7 @@ describe('a running product', () => {
       expect(means.slice(-2).reduce((a, b) => a + b)).toBeGreaterThan(
         means.slice(0, 2).reduce((a, b) => a + b) + 0.3,
       );
-      // Answers of the last weights are recorded with their version.
+      // Answers sampled with the last weights are recorded with their version.
       const { id } = await ask();
       await client.feedback({ reward: 1, msgIds: [id] });
       await client.commit();
@@ -89,7 +89,7 @@ describe('a running product', () => {
       expect(
         usedRows(experiences('product')).filter(({ trainStep }) => trainStep === undefined),
       ).toHaveLength(1);
-      // The key is in no log.
+      // The key is in no log, nor in the output.
       const log = readFileSync(path.join(job('product'), 'log/trinity.log'), 'utf8');
       expect([
         log.includes(serveKey),
@@ -157,7 +157,7 @@ describe('a server that is killed', () => {
     'goes on where it was: nothing is lost and nothing counts twice',
     { timeout: 240_000 },
     async () => {
-      // The command serves, whatever the mode of the file.
+      // The command `serve` ignores the mode in the file.
       const file = config('killed', { mode: 'both' });
       const start = (kill?: KillPoint): Promise<Product> =>
         startProduct(
@@ -174,13 +174,13 @@ describe('a server that is killed', () => {
       };
       const one = await start({ call: 'writev', match: 'calls.db-pending', nth: 3, when: 'after' });
       const [a, b] = [await one.ask(), await one.ask()];
-      // Written down, but the client never got to know its id.
+      // The call is recorded, but its client never received the id.
       await dies(one, one.ask());
 
-      // Commits of the thread that stores calls: the start, what is in the journal, two calls,
-      // feedback.
+      // The thread that stores calls commits the start, the recorded calls, two new calls, and the
+      // feedback; the kill is before the fifth commit.
       const two = await start({ call: 'commit', match: '', nth: 5, when: 'before' });
-      // Numbers are about all calls, so these are stored before.
+      // The metrics count all calls, so the server stores pending calls before it answers.
       const stored = async (
         answer: Promise<{ readonly id: string }>,
       ): Promise<{ readonly id: string }> => {
@@ -192,7 +192,8 @@ describe('a server that is killed', () => {
       const feedback = { reward: 1, msgIds: [a.id, b.id, c.id, d.id], taskId: 't' };
       await dies(two, two.client.feedback(feedback));
 
-      // The start, what is in the journal, feedback, the commit.
+      // The commits are the start, the recorded calls, the feedback and the batch; the kill is
+      // after the fourth.
       const three = await start({ call: 'commit', match: '', nth: 4, when: 'after' });
       expect(await three.client.metrics()).toMatchObject({
         'rollout/open_experience_count': 5,
@@ -202,7 +203,7 @@ describe('a server that is killed', () => {
         applied: feedback.msgIds,
         already: [],
       });
-      // The calls are fixed under their number, and not stored.
+      // The numbered batch of calls is committed, but its experiences are not stored yet.
       await dies(three, three.client.commit());
 
       const four = await start();
@@ -218,7 +219,7 @@ describe('a server that is killed', () => {
         explore_step_num: 1,
         'rollout/total_experience_count': 5,
       });
-      // What was trained after the last checkpoint, none, is trained on again.
+      // The server is killed before its first checkpoint, so train step 1 is repeated.
       four.server.child.kill('SIGKILL');
       await four.server.ended;
 
@@ -243,7 +244,7 @@ describe('a server whose store dies', () => {
     'ends with what happened: nothing could be stored any more',
     { timeout: 240_000 },
     async () => {
-      // Commits of the thread that stores calls: tables, start, the call. The third ends the thread.
+      // The thread that stores calls commits tables, start and call; it exits at the third commit.
       const dying = `
       import { DatabaseSync } from 'node:sqlite';
       import { isMainThread } from 'node:worker_threads';
@@ -256,7 +257,7 @@ describe('a server whose store dies', () => {
       const { server, ask } = await startProduct(workspace.root, ['--config', config('dying')], {
         nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(dying)}`],
       });
-      // In the journal; the server may end before its answer is out.
+      // The call is recorded, but the server may end before it responds.
       await ask().catch(() => undefined);
       const { exitCode, stderr } = await server.ended;
       expect([exitCode, stderr]).toEqual([

@@ -82,7 +82,7 @@ describe('a run of an agent that makes one to four calls', () => {
       buffer: { train_batch_size: 16, train_batch_unit: 'experiences' },
     });
     expect(calls.output).toContain('experiences are counted, one for each call of the model');
-    // 40 calls: 2 or 3 batches of 16 per explore step.
+    // An explore step has 40 calls, which make 2 or 3 batches of 16.
     expect(calls.steps).toHaveLength(15);
     expect(Math.max(...staleness(calls))).toBeLessThanOrEqual(3);
   });

@@ -76,7 +76,8 @@ describe('a store that processes share', () => {
       expect(
         errorsOf(await apart('moving.db', [longer, { checkpoint_root_dir: 'moved' }])),
       ).toEqual([]);
-      // The folder is gone, and with it the weights that the store's experiences trained.
+      // Moves the folder away, and with it the weights that were trained on the store's
+      // experiences.
       renameSync(job('moved', 'moving'), path.join(workspace.root, 'away'));
       const gone = await alone('moving.db', 'train', longer, { checkpoint_root_dir: 'moved' });
       expect(gone.error?.message).toContain('has been deleted or emptied since');

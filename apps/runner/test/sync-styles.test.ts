@@ -155,7 +155,7 @@ describe('two explorers and a trainer apart', { tags: ['slow'] }, () => {
         });
       const trainer = configOf({ mode: 'train', trainer: { save_interval: 3 } });
       const explorer = runHere(workspace, configOf({ mode: 'explore', explorer: { name: 'one' } }));
-      // Two lines for each step: it is past the checkpoint of step 3.
+      // The trainer writes two lines per step, so the tenth line is after the checkpoint of step 3.
       const point = {
         call: 'append',
         match: 'monitor/metrics.jsonl',
@@ -251,7 +251,8 @@ describe('fully_async', () => {
           buffer: { total_steps: 12 },
           trainer: { save_interval },
         });
-      // Eight explore steps are stored by then, and seven trained, of which four are saved.
+      // By then eight explore steps are stored and seven train steps are done, of which a
+      // checkpoint has four.
       const point = { call: 'commit', match: '', nth: 16, when: 'after' } as const;
       const { signal } = await killedTrinity(workspace.root, runArgs(configOf(4)), point);
       expect(signal).toBe('SIGKILL');

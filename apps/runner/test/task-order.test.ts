@@ -1,4 +1,4 @@
-// Tasks in the order of columns, of results, and of a database.
+// Tests the order of tasks: by columns, by results of earlier runs, and from a database.
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ const taskset = (over: Tree): Tree => ({
 
 const bots: readonly Tree[] = [
   taskset({
-    // As in Trinity-RFT's example bots.
+    // The same settings as in Trinity-RFT's example `bots`.
     task_selector: {
       selector_type: 'difficulty_based',
       feature_keys: ['weak', 'strong'],
@@ -61,7 +61,7 @@ it('selects by difficulty, and a killed run selects the same', async () => {
   expect(lines[0]?.metrics).toHaveProperty([
     'experience_pipeline/pass_rate_calculator/selection/valid_ratio',
   ]);
-  // In the middle of an interval, and at its end.
+  // The run is killed in the middle of a sync interval, and at its end.
   for (const nth of [5, 8]) {
     const name = `bots_${nth}`;
     const again = workspace.config(`${name}.yaml`, { name }, ...bots);
@@ -71,7 +71,7 @@ it('selects by difficulty, and a killed run selects the same', async () => {
     expect((await runHere(workspace, again)).error).toBeUndefined();
     expect(recordOf(name)).toEqual(recordOf('bots'));
   }
-  // Without results it would have selected other tasks.
+  // Without feedback about results, the selector selects other tasks.
   const { output } = await finishHere(workspace, 'blind', ...bots, {
     data_processor: { experience_pipeline: { operators: [] } },
   });
@@ -85,7 +85,7 @@ it('reads tasks from a database, several times over, and goes on where it was ki
   for (let id = 1; id <= 12; id++)
     database.exec(`INSERT INTO sums VALUES (${id}, '${id}+1=', '${(id + 1) % 10}')`);
   database.close();
-  // Twelve tasks make three explore steps of four: two epochs.
+  // Twelve tasks make three explore steps of four tasks per epoch, and the run has two epochs.
   const over: readonly Tree[] = [
     taskset({
       name: 'sums',

@@ -1,4 +1,4 @@
-// Tasks that are filtered, scored and ordered before the run.
+// Tests the pipeline that filters, scores and orders tasks before the run.
 import { existsSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -119,7 +119,8 @@ describe('a task pipeline', () => {
     expect(output).toContain('the model did not answer 9');
     expect(output).toContain('top_k');
     const tasks = made('one', 'sums.jsonl');
-    // Hardest first: 0+... and 5+... have 1, 1+... and 6+... 0.8.
+    // The hardest tasks come first: 0+... and 5+... have the difficulty 1, 1+... and 6+... have
+    // 0.8.
     expect(tasks).toHaveLength(40);
     expect(tasks[0]).toEqual({
       question: '0+0=',

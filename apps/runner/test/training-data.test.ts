@@ -1,5 +1,5 @@
-// Where train batches come from besides rollouts: pairs, experts, teachers, and what operators
-// leave over.
+// Tests sources of train batches besides rollouts: pairs, experts and teachers. Also tests rollouts
+// that are filtered by operators.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -313,7 +313,7 @@ describe('experts mixed into the batches of a run', () => {
 });
 
 describe('staleness_control', () => {
-  // Two batches from each explore step: the second one is a version behind.
+  // An explore step gives two batches; the second one is one version behind.
   const fresh: Tree = {
     algorithm: { sample_strategy: 'staleness_control', sample_strategy_args: { max_staleness: 1 } },
     buffer: { train_batch_size: 8 },

@@ -1,4 +1,4 @@
-/** Tests training with TRL in a world that `trinity env serve` serves. */
+/** Tests training with TRL in an environment that `trinity env serve` serves. */
 import path from 'node:path';
 import { createRuntime } from '@trinity-rft/core';
 import { createModel } from '@trinity-rft/launcher';
@@ -19,7 +19,7 @@ const printable = Array.from({ length: 95 }, (_, i) => String.fromCodePoint(32 +
 const tokenizer = {
   characters: [...printable, '\n'],
   words: [
-    // Long texts of the chat template are a token each.
+    // Long texts of the chat template are single tokens.
     ...['You may call one or more functions to assist with the user query.'],
     ...['You are provided with function signatures within <tools></tools> XML tags:'],
     ...['For each function call, return a json object with function name and arguments within'],
@@ -61,7 +61,7 @@ async function serve(root: string): Promise<{ readonly server: Trinity; readonly
   return { server, url: isUp.exec(server.output())?.[1] ?? '' };
 }
 
-/** Rewards of the same actions in the world itself, without a server. */
+/** Rewards of the same actions in the environment itself, without a server. */
 async function rewardsHere({ index, actions }: Answer['played'][number]): Promise<number[]> {
   const world = (await listEnvironments({})).find(({ name }) => name === 'frozen_lake');
   if (world?.tasks === undefined) throw new Error('unreachable');

@@ -1,4 +1,7 @@
-/** Tests `trinity run` on an environment of verifiers: its server runs the agent, our endpoint records. */
+/**
+ * Tests `trinity run` on an environment of verifiers, whose server runs the agent while our
+ * endpoint records the calls.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -88,7 +91,7 @@ it(
       lines.filter((line) => line.role === role).map(({ metrics }) => metrics);
     for (const metrics of of('explorer'))
       expect(metrics['rollout/reward/mean']).toBe(metrics['rollout/score/digits/mean']);
-    // Each task comes once in nine; the runs of the broken one are counted and never trained.
+    // All runs of the broken task are counted as failed, and none of them is trained on.
     const broken = of('explorer').map((metrics) => metrics['rollout/runs/environment_failed'] ?? 0);
     expect(Math.max(...broken)).toBe(runsPerTask);
     const rewards = of('explorer').map((metrics) => metrics['rollout/reward/mean'] ?? 0);

@@ -91,7 +91,7 @@ describe('trinity verify', () => {
       .get()!;
     const experience = decodeExperience(row['bytes'] as Uint8Array);
     const logprobs = experience.logprobs.map((logprob, t) => (t === 1 ? logprob - 0.25 : logprob));
-    // Recorded so, not changed afterwards: a checksum that differs is an error of its own.
+    // The checksum is removed, because a wrong checksum would be reported as a different error.
     store
       .prepare('UPDATE experience SET bytes = ?, checksum = NULL WHERE id = ?')
       .run(encodeExperience({ ...experience, logprobs }), row['id']!);

@@ -1,4 +1,6 @@
-/** Tests that processes of a run that wait for each other say so, and end at once when they are stopped. */
+/**
+ * Tests that processes of a run report what they wait for, and end at once when they are stopped.
+ */
 import { systemClock } from '@trinity-rft/core';
 import { beforeAll, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';

@@ -15,7 +15,10 @@ beforeAll(async () => {
   await createWideModel(workspace, 'wide');
 });
 
-/** Runs the code of the page as a user would: copied into a directory that the configuration names. */
+/**
+ * Tests the code of the page as a user would run it: copied into a directory that the configuration
+ * names.
+ */
 describe('a workflow of docs/guides/workflows.md as a plugin', () => {
   it.each([
     ['sums', 'sums', {}],
@@ -25,7 +28,7 @@ describe('a workflow of docs/guides/workflows.md as a plugin', () => {
     ['persuade', 'class Persuade', {}],
   ])('trains: %s', { timeout: 240_000 }, async (name, contains, taskset: Tree) => {
     const text = blocks.find((block) => block.includes(contains))!;
-    // What a snippet tries out but does not export is not registered.
+    // Only exported workflows are registered, so the snippet's definition is exported.
     const exported =
       name === 'guess'
         ? `${text}\nexport const guess = defineWorkflow({ name: 'guess', workflow: GuessStepWise });`

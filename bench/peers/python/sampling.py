@@ -1,4 +1,4 @@
-"""Time of each further token after a prompt with the generate method of transformers."""
+"""Measures the time per token after a prompt, with the generate method of transformers."""
 
 import json
 import resource

@@ -1,4 +1,4 @@
-"""A supervised train step over dense rows with transformers, and with PEFT where there is a rank."""
+"""Times a supervised train step over dense rows with transformers, and with PEFT if a rank is given."""
 
 import json
 import resource

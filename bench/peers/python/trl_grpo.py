@@ -1,4 +1,4 @@
-"""GRPO with TRL on the quickstart's additions: the whole process is measured."""
+"""Trains the quickstart's additions by GRPO with TRL. The benchmark measures the whole process."""
 
 import json
 import os
@@ -14,7 +14,7 @@ model = AutoModelForCausalLM.from_pretrained(f"{job['warm']}/model", dtype="floa
 tokenizer = AutoTokenizer.from_pretrained(f"{job['warm']}/model")
 with open(f"{job['warm']}/data/tasks.jsonl") as lines:
     problems = [json.loads(line) for line in lines]
-# As the model's chat template writes a question.
+# Prompts have the form in which the model's chat template writes a question.
 tasks = Dataset.from_list([{"prompt": f"{each['question']}\n", "answer": each["answer"]} for each in problems])
 rewards = []
 
@@ -52,7 +52,7 @@ config = GRPOConfig(
 
 class Trainer(GRPOTrainer):
     def create_scheduler(self, num_training_steps, optimizer=None):
-        # As our side: transformers' own warm-up is a step behind, and begins with rate 0.
+        # Uses our warm-up, because that of transformers is one step behind and begins with rate 0.
         share = lambda done: min(1, 0.01 + 0.99 * (done + 1) / job["warmupSteps"])
         self.lr_scheduler = LambdaLR(optimizer or self.optimizer, share)
         return self.lr_scheduler

@@ -1,4 +1,4 @@
-"""A step of GRPO with an adapter in TRL, in micro-batches."""
+"""Times GRPO steps with an adapter in TRL, in micro-batches."""
 
 import json
 import resource

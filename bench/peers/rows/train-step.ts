@@ -13,7 +13,9 @@ interface Job {
   /** Rank of the adapter. @default all weights are trained */
   readonly rank?: number;
   readonly repeats?: number;
-  /** True if the peer needs more memory than the reference machine has. */
+  /**
+   * True to run without a peer, because the peer needs more memory than the reference machine has.
+   */
   readonly alone?: boolean;
 }
 

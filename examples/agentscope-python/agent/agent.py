@@ -1,4 +1,4 @@
-"""AgentScope's ReActAgent: a task as JSON on standard input, the reward on standard output."""
+"""Runs AgentScope's ReActAgent: reads a task as JSON from standard input, and prints the reward."""
 import asyncio
 import contextlib
 import json
@@ -53,7 +53,7 @@ async def react_agent_workflow(task: Dict, model: OpenAIChatModel) -> float:
         msg=Msg("user", task["question"], role="user"),
         structured_model=ResponseStructure,
     )
-    # Without metadata, no iteration gave a structured answer.
+    # The metadata is missing if no iteration gave a structured answer.
     answer = (response.metadata or {}).get("result", "")
     return calculate_reward(answer, task["answer"])
 
@@ -65,7 +65,7 @@ if __name__ == "__main__":
         stream=False,
         client_kwargs={"base_url": os.environ["OPENAI_BASE_URL"], "max_retries": 0},
     )
-    # The agent prints its messages.
+    # The agent prints its messages, but standard output is reserved for the reward.
     with contextlib.redirect_stdout(sys.stderr):
         reward = asyncio.run(react_agent_workflow(json.load(sys.stdin), chat_model))
     print(reward)

@@ -1,4 +1,4 @@
-/** Trains the Python program, which prints its reward. */
+/** Workflow that runs the Python program, which prints its reward. */
 import path from 'node:path';
 import { WorkflowError } from '@trinity-rft/core';
 import { processWorkflow } from '@trinity-rft/process';

@@ -26,8 +26,8 @@ function slip(answer: string, random: Random): string {
 }
 
 /**
- * Writes `model/`, `worked.jsonl` (two of three answers with a slip) and `tasks.jsonl` into
- * `directory`.
+ * Writes `model/`, `worked.jsonl` and `tasks.jsonl` into `directory`. About two of three worked
+ * answers have a random digit in one place.
  */
 export async function prepare(directory: string, seed: number): Promise<void> {
   const runtime = createRuntime({ seed });

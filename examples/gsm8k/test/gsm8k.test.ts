@@ -77,7 +77,7 @@ describe('the example', { tags: ['slow'] }, () => {
     expect(await curve(summary, 'explorer', 'eval/gsm8k_test/finished_task_count')).toEqual([
       32, 32,
     ]);
-    // A wrong answer in the wrong layout: a random model knows nothing else.
+    // A random model only gives wrong answers in the wrong format, whose reward is -0.1.
     for (const reward of await curve(summary, 'explorer', 'eval/gsm8k_test/reward/mean@1'))
       expect(reward).toBeCloseTo(-0.1);
     expect(

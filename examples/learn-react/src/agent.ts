@@ -1,4 +1,4 @@
-/** The agent, its tool, and how its answer is rewarded. */
+/** The agent, its tools, and the reward of its answers. */
 import { createOpenAI } from '@ai-sdk/openai';
 import { aiSdkModel } from '@trinity-rft/ai-sdk';
 import type { ModelAdapter, WorkflowInput } from '@trinity-rft/tuner';

@@ -6,7 +6,9 @@ import { createModel, run, type Terminal } from '@trinity-rft/launcher';
 import { instructions, multiply, type Problem } from './agent.ts';
 
 const testCount = 64;
-/** Shares of the demonstrations that call the calculator, and that answer with the structure. */
+/**
+ * Share of the demonstrations that call the calculator, and share that give a structured answer.
+ */
 const toolShare = 0.25;
 const structureShare = 0.6;
 

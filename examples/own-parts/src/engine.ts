@@ -52,7 +52,10 @@ interface Trained {
   steps: number;
 }
 
-/** @param vocabSize V; the table has V * V logits */
+/**
+ * Opens an engine with random logits.
+ * @param vocabSize V; the table has V * V logits
+ */
 export function openBigrams(vocabSize: number, maxModelLen: number, seed: number): Engine {
   const size = vocabSize * vocabSize;
   const random = createRandom(seed);
@@ -273,7 +276,7 @@ async function sampleChoice(
   const logprobs: number[] = [];
   let previous = prompt.at(-1) ?? 0;
   while (tokens.length < maxTokens && !stopTokenIds.includes(tokens.at(-1) ?? -1)) {
-    // Other calls run meanwhile, and the caller may give up.
+    // Lets other calls run, and notices if the caller aborts.
     await Promise.resolve();
     throwIfAborted(signal);
     const row = logSoftmax(table, vocabSize, previous, isGreedy ? 1 : temperature);
@@ -310,7 +313,10 @@ function adamW(state: Trained, gradient: Float64Array, options: OptimizerOptions
   return { step, gradNorm, skipped: false };
 }
 
-/** @throws CheckpointError when the folder holds no such table */
+/**
+ * Reads the table of a checkpoint.
+ * @throws CheckpointError when the folder holds no such table
+ */
 async function readTable(directory: string, size: number): Promise<Table> {
   const file = path.join(directory, 'table.json');
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {

@@ -7,7 +7,9 @@ import { moduleGames } from './environment.ts';
 import { csvMonitor } from './monitor.ts';
 import { journalRows } from './store.ts';
 
-/** Trains in `folder`. @returns the metrics as CSV are in `runs/Trinity-RFT/own-parts/monitor/metrics.csv` */
+/**
+ * Trains in `folder`, and writes metrics to `runs/Trinity-RFT/own-parts/monitor/metrics.csv` there.
+ */
 export async function train(folder: string, terminal = standardTerminal()) {
   await createModel({
     directory: path.join(folder, 'model'),

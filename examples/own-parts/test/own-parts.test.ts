@@ -63,7 +63,7 @@ it('a run with an engine, a store, an environment and a monitor of its own learn
   expect(rewards).toHaveLength(30);
   const mean = (values: readonly number[]) =>
     values.reduce((sum, value) => sum + value, 0) / values.length;
-  // Guessing gets less than 1 in 12.
+  // A guessing policy gets a reward below 1/12.
   expect(mean(rewards.slice(0, 3))).toBeLessThan(0.3);
   expect(mean(rewards.slice(-5))).toBeGreaterThan(0.5);
 }, 60_000);

@@ -54,7 +54,7 @@ export async function compare({
     prompt: { system: prompt.text },
     weights: weights.model,
     both: both.model,
-    // What a service would ask for; the model here costs nothing but time.
+    // Example prices of a hosted model; the local model of this example costs only time.
     prices: { prefill: 0.1, sample: 0.4 },
     tuning: {
       'prompt only': { calls: prompt.calls, seconds: promptMs / 1000 },

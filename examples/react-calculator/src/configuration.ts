@@ -23,7 +23,8 @@ export interface Changed {
 export function writeChanged({ file, directory, name, change }: Changed): string {
   const config = parseDocument(readFileSync(path.join(example, file), 'utf8'));
   config.setIn(['name'], name);
-  // In the file, so that later readers, such as `trinity verify`, finds the workflow too.
+  // The file names the plugins, so that later readers such as `trinity verify` find the workflow
+  // too.
   config.setIn(['plugins'], config.createNode([path.join(example, 'plugins')]));
   change?.(config);
   writeFileSync(path.join(directory, `${name}.yaml`), String(config));

@@ -26,7 +26,7 @@ export function splitProblems(
   return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
 }
 
-/** A conversation per problem, of which the share `toolShare` calls the tool. */
+/** One conversation per problem; the share `toolShare` of them calls the tool. */
 export function demonstrations(
   problems: readonly Problem[],
   toolShare: number,

@@ -44,7 +44,7 @@ describe('the agent of the example, in every framework', { tags: ['slow'] }, () 
       const { steps, tasks, runsPerTask } = sizes[size];
       const summary = await runs.train(framework, sizes[size], framework);
       expect(summary).toMatchObject({ interrupted: false, trainStep: steps });
-      // Nothing of the weights has changed in the first step, so equal agents have equal
+      // No weight has changed before the end of the first step, so equal agents have equal
       // conversations.
       for (const metric of [
         'rollout/reward/mean',

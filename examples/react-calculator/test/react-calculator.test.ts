@@ -88,8 +88,8 @@ describe('the example, shortened', { tags: ['slow'] }, () => {
     expect(new Set(await curve('grpo', 'explorer', 'rollout/runs/ok'))).toEqual(
       new Set([runsPerStep]),
     );
-    // The first batch was sampled by the weights that train on it: every token of both turns has
-    // its probability again.
+    // The first batch was sampled with the weights that train on it, so every token of both turns
+    // has the same probability in training.
     const [difference] = await curve('grpo', 'trainer', 'training/rollout_logprobs_diff_max');
     expect(difference).toBeLessThan(1e-5);
   });

@@ -23,7 +23,7 @@ const add: ToolDefinition = {
   },
 };
 
-/** A conversation per question, of which the share `toolShare` calls the tool. */
+/** One conversation per question; the share `toolShare` of them calls the tool. */
 export const demonstrations = (
   questions: readonly Question[],
   toolShare: number,

@@ -43,7 +43,10 @@ export function aiSdkModel<Create extends CreateProvider>(
 /** Statuses at which the AI SDK would retry. */
 const isRetried = (status: number): boolean => status >= 500 || [408, 409, 429].includes(status);
 
-/** The AI SDK does not retry errors that `fetch` throws, except failed connections. */
+/**
+ * Wraps `fetch` so that it throws for responses that the AI SDK would retry. Of the errors that
+ * `fetch` throws, the AI SDK retries only failed connections.
+ */
 function withoutRetries(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);

@@ -1,6 +1,6 @@
 /**
- * Errors of a conversation that exceeds the context length, and of a busy model: the explorer reads
- * their fields.
+ * Tests the errors of a conversation that exceeds the context length, and of a busy model, because
+ * the explorer reads their fields.
  */
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';

@@ -18,7 +18,8 @@ export function mastraRunOptions(
   { model, runtime, signal }: Pick<WorkflowContext, 'model' | 'runtime' | 'signal'>,
   options: MastraModelOptions = {},
 ): MastraRunOptions {
-  // Random, because newId is only unique within this process and memories may outlive it.
+  // The time makes the id unique: newId is only unique within this process, and memories may
+  // outlive it.
   const id = `${runtime.newId('mastra')}_${runtime.clock.now()}`;
   return {
     model: mastraModel(model.endpoint(), options),

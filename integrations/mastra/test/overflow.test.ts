@@ -1,4 +1,4 @@
-/** Errors of a conversation that exceeds the context length. */
+/** Tests the errors of a conversation that exceeds the context length. */
 import { Agent } from '@mastra/core/agent';
 import { Mastra } from '@mastra/core/mastra';
 import { servedRollouts } from '@trinity-rft/model/testing';

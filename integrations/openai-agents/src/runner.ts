@@ -7,7 +7,7 @@ import { openaiAgentsModel, type OpenAIAgentsApi } from './model.js';
 export interface OpenAIAgentsRunnerOptions extends Partial<
   Omit<RunConfig, 'model' | 'modelProvider'>
 > {
-  /** @default "responses", as in the SDK */
+  /** API to call. @default "responses", as in the SDK */
   readonly api?: OpenAIAgentsApi;
 }
 

@@ -21,7 +21,7 @@ export interface OpenAIAgentsWorkflowOptions<Args = AnyArgs> extends AgentWorkfl
   OpenAIAgentsContext,
   Args
 > {
-  /** @default "responses" */
+  /** API to call. @default "responses" */
   readonly api?: OpenAIAgentsApi;
 }
 

@@ -1,4 +1,4 @@
-/** Errors of a conversation that exceeds the context length. */
+/** Tests the errors of a conversation that exceeds the context length. */
 import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';

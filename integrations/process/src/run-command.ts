@@ -10,7 +10,7 @@ export interface Command {
   /** A program in PATH. It is started without a shell. */
   readonly command: string;
   readonly args?: readonly string[];
-  /** @default the working directory of this process */
+  /** Working directory. @default the working directory of this process */
   readonly cwd?: string;
   /** Additional variables, which override those of this process and of the endpoint. */
   readonly env?: Readonly<Record<string, string>>;
@@ -71,7 +71,10 @@ export async function runCommand(
   return result;
 }
 
-/** @throws WorkflowError for invalid arguments, such as arguments that are too long */
+/**
+ * Starts the program.
+ * @throws WorkflowError for invalid arguments, such as arguments that are too long
+ */
 function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
   const { command, args = [], cwd, env } = given;
   try {

@@ -41,7 +41,7 @@ const createAgent: AgentContract<AgentEndpoint>['createAgent'] = (tools) => {
 describeAgentAdapter('A program with the openai package', {
   ...served,
   createAgent,
-  // Each rollout is a process with its own agent object.
+  // Fewer than the default, because each rollout is a process with its own agent object.
   concurrentRollouts: 12,
   deviations: [
     {

@@ -116,7 +116,7 @@ class Client {
 
   async run(request: RolloutRequest, { timeoutMs, signal }: RolloutOptions) {
     const { baseURL, apiKey, model, sampling, taskData } = request;
-    // The server's own key takes precedence in Authorization.
+    // Not in `Authorization`, where the key of the environment server takes precedence.
     const headers = { 'X-Rollout-Key': apiKey };
     const client = { type: 'eval', base_url: baseURL, api_key_var: 'TRINITY_RFT_NO_KEY', headers };
     const payload = { task_data: taskData, client, model, sampling };

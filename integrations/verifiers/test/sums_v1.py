@@ -1,4 +1,4 @@
-"""A taskset and a harness of a few lines: the agent posts the prompt to its endpoint."""
+"""Small taskset and harness of verifiers, whose agent posts the prompt to its endpoint."""
 
 import json
 import sys

@@ -135,7 +135,8 @@ it('draws tasks until every step completes a batch of groups that differ, and dr
     expect(of(step, 'tasks')).toBeGreaterThan(batchSize);
   }
   expect(steps).toHaveLength(6);
-  // Every third task is usable: no more tasks were drawn than the last round needed.
+  // Every third task is usable, so six batches need three times as many tasks; at most one batch
+  // more was drawn.
   expect(steps.at(-1)!.state.feed['cursor']).toBeLessThan(6 * batchSize * 3 + batchSize);
   expect(new Set(steps.flatMap(({ runs }) => runs)).size).toBe(stored);
   expect(warnings).toEqual([]);

@@ -65,7 +65,7 @@ export function createBatchFiller(
       const left = batchSize * maxBatches - drawn;
       if (kept >= wanted || left <= 0) break;
       const missing = Math.ceil((wanted - kept) / perTask);
-      // As many as are needed if the share of usable tasks stays the same.
+      // Number of tasks that fill the batch if the share of usable tasks stays the same.
       const needed = kept === 0 ? batchSize : Math.ceil(((wanted - kept) * drawn) / kept);
       const count = Math.min(batchSize, left, step === settings.lastStep ? missing : needed);
       const tasks = await options.feed.next(step, { count, firstTask: drawn });

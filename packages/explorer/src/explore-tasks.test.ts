@@ -15,8 +15,9 @@ const leased: LeasedTask = {
 };
 
 /**
- * An explorer whose second check of the weights lasts until `proved` settles, after its run has
- * ended.
+ * Runs an explorer whose second `follow` call is still pending, until `proved` settles, when its
+ * run ends.
+ * @returns the events, in order
  */
 async function play(proved: Promise<boolean>): Promise<readonly string[]> {
   const events: string[] = [];

@@ -114,7 +114,8 @@ async function leaseTasks(exploring: Exploring): Promise<number> {
   if (count <= 0) return 0;
   let started = 0;
   for (const leased of await store.leaseTasks(member, { count, maxStep: Infinity })) {
-    // The trainer has just published the weights that the task was planned for.
+    // Returns a task for other weights, such as those that the trainer has just published; the next
+    // round adopts them.
     if (!maySample(exploring, leased)) {
       await store.releaseTask(member, leased);
       continue;

@@ -58,7 +58,7 @@ export interface TaskRunnerOptions extends Omit<
   'settings' | 'timeLimit' | 'onLateResult' | 'circuits'
 > {
   readonly settings: ExplorerSettings;
-  /** Shared knowledge of failing environments. @default not shared between explorers */
+  /** Circuit breakers of the environments. @default not shared between explorers */
   readonly circuits?: EnvironmentCircuits;
 }
 
@@ -67,7 +67,7 @@ export interface ExplorerOptions extends TaskRunnerOptions {
   readonly evalSets: readonly EvalSet[];
   /** True if evaluations also report max, min and std over tasks. @default false */
   readonly detailedStats?: boolean;
-  /** Maximum number of explore steps. @default as many as there are tasks */
+  /** Maximum number of explore steps. @default explore until the tasks end */
   readonly maxSteps?: number;
   /**
    * If set, explore steps run one by one, regardless of `maxInflightBatches`.
@@ -143,7 +143,7 @@ export interface TaskFeed {
 
 export interface TaskDraw {
   readonly count: number;
-  /** Id of the first task, in case the step already has tasks. */
+  /** Id of the first task to draw; above 0 if the step already has tasks. */
   readonly firstTask: number;
 }
 

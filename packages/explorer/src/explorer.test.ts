@@ -24,7 +24,7 @@ const experience = (): Experience =>
     temperature: 1,
   });
 
-/** One task for each of six explore steps; weights move after steps 4 and 8. */
+/** Feed with one task for each of six explore steps. */
 const feed: TaskFeed = {
   next: async (step) => (step <= 6 ? [taskOf(step)] : []),
   state: () => ({}),

@@ -323,7 +323,7 @@ function stateAt(parts: ExplorerParts, step: number): ExplorerState {
   };
 }
 
-/** The part of the state that follows from the finished steps. */
+/** State of the parts that only finished steps change. */
 function ownState({
   timeLimits,
   filler,

@@ -22,7 +22,7 @@ export interface FeedbackLine {
     plannedAfter: number,
     feedback: readonly RowFeedback[],
   ): readonly RowFeedback[] | undefined;
-  /** @param feedback results stored with explore step `step` */
+  /** Replaces all results by those stored with explore step `step`, when a run resumes. */
   restore(step: number, feedback: readonly RowFeedback[]): void;
 }
 

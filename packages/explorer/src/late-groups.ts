@@ -20,7 +20,7 @@ export interface LateGroups {
   untilDue(signal: AbortSignal): Promise<void>;
 }
 
-/** Milliseconds between checks, at the end, for scores of other processes. */
+/** Milliseconds between checks for rewards from other processes, once the tasks have ended. */
 const lookEveryMs = 500;
 
 export const isPending = ({ runs }: TaskOutcome): boolean =>

@@ -20,7 +20,7 @@ import { sourceNamed, type SourceName } from './sources/table.js';
 export interface ImportOptions extends RowOptions {
   /** File or folder. */
   readonly from: string;
-  /** @default detected from the first records of each file */
+  /** Source of the records. @default detected from the first records of each file */
   readonly source?: SourceName;
   /** Folder of the model whose tokenizer counts lengths. @default no lengths in the report */
   readonly tokenizer?: string;

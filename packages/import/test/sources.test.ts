@@ -271,7 +271,7 @@ describe('importRows', () => {
       expect(imported.report).toMatchObject({ sources: [source], as, withScore });
       expect(reasonsOf(imported.report)).toEqual(skipped);
       for (const row of imported.rows) readers[as]?.(row);
-      // Also as a file of tasks.
+      // Every row is valid in a file of tasks as well.
       const read = await readTaskRows({ name: 'rows', path: imported.output });
       expect(read).toEqual(rows);
     },

@@ -54,6 +54,6 @@ export const rowsOf = (file: string): readonly Row[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Row);
 
-/** `reason: line, line` of each reason. */
+/** One text per reason: `reason: line, line`. */
 export const reasonsOf = ({ skipped }: ImportReport): readonly string[] =>
   skipped.map(({ reason, first }) => `${reason}: ${first.map(({ line }) => line).join(', ')}`);

@@ -39,7 +39,7 @@ export const integers = (shape: readonly number[], data: Int32Array): HostArray 
 export const wave = (count: number, phase = 0): Float32Array =>
   Float32Array.from({ length: count }, (_, i) => Math.sin(i * 1.37 + phase));
 
-/** Head that is computed in one chunk. */
+/** Splits the output head into a single chunk. */
 export const wholeHead = (shape: readonly [number, number]) => [shape[0]];
 
 /** Inputs of one graph, taken from the inputs of several graphs. */

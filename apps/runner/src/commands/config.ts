@@ -108,7 +108,7 @@ const outsideOf = (file: string, message: string): ConfigProblem => ({
 });
 
 /**
- * Writes one line of JSON, with errors and their places as data. Returns the exit code of the
+ * Writes one line of JSON, with errors and their positions as data. Returns the exit code of the
  * command.
  */
 async function answerAsJson(
@@ -138,7 +138,7 @@ interface Checked {
   readonly devices: readonly string[];
 }
 
-/** Time in ms after which a plan gives up on an unreachable hub. */
+/** Milliseconds after which `config plan` gives up on a hub that does not answer. */
 const longestSilence = 15_000;
 
 async function downloads({ config }: LoadedConfig): Promise<ModelDownloads> {

@@ -24,7 +24,7 @@ interface DebugArguments extends FileOptions, PluginOptions {
   readonly disableOverwrite?: boolean;
   readonly enableProfiling?: boolean;
   readonly newestCheckpoint?: boolean;
-  /** File for the page of the profile. */
+  /** Path to which the HTML page of the profile is written. */
   readonly outputFile?: string;
   readonly port?: string;
 }
@@ -101,7 +101,7 @@ Try workflows with it: trinity debug ${given.config} --module workflow --output-
   return exitCodes.done;
 }
 
-/** Returns exit code 1 if the workflow failed. */
+/** Runs the workflow once, and returns exit code 1 if it failed. */
 async function runWorkflow(given: DebugRequest, write: Write): Promise<number> {
   const { debugFiles, debugWorkflow, renderWorkflowDebug } = await import('@trinity-rft/inspect');
   const { standardTerminal } = await import('@trinity-rft/launcher');

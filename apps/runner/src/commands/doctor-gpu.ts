@@ -16,7 +16,7 @@ interface GpuArguments extends FileOptions, PluginOptions {
   readonly json?: boolean;
 }
 
-/** Exit code 1 when `model.device: auto` keeps the CPU. */
+/** Adds `doctor gpu`, which ends with exit code 1 if `model.device: auto` keeps the CPU. */
 export const addDoctorGpu = (doctor: Command, { exitWith, write }: CommandContext): void =>
   void withFile(doctor.command('gpu'))
     .description(
@@ -29,7 +29,7 @@ export const addDoctorGpu = (doctor: Command, { exitWith, write }: CommandContex
     )
     .action(
       exitWith(async (named: string | undefined, _: unknown, command: Command) => {
-        // `doctor` has some of the options as well, and takes them.
+        // The parent command `doctor` also declares some of the options and consumes them.
         const given: GpuArguments = command.optsWithGlobals();
         const isJson = given.json === true;
         const { listAdapters } = await import('@trinity-rft/engine-webgpu');
@@ -41,7 +41,7 @@ export const addDoctorGpu = (doctor: Command, { exitWith, write }: CommandContex
       }),
     );
 
-/** Progress goes to the standard error stream. */
+/** Measures the model of a configuration, or a small new one. Writes progress to standard error. */
 async function measure(named: string | undefined, given: GpuArguments): Promise<MeasuredDevices> {
   const report = (line: string): void => void process.stderr.write(`${line}\n`);
   const { measureDevices } = await import('@trinity-rft/engine-onnx');

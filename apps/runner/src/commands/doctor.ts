@@ -8,7 +8,7 @@ interface DoctorArguments extends PluginOptions {
   readonly json?: boolean;
 }
 
-/** Ends with exit code 1 if there are findings. */
+/** Adds `doctor`, which ends with exit code 1 if there are findings. */
 export const addDoctor: AddCommand = (program, context) => {
   const { exitWith, write } = context;
   const doctor = withPlugins(program.command('doctor <run>'))

@@ -103,7 +103,10 @@ async function evalCommand(
   return unmet.length === 0 ? exitCodes.done : exitCodes.belowExpectation;
 }
 
-/** @throws ConfigError for anything but METRIC=NUMBER, and for a margin below 0 */
+/**
+ * Reads the expectations of `--fail-below` and `--fail-on-regression`.
+ * @throws ConfigError for anything but METRIC=NUMBER, and for a margin below 0
+ */
 function readExpectations({ failBelow, failOnRegression, baseline, checkpoints }: EvalArguments) {
   const lowest = failBelow.map((given) => {
     const [, metric, mean] = /^([^=]+)=(-?[\d.]+(?:e-?\d+)?)$/.exec(given) ?? [];
@@ -139,7 +142,10 @@ interface Baseline {
   readonly model?: string;
 }
 
-/** @throws ConfigError for anything but a model or a file of `--json` */
+/**
+ * Finds what `--baseline` names: a model, or an earlier evaluation.
+ * @throws ConfigError if the name is neither a model nor a file written by `trinity eval --json`
+ */
 async function findBaseline(named: string): Promise<Baseline> {
   const { isGguf } = await import('@trinity-rft/chat/gguf');
   const isFolder = (await stat(named).catch(() => undefined))?.isDirectory() === true;
@@ -149,7 +155,10 @@ async function findBaseline(named: string): Promise<Baseline> {
   return { name: choice === undefined ? named : `${named}. ${choice}`, model: location };
 }
 
-/** @throws ConfigError for anything but a file of `--json` */
+/**
+ * Reads an earlier evaluation.
+ * @throws ConfigError if the file was not written by `trinity eval --json`
+ */
 async function readBaseline(file: string): Promise<Evaluation> {
   const { isEvaluation } = await import('@trinity-rft/inspect');
   const baseline = await boundary(

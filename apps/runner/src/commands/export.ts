@@ -119,7 +119,8 @@ async function rewardsOf(
     return undefined;
   const { evaluateRun } = await import('@trinity-rft/inspect');
   const shared = { configPath, ...plugins, terminal, signal, overridesName: 'trinity export' };
-  // Fails before the export if workflow or reward need a plugin that is missing.
+  // Reading the configuration fails before the export if a plugin of the workflow or reward is
+  // missing.
   const { readConfiguration } = await import('@trinity-rft/launcher');
   await readConfiguration({ configPath, ...plugins });
   return async (exported) => {

@@ -8,7 +8,10 @@ interface VerifyArguments extends PluginOptions {
   readonly tolerance: string;
 }
 
-/** Ends with exit code 1 if a difference exceeds the tolerance, or nothing could be checked. */
+/**
+ * Adds `verify`, which ends with exit code 1 if a difference exceeds the tolerance, or nothing
+ * could be checked.
+ */
 export const addVerify: AddCommand = (program, { exitWith, write }) =>
   void withPlugins(program.command('verify <run>'))
     .description(

@@ -5,7 +5,10 @@ import { ConfigError } from '@trinity-rft/core';
 export const invalid = (message: string, cause?: unknown): ConfigError =>
   new ConfigError(message, { code: 'ARGUMENT_INVALID', cause });
 
-/** @throws ConfigError when `text` is not a number of at least `least` */
+/**
+ * Parses the number of an option.
+ * @throws ConfigError when `text` is not a number of at least `least`
+ */
 export function numberOf(option: string, text: string, least = 0): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= least && Number.isFinite(value)) return value;

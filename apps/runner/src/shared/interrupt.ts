@@ -43,7 +43,7 @@ export function stoppable<T>(
 
 /**
  * Resolves at the first Ctrl-C; a second one ends the process.
- * @param engineFailed rejects with its reason when it aborts
+ * @param engineFailed signal of an engine; if it aborts, the promise rejects with its reason
  */
 export function untilInterrupted(engineFailed?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -72,7 +72,8 @@ function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
   const onOrphaned = (): void => onSignal('SIGTERM');
   process.on('disconnect', onOrphaned);
   process.channel?.unref();
-  // The parent may have ended before the listener; undefined means that there was none.
+  // The parent process may have ended before the listener was added; `connected` is undefined if
+  // there is no parent with a channel.
   if (process.connected === false) onOrphaned();
   return () => {
     process.off('disconnect', onOrphaned);

@@ -2,7 +2,7 @@
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { PluginOptions } from './options.js';
 
-/** Text with commands and their real paths, to copy. */
+/** Commands that a user may want to run next, with the paths of this run, as text. */
 export async function nextSteps(
   configPath: string,
   { jobDirectory, checkpoint, hasEvaluations }: RunSummary,
@@ -27,7 +27,8 @@ export async function nextSteps(
     ...(recorded
       ? [
           [`studio ${run}`, 'curves and recorded answers, in the browser'],
-          // Only the configuration names the weights that sampled before the first checkpoint.
+          // Takes the configuration, because only it names the model that sampled before the first
+          // checkpoint.
           [`verify ${config}`, 'recorded log-probabilities against the weights'],
         ]
       : []),

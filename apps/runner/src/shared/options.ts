@@ -47,7 +47,10 @@ export interface FileOptions {
 export const withFile = (command: Command): Command =>
   command.argument('[file]', 'YAML file').option('-c, --config <file>', 'the same, as an option');
 
-/** @throws ConfigError when there is no configuration, or two of them */
+/**
+ * Path of the configuration, from the argument or `--config`.
+ * @throws ConfigError when there is no configuration, or two different ones
+ */
 export function fileOf(command: string, file: string | undefined, { config }: FileOptions): string {
   const found = file ?? config;
   if (found !== undefined && (config === undefined || config === found)) return found;
@@ -65,7 +68,10 @@ export async function readVocabulary(given: PluginOptions): Promise<Vocabulary> 
   return { algorithms, engines };
 }
 
-/** @throws ConfigError when the text is not a port */
+/**
+ * Parses a port; undefined if none was given.
+ * @throws ConfigError when the text is not a port
+ */
 export function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const port = Number(text);

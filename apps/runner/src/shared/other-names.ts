@@ -24,7 +24,10 @@ export const otherNames: Readonly<Record<string, string>> = {
   'view --url': 'Give the run instead: its configuration, its folder, or its database file.',
 };
 
-/** @param problem message of the parser about an unknown command or option */
+/**
+ * Advice for a command or option of Trinity-RFT; undefined for other names.
+ * @param problem message of the parser about an unknown command or option
+ */
 export function whatInstead(problem: string, args: readonly string[]): string | undefined {
   const [, kind, name = ''] = /unknown (command|option) '([\w-]+)'/.exec(problem) ?? [];
   const [command = ''] = args;

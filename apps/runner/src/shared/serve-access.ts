@@ -17,7 +17,10 @@ export const shownKey = (chosen: string | undefined, key: string): string =>
     ? `${key} (shown once; set ${keyVariable} to choose one)`
     : `that of ${keyVariable}`;
 
-/** @throws ConfigError when the variable holds no usable key */
+/**
+ * Key from the environment, and a callback that prints the server's address and key.
+ * @throws ConfigError when the variable holds no usable key
+ */
 export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | 'onOpen'> {
   const apiKey = keyOf(process.env[keyVariable]);
   return {
@@ -41,7 +44,10 @@ export function tinkerKey(): string | undefined {
   );
 }
 
-/** @throws ConfigError when the key is too short, or does not fit into a header */
+/**
+ * Checks a key; undefined for an empty or missing value.
+ * @throws ConfigError when the key is too short or too long, or does not fit into a header
+ */
 function keyOf(value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined;
   if (/^[\x21-\x7e]{16,512}$/.test(value)) return value;

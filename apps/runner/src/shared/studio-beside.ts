@@ -16,8 +16,8 @@ export async function withStudio<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   await mkdir(folder, { recursive: true });
-  // Its own process group keeps the first Ctrl-C, which saves a checkpoint, for the run. The
-  // channel ends the studio when this process is killed.
+  // A process group of its own keeps the studio alive at the first Ctrl-C, at which the run saves a
+  // checkpoint. The channel ends the studio if this process is killed.
   const args = [...process.execArgv, process.argv[1] ?? '', 'studio', folder];
   const studio = spawn(process.execPath, args, {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -8,12 +8,15 @@ export interface ChildOptions {
   /** Arguments of the `trinity` command. */
   readonly args: readonly string[];
   /**
-   * True to write the output of the process to that of the supervisor.
-   * @default kept for failures only
+   * True to write the output of the process to that of the supervisor; false to keep its last lines
+   * for the report of a failure.
    */
   readonly isShown: boolean;
   readonly onRestart: (message: string) => void;
-  /** True if an interrupt ends the run. @default restarts the process */
+  /**
+   * True if the process is not restarted after it ended with the exit code of an interrupt.
+   * @default false
+   */
   readonly mayBeInterrupted?: boolean;
 }
 
@@ -28,11 +31,14 @@ export interface Child {
 export interface ChildEnd {
   readonly name: string;
   readonly exitCode: number;
-  /** End of the output of the last process, unless it was shown. */
+  /** Last lines of the output of the last process; empty if the output was shown. */
   readonly output: string;
 }
 
-/** Maximum number of restarts of a process that lives less than {@link healthyMs} in between. */
+/**
+ * Maximum number of consecutive restarts of a process that runs for at most {@link healthyMs} each
+ * time.
+ */
 const maxRestarts = 5;
 const healthyMs = 60_000;
 const firstPauseMs = 1000;

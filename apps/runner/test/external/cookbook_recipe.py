@@ -1,4 +1,4 @@
-"""An unchanged recipe of the cookbook, with rows of arithmetic in place of its data set: recipe.py MODULE KEY=VALUE..."""
+"""Runs an unchanged recipe of the cookbook with arithmetic tasks as its data set: cookbook_recipe.py MODULE KEY=VALUE..."""
 import runpy, sys
 import datasets
 

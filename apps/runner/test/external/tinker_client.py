@@ -1,4 +1,4 @@
-"""What the official client does against our server, as JSON. Works with SDK 0.25 and 0.38."""
+"""Runs the official client against our server and prints the results as JSON. Works with SDK 0.25 and 0.38."""
 
 import io
 import json
@@ -14,7 +14,7 @@ warnings.simplefilter("ignore")
 
 
 def got(value):
-    """SDK 0.38 returns futures of clients."""
+    """Waits for a client that SDK 0.38 returns as a future; returns other values unchanged."""
     return value.result() if hasattr(value, "result") else value
 
 
@@ -112,7 +112,7 @@ if "custom" in sys.argv:
     answer["custom"] = custom.metrics["squares"]
     training.optim_step(types.AdamParams(learning_rate=0.0)).result()
 
-# A loop as in the cookbook: even tokens are rewarded, groups of 8, importance sampling.
+# A training loop as in the cookbook: groups of 8, a reward for even tokens, and importance sampling.
 rewards = []
 learner = got(service.create_lora_training_client(base_model=base, rank=8, seed=2))
 prompt = [3, 4]

@@ -1,5 +1,5 @@
-"""One step of TRL's GRPOTrainer on a lake that `trinity env serve` serves; prints what was played and what the
-trainer got, as JSON."""
+"""Makes one step of TRL's GRPOTrainer in the environment `frozen_lake`, which `trinity env serve` serves. Prints the
+episodes and the trainer's numbers as JSON."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ played = []
 
 
 class LakeEnvironment:
-    """As TRL's guide to OpenEnv writes an environment: its methods are the tools of the policy."""
+    """Environment in the form of TRL's guide to OpenEnv: its methods are the tools of the policy."""
 
     def __init__(self):
         self.client = GenericEnvClient(base_url=url).sync()
@@ -62,7 +62,7 @@ def question(observation=""):
 
 
 def wander(environment):
-    """A conversation of random steps."""
+    """Returns a conversation with random steps."""
     messages = [question(environment.reset(index=random.randrange(100)))]
     while not environment.episode["done"] and len(messages) < 8:
         direction = random.choice(directions)
@@ -71,7 +71,7 @@ def wander(environment):
 
 
 def warm_up(model, tokenizer, tools):
-    """So that a new model calls the tool, with random directions."""
+    """Trains a new model on random steps, so that it calls the tool."""
     environment = LakeEnvironment()
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     for _ in range(120):
@@ -118,7 +118,7 @@ trainer = GRPOTrainer(
         disable_tqdm=True,
     ),
 )
-# It prints its log.
+# The trainer prints its log to standard output, which is reserved for the result.
 with contextlib.redirect_stdout(sys.stderr):
     trainer.train()
 moved = max((a - b).abs().max().item() for a, b in zip(model.parameters(), before, strict=True))

@@ -1,4 +1,4 @@
-// Runs the examples of a clone of Trinity-RFT themselves, two steps each, and counts them:
+// Runs the examples of a clone of Trinity-RFT, two steps each, and counts those that train:
 //   ORIGINAL_EXAMPLES=Trinity-RFT/examples pnpm exec vitest run apps/runner/test/original/count.external.test.ts --tags-filter=external
 // Only models, data, addresses and sizes are replaced.
 import { readdirSync, readFileSync } from 'node:fs';
@@ -22,7 +22,10 @@ const files =
         .filter((name) => name.endsWith('.yaml'))
         .toSorted();
 
-/** Examples that are refused, with the start of the message: images, and agents in other programs. */
+/**
+ * Examples that are refused, with the start of the message: they need images, a Data-Juicer
+ * service, or people.
+ */
 const refused: Readonly<Record<string, RegExp>> = {
   'grpo_vlm/vlm.yaml': /Only text can be trained/,
   'mix_vlm/mix_vlm.yaml': /Only text can be trained/,
@@ -72,7 +75,7 @@ function environment(): Readonly<Record<string, string>> {
 /** Error message for the configuration; empty if it is accepted. */
 async function problemOf(configPath: string, overrides: Tree): Promise<string> {
   const env = environment();
-  // Judges and models behind an API read their addresses from the process.
+  // Judges and models behind an API read their addresses from the process's environment.
   for (const [key, value] of Object.entries(env)) vi.stubEnv(key, value);
   try {
     const { loaded, ...extensions } = await readConfiguration({
@@ -138,8 +141,8 @@ describe.skipIf(files.length === 0)('an example of Trinity-RFT', () => {
 });
 
 /**
- * A Tinker server and ScienceWorld, which other tests run: `packages/launcher/test/tinker-run.test.ts`,
- * `original.external.test.ts`.
+ * Examples that need a Tinker server or ScienceWorld. Other tests run them:
+ * `packages/launcher/test/tinker-run.test.ts` and `original.external.test.ts`.
  */
 const needsServer: ReadonlySet<string> = new Set([
   'tinker/tinker.yaml',

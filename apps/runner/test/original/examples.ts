@@ -1,4 +1,6 @@
-/** Settings of Trinity-RFT's examples that play in a world or with an agent, keyed by path below `examples/`. */
+/**
+ * Settings of Trinity-RFT's examples with environments or agents, keyed by path below `examples/`.
+ */
 import type { Tree } from '../support/workspace.js';
 
 const ofEnvironment = '${oc.env:TRINITY_TASKSET_PATH}';

@@ -1,4 +1,5 @@
-// Every name of Trinity-RFT 0.6.0 is available, read as another one, or refused with what to use instead.
+// Checks that every name of Trinity-RFT 0.6.0 is available, read as another name, or refused with
+// the replacement.
 import { readFileSync } from 'node:fs';
 import { builtInTables } from '@trinity-rft/algorithm';
 import { parseConfig, problemsOf } from '@trinity-rft/config';
@@ -30,7 +31,7 @@ afterAll(async () => {
   await extensions.environments.close();
 });
 
-/** All messages of the check of a configuration. */
+/** All warnings or problems that checking a configuration reports. */
 function messagesOf(tree: unknown): readonly string[] {
   try {
     return parseConfig(JSON.stringify(tree), { ...extensions, env: {} }).warnings;
@@ -41,8 +42,7 @@ function messagesOf(tree: unknown): readonly string[] {
 
 /**
  * Configuration with one key; `*` in the key stands for list items or section values.
- * @param value
- * @default null
+ * @param value value of the key. @default null
  */
 function treeWith(key: string, value: unknown = null): unknown {
   const named =

@@ -1,4 +1,5 @@
-// Trinity-RFT's example of ScienceWorld trains two steps in ScienceWorld itself (Java), over the bridge.
+// Trains Trinity-RFT's ScienceWorld example for two steps in the real ScienceWorld (Java), which
+// runs in a Python process.
 import path from 'node:path';
 import { findPython } from '@trinity-rft/test-support';
 import { expect, it } from 'vitest';
@@ -29,7 +30,7 @@ it('grpo_sciworld/sciworld.yaml trains', { tags: ['external'], timeout }, async 
     file: 'experiments.jsonl',
     args: { environment_args: { python: found.program } },
   });
-  // Long enough to end by itself, so that the conversation continues.
+  // Answers may be long enough to end by themselves, so that the conversation continues.
   const model = { ...(config['model'] as Tree), max_response_tokens: 400 };
   const { error, output } = await runHere(
     workspace,

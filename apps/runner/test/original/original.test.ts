@@ -1,4 +1,5 @@
-// The examples of Trinity-RFT that play in a world: checked as they are, and two train steps with a tiny model.
+// Checks the unchanged configurations of Trinity-RFT's examples with environments, and trains each
+// for two steps with a tiny model.
 import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
@@ -17,7 +18,10 @@ beforeAll(async () => {
 const write = (name: string, tree: Tree): string =>
   workspace.write(`${name.replaceAll(/\W/g, '-')}.json`, JSON.stringify(tree));
 
-/** Task rows that name ALFWorld games, which are not here. */
+/**
+ * Task file that names ALFWorld games, which this repository does not have, and the expected
+ * refusal.
+ */
 const games = [
   'rows.jsonl',
   /which is ALFWorld's.*storage_type: generated and task_count/,
@@ -36,7 +40,7 @@ const rowsOf: Readonly<Record<string, readonly [file: string, refusal?: RegExp]>
   'ppo_countdown/countdown.yaml': ['countdown.jsonl'],
 };
 
-/** Examples whose world is in Python; original.external.test.ts runs them. */
+/** Examples whose environment is a Python package; original.external.test.ts runs them. */
 const python: ReadonlySet<string> = new Set(['grpo_sciworld/sciworld.yaml']);
 describe('an example of Trinity-RFT', () => {
   const all = Object.entries(examples);
@@ -46,7 +50,7 @@ describe('an example of Trinity-RFT', () => {
     vi.stubEnv('TRINITY_MODEL_PATH', path.join(workspace.root, 'long'));
     vi.stubEnv('TRINITY_TASKSET_PATH', path.join(workspace.root, rows));
     vi.stubEnv('WANDB_API_KEY', 'key');
-    // A stand-in for a Python that has every package.
+    // Acts as a Python that has every package.
     workspace.write('bin/python3', "#!/bin/sh\necho '[]'\n");
     chmodSync(path.join(workspace.root, 'bin/python3'), 0o755);
     vi.stubEnv('PATH', `${path.join(workspace.root, 'bin')}:${process.env['PATH']}`);

@@ -7,7 +7,10 @@ const valueOf = (text: string, key: string): string | undefined =>
     text,
   )?.[1];
 
-/** Workflows whose tasks the world must generate, because the rows of the example refer to Trinity-RFT's data. */
+/**
+ * Workflows whose tasks the environment must generate, because the rows of the example refer to
+ * Trinity-RFT's data.
+ */
 const generated = /alfworld_workflow|intercode_sql_workflow|email_search_workflow|webshop_workflow/;
 
 /** Task file of `createOriginalWorkspace` for an example. */

@@ -65,7 +65,10 @@ export async function createOriginalWorkspace(): Promise<Workspace> {
   return workspace;
 }
 
-/** Task files of the examples that read questions; for the other examples, the world generates the tasks. */
+/**
+ * Task files of the examples that read questions; for the other examples, the environment generates
+ * the tasks.
+ */
 const questions: Readonly<Record<string, string>> = {
   'bots/bots.yaml': 'rows.jsonl',
   'bots/random.yaml': 'rows.jsonl',
@@ -125,7 +128,7 @@ export function small(
     name: 'small',
     checkpoint_root_dir: `runs/${name}`,
     mode: 'both',
-    // A model that knows nothing has groups of equal rewards, which must not be filtered out.
+    // An untrained model has groups with equal rewards, which must not be filtered out.
     algorithm: { ...(algorithm as Tree), repeat_times: 2, advantage_fn_args: {} },
     model: { model_path: 'long', max_prompt_tokens: 8000, max_response_tokens: 4, threads: 1 },
     buffer: {

@@ -1,8 +1,9 @@
-// Preloaded into a child process: kills it at one exact place, as a power cut would.
+// Preloaded into a child process, which it kills at one exact place, as a power cut would.
 //   TRINITY_TEST_KILL='{"call":"commit","match":"","nth":3,"when":"before"}'
-// `call` is what the process is about to do (rename, writeFile, append, writev, commit), `match` a part of the path (for rename of "from to"),
-// `nth` which time, in one thread. A list of such places: at those with `copy` the folder `from` is copied to `to` as it lies on disk, which is
-// what a kill there would leave, and the process goes on.
+// `call` is the operation (rename, writeFile, append, writev, commit), `match` a part of its path
+// ("from to" for rename), and `nth` the number of the matching call within a thread. The value may
+// also be a list of such places: at a place with `copy`, the folder `from` is copied to `to` as it
+// is on disk, which is the state that a kill would leave, and the process continues.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -38,7 +39,8 @@ function isNth(point) {
 }
 
 function reach({ copy }) {
-  // Not by this process: closing a copied database would give up the locks that SQLite holds on it.
+  // Another process makes the copy: if this process closed a copied database, SQLite's locks on the
+  // original would be released.
   if (copy) execFileSync('cp', ['-r', copy.from, copy.to]);
   else process.kill(process.pid, 'SIGKILL');
 }

@@ -1,4 +1,5 @@
-// Preloaded: the last line on standard error names the packages whose modules were loaded.
+// Preloaded into a child process: the last line on standard error names the packages whose modules
+// were loaded.
 import { registerHooks } from 'node:module';
 
 const packages = new Set();

@@ -1,4 +1,4 @@
-/** A server for a running product, and the product. */
+/** Starts `trinity serve` for a test, with the clients of a product that uses the server. */
 import { createServeClient, type ServeClient } from '@trinity-rft/serve';
 import { OpenAI } from 'openai';
 import { startTrinity, type StartOptions, type Trinity } from './trinity.js';

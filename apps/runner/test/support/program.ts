@@ -17,7 +17,7 @@ const ended = await run({
   terminal: { write, isTTY: false, columns: () => 80 },
   signal: interrupt.signal,
 }).catch((error: unknown) => error);
-// The last file operation leaves the list a turn after its answer.
+// Node.js lists the last file operation until one turn of the event loop after its result.
 await new Promise((resolve) => setImmediate(resolve));
 const how = ended instanceof Error ? ended.name : JSON.stringify(ended);
 process.stdout.write(

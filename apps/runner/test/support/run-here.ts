@@ -8,7 +8,7 @@ export interface RunHere {
   /** Undefined if the run failed. */
   readonly summary: RunSummary | undefined;
   readonly error: Error | undefined;
-  /** What the console showed. */
+  /** Output on the console. */
   readonly output: string;
 }
 

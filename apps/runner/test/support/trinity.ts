@@ -49,7 +49,7 @@ const sources = [
 ];
 
 const children: ChildProcess[] = [];
-// A test that failed may have left one behind.
+// A failed test may leave a process running.
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
 });

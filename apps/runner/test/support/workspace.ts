@@ -27,12 +27,15 @@ export interface Workspace {
 export type Tree = { readonly [key: string]: unknown };
 
 const roots: string[] = [];
-// Here and not below: the runner takes hooks only while it reads the file.
+// Registered when the module is loaded, because Vitest accepts hooks only while it collects tests.
 afterAll(() => {
   for (const root of roots) rmSync(root, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** Creates an empty folder that is removed after the tests of the file. */
+/**
+ * Creates a temporary folder with model, plugins and tasks. It is removed after the tests of the
+ * file.
+ */
 export async function createWorkspace(): Promise<Workspace> {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-run-'));
   roots.push(root);

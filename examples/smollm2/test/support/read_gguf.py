@@ -1,4 +1,4 @@
-"""What transformers and llama.cpp's gguf package read from a GGUF file, as JSON on standard output.
+"""Prints as JSON what transformers and llama.cpp's gguf package read from a GGUF file.
 
     python read_gguf.py MODEL.gguf '["text", ...]' '[[{"role": ..., "content": ...}], ...]'
 """
@@ -29,7 +29,7 @@ def logprobs(model, ids):
 
 
 tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-# transformers ignores `tokenizer.ggml.pre`. SmolLM2 splits off every digit first, also in llama.cpp; only a digit like ½ shows it.
+# transformers ignores `tokenizer.ggml.pre`. SmolLM2 and llama.cpp split off every digit first, which makes a difference only for digits such as ½.
 digits = pre_tokenizers.Digits(individual_digits=True)
 backend = tokenizer.backend_tokenizer
 backend.pre_tokenizer = pre_tokenizers.Sequence([digits, backend.pre_tokenizer])

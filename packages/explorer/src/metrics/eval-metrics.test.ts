@@ -41,8 +41,8 @@ describe('figures of Trinity-RFT', () => {
   it.each(ofAccuracy.filter(({ name }) => isEstimate(name)))(
     '$values: $name is estimated as $figure',
     ({ values, name, figure }) => {
-      // Five standard errors of Trinity-RFT's mean of 1000 draws: a draw deviates from the mean by
-      // at most half the range of the values, on average.
+      // Five standard errors of Trinity-RFT's mean of 1000 draws; the standard deviation of a draw
+      // is at most half the range of the values.
       const range = Math.max(...values) - Math.min(...values);
       const tolerance = (5 * range) / 2 / Math.sqrt(1000);
       const found = keyMetrics('accuracy', values)[name] ?? Number.NaN;

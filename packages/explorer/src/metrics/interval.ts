@@ -64,7 +64,8 @@ export function pairedDifference(
 
 function effectiveSize(perTask: readonly number[], average: number): number {
   const variance = populationStd(perTask) ** 2 / perTask.length;
-  // Without spread the agreement of runs is unknown: count one run per task.
+  // Without variance between tasks, the correlation of the runs of a task is unknown, so each task
+  // counts as one run.
   return variance > 1e-15 ? (average * (1 - average)) / variance : perTask.length;
 }
 

@@ -1,7 +1,7 @@
-/** Combines the waits of failed runs until their retries into one wait per environment. */
+/** Reports the waits of failed runs before their retries, one report per environment. */
 import type { Clock } from '@trinity-rft/core';
 
-/** Reports that runs wait, until the returned function is called. */
+/** Called when runs start to wait; the returned function is called when they continue. */
 export type OnPause = (what: string) => () => void;
 
 export interface BackOffs {
@@ -12,7 +12,10 @@ export interface BackOffs {
   begin(environment: string, ms: number): () => void;
 }
 
-/** @param onPause called once per environment, and again if a run waits longer than the others */
+/**
+ * Reports each environment whose runs wait for a retry.
+ * @param onPause called once per environment, and again if a run waits longer than the others
+ */
 export function createBackOffs(onPause: OnPause, clock: Pick<Clock, 'now'>): BackOffs {
   const waits = new Map<string, { count: number; until: number; end: () => void }>();
   return {

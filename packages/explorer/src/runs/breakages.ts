@@ -1,4 +1,4 @@
-/** Tracks if an environment broke by the same action in consecutive attempts of one run. */
+/** Tracks whether the same action broke an environment in consecutive attempts of one run. */
 import type { EnvironmentError } from '@trinity-rft/core';
 
 export interface Breakages {
@@ -9,7 +9,10 @@ export interface Breakages {
    * @param answers number of attempts of all tasks that the environment has answered so far
    */
   add(error: EnvironmentError, answers: number): void;
-  /** Number of latest consecutive attempts that were broken by the same action. */
+  /**
+   * Number of consecutive attempts, up to the latest one, in which the same action broke the
+   * environment.
+   */
   inRow(): number;
   /** True if the environment answered other attempts between the last two failures, and so is not down. */
   answeredOthers(): boolean;

@@ -46,8 +46,8 @@ function noteCall({ called }: Run, url: string, body?: unknown): void {
 }
 
 /**
- * Channel for requests of Node's fetch: a client that was created before the run may hold the
- * original function.
+ * Channel on which Node's fetch reports its requests, including those of clients that were created
+ * before the run and hold the original `fetch`.
  */
 const requests = 'undici:request:create';
 
@@ -61,7 +61,7 @@ const watch = { runs: 0, undo: (): void => undefined };
 
 /**
  * Records which models runs call with Node's fetch, through any client, until the returned function
- * is called. A client that keeps the watched fetch continues to use it.
+ * is called. A client that has stored the wrapped `fetch` continues to use it.
  */
 export function watchCalls(): () => void {
   if (watch.runs++ === 0) {

@@ -82,7 +82,7 @@ function play(
   return { outcomes, runtime, keys, pauses, seconds };
 }
 
-/** Pauses without the waits between the attempts of a single run. */
+/** Pauses of environments, without the waits between the attempts of a single run. */
 const stops = (pauses: readonly string[]): readonly string[] =>
   pauses.filter((what) => what.startsWith('environment'));
 
@@ -170,7 +170,7 @@ it('stops the clocks of a task while its runs wait, and counts the seconds', asy
     [task(0), task(1), task(2)],
     async ({ clock }, id) => {
       if (clock.now() < 100_000) return true;
-      // One task is done; the grace for the others is 30 s, and the task may take 50.
+      // One of three tasks is done, so the others get a grace period of 30 s. A task may take 50 s.
       await clock.sleep(id * 20_000);
       return false;
     },

@@ -58,12 +58,12 @@ interface Breakdown {
 export interface Admission {
   /** False if a pause of the environment has begun or ended since `enter`. */
   isCurrent(): boolean;
-  /** Call it once, when the attempt has ended. */
+  /** Records how the attempt ended. Must be called exactly once. */
   end(answer: Answer): void;
 }
 
 export interface EnvironmentCircuit {
-  /** Registers that the runs of a task begin. @returns function to call when all of them have ended */
+  /** Registers the start of a task's runs. @returns function to call when all of them have ended */
   join(task: Task): () => void;
   /**
    * Resolves when an attempt may begin: at once, or, while the environment is down, when this

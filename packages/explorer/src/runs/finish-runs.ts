@@ -63,6 +63,7 @@ export interface FinishOptions {
 }
 
 /**
+ * Turns the result of a workflow into finished runs, ordered by run number.
  * @throws WorkflowError if the result is neither experiences nor a score; if a reward is missing,
  * not finite, too large, or pending where it may not be; if runs are missing; or if ids, tokens or
  * info of experiences are invalid
@@ -292,7 +293,7 @@ function finishRun(
   metrics: Metrics,
   { task, range, reasons }: FinishOptions,
 ): FinishedRun {
-  // A stable sort: experiences of one step keep the order in which the workflow returned them.
+  // The sort is stable: experiences of one step keep the order in which the workflow returned them.
   const sorted = members
     .toSorted((a, b) => a.eid.step - b.eid.step)
     .map((step, index) =>

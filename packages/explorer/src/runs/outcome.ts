@@ -24,7 +24,7 @@ export interface TaskOutcome {
   readonly task: Task;
   /** Outcomes in run order. */
   readonly runs: readonly RunOutcome[];
-  /** Attempts beyond the first one, over all runs. */
+  /** Number of attempts beyond the first of each run, summed over all runs. */
   readonly retries: number;
   /** Number of attempts that reached their deadline. */
   readonly timeouts: number;

@@ -3,7 +3,10 @@ import type { Clock } from '@trinity-rft/core';
 
 const aDay = 86_400_000;
 
-/** Deadline in milliseconds since the epoch. @param own delay that the workflow sets */
+/**
+ * Deadline in milliseconds since the epoch.
+ * @param own delay in milliseconds that the workflow sets. @default `maxRewardDelayMs`
+ */
 export const rewardDeadline =
   (
     { maxRewardDelayMs = aDay }: { readonly maxRewardDelayMs?: number },

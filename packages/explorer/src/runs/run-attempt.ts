@@ -174,7 +174,7 @@ async function makeAttempt(attempt: Attempt, options: AttemptOptions): Promise<A
   const model = options.createModel(key);
   const called: StartedAttempt['called'] = new Map();
   const endWatch = watchCalls();
-  // A copy, so that changes of one attempt to its row and arguments do not reach the next.
+  // Copies the task, so that changes of one attempt to its row and arguments do not reach the next.
   const own = { ...attempt, task: copyOf(task), called };
   const reasons = listenForReasons(options.rewardFn);
   const started: StartedAttempt = { ...own, model, signal, reasons, start: runtime.clock.now() };
@@ -226,6 +226,7 @@ async function runWorkflow(
 }
 
 /**
+ * Turns the result of a workflow into finished runs with their durations and metrics.
  * @param failure error of an agent whose calls get the failure reward
  * @throws WorkflowError if the result does not give complete experiences
  */
@@ -260,7 +261,7 @@ function othersCalled({ model, called }: StartedAttempt): readonly string[] {
     .map(([address, name]) => (name === undefined ? address : `"${name}" at ${address}`));
 }
 
-/** Error for an agent that has not called the model of its run, but other models or none. */
+/** Error for an agent that has not called the model of its run; undefined if it has. */
 function bypassOf(
   started: StartedAttempt,
   ended: string,
@@ -278,8 +279,8 @@ function bypassOf(
 }
 
 /**
- * Explains the failure of an agent that called a model of its own: a missing or wrong key is not
- * the problem to fix.
+ * Replaces the error of an agent that called a model of its own, because a missing or wrong key of
+ * that model is not the problem to fix. Returns other errors unchanged.
  */
 function explainBypass(error: TrinityError, started: StartedAttempt): TrinityError {
   const isForeign =
@@ -312,7 +313,7 @@ function applyFailureReward(
     reportFailure(attempt, { error, consequence, tries, logger: runtime.logger });
     return { status: 'ok', runs };
   } catch {
-    // It failed before it called the model: there is no call to reward.
+    // The attempt failed before the model was called, so there is no call to reward.
     return failed;
   }
 }
@@ -346,7 +347,7 @@ async function beforeDeadline<T>(
     over.abort(error);
     throw error;
   });
-  // The loser of the race may still reject: nothing awaits it then.
+  // The promise that loses the race may still reject, although nothing awaits it.
   work.then(() => over.signal.aborted && options.onLateResult?.()).catch(() => undefined);
   deadline.catch(() => undefined);
   return untilAborted(Promise.race([work, deadline]), options.taskEnd ?? over.signal);
@@ -389,12 +390,15 @@ export function reportFailure(
   });
 }
 
-/** Maximum number of stack frames to show, and of different places per log. */
+/** Maximum number of stack frames per message, and of different places per logger. */
 const [mostFrames, mostPlaces] = [3, 100];
 const shownPlaces = new WeakMap<Logger, Set<string>>();
 const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/](?:src|dist)[\\/]/;
 
-/** Place at which the user's code threw: the innermost stack frames, once per place. */
+/**
+ * The innermost stack frames of the user's code, at most three. Empty if there are none, or if this
+ * logger has already shown them.
+ */
 function placeInCode(error: Error, logger: Logger): string {
   let innermost: Error = error;
   for (let depth = 0; depth < 8 && innermost.cause instanceof Error; depth++)

@@ -34,8 +34,8 @@ export interface RunTaskOptions extends AttemptOptions {
    */
   readonly cutOff?: AbortSignal;
   /**
-   * Shared knowledge of failing environments.
-   * @default not shared between runs
+   * Circuit breakers of the environments.
+   * @default runs do not wait while an environment is down
    */
   readonly circuits?: EnvironmentCircuits;
   /** Called when `count` more runs have ended. @default no callback */

@@ -26,7 +26,7 @@ export interface StartTaskOptions extends Pick<
   readonly settings: RunSettings & { readonly concurrency: number };
   readonly workflow: (name: string) => WorkflowDefinition;
   readonly rewardFn: (task: Task) => RewardFn | undefined;
-  /** Shared knowledge of failing environments. */
+  /** Circuit breakers of the environments, which all tasks share. */
   readonly circuits: EnvironmentCircuits;
   readonly runtime: Runtime;
   readonly signal: AbortSignal;

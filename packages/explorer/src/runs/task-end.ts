@@ -47,13 +47,16 @@ export const cutOffError = (): CancelledError =>
     code: 'TASK_CUT_OFF',
   });
 
-/** Rejects with the signal's reason once it aborts; the later outcome of `work` is ignored. */
+/**
+ * Settles as `work` does, or rejects with the signal's reason if the signal aborts first; the later
+ * outcome of `work` is then ignored.
+ */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason as Error);
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  // The loser of the race may still reject: nothing awaits it then.
+  // The promise that loses the race may still reject, although nothing awaits it.
   work.catch(() => undefined);
   try {
     return await Promise.race([work, aborted]);

@@ -7,7 +7,7 @@ import type { TimeLimit } from './run-attempt.js';
 /** Settings with the names of the configuration's section `explorer.dynamic_timeout`. */
 export interface DynamicTimeout {
   readonly enable: boolean;
-  /** Factor by which the 0.9 quantile is multiplied. */
+  /** Factor by which the 0.9 quantile of the durations of earlier attempts is multiplied. */
   readonly ratio: number;
   /** Number of explore steps before the limit applies. */
   readonly warmupMinSteps: number;

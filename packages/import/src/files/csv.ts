@@ -44,7 +44,10 @@ export function csvReader(header: string): (row: string) => Readonly<Record<stri
   };
 }
 
-/** @throws Error for a quote in the middle of a cell, or a quote that is not closed */
+/**
+ * Splits a row into its cells.
+ * @throws Error for a quote in the middle of a cell, or a quote that is not closed
+ */
 function cellsOf(row: string, separator: string): readonly string[] {
   const cells: string[] = [];
   for (let at = 0; at <= row.length;) {

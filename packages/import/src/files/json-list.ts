@@ -17,7 +17,8 @@ export function scanList(): ListScan {
   let depth = 0;
   let [inString, isEscaped, isClosed] = [false, false, false];
   /**
-   * Position of the string's closing quote, or the chunk's end. Fast, as most bytes are in strings.
+   * Position of the string's closing quote, or the end of the chunk. Must be fast, because most
+   * bytes are inside strings.
    */
   const skipString = (chunk: Buffer, from: number): number => {
     for (let start = from; ;) {

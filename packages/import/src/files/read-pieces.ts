@@ -28,7 +28,8 @@ const longestPiece = 2 ** 26;
 export const lineEnd: FindEnd = (chunk, from) => chunk.indexOf(10, from);
 
 /**
- * @param what name of a piece in problems: "line"
+ * Yields the pieces of a file.
+ * @param what name of a piece in problems, such as "line"
  * @param onBytes called with the number of bytes read from the file
  */
 export async function* readPieces(

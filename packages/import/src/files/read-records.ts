@@ -118,7 +118,10 @@ async function* inCsv(file: string, onBytes: OnBytes): AsyncGenerator<FileRecord
   }
 }
 
-/** @throws ConfigError if the header cannot be read */
+/**
+ * Returns the reader of the rows below a header.
+ * @throws ConfigError if the header cannot be read
+ */
 function rowReader(file: string, header: string): (text: string) => Json {
   try {
     return csvReader(header);

@@ -14,7 +14,10 @@ export interface RowWriter {
 /** Number of characters that are written at once. */
 const batchLength = 2 ** 20;
 
-/** @throws ConfigError if the file cannot be written */
+/**
+ * Opens a draft beside the file, which `finish` moves into place.
+ * @throws ConfigError if the file cannot be written
+ */
 export async function createRowWriter(file: string): Promise<RowWriter> {
   const draft = `${file}.partial-${process.pid}`;
   const handle = await attempt(file, async () => {

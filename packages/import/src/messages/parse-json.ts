@@ -5,12 +5,13 @@ import { parseJsonExactly } from '@trinity-rft/core/support';
 const mostLevels = 200;
 
 /**
+ * Parses a JSON text.
  * @throws Error if the text is not JSON, or nested so deeply that recursive code would exhaust the
  * stack
  */
 export function parseJson(text: string): unknown {
   const value = parseJsonExactly(text);
-  // Level by level, for the same reason.
+  // Checks the nesting level by level, because a recursive check could exhaust the stack.
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > mostLevels) throw new RangeError(`it has more than ${mostLevels} levels`);

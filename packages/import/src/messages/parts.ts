@@ -34,7 +34,10 @@ const kinds: Readonly<Record<string, Kind>> = {
   tool_result: 'result',
 };
 
-/** @throws TaskError for content other than text, such as an image */
+/**
+ * Reads text, reasoning, tool calls and tool results from the content of a message.
+ * @throws TaskError for content other than text, such as an image
+ */
 export function readParts(content: unknown): Parts {
   if (!isPresent(content)) return { calls: [], results: [] };
   if (typeof content === 'string') return { text: content, calls: [], results: [] };

@@ -8,6 +8,7 @@ const code = 'IMPORT_RECORD';
 const longestDetail = 80;
 
 /**
+ * Creates the error for a record that is skipped.
  * @param reason text that is equal for all records with this fault
  * @param found the value in this record
  */

@@ -121,7 +121,10 @@ export function createTally(redacts: boolean): Tally {
   };
 }
 
-/** @param counts number of rows, keyed by length */
+/**
+ * Statistics of the lengths of rows.
+ * @param counts number of rows, keyed by length
+ */
 function lengthsOf(counts: ReadonlyMap<number, number>): Lengths {
   const sorted = [...counts].sort(([a], [b]) => a - b);
   const rows = sorted.reduce((sum, [, count]) => sum + count, 0);

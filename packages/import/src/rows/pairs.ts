@@ -28,7 +28,7 @@ export interface Pairing<Place> {
   pairs(): Iterable<readonly [Preference | undefined, Place]>;
 }
 
-/** Keeps two answers per prompt in memory. */
+/** Creates a pairing, which keeps two answers per prompt in memory. */
 export function createPairing<Place>(): Pairing<Place> {
   const byPrompt = new Map<string, Candidates<Place>>();
   return {

@@ -12,17 +12,20 @@ import { createPairing } from './pairs.js';
 import { dpoRow, kindOf, sftRow, taskRow } from './rows.js';
 
 export interface RowOptions {
-  /** @default the kind of the first item */
+  /** Kind of the rows. @default the kind of the first item */
   readonly as?: RowKind;
   readonly output: string;
   /** Share of the rows that is written to a separate validation file. @default 0 */
   readonly validation?: number;
-  /** @default false */
+  /** True to replace personal data and keys by placeholders. @default false */
   readonly redact?: boolean;
 }
 
 export interface RowWriting {
-  /** @param hasReferences true if answers are references, see `Source` */
+  /**
+   * Writes an item as a row, or keeps its answer for a pair.
+   * @param hasReferences true if answers are references, see `Source`
+   */
   add(item: Conversation | Preference, place: Place, hasReferences: boolean): Promise<void>;
   /** Writes pending pairs, and moves the files into place if there are rows. */
   finish(): Promise<RowCounts>;
@@ -44,7 +47,8 @@ export const validationFile = (output: string): string =>
     : `${output}.validation.jsonl`;
 
 /**
- * @param countTokens counts a row's tokens; undefined: lengths are not reported
+ * Opens the training file, and the validation file if a split is requested.
+ * @param countTokens counts a row's tokens. @default lengths are not reported
  * @throws ConfigError if a validation file of an earlier import exists and no split is requested
  */
 export async function openRowWriting(

@@ -17,7 +17,10 @@ export interface Source {
   readonly looksFor: string;
   /** True if a record has the shape of this source. */
   readonly detect: (record: Json) => boolean;
-  /** @throws TaskError of `fault` if nothing in the record can be imported */
+  /**
+   * Extracts the items of a record.
+   * @throws TaskError of `fault` if nothing in the record can be imported
+   */
   readonly read: (record: Json) => readonly Item[];
   /** Builds conversations from the parts of one group. */
   readonly assemble?: (parts: readonly unknown[]) => readonly Finished[];

@@ -19,7 +19,7 @@ export interface Expected {
 export interface Deviation {
   /** Name in `conversations`. */
   readonly conversation: ConversationName;
-  /** @default both modes */
+  /** Mode in which the framework deviates. @default both modes */
   readonly mode?: AgentMode;
   /** The reason, which becomes part of the test's name. */
   readonly because: string;

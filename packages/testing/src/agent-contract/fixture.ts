@@ -56,7 +56,7 @@ export interface AgentContract<Endpoint> {
    * Creates an agent object for many runs, with these tools and a limit of at least eight turns.
    */
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
-  /** @default ['whole', 'streamed'] */
+  /** Modes in which the agent is tested. @default ['whole', 'streamed'] */
   readonly modes?: readonly AgentMode[];
   /** Number of concurrent rollouts of one agent object. @default 64 */
   readonly concurrentRollouts?: number;

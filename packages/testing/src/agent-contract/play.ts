@@ -57,7 +57,7 @@ export async function play<Endpoint>(
   const script = replies.map((reply): ScriptedReply =>
     typeof reply === 'string' ? contract.encode(`${reply}<|im_end|>`) : reply,
   );
-  // Frameworks put stack traces into prompts, whose length depends on where the packages lie.
+  // Frameworks put stack traces into prompts; their length depends on the paths of the packages.
   const scripted = scriptedSampler({ script, maxModelLen: 100_000 });
   const sampled: Sampled[] = [];
   const sampler = wrap(observed(scripted, sampled));

@@ -7,7 +7,9 @@ import type { AgentContract } from './fixture.js';
 import type { AgentMode } from './expected.js';
 import { play, weatherTool } from './play.js';
 
-/** Long enough for a slow machine to notice an abort, shorter than any retry loop. */
+/**
+ * Time limit in ms: a slow machine notices an abort within it, and no retry loop ends within it.
+ */
 const promptlyMs = 10_000;
 
 export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: AgentMode): void {

@@ -3,7 +3,7 @@ import { EngineError } from '@trinity-rft/core';
 
 export interface Failures<Verb extends string> {
   /**
-   * Called first by every verb.
+   * Called at the start of every method of the engine.
    * @throws the injected error once; EngineError after {@link close}
    */
   enter(verb: Verb): void;

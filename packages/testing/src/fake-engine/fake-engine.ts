@@ -188,7 +188,10 @@ function samplerOf(state: State): Sampler {
   };
 }
 
-/** @throws ModelError 400 for invalid rows */
+/**
+ * Log-probabilities of the response tokens of a row.
+ * @throws ModelError 400 for invalid rows
+ */
 function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array {
   if (row.tokens.length > maxModelLen || row.promptLength >= maxModelLen) {
     throw new ModelError(

@@ -35,7 +35,8 @@ export async function opened(test: RunStoreUnderTest): Promise<RunStore> {
 }
 
 /**
- * Opens a store with `newest`, which returns a function that sends its latest transaction again.
+ * Opens a store. The returned `newest` gives a function that sends the store's latest transaction
+ * again.
  */
 export async function openedWithCopies(
   test: RunStoreUnderTest,

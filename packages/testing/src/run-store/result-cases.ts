@@ -126,7 +126,7 @@ export function resultCases(create: CreateRunStore): void {
       const member = await joinExplorer(one);
       await one.plan(member, planOf(1, 1));
       expect(await two.batchesCompletedAfter(0)).toEqual([]);
-      // Without the wake-up signal, its next check comes too late for the test.
+      // Without the wake-up signal, the waiter's next check comes too late for the test.
       const waiter = (async () => {
         do await two.waitForChange(600_000);
         while ((await two.batchesCompletedAfter(0)).length === 0);

@@ -70,7 +70,7 @@ export function taskCases(create: CreateRunStore): void {
       const answers = [];
       for (const task of [...held, held[0]!])
         answers.push(await one.storeResult(a, task, resultOf(task)));
-      // No worker has started the second attempt yet.
+      // The second result is stored, because no other worker has leased its task meanwhile.
       expect(answers).toEqual(['late', 'stored', 'late']);
       expect(await two.storeResult(b, taken!, resultOf(taken!))).toBe('stored');
       expect(await two.view()).toMatchObject({ lateResults: 1, tasks: { done: 2 } });

@@ -15,7 +15,10 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** @param start milliseconds since the epoch. @default 0 */
+/**
+ * Creates a manual clock.
+ * @param start milliseconds since the epoch. @default 0
+ */
 export function manualClock(start = 0): ManualClock {
   let now = start;
   const sleepers: Sleeper[] = [];

@@ -8,7 +8,10 @@ export interface TestRuntime extends Runtime {
   readonly logger: RecordingLogger;
 }
 
-/** @param seed the root seed. @default 42 */
+/**
+ * Creates a test runtime.
+ * @param seed the root seed. @default 42
+ */
 export function testRuntime(seed = 42): TestRuntime {
   const clock = manualClock();
   const logger = recordingLogger();

@@ -26,7 +26,7 @@ export interface ScriptedSamplerOptions {
    * for a choice.
    */
   readonly script: SamplerScript | readonly ScriptedReply[];
-  /** @default 4096 */
+  /** Maximum number of tokens of prompt and response together. @default 4096 */
   readonly maxModelLen?: number;
   /** Duration of a call on `clock`, in milliseconds. @default 0 */
   readonly delayMs?: number;

@@ -32,7 +32,7 @@ export async function useSwiftShader(): Promise<void> {
   try {
     process.dlopen({ exports: {} }, path.join(folder, 'libvulkan.so.1'), flags);
   } catch (error) {
-    // Loaded, but no addon of Node.
+    // Node.js has loaded the library, and only reports that it is not an addon.
     if (!String(error).includes('did not self-register')) throw error;
   }
 }
@@ -54,7 +54,7 @@ async function unpacked(): Promise<string> {
   try {
     await rename(draft, folder);
   } catch (error) {
-    // Another process was faster.
+    // Another process has unpacked the folder first.
     await rm(draft, { recursive: true });
     if (!existsSync(folder)) throw error;
   }

@@ -14,13 +14,12 @@ export interface TestPostgres {
   readonly password: string;
   /**
    * URL of a database.
-   * @param database
-   * @default "postgres", which always exists
+   * @param database name of the database. @default "postgres", which always exists
    */
   url(database?: string): string;
-  /** Kills the server and all its processes with SIGKILL. */
+  /** Ends the server and all its processes at once, without a checkpoint, as in a crash. */
   kill(): Promise<void>;
-  /** Starts the server again after {@link kill}. */
+  /** Ends the server if it is running, and starts it again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -84,7 +83,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
     password,
     url: (database = 'postgres') =>
       `postgresql://trinity:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
-    // The server's "immediate" end: every process of it dies without writing anything.
+    // SIGQUIT is PostgreSQL's immediate shutdown: all processes end without writing anything.
     kill: () => end('SIGQUIT'),
     restart: async () => {
       await end('SIGQUIT');

@@ -37,7 +37,7 @@ export async function findPython(packages: readonly string[]): Promise<FoundPyth
   }
 }
 
-/** Runs pip in the environment of that Python. */
+/** Runs pip of the Python `program`. */
 export async function runPip(program: string, args: readonly string[]): Promise<void> {
   await execute(program, ['-m', 'pip', ...args], { timeout: installMs });
 }

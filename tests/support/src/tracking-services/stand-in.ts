@@ -43,12 +43,12 @@ export interface TrackingServices {
 /** API key that the services accept. */
 export const trackingKey = 'a-good-key-of-the-tests';
 
-// What the tests send is known to fit.
+// The requests of the tests are known to have the expected shape.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = Readonly<Record<string, any>>;
 type Answer = { readonly status?: number; readonly json: unknown };
 
-/** Listens on 127.0.0.1. @param port 0 = any */
+/** Starts the services on 127.0.0.1. @param port port number. @default 0, any free port */
 export async function trackingServices(port = 0): Promise<TrackingServices> {
   const requests: SeenRequest[] = [];
   const histories = new Map<string, string[]>();

@@ -14,7 +14,7 @@ export interface VllmStandInOptions {
   /** Opens the initial model of the server, or the model of a folder. */
   readonly open: (folder: string | undefined) => Promise<Engine>;
   readonly vocabSize: number;
-  /** @default 65 */
+  /** Maximum number of tokens of prompt and completion together. @default 65 */
   readonly maxModelLen?: number;
   /**
    * Key that requests must contain.
@@ -32,7 +32,7 @@ export interface VllmStandInOptions {
    */
   readonly scaleOut?: boolean;
   /**
-   * False to act as if started without a tokenizer.
+   * Tokenizer of the server; false to act as if started without one.
    * @default one token for every character
    */
   readonly tokenizer?: StandInTokenizer | false;
@@ -71,13 +71,13 @@ export interface VllmStandIn {
   readonly requests: readonly string[];
   /** Names of the loaded adapters. */
   readonly adapters: ReadonlySet<string>;
-  /** Number of texts in progress. */
+  /** Number of completions in progress. */
   readonly writing: number;
   /** Sets the answers to the next requests for tokens, one fault per request. */
   fail(...faults: readonly StandInFault[]): void;
   /** Keeps connections open and stops answering, even to /health. */
   freeze(): void;
-  /** Stops the texts in progress until the next call with true. */
+  /** False stops completions in progress after their first token; true continues them. */
   setWriting(goesOn: boolean): void;
   /** Kills the server, like `kill -9`. */
   kill(): Promise<void>;
@@ -132,7 +132,7 @@ export async function vllmStandIn(options: VllmStandInOptions): Promise<VllmStan
     if (body['output_mode'] === 'text' && !tokenizer)
       throw new Refusal(400, "output_mode='text' requires a tokenizer");
     const odd = prompt.find((id) => id < 0 || id >= options.vocabSize);
-    // Without a tokenizer, a real server dies of it.
+    // A real server without a tokenizer crashes at such a token.
     if (odd !== undefined) throw new Refusal(400, `Token id ${odd} is out of vocabulary`);
     if (prompt.length >= maxModelLen) throw new Refusal(400, 'The decoder prompt is too long.');
     const model = modelOf(body['model']);
@@ -336,7 +336,7 @@ async function write(model: () => Model, prompt: Int32Array, options: Writing) {
   const labels: string[] = [];
   while (tokens.length < limit && !stops.has(tokens.at(-1) ?? -1)) {
     await tick();
-    // What the test holds up begins, as texts of one token do.
+    // A completion that the test stops still gets its first token.
     await gate.open(tokens.length > 0 ? ['pause', 'test'] : ['pause']);
     gone.throwIfAborted();
     const { engine, label } = model();
@@ -403,7 +403,7 @@ const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 interface Gate {
   set(who: string, isOpen: boolean): void;
-  /** Resolves when none of these names keeps the gate closed. */
+  /** Resolves when none of the given names keeps the gate closed. */
   open(whoMay: readonly string[]): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ type ToolCall = Extract<
   { readonly type: 'tool-call' }
 >['toolCall'];
 
-/** One side of a comparison, with a history that contains this side's answers. */
+/** A model that takes part in the conversation, with the label of its answers. */
 export interface Talker {
   readonly label: string;
   readonly model: Pick<LocalModel, 'stream'>;
@@ -23,11 +23,17 @@ export interface Talk {
   readonly request: ChatRequest;
   readonly system: string | undefined;
   readonly write: Write;
-  /** Columns of the terminal; undefined in a pipe, which shows one answer after the other. */
+  /**
+   * Width of the terminal in columns; undefined in a pipe, where answers are shown one after the
+   * other.
+   */
   readonly columns: number | undefined;
 }
 
-/** Reads lines until /exit or the end of the input. */
+/**
+ * Sends each line to all talkers, until `/exit` or the end of the input; `/reset` clears the
+ * histories.
+ */
 export async function converse(talkers: readonly Talker[], talk: Talk): Promise<void> {
   const { input, system, write } = talk;
   const isTerminal = input.isTTY === true;
@@ -61,7 +67,10 @@ interface Turn extends Talk {
   readonly ask: Ask;
 }
 
-/** @returns the history of each talker, with its answer if there was one */
+/**
+ * Lets every talker answer the user's message, with tool calls.
+ * @returns the histories, each with the answer if the talker gave one
+ */
 async function answerAll(
   talkers: readonly Talker[],
   before: readonly ChatMessages[],
@@ -100,7 +109,10 @@ async function answerAll(
   return histories;
 }
 
-/** @returns undefined when the input ended before the last result */
+/**
+ * Asks the user for the results of tool calls.
+ * @returns undefined if the input ended before the last result
+ */
 async function resultsOf(
   calls: readonly ToolCall[],
   { label }: Talker,
@@ -127,9 +139,9 @@ interface Answer {
 }
 
 /**
- * Streams an answer until its end or Ctrl-C. For columns, the answer is collected while a line
- * shows its length so far.
- * @returns undefined when there is no answer
+ * Streams an answer until its end or Ctrl-C. If answers are shown side by side, the terminal only
+ * shows the number of characters so far.
+ * @returns undefined if the answer was stopped or failed
  */
 async function answer(
   { label, model }: Talker,

@@ -66,7 +66,10 @@ export const addInfo: AddCommand = (env, { exitWith, write }) =>
 const linesOf = (problems: readonly ArgProblem[]): string =>
   problems.map(({ path, message }) => `  ${path.join('.')}: ${message}\n`).join('');
 
-/** A line for each argument. */
+/**
+ * Text with a line per argument of the environment; `anything goes` if it does not declare
+ * arguments.
+ */
 async function argsOf({ args }: EnvironmentDefinition): Promise<string> {
   const { describeArgs } = await import('@trinity-rft/environment/playing');
   const described = args === undefined ? undefined : describeArgs(args);

@@ -38,7 +38,9 @@ export async function playByHand(
   write(`\nStopped${grade === undefined ? '' : ` in a state that is worth ${grade}`}.\n`);
 }
 
-/** Action of a line, or an error message. */
+/**
+ * Parses a line as an action; returns an error message if a tool's arguments are not a JSON object.
+ */
 function readLine(line: string, tools: ReadonlySet<string>): Action | string {
   const [name = '', ...rest] = line.trim().split(' ');
   if (!tools.has(name)) return { type: 'text', text: line.trim() };

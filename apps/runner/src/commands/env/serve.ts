@@ -58,7 +58,10 @@ async function definitionOf(name: string, given: ServeArguments) {
   throw invalid(`There is no environment "${name}". Known: ${names}.`);
 }
 
-/** @throws ConfigError when the variable is not set */
+/**
+ * Key in the variable that `--api-key-env` names; undefined without the option.
+ * @throws ConfigError when the variable is not set
+ */
 function keyOf({ apiKeyEnv: name }: ServeArguments): string | undefined {
   if (name === undefined) return undefined;
   const key = process.env[name];

@@ -18,7 +18,10 @@ export interface FineTuningArguments {
 
 const secretVariable = 'TRINITY_WEBHOOK_SECRET';
 
-/** @param named models of `--model`, by name */
+/**
+ * Serves OpenAI's fine-tuning API until it is interrupted.
+ * @param named models of `--model`, by name
+ */
 export async function serveFineTuning(
   given: FineTuningArguments,
   named: Readonly<Record<string, string>>,

@@ -159,7 +159,10 @@ async function serveModelsCommand(
   return exitCodes.done;
 }
 
-/** @throws ConfigError for anything but NAME=PATH, and for a repeated name */
+/**
+ * Parses the values of `--model`: paths by name.
+ * @throws ConfigError for anything but NAME=PATH, and for a repeated name
+ */
 function modelsOf(given: readonly string[]): Readonly<Record<string, string>> {
   const models: Record<string, string> = {};
   for (const text of given) {
