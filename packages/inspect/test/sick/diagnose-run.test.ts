@@ -75,6 +75,17 @@ describe('diagnoseRun', () => {
     },
   );
 
+  it('names the steps of the role that has the rewards', async () => {
+    const zero = { 'critic/score/mean': 0, 'critic/score/min': 0, 'critic/score/max': 0 };
+    const { stages } = await diagnosed('scored', {
+      explorer: () => ({ 'rollout/reward/mean': Number.NaN }),
+      trainer: () => zero,
+    });
+    expect(stages[0]?.findings).toMatchObject([
+      { name: 'reward-floor', text: 'Every attempt of train steps 1 to 12 got 0.' },
+    ]);
+  });
+
   it('sees changes of a named stage, except those of a complete one', async () => {
     const change = 'buffer.explorer_input.tasksets[0].reward_fn_args.scale: changed from 1 to 2:';
     const log = [
