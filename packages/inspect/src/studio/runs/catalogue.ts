@@ -1,4 +1,5 @@
 /** Catalogue of all served runs. */
+import { createQueue } from '../shared/queue.js';
 import { createRun, type Run } from './run.js';
 import { findRuns, type RunPlace } from './place.js';
 import type { RunEvent, RunSummary } from '../interface/types.js';
@@ -33,6 +34,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let looks = 0;
   let notListed = 0;
   let isClosed = false;
+  const oneAtATime = createQueue();
 
   const find = async (): Promise<void> => {
     const { places, left } =
@@ -66,8 +68,8 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       ),
     );
 
-  /** Sets `latest`, and tells the followers how it differs from what they know. */
-  const look = async (isOfAll: boolean): Promise<void> => {
+  /** Sets `latest`, and tells the followers how it differs from what they know. Not concurrently. */
+  const lookNow = async (isOfAll: boolean): Promise<void> => {
     if (isOfAll) await find();
     latest = await (isOfAll ? summaries() : recentSummaries());
     const texts = new Map(latest.map((summary) => [summary.id, JSON.stringify(summary)]));
@@ -77,6 +79,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     if (changed.length + gone.length === 0) return;
     for (const tell of followers) tell({ runs: changed, gone, left: notListed });
   };
+  const look = (isOfAll: boolean): Promise<void> => oneAtATime(() => lookNow(isOfAll));
 
   const again = (): void => {
     timer = setTimeout(() => {
