@@ -26,8 +26,8 @@ export function askedIn(
 }
 
 /**
- * Response of a call: as recorded, which merged calls are only for the last one, or else its decoded
- * tokens without template marks.
+ * Response of a call: the recorded text, which merged calls have only for the last one, or else the
+ * decoded tokens without template marks.
  * @param call index in `spansOf(experience)`. @default the last call
  */
 export function writtenBy(

@@ -68,7 +68,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       ),
     );
 
-  /** Sets `latest`, and tells the followers how it differs from what they know. Not concurrently. */
+  /** Sets `latest`, and tells the followers how it differs from what they know. Calls must not overlap. */
   const lookNow = async (isOfAll: boolean): Promise<void> => {
     if (isOfAll) await find();
     latest = await (isOfAll ? summaries() : recentSummaries());
