@@ -86,7 +86,7 @@ describe.skipIf(chromium === undefined)(`the story of a run in a browser${reason
       expect(await look.text('.next')).toMatch(/trinity log .*run --warnings/);
       expect(await look.page.$$('.overview article.gain')).toHaveLength(1);
       expect(await look.page.$$('.overview .story-chart')).toHaveLength(6);
-      expect(await look.text('.took')).toContain('waiting for rollouts 67 %');
+      expect(await look.text('.took')).toContain('waiting for batches 67 %');
       for (const width of [1440, 390]) {
         await look.page.setViewport({ width, height: 900 });
         expect(await look.violations()).toEqual([]);

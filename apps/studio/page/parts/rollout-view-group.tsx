@@ -92,7 +92,7 @@ function AttemptView({ attempt, badge, same, onOpen }: AttemptViewProps) {
       )}
       {same !== undefined && <p class="faint">{words.group.same(same)}</p>}
       {attempt.calls.map(({ id, step, text }) => (
-        <div key={id}>
+        <div key={`${id}/${step}`}>
           {attempt.calls.length > 1 && <div class="speaker">{words.call(step)}</div>}
           <pre class="said" tabIndex={0}>
             {text}

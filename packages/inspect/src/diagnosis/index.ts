@@ -1,5 +1,6 @@
 export { diagnose } from './diagnose.js';
 export {
+  changeIn,
   metricsOf,
   newestRollouts,
   reasonsIn,

@@ -2,6 +2,7 @@
 import { withReader } from '@trinity-rft/buffer';
 import path from 'node:path';
 import {
+  changeIn,
   diagnose,
   metricsOf,
   newestRollouts,
@@ -58,12 +59,6 @@ async function recordOf({ directory, metrics, log, failure }: StageReport): Prom
   const rollouts = await rolloutsIn(directory);
   return { ...metricsOf(metrics), rollouts, failure, changes: log.flatMap(changeIn) };
 }
-
-/** Changed settings in a log line written by `describeChanges`. */
-const changeIn = (line: string): readonly string[] => {
-  const said = /^WARN +\S+ (\S+: changed from .*)$/.exec(line)?.[1];
-  return said === undefined ? [] : [said];
-};
 
 async function diagnoseStage(stage: StageReport): Promise<StageDiagnosis> {
   const { directory, metrics } = stage;

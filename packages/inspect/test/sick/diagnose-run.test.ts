@@ -7,6 +7,8 @@ import { Levenshtein } from 'autoevals';
 import { rules } from '../../src/diagnosis/index.js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { diagnoseRun, renderDiagnosis } from '../../src/index.js';
+import { diagnosisOf, toFinding } from '../../src/studio/insight/diagnosis.js';
+import { createRun } from '../../src/studio/runs/run.js';
 import { sickRuns } from './sick-runs.js';
 import { rollouts, writeRun, type WrittenRun } from './written-run.js';
 
@@ -17,6 +19,17 @@ async function diagnosed(name: string, run: WrittenRun) {
   const folder = path.join(root, name);
   await writeRun(folder, run);
   return diagnoseRun(folder);
+}
+
+/** Findings of the studio, which reads only the metrics that the rules ask for. */
+async function findingsInStudio(name: string) {
+  const folder = path.join(root, name);
+  const run = createRun({
+    ...{ id: name, folder },
+    metricsFile: path.join(folder, 'monitor', 'metrics.jsonl'),
+    database: path.join(folder, 'buffer', 'experiences.db'),
+  });
+  return (await diagnosisOf(run)).findings;
 }
 
 describe('diagnoseRun', () => {
@@ -43,6 +56,51 @@ describe('diagnoseRun', () => {
     const [finding] = stage?.findings ?? [];
     expect(finding?.text).toMatch(/\d|EngineError/);
     expect(renderDiagnosis(diagnosis)).toContain(finding?.advice);
+    expect(await findingsInStudio(name)).toEqual(stage?.findings.map(toFinding));
+  });
+
+  it.each(['actor/final_loss', 'critic/vf_loss'])(
+    'sees that %s is not finite, as the studio does',
+    async (metric) => {
+      const name = path.basename(metric);
+      const trainer = (step: number) => (step > 9 ? { [metric]: Number.NaN } : {});
+      const { stages } = await diagnosed(name, { trainer });
+      expect(stages[0]?.findings).toMatchObject([
+        {
+          name: 'not-finite',
+          text: `${metric} was not finite in 3 recent steps, the first of them train step 10.`,
+        },
+      ]);
+      expect(await findingsInStudio(name)).toEqual(stages[0]?.findings.map(toFinding));
+    },
+  );
+
+  it('names the steps of the role that has the rewards', async () => {
+    const zero = { 'critic/score/mean': 0, 'critic/score/min': 0, 'critic/score/max': 0 };
+    const { stages } = await diagnosed('scored', {
+      explorer: () => ({ 'rollout/reward/mean': Number.NaN }),
+      trainer: () => zero,
+    });
+    expect(stages[0]?.findings).toMatchObject([
+      { name: 'reward-floor', text: 'Every attempt of train steps 1 to 12 got 0.' },
+    ]);
+  });
+
+  it('sees changes of a named stage, except those of a complete one', async () => {
+    const change = 'buffer.explorer_input.tasksets[0].reward_fn_args.scale: changed from 1 to 2:';
+    const log = [
+      `WARN  2026-01-02T03:04:05.678Z warmup: ${change} takes no effect: the stage is complete.`,
+      `WARN  2026-01-02T03:04:05.678Z grpo: ${change} takes effect in part: from the next explore step on.`,
+      '',
+    ];
+    const { stages } = await diagnosed('staged-change', { log: log.join('\n') });
+    expect(stages[0]?.findings).toMatchObject([
+      {
+        name: 'settings-changed',
+        text: `grpo: ${change} takes effect in part: from the next explore step on.`,
+      },
+    ]);
+    expect(await findingsInStudio('staged-change')).toEqual(stages[0]?.findings.map(toFinding));
   });
 
   it('says when a reward fell that never rose, and that answers were whole before', async () => {

@@ -56,6 +56,12 @@ async function storyOfRun(name: string, run: WrittenRun, before?: (folder: strin
   return { folder, story: await readStory(folder) };
 }
 
+const settingsOf = (stage: object) => (place: string) =>
+  writeFileSync(
+    path.join(place, 'settings.json'),
+    JSON.stringify({ jobDirectory: place, stages: [stage] }),
+  );
+
 const rows = (ones: number): readonly number[] =>
   Array.from({ length: 10 }, (_, row) => Number(row < ones));
 const twoEvaluations: WrittenRun = {
@@ -110,7 +116,7 @@ describe('the story of a run', () => {
         seconds: 48,
         parts: [
           { name: 'training', title: 'training', seconds: 12 },
-          { name: 'waiting', title: 'waiting for rollouts', seconds: 36 },
+          { name: 'waiting', title: 'waiting for batches', seconds: 36 },
         ],
       },
     ]);
@@ -179,17 +185,51 @@ describe('the story of a run', () => {
   it('says how far a running run is, and how to watch it', async () => {
     const { story } = await storyOfRun('goes on', {}, (place) => {
       writeFileSync(path.join(place, 'run.pid'), `${process.pid}\n`);
-      writeFileSync(
-        path.join(place, 'settings.json'),
-        JSON.stringify({
-          jobDirectory: place,
-          stages: [{ mode: 'both', 'buffer.total_steps': 40 }],
-        }),
-      );
+      settingsOf({ mode: 'both', 'buffer.total_steps': 40 })(place);
     });
     expect(story.verdict.headline).toBe('Running: step 12 of 40.');
     expect(story.verdict.text).toContain('So far: The training reward rose');
     expect(story.actions[0]?.command).toMatch(/trinity status '.*goes on'$/);
+  });
+
+  it.each([
+    ['sampling policy', { 'actor/ppo_kl': 1, 'actor/kl_loss': 1 }],
+    ['reference', { 'actor/kl_loss': 1 }],
+    ['attempts all got the same reward', { 'critic/group_advantages/zero_variance_ratio': 1 }],
+    ['calls whose advantages are all 0', { 'sample/zero_advantage_ratio': 1 }],
+  ])('has a chart of %s where the run has %o', async (text, metrics: Metrics) => {
+    const { story } = await storyOfRun(`chart ${text}`, {
+      trainer: (step) =>
+        Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name, value / step])),
+    });
+    const shown = story.charts.filter(({ metric }) => metric in metrics);
+    expect(shown.map(({ title, about }) => `${title}: ${about}`)).toEqual([
+      expect.stringContaining(text),
+    ]);
+  });
+
+  it('says of a run without tasks how many rows a step had, and tries nothing on rollouts', async () => {
+    const run: WrittenRun = {
+      rollouts: [],
+      explorer: (step) => ({
+        ...Object.fromEntries(['mean', 'min', 'max'].map((of) => [`rollout/reward/${of}`, 0])),
+        ...(step === 1 ? evaluated(0.4, 0) : step === 12 ? evaluated(0.4, 12) : {}),
+      }),
+    };
+    const stage = { mode: 'train', 'buffer.batch_size': 1, 'buffer.train_batch_size': 16 };
+    const { story } = await storyOfRun('rows', run, settingsOf(stage));
+    expect(story.setup).toEqual([{ name: 'train batch size', value: '16' }]);
+    expect(story.verdict.kind).toBe('same');
+    expect(story.actions.map(({ name }) => name)).not.toContain('whatIf');
+  });
+
+  it('says that a run of known length failed before its first step', async () => {
+    const { story } = await storyOfRun(
+      'failed early',
+      { steps: 0, failure: 'EngineError: The worker ended.' },
+      settingsOf({ mode: 'both', 'buffer.total_steps': 40 }),
+    );
+    expect(story.verdict.headline).toBe('It failed before its first step.');
   });
 
   it('has a page that hostile texts do not change', async () => {

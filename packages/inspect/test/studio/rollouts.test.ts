@@ -220,6 +220,38 @@ describe('a group', () => {
   });
 });
 
+it('shows the response of every call where calls are merged', async () => {
+  const merged = (attempt: number, first: string, last: string): readonly Experience[] => {
+    const call = (step: number, prompt: string, response: string): Experience =>
+      saying(prompt, response, { eid: { batch: 1, run: attempt, step }, responseText: '' });
+    const said = `${first}<|im_end|>\n`;
+    const told = `2*21<|im_end|>\n${said}<tool_response>no</tool_response>`;
+    return mergeCalls([
+      call(0, '2*21<|im_end|>\n', said),
+      { ...call(1, told, `${last}<|im_end|>`), responseText: last },
+    ]).experiences;
+  };
+  const bench = await openWorkbench([
+    ...merged(0, 'try 40', 'so 42'),
+    ...merged(1, 'try 41', 'so 42'),
+    ...merged(2, 'try 42', ''),
+  ]);
+  const { attempts } = schemas.group.parse((await bench.api(`${run}/rollouts/1/group`)).body);
+  expect(attempts.map(({ calls }) => calls.map(({ text }) => text))).toEqual([
+    ['try 40', 'so 42'],
+    ['try 41', 'so 42'],
+    ['try 42', ''],
+  ]);
+  expect(attempts[0]?.calls.map(({ id, step }) => [id, step])).toEqual([
+    [1, 0],
+    [1, 1],
+  ]);
+  // The last call said nothing.
+  expect((await list(bench, 'run=2')).rows).toMatchObject([{ answer: '' }]);
+  const { turnList } = schemas.trace.parse((await bench.api(`${run}/rollouts/1/trace`)).body);
+  expect(turnList.map(({ text }) => text)).toEqual(['try 40', 'so 42']);
+});
+
 describe('a task over time', () => {
   it('shows the best and the worst answer of each explore step that had it', async () => {
     const at = (batch: number, attempt: number, reward: number, row = 7): Experience =>
@@ -240,6 +272,20 @@ describe('a task over time', () => {
         { batch: '41', policyVersion: 40, best: { text: '410' }, worst: { text: '411' } },
       ],
     });
+  });
+});
+
+describe('the problem of a rollout', () => {
+  it('is the worst one of its calls', async () => {
+    const call = (step: number, info: object): Experience =>
+      saying('a', 'b', { eid: { step }, info: { ...info } });
+    const bench = await openWorkbench([
+      call(0, { fault: 'max_turns' }),
+      call(1, { finishReason: 'length' }),
+    ]);
+    const fault = { problem: 'fault: max_turns', problemKind: 'fault' };
+    expect((await list(bench, '')).rows).toMatchObject([fault]);
+    expect(await ids(bench, 'problem=fault')).toEqual([1]);
   });
 });
 

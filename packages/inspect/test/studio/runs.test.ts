@@ -71,6 +71,28 @@ it('has a run that failed before its first step: when, and why', async () => {
   ]);
 });
 
+it.each([
+  [1, undefined, 'stopped'],
+  [2, undefined, 'finished'],
+  [2, 'finished', 'finished'],
+  // Its last stage was made longer.
+  [2, 'interrupted', 'stopped'],
+])(
+  'knows of a last stage, of %i complete ones, with end %s, that it is %s',
+  async (latestStage, how, state) => {
+    const stages = [{ stage_name: 'sft' }, { stage_name: 'grpo' }];
+    write('job/settings.json', JSON.stringify({ jobDirectory: root, stages }));
+    write('job/stage_meta.json', JSON.stringify({ latest_stage: latestStage }));
+    if (how !== undefined) write('job/end.json', JSON.stringify({ how, at: 0 }));
+    for (const stage of ['sft', 'grpo']) {
+      write(`job/${stage}/monitor/metrics.jsonl`, '');
+      write(`job/${stage}/log/trinity.log`, '');
+    }
+    const states = (await runs()).map((run) => [run.id, run.state]);
+    expect(Object.fromEntries(states)).toEqual({ 'job/sft': 'finished', 'job/grpo': state });
+  },
+);
+
 it('has the latest evaluation with its interval', async () => {
   const set = 'buffer.explorer_input.eval_tasksets[0]';
   const stage = { mode: 'both', [`${set}.name`]: 'held_out', [`${set}.repeat_times`]: 2 };

@@ -27,13 +27,14 @@ interface Entry {
 
 /** Number of bytes kept from the end of the output. */
 const lastBytes = 16_384;
-/** Maximum number of listed runs. The output of older runs that have ended is deleted. */
+/** Maximum number of listed runs. The output of older runs is deleted once they have ended. */
 const most = 20;
 /** Time in ms that a start waits, so that a mistake in the file is reported at once. */
 const firstLookMs = 50;
 
 export function createStartedRuns({ command, env }: TrinityCommand, root: string): StartedRuns {
-  const entries: Entry[] = [];
+  /** Started runs, the last one first. Beyond the listed ones, only runs that have not ended. */
+  let entries: readonly Entry[] = [];
   let count = 0;
   return {
     start: async (file, cwd) => {
@@ -49,16 +50,20 @@ export function createStartedRuns({ command, env }: TrinityCommand, root: string
       closeSync(output);
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve).once('error', reject);
+      }).catch(async (error: unknown) => {
+        await forget({ folder });
+        throw error;
       });
       child.unref();
       const name = path.relative(root, file).split(path.sep).join('/');
       const entry = { id: `${++count}`, file: name, child, startedAt: Date.now(), folder };
-      entries.unshift(entry);
-      for (const old of entries.splice(most)) if (hasEnded(old)) await forget(old);
+      const old = entries.slice(most - 1).filter(hasEnded);
+      entries = [entry, ...entries.filter((each) => !old.includes(each))];
+      await Promise.all(old.map(forget));
       await new Promise((resolve) => setTimeout(resolve, firstLookMs));
       return describe(entry);
     },
-    list: () => Promise.all(entries.map(describe)),
+    list: () => Promise.all(entries.slice(0, most).map(describe)),
     close: async () => {
       await Promise.all(entries.filter(hasEnded).map(forget));
     },
@@ -68,7 +73,8 @@ export function createStartedRuns({ command, env }: TrinityCommand, root: string
 const outputName = 'output.txt';
 const hasEnded = ({ child }: Entry): boolean =>
   child.exitCode !== null || child.signalCode !== null;
-const forget = ({ folder }: Entry): Promise<void> => rm(folder, { recursive: true, force: true });
+const forget = ({ folder }: Pick<Entry, 'folder'>): Promise<void> =>
+  rm(folder, { recursive: true, force: true });
 
 async function describe(entry: Entry): Promise<StartedRun> {
   const { id, file, child, startedAt, folder } = entry;

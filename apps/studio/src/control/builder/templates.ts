@@ -74,8 +74,7 @@ export const templates: ConfigTemplate[] = [
     name: 'sft',
     title: 'Imitate worked examples (SFT)',
     about: 'Questions with good answers: a first step before rewards.',
-    needs:
-      'A model, questions with answers. Each row is read once per epoch, so it is the fastest.',
+    needs: 'a model, questions with good answers. Nothing is sampled.',
     text: `mode: train
 ${names('sft')}${model}
 algorithm:

@@ -67,6 +67,13 @@ export function metricsOf(lines: readonly MetricLine[]): Pick<RunRecord, 'points
   };
 }
 
+/** Matches what `describeChanges` logs, except for settings of complete stages. */
+const loggedChange = /^WARN +\S+ ((?:\S+ )?\S+: changed from (?!.*: takes no effect: ).*)$/;
+
+/** Changed setting in a line of `trinity.log`, for `changes` of a record; empty if there is none. */
+export const changeIn = (line: string): readonly string[] =>
+  loggedChange.exec(line)?.slice(1) ?? [];
+
 const pageSize = 128;
 const defaultMost = 2048;
 

@@ -54,7 +54,7 @@ function alwaysSame(run: RunRecord, isMeant: (reward: number) => boolean): Evide
   if (!course || course.lowest !== course.highest || !isMeant(course.highest)) return undefined;
   const seen = nowOf(course);
   return {
-    text: `Every attempt got ${short(course.highest)}, up to explore step ${seen.to}.`,
+    text: `Every attempt of ${stepsOf(wholeRun(course, course.now))} got ${short(course.highest)}.`,
     numbers: [seen],
     rollouts: { sort: 'responseTokens', descending: true },
   };

@@ -1,15 +1,18 @@
 /** Builds the record for rules and verdict from a run that may be very long and still in progress. */
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import { failureFile } from '@trinity-rft/launcher/files';
 import {
+  changeIn,
   rolloutPages,
   type MetricRole,
   type Point,
   type RolloutFacts,
   type RunRecord,
 } from '../../diagnosis/index.js';
+import { readLines } from '../metrics/blocks.js';
+import type { Column } from '../metrics/columns.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 import type { Run } from '../runs/run.js';
 
@@ -23,7 +26,20 @@ export async function withRecord<T>(
   const failure = await readFile(path.join(place.folder, failureFile), 'utf8').catch(
     () => undefined,
   );
-  return withMetrics(metrics, (asked) => work({ ...asked, rollouts, failure }));
+  const changes = await changesIn(path.join(place.folder, 'log', 'trinity.log'));
+  return withMetrics(metrics, (asked) => work({ ...asked, rollouts, failure, changes }));
+}
+
+async function changesIn(logFile: string): Promise<readonly string[]> {
+  const handle = await open(logFile).catch(() => undefined);
+  if (!handle) return [];
+  await using log = handle;
+  const { size } = await log.stat();
+  const changes: string[] = [];
+  await readLines(log, [0, size], (block, begin, end) => {
+    changes.push(...changeIn(block.toString('utf8', begin, end)));
+  });
+  return changes;
 }
 
 async function newestOf(database: string | undefined): Promise<readonly RolloutFacts[]> {
@@ -89,21 +105,16 @@ async function read(
   return found;
 }
 
-type Values = Pick<Awaited<ReturnType<MetricFile['columns']>>[number], 'at' | 'length' | 'isSet'>;
-
 /**
  * Number of newest points, which are all used, and maximum number of points sampled from the older
  * ones.
  */
 const [newest, before] = [1000, 3000];
 
-function pointsOf(steps: Pick<Values, 'at'>, values: Values): readonly Point[] {
-  if (!values.isSet()) return [];
+function pointsOf(steps: Column, values: Column): readonly Point[] {
   const points: Point[] = [];
-  for (let line = 0; line < values.length(); line++) {
-    const value = values.at(line);
-    if (!Number.isNaN(value)) points.push({ step: steps.at(line), value });
-  }
+  for (let line = 0; line < values.length(); line++)
+    if (values.has(line)) points.push({ step: steps.at(line), value: values.at(line) });
   const older = Math.max(0, points.length - newest);
   const stride = Math.max(1, Math.ceil(older / before));
   return points.filter((_, i) => i >= older || i % stride === 0);

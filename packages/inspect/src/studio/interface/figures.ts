@@ -40,7 +40,10 @@ export function costFigures({
     ['processor time', processorSeconds === undefined ? undefined : duration(processorSeconds)],
     ['tokens sampled', sampledTokens === undefined ? undefined : large(sampledTokens)],
     ['tokens trained', trainedTokens === undefined ? undefined : large(trainedTokens)],
-    ['money', dollars === undefined ? undefined : `$${dollars.toFixed(2)}`],
+    [
+      'price of sampling and training',
+      dollars === undefined ? undefined : `$${dollars.toFixed(2)}`,
+    ],
   ] as const;
   return figures.flatMap(([label, value]) =>
     value === undefined ? [] : [[label, value] as const],

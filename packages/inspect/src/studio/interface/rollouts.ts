@@ -197,7 +197,7 @@ export const conversation = z.object({
 const attempt = rollout.extend({
   calls: z
     .array(z.object({ id: z.int(), step: z.int(), text: z.string() }))
-    .describe('Responses of the model, call by call.'),
+    .describe('Responses of the model, call by call. A row of merged calls has several.'),
 });
 
 export const group = z.object({

@@ -52,7 +52,11 @@ const chart = z.object({
   about: z.string(),
   role: z.string(),
   metric: z.string(),
-  x: z.array(z.number()).describe('Steps of the role; train steps for evaluations.'),
+  x: z
+    .array(z.number())
+    .describe(
+      'Steps of the role. For evaluations: the explore steps after which they were made; for those of `trinity eval`, whose role is `bench`, the train steps of the weights.',
+    ),
   values: z.array(numberOrNull),
   low: z.array(numberOrNull).optional().describe('Lower ends of 95 % intervals.'),
   high: z.array(numberOrNull).optional(),
@@ -91,7 +95,12 @@ const cost = z.object({
   processorSeconds: z.number().optional().describe('Processor time of the training process.'),
   sampledTokens: z.number().optional(),
   trainedTokens: z.number().optional().describe('Trained tokens, prompts included.'),
-  dollars: z.number().optional().describe('Price according to model.tinker.prices.'),
+  dollars: z
+    .number()
+    .optional()
+    .describe(
+      'Price of sampled and trained tokens according to model.tinker.prices, without prefill.',
+    ),
 });
 
 const action = z.object({

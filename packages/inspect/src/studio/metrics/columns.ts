@@ -4,10 +4,14 @@ const firstLength = 64;
 
 /** Growable list of numbers; positions after its end read as NaN. */
 export interface Column {
+  /** Adds a number, NaN for a missing one, or an infinite one for a recorded one that is not finite. */
   readonly push: (value: number) => void;
+  /** The finite number at a position, or else NaN. */
   readonly at: (index: number) => number;
+  /** True if a number is recorded at a position, even if it is not finite. */
+  readonly has: (index: number) => boolean;
   readonly length: () => number;
-  /** True if any value is not NaN. */
+  /** True if any value is finite. */
   readonly isSet: () => boolean;
 }
 
@@ -23,9 +27,13 @@ export function createColumn(): Column {
         values = longer;
       }
       values[length++] = value;
-      isSet ||= !Number.isNaN(value);
+      isSet ||= Number.isFinite(value);
     },
-    at: (index) => (index < length ? (values[index] ?? Number.NaN) : Number.NaN),
+    at: (index) => {
+      const value = index < length ? values[index] : undefined;
+      return value !== undefined && Number.isFinite(value) ? value : Number.NaN;
+    },
+    has: (index) => index < length && !Number.isNaN(values[index]),
     length: () => length,
     isSet: () => isSet,
   };

@@ -3,6 +3,7 @@
  * only from appended lines, so that memory depends on the requested metrics only.
  */
 import { open, stat } from 'node:fs/promises';
+import { createQueue } from '../shared/queue.js';
 import { within } from '../shared/within.js';
 import { readLines } from './blocks.js';
 import { createColumn, type Column } from './columns.js';
@@ -92,16 +93,6 @@ export function createMetricFile(file: string): MetricFile {
     },
     columns,
     seen,
-  };
-}
-
-/** Queue that runs one piece of work at a time. */
-function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const next = last.then(work, work);
-    last = next;
-    return next;
   };
 }
 

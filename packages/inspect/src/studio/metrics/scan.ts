@@ -12,7 +12,10 @@ export const needleOf = (name: string): Buffer => Buffer.from(`${JSON.stringify(
 
 const [comma, brace, backslash] = [0x2c, 0x7d, 0x5c];
 
-/** Adds the value in the line `[begin, end)` to its column: NaN if there is none. */
+/**
+ * Adds the value in the line `[begin, end)` to its column: NaN if there is none, and Infinity for
+ * `null`, which stands for a value that was not finite.
+ */
 export function addValue(
   { needle, values }: Wanted,
   block: Buffer,
@@ -30,5 +33,6 @@ function numberAt(line: Buffer, begin: number): number {
   let end = begin;
   while (end < line.length && line[end] !== comma && line[end] !== brace) end++;
   const text = line.toString('latin1', begin, end).trim();
-  return text === 'null' || text === '' ? Number.NaN : Number(text);
+  if (text === 'null') return Infinity;
+  return text === '' ? Number.NaN : Number(text);
 }

@@ -1,5 +1,5 @@
 /** Attempts at a task in one explore step. */
-import { taskKey } from '@trinity-rft/core';
+import { spansOf, taskKey } from '@trinity-rft/core';
 import type { Attempt, Group } from '../interface/types.js';
 import { headOf } from './head.js';
 import { readCalls, rolloutOf, type RolloutCalls } from './rollout.js';
@@ -46,11 +46,13 @@ async function attemptOf(calls: RolloutCalls, store: RolloutStore): Promise<Atte
   const rollout = await rolloutOf(calls, store);
   return {
     ...rollout,
-    calls: calls.map(({ row: { id, experience } }) => ({
-      id,
-      step: experience.eid.step,
-      text: writtenBy(experience, tokenizer, longestText),
-    })),
+    calls: calls.flatMap(({ row: { id, experience } }) =>
+      spansOf(experience).map(({ step }, i) => ({
+        id,
+        step,
+        text: writtenBy(experience, tokenizer, longestText, i),
+      })),
+    ),
   };
 }
 

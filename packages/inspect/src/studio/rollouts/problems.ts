@@ -20,17 +20,19 @@ export interface ProblemFacts {
 const dropped: Problem = { kind: 'dropped', text: 'not trained on: too old or surplus' };
 
 /**
- * Problem of a rollout: its rewarded failure, else the last recorded problem of a call, else that a
- * call was dropped.
+ * The worst problem of a rollout: its rewarded failure, else the last fault of the model, else the
+ * last other problem of a call, else that a call was dropped.
  */
 export function problemOfRollout(facts: ProblemFacts): Problem | undefined {
   const { recorded, failure, isDropped } = facts;
   // Failed attempts without the failure reward were retried.
   if (failure?.isRewarded === true) return { kind: 'failed', text: failure.message };
-  const text = recorded.findLast((problem) => problem !== undefined);
-  if (text !== undefined) return { kind: text.startsWith('fault: ') ? 'fault' : 'truncated', text };
+  const text = recorded.findLast(isFault) ?? recorded.findLast((problem) => problem !== undefined);
+  if (text !== undefined) return { kind: isFault(text) ? 'fault' : 'truncated', text };
   return isDropped ? dropped : undefined;
 }
+
+const isFault = (problem: string | undefined): boolean => problem?.startsWith('fault: ') === true;
 
 /** Returns a function that reads the problem of a rollout from the index. */
 export function problemReader(

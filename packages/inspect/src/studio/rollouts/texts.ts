@@ -1,6 +1,6 @@
 /** Texts of an experience: recorded texts, or else decoded tokens. */
 import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
-import type { Experience } from '@trinity-rft/core';
+import { spansOf, type Experience } from '@trinity-rft/core';
 import { askedText, textBlocks, type BlockKind } from '../interface/text-blocks.js';
 
 type Texts = Pick<Experience, 'tokens' | 'promptLength' | 'promptText' | 'responseText'>;
@@ -26,17 +26,27 @@ export function askedIn(
 }
 
 /**
- * Recorded response; without one, the decoded tokens after the first prompt, without template
- * marks.
+ * Response of a call: the recorded text, which merged calls have only for the last one, or else the
+ * decoded tokens without template marks.
+ * @param call index in `spansOf(experience)`. @default the last call
  */
 export function writtenBy(
-  { responseText = '', tokens, promptLength }: Texts,
+  experience: Experience,
   tokenizer: Tokenizer | undefined,
   length: number,
+  call = -1,
 ): string {
-  const own = responseText.trim();
+  const { responseText = '', tokens, promptLength } = experience;
+  const spans = spansOf(experience);
+  const span = spans.at(call);
+  const own = span === spans.at(-1) ? responseText.trim() : '';
   if (own !== '') return own.slice(0, length);
-  const text = textOf(tokens.subarray(promptLength, promptLength + length), tokenizer);
+  const { start, end } = span ?? { start: 0, end: 0 };
+  const written = tokens.subarray(
+    promptLength + start,
+    promptLength + Math.min(end, start + length),
+  );
+  const text = textOf(written, tokenizer);
   return blocksOf(text, (kind) => kind !== 'mark').slice(0, length);
 }
 
@@ -47,19 +57,20 @@ const blocksOf = (text: string, isWanted: (kind: BlockKind) => boolean): string 
     .join('')
     .trim();
 
-/** Response text for the user, without reasoning and tool calls. */
+/** Response of a call as in {@link writtenBy}, without reasoning and tool calls. */
 export function spokenBy(
-  experience: Texts,
+  experience: Experience,
   tokenizer: Tokenizer | undefined,
   length: number,
+  call = -1,
 ): string {
-  const text = writtenBy(experience, tokenizer, longestAnswer);
+  const text = writtenBy(experience, tokenizer, longestAnswer, call);
   return blocksOf(text, (kind) => kind === 'text').slice(0, length);
 }
 
 /** Answer of a rollout's last call: its text for the user, or else its whole response. */
 export const answerOf = (
-  experience: Texts,
+  experience: Experience,
   tokenizer: Tokenizer | undefined,
   length: number,
 ): string => spokenBy(experience, tokenizer, length) || writtenBy(experience, tokenizer, length);

@@ -20,7 +20,9 @@ export async function traceOf(id: number, store: RolloutStore): Promise<Trace | 
     question: askedIn(calls[0].row.experience, tokenizer).slice(0, longestText),
     answer: answerOf(last.row.experience, tokenizer, longestText),
     turnList: calls.flatMap((call) =>
-      turnsOf(call, rollout.startedAt, spokenBy(call.row.experience, tokenizer, longestPreview)),
+      turnsOf(call, rollout.startedAt, (turn) =>
+        spokenBy(call.row.experience, tokenizer, longestPreview, turn),
+      ),
     ),
   };
 }
@@ -29,7 +31,7 @@ export async function traceOf(id: number, store: RolloutStore): Promise<Trace | 
 function turnsOf(
   { row: { id, experience }, call }: ReadCall,
   startedAt: number | undefined,
-  text: string,
+  textOf: (turn: number) => string,
 ): readonly Turn[] {
   const spans = spansOf(experience);
   return spans.map(({ start, end, step, policyVersion }, i): Turn => {
@@ -44,8 +46,8 @@ function turnsOf(
       promptTokens: call.promptTokens + start,
       responseTokens: end - start,
       tools: call.tools.filter(({ at }) => at >= start && at < end).map(({ name }) => name ?? ''),
-      // Merged rows only have the text and the finish reason of their last call.
-      text: isLast ? text : '',
+      text: textOf(i),
+      // Merged rows only have the finish reason and the problem of their last call.
       finishReason: isLast ? finishReasonOf(experience) : undefined,
       problem: isLast ? call.problem : undefined,
     };

@@ -31,6 +31,49 @@ it('tells that a run which ended long ago goes on', async () => {
   }
 }, 60_000);
 
+function writeRuns(root: string, names: readonly string[]): void {
+  for (const name of names) {
+    const file = path.join(root, name, 'monitor', 'metrics.jsonl');
+    mkdirSync(path.dirname(file), { recursive: true });
+    appendFileSync(file, '{"role":"explorer","step":1,"metrics":{},"timing":{}}\n');
+  }
+}
+
+it('tells of a removed run that a list of all runs has missed before', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
+  writeRuns(root, ['a', 'b']);
+  const catalogue = createCatalogue(root);
+  const events: RunEvent[] = [];
+  catalogue.follow((event) => events.push(event));
+  try {
+    await expect.poll(() => events.length, { timeout: 30_000 }).toBe(1);
+    rmSync(path.join(root, 'b'), { recursive: true });
+    expect((await catalogue.summaries()).map(({ id }) => id)).toEqual(['a']);
+    const gone = (): readonly string[] => events.flatMap((event) => event.gone);
+    await expect.poll(gone, { timeout: 30_000 }).toEqual(['b']);
+  } finally {
+    catalogue.close();
+    rmSync(root, { recursive: true });
+  }
+}, 60_000);
+
+it('lists a run whose metrics cannot be read, and the others', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
+  writeRuns(root, ['a']);
+  mkdirSync(path.join(root, 'b', 'monitor', 'metrics.jsonl'), { recursive: true });
+  const catalogue = createCatalogue(root);
+  const events: RunEvent[] = [];
+  catalogue.follow((event) => events.push(event));
+  try {
+    const ids = (): readonly string[] => events.flatMap(({ runs }) => runs.map(({ id }) => id));
+    await expect.poll(() => ids().toSorted(), { timeout: 30_000 }).toEqual(['a', 'b']);
+    expect(await catalogue.summaries()).toHaveLength(2);
+  } finally {
+    catalogue.close();
+    rmSync(root, { recursive: true });
+  }
+}, 60_000);
+
 it('keeps the runs that changed last, and counts the others', async () => {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-catalogue-'));
   try {

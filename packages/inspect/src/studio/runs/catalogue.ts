@@ -1,4 +1,5 @@
 /** Catalogue of all served runs. */
+import { createQueue } from '../shared/queue.js';
 import { createRun, type Run } from './run.js';
 import { findRuns, type RunPlace } from './place.js';
 import type { RunEvent, RunSummary } from '../interface/types.js';
@@ -33,15 +34,16 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
   let looks = 0;
   let notListed = 0;
   let isClosed = false;
+  const oneAtATime = createQueue();
 
-  const find = async (): Promise<readonly string[]> => {
+  const find = async (): Promise<void> => {
     const { places, left } =
       typeof root === 'string' ? await findRuns(root) : { places: root, left: 0 };
     notListed = left;
     const ids = new Set(places.map(({ id }) => id));
-    const gone = [...runs.keys()].filter((id) => !ids.has(id));
-    for (const id of gone) {
-      runs.get(id)?.close();
+    for (const [id, run] of runs) {
+      if (ids.has(id)) continue;
+      run.close();
       runs.delete(id);
     }
     for (const place of places) {
@@ -50,7 +52,6 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       before?.close();
       runs.set(place.id, createRun(place));
     }
-    return gone;
   };
 
   const summaries = async (): Promise<readonly RunSummary[]> => {
@@ -67,23 +68,23 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       ),
     );
 
-  const look = async (): Promise<void> => {
-    const isOfAll = looks++ % allEveryLooks === 0;
-    const gone = isOfAll ? await find() : [];
-    const all = await (isOfAll ? summaries() : recentSummaries());
-    latest = all;
-    const texts = new Map(all.map((summary) => [summary.id, JSON.stringify(summary)]));
-    const changed = all.filter(({ id }) => texts.get(id) !== known.get(id));
+  /** Sets `latest`, and tells the followers how it differs from what they know. Calls must not overlap. */
+  const lookNow = async (isOfAll: boolean): Promise<void> => {
+    if (isOfAll) await find();
+    latest = await (isOfAll ? summaries() : recentSummaries());
+    const texts = new Map(latest.map((summary) => [summary.id, JSON.stringify(summary)]));
+    const changed = latest.filter(({ id }) => texts.get(id) !== known.get(id));
+    const gone = [...known.keys()].filter((id) => !texts.has(id));
     known = texts;
     if (changed.length + gone.length === 0) return;
-    for (const tell of followers) tell({ runs: [...changed], gone: [...gone], left: notListed });
+    for (const tell of followers) tell({ runs: changed, gone, left: notListed });
   };
+  const look = (isOfAll: boolean): Promise<void> => oneAtATime(() => lookNow(isOfAll));
 
   const again = (): void => {
     timer = setTimeout(() => {
-      // The next read retries a folder that could not be read.
-      void look()
-        .catch(() => undefined)
+      void look(looks++ % allEveryLooks === 0)
+        .catch(retryLater)
         .finally(() => {
           if (followers.size > 0 && !isClosed) again();
           else timer = undefined;
@@ -98,14 +99,14 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       return summaries();
     },
     follow: (onChange) => {
-      const begin = async (): Promise<void> => {
-        await find();
-        onChange({ runs: [...(await summaries())], gone: [], left: notListed });
-        followers.add(onChange);
-        if (timer === undefined && !isClosed) again();
-      };
       let isOver = false;
-      void begin().finally(() => isOver && followers.delete(onChange));
+      const begin = (): void => {
+        if (isOver || isClosed) return;
+        onChange({ runs: [...latest], gone: [], left: notListed });
+        followers.add(onChange);
+        if (timer === undefined) again();
+      };
+      void look(true).catch(retryLater).then(begin);
       return () => {
         isOver = true;
         followers.delete(onChange);
@@ -118,6 +119,9 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     },
   };
 }
+
+/** Ignores the error of a folder that could not be read, because the next read retries it. */
+const retryLater = (): void => undefined;
 
 const isQuiet = ({ state, changedAt }: RunSummary): boolean =>
   state !== 'running' && Date.now() - changedAt > quietMs;

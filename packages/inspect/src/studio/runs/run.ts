@@ -62,7 +62,8 @@ export function createRun(place: RunPlace): Run {
     rollouts,
     summary: async () => {
       looking ??= look().finally(() => (looking = undefined));
-      await within(summaryMs, looking);
+      // Requests for the metrics report why they cannot be read.
+      await within(summaryMs, looking).catch(() => false);
       const files = [place.metricsFile, ...storeFiles];
       const { state, pid, failure, changedAt } = await stateOf(place.folder, files);
       return {

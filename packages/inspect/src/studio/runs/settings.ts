@@ -9,16 +9,17 @@ interface Recorded {
   readonly stages: readonly RunSettings[];
 }
 
+const fileOf = (folder: string): string => path.join(folder, 'settings.json');
+
 /** Possible paths of the file: the folder of a stage is inside the folder of its run. */
-export const settingsFiles = (folder: string): readonly [own: string, job: string] => [
-  path.join(folder, 'settings.json'),
-  path.join(path.dirname(folder), 'settings.json'),
+export const settingsFiles = (folder: string): readonly string[] => [
+  fileOf(folder),
+  fileOf(path.dirname(folder)),
 ];
 
 /** Settings of a run, without secrets; empty if none were recorded. */
 export async function settingsOf(folder: string): Promise<RunSettings> {
-  const [own, job] = settingsFiles(folder);
-  const recorded = (await read(own)) ?? (await read(job));
+  const recorded = (await readSettings(folder)) ?? (await readSettings(path.dirname(folder)));
   if (!recorded) return {};
   const { stages, jobDirectory } = recorded;
   const stage =
@@ -36,8 +37,9 @@ export async function settingsOf(folder: string): Promise<RunSettings> {
 const fromFolder = (folder: string, value: unknown): unknown =>
   typeof value === 'string' && path.isAbsolute(value) ? path.relative(folder, value) : value;
 
-async function read(file: string): Promise<Recorded | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => undefined);
+/** Recorded settings of all stages that have begun; undefined if the folder has no valid file. */
+export async function readSettings(folder: string): Promise<Recorded | undefined> {
+  const text = await readFile(fileOf(folder), 'utf8').catch(() => undefined);
   const recorded = tryJson(text) as Partial<Recorded> | null | undefined;
   return Array.isArray(recorded?.stages) ? (recorded as Recorded) : undefined;
 }

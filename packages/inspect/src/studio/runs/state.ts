@@ -2,9 +2,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
+import { readEnd } from '@trinity-rft/launcher/files';
 import { runningPid } from '../../verify/folder.js';
 import type { RunSummary } from '../interface/types.js';
 import { failureOf } from './failure.js';
+import { readSettings } from './settings.js';
 
 export interface RunState {
   readonly state: RunSummary['state'];
@@ -52,12 +54,18 @@ export async function jobFolder(folder: string): Promise<string> {
   return folder;
 }
 
-/** State of a run that has ended: `stage_meta.json` has the number of completed stages. */
+/**
+ * State of the latest stage of a run that has ended. `stage_meta.json` has the number of completed
+ * stages, and `settings.json` the stages that have begun. A run that was made longer and interrupted
+ * has completed all of them before.
+ */
 async function endOf(job: string): Promise<RunState['state']> {
   const text = await readFile(path.join(job, 'stage_meta.json'), 'utf8').catch(() => undefined);
   const meta = tryJson(text) as { readonly latest_stage: number } | null | undefined;
   if (meta == null) return 'unknown';
-  return meta.latest_stage > 0 ? 'finished' : 'stopped';
+  if ((await readEnd(job))?.how === 'interrupted') return 'stopped';
+  const begun = (await readSettings(job))?.stages.length ?? 1;
+  return meta.latest_stage >= begun ? 'finished' : 'stopped';
 }
 
 /** True if `folder` is the stage whose log was created last: stages run one after another. */

@@ -14,6 +14,8 @@ interface Situation {
   readonly configPath: string | undefined;
   readonly algorithm: string | undefined;
   readonly hasCheckpoint: boolean;
+  /** True if rollouts are recorded. */
+  readonly hasRollouts: boolean;
   readonly hasEvaluationSets: boolean;
   readonly learningRate: number | undefined;
   /** The first finding. */
@@ -38,7 +40,8 @@ const plans: Readonly<Record<Situation['verdict'], readonly ActionName[]>> = {
 const mostActions = 3;
 
 /**
- * At most three suggested actions, without those that need a missing checkpoint or configuration.
+ * At most three suggested actions, without those that need a missing checkpoint, configuration or
+ * rollout.
  */
 export function actionsOf(situation: Situation): readonly Action[] {
   const possible = plans[situation.verdict].flatMap((name) => {
@@ -89,10 +92,7 @@ const makers: Readonly<Record<ActionName, Maker>> = {
   })),
   resume: ofConfiguration((file, { verdict }) => ({
     title: verdict === 'failed' ? 'Fix it and resume' : 'Resume it',
-    why:
-      verdict === 'failed'
-        ? 'Remove the cause above. The same command continues from the last checkpoint, or from the start.'
-        : 'It continues where it stopped, to the same weights.',
+    why: `${verdict === 'failed' ? 'Remove the cause above. ' : ''}The same command continues from the last checkpoint, or from the start.`,
     command: `trinity run ${file}`,
   })),
   log: ({ folder }) => ({
@@ -121,11 +121,14 @@ const makers: Readonly<Record<ActionName, Maker>> = {
           why: finding?.advice ?? 'Rules over its metrics and rollouts.',
           command: `trinity doctor ${shellPath(folder)}`,
         },
-  whatIf: ({ folder, algorithm }) => ({
-    title: 'Try another advantage',
-    why: 'On the rollouts that are recorded, without training.',
-    command: `trinity what-if ${shellPath(folder)} --advantage ${algorithm === 'rloo' ? 'grpo' : 'rloo'}`,
-  }),
+  whatIf: ({ folder, algorithm, hasRollouts }) =>
+    hasRollouts
+      ? {
+          title: 'Try another advantage',
+          why: 'On the rollouts that are recorded, without training.',
+          command: `trinity what-if ${shellPath(folder)} --advantage ${algorithm === 'rloo' ? 'grpo' : 'rloo'}`,
+        }
+      : undefined,
   watch: ({ folder }) => ({
     title: 'Watch it',
     why: 'State of its processes, and what they wait for.',

@@ -25,7 +25,10 @@ const rewardKind: ChartKind = {
   ],
 };
 
-/** Kinds in the order in which they are shown, after the evaluation. */
+/**
+ * Kinds in the order in which they are shown, after the evaluation; of kinds with the same name, only
+ * the first one that the run has.
+ */
 const kinds: readonly ChartKind[] = [
   {
     name: 'length',
@@ -44,8 +47,13 @@ const kinds: readonly ChartKind[] = [
       ['trainer', 'actor/ppo_kl'],
       ['trainer', 'actor/approx_kl'],
       ['trainer', 'actor/ppo_kl_seq'],
-      ['trainer', 'actor/kl_loss'],
     ],
+  },
+  {
+    name: 'divergence',
+    title: 'Distance from the reference model',
+    about: 'Divergence in nats, added up as in the loss.',
+    metrics: [['trainer', 'actor/kl_loss']],
   },
   {
     name: 'clipping',
@@ -78,8 +86,14 @@ const kinds: readonly ChartKind[] = [
     about: 'Share of tasks whose attempts all got the same reward: nothing to learn from.',
     metrics: [
       ['explorer', 'experience_pipeline/group_advantages/zero_variance_ratio'],
-      ['trainer', 'sample/zero_advantage_ratio'],
+      ['trainer', 'critic/group_advantages/zero_variance_ratio'],
     ],
+  },
+  {
+    name: 'noSignal',
+    title: 'Calls without a signal',
+    about: 'Share of calls whose advantages are all 0: nothing to learn from.',
+    metrics: [['trainer', 'sample/zero_advantage_ratio']],
   },
   {
     name: 'loss',
@@ -117,8 +131,9 @@ export async function chartsOf(
 ): Promise<StoryCharts> {
   const charts: StoryChart[] = evaluation ? [await evaluationChart(file, evaluation)] : [];
   for (const kind of kinds) {
-    const chart = charts.length < mostCharts ? await movingChart(file, kind) : undefined;
-    if (chart) charts.push(chart);
+    if (charts.length === mostCharts) break;
+    const chart = await movingChart(file, kind);
+    if (chart && charts.every(({ name }) => name !== kind.name)) charts.push(chart);
   }
   return { reward: (await chartsOfKind(file, rewardKind)).at(0), charts };
 }
@@ -172,7 +187,7 @@ async function evaluationChart(
   return {
     name: 'evaluation',
     title: `Evaluation ${set}`,
-    about: 'On tasks that are not trained on, with 95 % intervals.',
+    about: 'Mean over the tasks of the evaluation, with 95 % intervals.',
     role,
     metric,
     values: [],

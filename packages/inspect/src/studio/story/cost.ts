@@ -14,7 +14,7 @@ const durations = {
   ],
   trainer: [
     ['training', 'training', 'time/train_step'],
-    ['waiting', 'waiting for rollouts', 'time/read_experience'],
+    ['waiting', 'waiting for batches', 'time/read_experience'],
     ['saving', 'saving checkpoints', 'time/save_checkpoint'],
   ],
 } as const satisfies Record<

@@ -22,10 +22,11 @@ export async function storyOf(run: Run): Promise<Story> {
   const settings = await settingsOf(place.folder);
   const answered = await readAnswers(place.folder, await tokenizerFolder(place));
   const pairedOf = pairedRewards(answered);
-  const { findings, changes, seen } = await withRecord(run, (record) => ({
+  const { findings, changes, seen, hasRollouts } = await withRecord(run, (record) => ({
     findings: diagnose(record).map(toFinding),
     changes: evaluationChanges(record, pairedOf),
     seen: verdictOf(record, pairedOf),
+    hasRollouts: record.rollouts.length > 0,
   }));
   const summary = await run.summary();
   const folder = await jobFolder(place.folder);
@@ -57,6 +58,7 @@ export async function storyOf(run: Run): Promise<Story> {
         configPath: await readSource(folder),
         algorithm: textOf(settings['algorithm.algorithm_type']),
         hasCheckpoint: (await checkpointSteps(place.folder)).length > 0,
+        hasRollouts,
         hasEvaluationSets: 'buffer.explorer_input.eval_tasksets[0].name' in settings,
         learningRate: numberOf(settings['algorithm.optimizer.lr']),
         finding: shown[0],
@@ -65,21 +67,24 @@ export async function storyOf(run: Run): Promise<Story> {
   };
 }
 
-/** Settings to show. */
-const setup: readonly (readonly [name: string, key: string])[] = [
+/** Settings to show, some of them only for runs that have tasks, or that have none. */
+const setup: readonly (readonly [name: string, key: string, forTasks?: boolean])[] = [
   ['model', 'model.model_path'],
   ['algorithm', 'algorithm.algorithm_type'],
   ['learning rate', 'algorithm.optimizer.lr'],
-  ['tasks per step', 'buffer.batch_size'],
-  ['attempts per task', 'algorithm.repeat_times'],
+  ['tasks per step', 'buffer.batch_size', true],
+  ['attempts per task', 'algorithm.repeat_times', true],
+  ['train batch size', 'buffer.train_batch_size', false],
   ['seed', 'seed'],
 ];
 
-const setupOf = (settings: RunSettings): Story['setup'] =>
-  setup.flatMap(([name, key]) => {
-    const value = textOf(settings[key]);
+function setupOf(settings: RunSettings): Story['setup'] {
+  const hasTasks = settings['mode'] !== 'train' && settings['mode'] !== 'serve';
+  return setup.flatMap(([name, key, forTasks = hasTasks]) => {
+    const value = forTasks === hasTasks ? textOf(settings[key]) : undefined;
     return value === undefined ? [] : [{ name, value }];
   });
+}
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;

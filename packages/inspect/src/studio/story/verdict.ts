@@ -6,8 +6,8 @@ type StoryVerdict = Story['verdict'];
 
 const notMeasured = { kind: 'notMeasured', headline: 'Nothing says whether it learned.' } as const;
 const noEvaluation =
-  'Nothing was evaluated twice, so its result on tasks outside the training set is unknown.';
-const noMeasure = 'There is neither a second evaluation nor a reward over steps.';
+  'Nothing was evaluated twice, so whether it got better at tasks outside the training set is unknown.';
+const noMeasure = 'There is neither a second evaluation nor a reward of at least three steps.';
 
 export function storyVerdict(summary: RunSummary, verdict: Verdict | undefined): StoryVerdict {
   const { state } = summary;
@@ -60,7 +60,7 @@ function unfinishedHeadline(
   const verb = state === 'failed' ? 'It failed' : 'It was stopped';
   if ((trainStep ?? 0) === 0 && exploreStep)
     return `${verb} after explore step ${exploreStep}, before anything was trained.`;
-  return place === '' ? `${verb} before its first step.` : `${verb} after${place}.`;
+  return (done ?? 0) === 0 ? `${verb} before its first step.` : `${verb} after${place}.`;
 }
 
 /** Messages of the failure, the root cause first. */
