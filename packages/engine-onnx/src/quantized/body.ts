@@ -1,8 +1,13 @@
 /** The body of a model with quantised weights: from tokens to states, and to keys and values. */
-import type { ModelConfig } from '../model/config.js';
 import type { LayerAdapters } from '../model/layer-graphs.js';
 import { RopeFeeds } from '../model/rope.js';
-import type { DeviceArrays, Feeds, GraphRuntime, LoadedGraph } from '../runtime/graph-runtime.js';
+import type {
+  DeviceArrays,
+  Feeds,
+  GraphRuntime,
+  LoadedGraph,
+  RowCache,
+} from '../runtime/graph-runtime.js';
 import { floats, ints } from '../runtime/host-arrays.js';
 import { cacheLayout } from '../sample/kv-pool.js';
 import type { QuantizedBase } from './base.js';
@@ -31,6 +36,13 @@ export interface PickedRows {
   readonly inverseTemperature: Float32Array;
 }
 
+/**
+ * Number of rows with which a product of `count` rows is computed. The runtime computes 128 rows at a time, and
+ * multiplies a single row by another kernel: float32 everywhere, blocks of 4 bits on processors without AVX-512. So
+ * no row may be alone after any multiple of 16.
+ */
+export const productRows = (count: number): number => (count % 16 === 1 ? count + 1 : count);
+
 /** `states` [R, d], and the new keys and values as the graph returns them. */
 type BodyOutputs = DeviceArrays;
 
@@ -38,13 +50,14 @@ export class QuantizedBody {
   readonly #base: QuantizedBase;
   readonly #graph: LoadedGraph;
   readonly #rope: RopeFeeds;
-  readonly #noTokens: NextTokens;
+  readonly #filler: RowCache;
 
   private constructor(runtime: GraphRuntime, base: QuantizedBase, graph: LoadedGraph) {
     this.#base = base;
     this.#graph = graph;
     this.#rope = new RopeFeeds(runtime, base.config);
-    this.#noTokens = noTokens(runtime, base.config);
+    this.#filler = runtime.cache(cacheLayout(base.config, 1));
+    this.#filler.reserve(2);
   }
 
   static async open(
@@ -56,16 +69,19 @@ export class QuantizedBody {
     return new QuantizedBody(runtime, given.base, graph);
   }
 
-  /** Reads one token of each sequence. @param picked rows of `tokens` */
+  /** Reads one token of each sequence, and a sequence of one token last, which may be alone. @param picked rows of `tokens` */
   next(adapters: Feeds, tokens: NextTokens, picked: PickedRows): Promise<BodyOutputs> {
     return this.#run(adapters, tokens, noSequences, picked);
   }
 
   /** Reads whole sequences. @param picked indices in the ids of the sequences */
   read(adapters: Feeds, sequences: Sequences, picked = nonePicked): Promise<BodyOutputs> {
-    const { ids } = this.#noTokens;
-    const rows = picked.rows.map((row) => row + ids.length);
-    return this.#run(adapters, this.#noTokens, sequences, { ...picked, rows });
+    const count = productRows(sequences.ids.length + 1) - sequences.ids.length;
+    const none = new Int32Array(count);
+    const cache = this.#filler.feeds(0, count);
+    const tokens = { ids: none, positions: none, cache, capacity: 1 };
+    const rows = picked.rows.map((row) => row + count);
+    return this.#run(adapters, tokens, sequences, { ...picked, rows });
   }
 
   #run(
@@ -101,18 +117,6 @@ export class QuantizedBody {
   }
 }
 
-// The graph cannot divide zero sequences into rows, so a sequence of one token takes their place. The
-// second row also keeps a product of a single row with numbers from rounding differently.
+// The graph cannot divide zero sequences into rows.
 const noSequences: Sequences = { ids: new Int32Array(1), time: 1 };
 const nonePicked: PickedRows = { rows: new Int32Array(1), inverseTemperature: Float32Array.of(1) };
-
-function noTokens(runtime: GraphRuntime, config: ModelConfig): NextTokens {
-  const cache = runtime.cache(cacheLayout(config, 1));
-  cache.reserve(1);
-  return {
-    ids: new Int32Array(1),
-    positions: new Int32Array(1),
-    cache: cache.feeds(0, 1),
-    capacity: 1,
-  };
-}

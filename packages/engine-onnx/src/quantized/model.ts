@@ -1,6 +1,5 @@
 /** A model with quantised weights, loaded: the sampler and the scores of the trainer run the same graphs. */
 import type { LayerAdapters } from '../model/layer-graphs.js';
-import { headName } from '../model/parameters.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import type { DeviceArray, Feeds, HostArray, LoadedGraph } from '../runtime/graph-runtime.js';
 import { floats, freeAll, ints } from '../runtime/host-arrays.js';
@@ -12,9 +11,9 @@ import {
   type DecodeResult,
   type SamplerKernels,
 } from '../sample/kernels.js';
-import { isBlocks, type QuantizedBase } from './base.js';
+import type { QuantizedBase } from './base.js';
 import type { ScoredRows } from '../train/trainable.js';
-import { QuantizedBody } from './body.js';
+import { productRows, QuantizedBody, type PickedRows } from './body.js';
 import { drawGraph, headGraph, scoreGraph } from './graphs.js';
 import { loadGraph } from './session.js';
 
@@ -43,14 +42,12 @@ export class QuantizedModel {
     this.#head = head;
     this.#light = lazyGraphs(runtime, 'sample');
     const { config } = base;
-    // A single row is multiplied by another kernel, except by blocks of 8 bits: float32 everywhere, blocks of 4 bits
-    // on processors without AVX-512. Fewer heads than threads would be divided.
-    const stored = base.of({ name: headName(config) });
-    const fewest = isBlocks(stored) && stored.bits === 8 ? 1 : 2;
+    // Fewer heads than threads would be divided.
+    const fewest = Math.ceil(threads / config.kvHeads);
     this.kernels = {
       runtime,
       config,
-      window: { min: Math.max(fewest, Math.ceil(threads / config.kvHeads)), max: maxRows },
+      window: { min: fewest, max: maxRows },
       weightBytes: base.bytes,
       prefill: async (adapters, ids, time) =>
         newPositions(config, await body.read(adapters, { ids, time }), 'sequence'),
@@ -88,14 +85,13 @@ export class QuantizedModel {
       cache,
       capacity,
     };
-    const body = await this.#body.next(adapters, tokens, {
-      rows: Int32Array.from(tokens.ids, (_, i) => i),
-      inverseTemperature: (inverseTemperature as HostArray).data as Float32Array,
-    });
+    const rows = Int32Array.from(tokens.ids, (_, i) => i);
+    const factors = (inverseTemperature as HostArray).data as Float32Array;
+    const body = await this.#body.next(adapters, tokens, productPicks(rows, factors));
     const light = await this.#light.get(variant, () => drawGraph(this.base.config, variant));
     const inputs = { inverse_temperature: inverseTemperature!, ...(u && { u }) };
     const { states, ...fresh } = body;
-    const drawn = await this.#fromStates(light, states!, inputs);
+    const drawn = await this.#fromStates(light, states!, rows.length, inputs);
     return decodeResult(this.#runtime, this.base.config, variant, { ...fresh, ...drawn });
   }
 
@@ -107,7 +103,12 @@ export class QuantizedModel {
   ): Promise<Readonly<Record<Name, Float32Array>>> {
     const { config } = this.base;
     const { vocabSize } = config;
-    const { states, ...others } = await this.#body.read(adapters, picked, picked);
+    const { rows, inverseTemperature } = picked;
+    const { states, ...others } = await this.#body.read(
+      adapters,
+      picked,
+      productPicks(rows, inverseTemperature),
+    );
     freeAll(others);
     const has = (name: string): boolean => names.some((each) => each === name);
     const kind = { entropy: has('entropy'), necs: has('necs') };
@@ -115,11 +116,14 @@ export class QuantizedModel {
     const found = Object.fromEntries(
       names.map((name) => [name, new Float32Array(targets.length)]),
     ) as Record<Name, Float32Array>;
-    for (const { start, end } of partsOf(targets.length, productBytes / 4 / vocabSize)) {
-      const column = [end - start, 1];
-      const scores = await this.#fromStates(light, this.#runtime.rows(states!, start, end), {
-        targets: ints(targets.subarray(start, end), column),
-        inverse_temperature: floats(picked.inverseTemperature.subarray(start, end), column),
+    const most = Math.max(16, Math.floor(productBytes / 4 / vocabSize / 16) * 16);
+    for (let start = 0; start < targets.length; start += most) {
+      const count = Math.min(most, targets.length - start);
+      const part = this.#runtime.rows(states!, start, start + productRows(count));
+      const column = [count, 1];
+      const scores = await this.#fromStates(light, part, count, {
+        targets: ints(targets.subarray(start, start + count), column),
+        inverse_temperature: floats(inverseTemperature.subarray(start, start + count), column),
       });
       for (const name of names)
         found[name].set((await this.#runtime.read(scores[name]!)) as Float32Array, start);
@@ -129,10 +133,10 @@ export class QuantizedModel {
     return found;
   }
 
-  /** Runs a graph without weights on the product of states and head. */
-  async #fromStates(light: LoadedGraph, states: DeviceArray, inputs: Feeds) {
+  /** Runs a graph without weights on the product of the first `count` states and the head. */
+  async #fromStates(light: LoadedGraph, states: DeviceArray, count: number, inputs: Feeds) {
     const { product } = await this.#head.run({ states });
-    const found = await light.run({ ...inputs, product: product! });
+    const found = await light.run({ ...inputs, product: this.#runtime.rows(product!, 0, count) });
     freeAll({ product });
     return found;
   }
@@ -149,17 +153,12 @@ export class QuantizedModel {
   }
 }
 
-/**
- * Parts of equal size, about `most` rows and at least 2; the last part may be shorter, or overlap
- * the part before it.
- */
-function partsOf(
-  rows: number,
-  most: number,
-): readonly { readonly start: number; readonly end: number }[] {
-  const size = Math.ceil(rows / Math.ceil(rows / Math.max(2, most)));
-  return Array.from({ length: Math.ceil(rows / size) }, (_, i) => ({
-    start: Math.max(0, Math.min(i * size, rows - 2)),
-    end: Math.min((i + 1) * size, rows),
-  }));
+/** Picks with the last one repeated where the head would multiply it alone. */
+function productPicks(rows: Int32Array, inverseTemperature: Float32Array): PickedRows {
+  const last = rows.length - 1;
+  const picks = Array.from({ length: productRows(rows.length) }, (_, i) => Math.min(i, last));
+  return {
+    rows: Int32Array.from(picks, (i) => rows[i]!),
+    inverseTemperature: Float32Array.from(picks, (i) => inverseTemperature[i]!),
+  };
 }

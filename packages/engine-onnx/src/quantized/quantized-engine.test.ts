@@ -153,6 +153,40 @@ describe.each(models)('$name', (model) => {
     expect(alone[2]).toEqual(alone[0]);
   });
 
+  test('samples what it scores where the last of several rows would be alone in its block', async () => {
+    const engine = await openModel(model);
+    await train(engine, 1);
+    await adopt(engine);
+    // Four prompts are read at once, as 129 rows; 17 and 129 answers are drawn at once.
+    const long = Array.from({ length: 4 }, (_, i) =>
+      Int32Array.from({ length: 33 }, (__, t) => (5 * t + 11 * i + 1) % 96),
+    );
+    const given = [
+      ...long.map((tokens) => ({ tokens, n: 1, maxTokens: 4 })),
+      { tokens: prompt, n: 17, maxTokens: 2 },
+      { tokens: prompt, n: 129, maxTokens: 2 },
+    ];
+    for (const requests of [given.slice(0, 4), [given[4]!], [given[5]!]]) {
+      const sampled = await Promise.all(
+        requests.map(({ tokens, n, maxTokens }, seed) =>
+          engine.sampler.sample(tokens, { n, maxTokens, seed }),
+        ),
+      );
+      const rows = sampled.flatMap((answers, i) =>
+        answers.map(({ tokens }) => ({
+          tokens: Int32Array.of(...requests[i]!.tokens, ...tokens),
+          promptLength: requests[i]!.tokens.length,
+          temperature: 1,
+        })),
+      );
+      const expected = sampled.flat().map(({ logprobs }) => [...logprobs]);
+      const { logprobs } = await engine.trainer.forward({ rows });
+      expect([...logprobs]).toEqual(expected.flat());
+      const alone = await Promise.all(rows.slice(-4).map((each) => engine.sampler.score!(each)));
+      expect(alone.map((each) => [...each])).toEqual(expected.slice(-4));
+    }
+  });
+
   test('differs from its reference by nothing until it has learned', async () => {
     const engine = await openModel(model);
     const before = await logprobsOf(engine);

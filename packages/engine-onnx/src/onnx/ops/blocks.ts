@@ -63,8 +63,8 @@ export function blockInput(
 
 /**
  * x W^T, without a gradient. `x` [..., in] -> [..., out]. `accuracy_level` 4: sums of 8-bit integers, to which
- * `x` is rounded in blocks; the bits of a row do not depend on other rows, except that a
- * single row by blocks of 4 bits rounds differently on processors without AVX-512.
+ * `x` is rounded in blocks; the bits of a row do not depend on other rows, if the caller avoids
+ * single rows as `productRows` says.
  * @param thin computes the product of the sums of x in blocks and the offsets
  */
 export function blockProduct(matrix: BlockMatrix, x: Value, thin = linear): Value {
