@@ -12,6 +12,7 @@ export { isTree, mergeTrees, type Tree } from './merge-trees.js';
 export { checkName } from './names.js';
 export { otherInput, textPart } from './other-input.js';
 export { commonKeys } from './common-keys.js';
+export { openTogether, type Closable, type ResourceStack } from './open-together.js';
 export { asTyped, ownCommand } from './own-command.js';
 export { isProcessAlive, killGroup } from './process-alive.js';
 export { repeatedKey } from './repeated-key.js';
