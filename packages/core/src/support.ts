@@ -8,6 +8,7 @@ export { parseJsonExactly } from './exact-json.js';
 export { assertEmptyFolder, fillFolder } from './fill-folder.js';
 export { loadPeer } from './load-peer.js';
 export { machineMemory } from './machine-memory.js';
+export { parseModelId, type ModelId } from './model-id.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';
 export { checkName } from './names.js';
 export { otherInput, textPart } from './other-input.js';

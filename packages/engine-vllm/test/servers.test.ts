@@ -194,11 +194,11 @@ describe('a delivery that fails', () => {
     });
     const sampler = await openSampler([server]);
     const adopted = sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
-    const failed = expect(adopted).rejects.toMatchObject({ code: 'DELIVERY_REFUSED' });
+    const failed = adopted.catch((error: unknown) => error);
     await until(() => server.requests.at(-1) === '/collective_rpc');
     await sampler.close();
     expect(server.requests.at(-1)).toBe('/resume');
-    await failed;
+    expect(await failed).toMatchObject({ code: 'DELIVERY_REFUSED' });
     loaded.resolve();
   });
 });

@@ -109,7 +109,7 @@ describe('an export', () => {
     const unwanted = new AbortController();
     const sampled = sampler.sample(prompt, { ...options, n: 3 }, unwanted.signal);
     unwanted.abort();
-    await expect(sampled).rejects.toThrow();
+    await expect(sampled).rejects.toMatchObject({ reason: 'aborted' });
     await close();
   });
 

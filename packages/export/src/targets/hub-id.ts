@@ -1,6 +1,6 @@
 /** Name under which a base model is published. */
 import { existsSync } from 'node:fs';
-import { parseModelId } from '@trinity-rft/core/internal';
+import { parseModelId } from '@trinity-rft/core/support';
 
 /**
  * Repository of a base model on the hub. Undefined for a file or folder of this machine, whose path
