@@ -10,7 +10,6 @@ export type {
 export { emptyEid, stepKey } from './eid.js';
 export { assertAligned } from './experience.js';
 export { populationStd, prefixMetrics, sampleStd } from './metrics.js';
-export { parseModelId, type ModelId } from './model-id.js';
 export type { FinishReason, ScoreOptions, Vocabulary } from './model.js';
 export { readExperience } from './returned-experience.js';
 export { type FormatArgs, type RolloutArgs, fieldOf } from './task.js';

@@ -25,7 +25,7 @@ import { vllmServer, type SamplingServer } from './servers/calls.js';
 import { createReplica, type Replica } from './servers/replica.js';
 import { readVocabSize } from './model-config.js';
 import { createPool, type Pool } from './servers/pool.js';
-import { startedRight } from './servers/start.js';
+import { startedRight, type ServerFacts } from './servers/start.js';
 import { weightsOnServer, type InUse, type Weights } from './servers/weights.js';
 import { ServerFault } from './wire/fault.js';
 import type { GeneratedChoice } from './wire/generate.js';
@@ -94,49 +94,61 @@ interface Start {
   readonly onProblem: (error: unknown) => void;
 }
 
+/** Asks the server until it has started, for at most `startPatienceMs` in all. */
 async function untilStarted(
   server: SamplingServer,
-  { maxModelLen, vocabulary, lora = false, inFlight = 'finish', ...options }: SamplerOptions,
+  options: SamplerOptions,
   { vocabSize, onProblem }: Start,
 ): Promise<OpenedServer> {
-  const { clock, logger, signal } = options;
+  const { maxModelLen, vocabulary, clock, signal } = options;
   const needs = { maxModelLen, vocabSize, vocabulary };
-  const until = clock.now() + startPatienceMs;
-  for (;;) {
-    try {
-      const limit = AbortSignal.timeout(startPatienceMs);
-      const ended = signal ? AbortSignal.any([limit, signal]) : limit;
-      const facts = await startedRight(server, needs, ended);
-      const onLeftover = (error: unknown): void =>
-        logger.debug(`An adapter stays on ${server.url}: ${describeError(error)}`);
-      const { name: modelName, hasTokenizer, otherTokens } = facts;
-      if (otherTokens !== undefined)
-        logger.info(
-          `The ${server.dialect.name} server ${server.url} cuts texts differently: ${otherTokens}.`,
-        );
-      if (vocabulary && !hasTokenizer)
-        logger.info(
-          `The ${server.dialect.name} server ${server.url} was started without a tokenizer, so its vocabulary is not compared.`,
-        );
-      const continues = inFlight === 'continue' && server.dialect.continues;
-      const weights = weightsOnServer({
-        ...{ server, modelName, lora, started, onLeftover },
-        inFlight: continues ? 'continue' : 'finish',
-      });
-      const replica = createReplica({ server, weights, hasTokenizer, clock, logger });
-      return { replica, maxModelLen: facts.maxModelLen - server.dialect.spareTokens };
-    } catch (error) {
-      if (error instanceof ConfigError) throw error;
-      signal?.throwIfAborted();
-      if (clock.now() > until)
-        throw new ConfigError(
-          `The ${server.dialect.name} server ${server.url} did not answer within ${startPatienceMs / 1000} s: ${describeError(error)}. Start it (\`trinity config plan\` prints the command), or correct base_url.`,
-          { code: 'SAMPLER_UNREACHABLE', cause: error },
-        );
-      onProblem(error);
-      await clock.sleep(startPauseMs, signal);
+  const limit = new AbortController();
+  const stopLimit = clock.after(startPatienceMs, () =>
+    limit.abort(new Error('it keeps a connection open and says nothing')),
+  );
+  const ended = AbortSignal.any([limit.signal, ...(signal ? [signal] : [])]);
+  try {
+    for (;;) {
+      try {
+        return serverWith(server, await startedRight(server, needs, ended), options);
+      } catch (error) {
+        if (error instanceof ConfigError) throw error;
+        signal?.throwIfAborted();
+        if (limit.signal.aborted) throw unreachable(server, error);
+        onProblem(error);
+        await clock.sleep(startPauseMs, signal);
+      }
     }
+  } finally {
+    stopLimit();
   }
+}
+
+const unreachable = ({ url, dialect }: SamplingServer, cause: unknown): ConfigError =>
+  new ConfigError(
+    `The ${dialect.name} server ${url} did not answer within ${startPatienceMs / 1000} s: ${describeError(cause)}. Start it (\`trinity config plan\` prints the command), or correct base_url.`,
+    { code: 'SAMPLER_UNREACHABLE', cause },
+  );
+
+function serverWith(
+  server: SamplingServer,
+  { name: modelName, maxModelLen, hasTokenizer, otherTokens }: ServerFacts,
+  { vocabulary, lora = false, inFlight = 'finish', clock, logger }: SamplerOptions,
+): OpenedServer {
+  const { url, dialect } = server;
+  if (otherTokens !== undefined)
+    logger.info(`The ${dialect.name} server ${url} cuts texts differently: ${otherTokens}.`);
+  if (vocabulary && !hasTokenizer)
+    logger.info(
+      `The ${dialect.name} server ${url} was started without a tokenizer, so its vocabulary is not compared.`,
+    );
+  const weights = weightsOnServer({
+    ...{ server, modelName, lora, started },
+    inFlight: dialect.continues ? inFlight : 'finish',
+    onLeftover: (error) => logger.debug(`An adapter stays on ${url}: ${describeError(error)}`),
+  });
+  const replica = createReplica({ server, weights, hasTokenizer, clock, logger });
+  return { replica, maxModelLen: maxModelLen - dialect.spareTokens };
 }
 
 interface Limits {
@@ -185,10 +197,7 @@ function samplerOver(pool: Pool, { vocabSize, maxModelLen }: Limits): RemoteSamp
         replica.server.score(model, row, ended);
       return pool.run(row.tokens, work, signal);
     },
-    close: () => {
-      pool.close();
-      return Promise.resolve();
-    },
+    close: () => pool.close(),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Failures of servers behind one sampler. */
+import { rm } from 'node:fs/promises';
 import { systemClock } from '@trinity-rft/core';
-import { fakeEngine, manualClock, recordingLogger } from '@trinity-rft/testing';
+import { fakeEngine, manualClock, openFakeEngine, recordingLogger } from '@trinity-rft/testing';
 import { type GeneratedAnswer, type VllmStandIn } from '@trinity-rft/test-support';
 import { describe, expect, it, vi } from 'vitest';
 import { checkpoint, openSampler, prompt, startServer, vocabSize } from './support.js';
@@ -155,6 +156,53 @@ describe('several servers', () => {
   });
 });
 
+describe('a delivery that fails', () => {
+  it.each([true, false])('leaves no server with the new weights (adapters: %s)', async (lora) => {
+    const servers = [await startServer(), await startServer()];
+    const sampler = await openSampler(servers, { lora });
+    await sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    const [before] = await sampler.sample(prompt, options);
+    // The servers take the weights, and fail at the text that verifies them.
+    for (const server of servers) server.fail({ status: 500 });
+    const refused = sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(2) }, 2);
+    await expect(refused).rejects.toMatchObject({ code: 'DELIVERY_REFUSED' });
+    const [after] = await sampler.sample(prompt, options);
+    expect([...after!.tokens]).toEqual([...before!.tokens]);
+    expect(after!.policyVersion).toBe(1);
+  });
+
+  it('is followed by one that succeeds, also where the weights before are gone', async () => {
+    const server = await startServer();
+    const sampler = await openSampler([server]);
+    const first = await checkpoint(1);
+    await sampler.adopt({ kind: 'checkpoint', directory: first }, 1);
+    await rm(first, { recursive: true });
+    server.fail({ status: 500 });
+    const second = { kind: 'checkpoint', directory: await checkpoint(2) } as const;
+    await expect(sampler.adopt(second, 2)).rejects.toMatchObject({ code: 'DELIVERY_REFUSED' });
+    await sampler.adopt(second, 2);
+    expect((await sampler.sample(prompt, options))[0]).toMatchObject({ policyVersion: 2 });
+  });
+
+  it('because the sampler is closed leaves no server paused', async () => {
+    const loaded = Promise.withResolvers<void>();
+    const server = await startServer({
+      open: async (folder) => {
+        if (folder !== undefined) await loaded.promise;
+        return openFakeEngine(folder, { vocabSize });
+      },
+    });
+    const sampler = await openSampler([server]);
+    const adopted = sampler.adopt({ kind: 'checkpoint', directory: await checkpoint(1) }, 1);
+    const failed = adopted.catch((error: unknown) => error);
+    await until(() => server.requests.at(-1) === '/collective_rpc');
+    await sampler.close();
+    expect(server.requests.at(-1)).toBe('/resume');
+    expect(await failed).toMatchObject({ code: 'DELIVERY_REFUSED' });
+    loaded.resolve();
+  });
+});
+
 describe('a server', () => {
   const change =
     (edit: (choice: GeneratedAnswer['choices'][number]) => void) =>
@@ -229,6 +277,19 @@ describe('a server', () => {
     await systemClock.sleep(20);
     await clock.advance(3001);
     expect(await late).toMatchObject({ status: 504, code: 'SAMPLER_TIMEOUT' });
+  });
+
+  it('that says nothing at the start is waited for no longer than the message says', async () => {
+    const server = await startServer();
+    server.freeze();
+    const clock = manualClock();
+    const failed = openSampler([server], { clock }).catch((error: unknown) => error);
+    await until(() => server.requests.length > 0);
+    await clock.advance(120_000);
+    expect(await failed).toMatchObject({
+      code: 'SAMPLER_UNREACHABLE',
+      message: expect.stringContaining('did not answer within 120 s'),
+    });
   });
 
   it('that must be started with other options says with which', async () => {

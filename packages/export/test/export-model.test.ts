@@ -3,9 +3,12 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadTokenizer } from '@trinity-rft/chat';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { findModel, loadModel } from '@trinity-rft/local';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openExported } from '../src/check/open-exported.js';
+import { transformersSampler } from '../src/check/transformers-js.js';
 import { exportModel, renderExport, type ExportOptions, type ExportReport } from '../src/index.js';
 
 const practice = fileURLToPath(
@@ -88,6 +91,41 @@ describe('an export', () => {
     await after.close();
   });
 
+  it('for transformers.js samples until a stop string, and no longer than it is wanted', async () => {
+    const location = folder('transformersjs-fp32');
+    const { decode, encode } = await loadTokenizer(location);
+    const { sampler, close } = await transformersSampler(location, 'fp32', 200);
+    const prompt = Int32Array.from(encode('12*34'));
+    const options = { maxTokens: 12, temperature: 1, seed: 2 };
+    const [whole] = await sampler.sample(prompt, options);
+    const stop = [decode(whole!.tokens.subarray(2, 3))];
+    const [cut] = await sampler.sample(prompt, { ...options, stop });
+    expect(cut).toMatchObject({ stopReason: 'stop', stopString: stop[0] });
+    expect([...cut!.tokens]).toEqual([...whole!.tokens.subarray(0, cut!.tokens.length)]);
+    expect(cut!.tokens.length).toBeLessThanOrEqual(3);
+    const early = { stopTokenIds: [...whole!.tokens], minTokens: 12 };
+    const [late] = await sampler.sample(prompt, { ...options, ...early });
+    expect(late!.tokens).toHaveLength(12);
+    const unwanted = new AbortController();
+    const sampled = sampler.sample(prompt, { ...options, n: 3 }, unwanted.signal);
+    unwanted.abort();
+    await expect(sampled).rejects.toMatchObject({ reason: 'aborted' });
+    await close();
+  });
+
+  it('for transformers.js that cannot be chatted with is closed', async () => {
+    const { PreTrainedModel } = await import('@huggingface/transformers');
+    const disposed = vi.spyOn(PreTrainedModel.prototype, 'dispose');
+    onTestFinished(() => disposed.mockRestore());
+    const exportedModel = openExported({
+      ...{ folder: folder('transformersjs-fp32'), file: '.', name: 'model', dtype: 'fp32' },
+      ...{ target: 'transformersjs', chat: { tool_call_parser: 'none of ours' } },
+      contextTokens: 200,
+    });
+    await expect(exportedModel).rejects.toThrow('none of ours');
+    expect(disposed).toHaveBeenCalledOnce();
+  });
+
   it('of an adapter alone is a GGUF file or a PEFT folder', async () => {
     const gguf = await exported(
       'lora-gguf',
@@ -104,6 +142,8 @@ describe('an export', () => {
     ]);
     const card = await readFile(path.join(folder('lora-hf'), 'README.md'), 'utf8');
     expect(card).toContain('library_name: peft');
+    const config = await readFile(path.join(folder('lora-hf'), 'adapter_config.json'), 'utf8');
+    expect(JSON.parse(config)).toMatchObject({ base_model_name_or_path: 'model' });
   });
 
   it('for Ollama passes prompts of unknown templates on, and says so', async () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError, CancelledError } from '@trinity-rft/core';
-import { parseModelId, type ModelId } from '@trinity-rft/core/internal';
+import { parseModelId, type ModelId } from '@trinity-rft/core/support';
 import { byteSize, fetchFile, type RemoteFile } from './fetch-file.js';
 import { listRemoteFiles } from './list-files.js';
 import {

@@ -1,6 +1,6 @@
 /** Selects the files of a repository that a model consists of. No I/O. */
 import { ConfigError } from '@trinity-rft/core';
-import type { ModelId } from '@trinity-rft/core/internal';
+import type { ModelId } from '@trinity-rft/core/support';
 
 const description =
   /^(?:config|generation_config|special_tokens_map|added_tokens)\.json$|^tokenizer[^/]*$|^chat_template[^/]*$/;

@@ -15,7 +15,7 @@ import {
   samplingParams,
   type GeneratedChoice,
 } from '../wire/generate.js';
-import { serverCalls } from '../wire/http.js';
+import { cleanUpSignal, serverCalls } from '../wire/http.js';
 import { readAnswer } from '../wire/read.js';
 
 /** Differences between the kinds of servers. */
@@ -141,6 +141,7 @@ export function vllmServer(address: ServerAddress): SamplingServer {
     });
     return answer();
   };
+  const resume = (): Promise<unknown> => call('/resume', { signal: cleanUpSignal(), body: {} });
   return {
     url,
     dialect: vllm,
@@ -168,15 +169,19 @@ export function vllmServer(address: ServerAddress): SamplingServer {
       await call('/v1/unload_lora_adapter', { signal, body: { lora_name: name } });
     },
     reload: async (options, signal) => {
+      signal.throwIfAborted();
       const mode = options.inFlight === 'finish' ? 'wait' : 'keep';
-      await call(`/pause?mode=${mode}`, { signal, body: {} });
+      // A server may pause after its caller has gone, so every request to pause is followed by one to resume.
       try {
+        await call(`/pause?mode=${mode}`, { signal, body: {} });
         const kwargs = { weights_path: options.folder };
         await call('/collective_rpc', { signal, body: { method: 'reload_weights', kwargs } });
         await call('/update_weight_version', { signal, body: { new_version: options.label } });
-      } finally {
-        await call('/resume', { signal, body: {} });
+      } catch (error) {
+        await resume().catch(() => undefined);
+        throw error;
       }
+      await resume();
     },
     hasTokenizer: async (model, signal) => {
       const sampling_params = { max_tokens: 1, temperature: 0 };

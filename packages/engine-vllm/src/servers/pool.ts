@@ -35,12 +35,13 @@ export interface Pool {
    */
   run<T>(prompt: Int32Array, work: Work<T>, signal?: AbortSignal): Promise<T>;
   /**
-   * Delivers `weights` to all servers in service and verifies them by scores of a text. Takes
-   * servers that fail out of service.
-   * @throws SyncError if no server succeeds
+   * Delivers `weights` to all servers in service, or to all servers if none is, and verifies them by
+   * scores of a text. Takes servers that fail out of service, until they use the pool's weights.
+   * @throws SyncError if no server succeeds; the pool then keeps its weights
    */
   deliver(weights: Weights): Promise<void>;
-  close(): void;
+  /** Aborts calls and deliveries; resolves once no delivery has a server paused. */
+  close(): Promise<void>;
 }
 
 /**
@@ -81,10 +82,13 @@ export function createPool(options: PoolOptions): Pool {
     }
     return score(replica, signal);
   };
-  /** Delivers `weights` and verifies that the server uses them. */
+  /** Delivers `weights`, verifies that the server uses them, and puts it into service. */
   const bring = async (replica: Replica, signal: AbortSignal): Promise<void> => {
     await replica.weights.deliver(weights, signal);
     await compare(replica, signal);
+    if (replica.problem === undefined) return;
+    replica.bringBack();
+    notify();
   };
   const compare = async (replica: Replica, signal: AbortSignal): Promise<void> => {
     const found = await score(replica, signal);
@@ -117,15 +121,15 @@ export function createPool(options: PoolOptions): Pool {
   };
   const bringBackLater = async (replica: Replica): Promise<void> => {
     let delay = returnAfterMs.first;
-    while (!closing.signal.aborted) {
+    while (!closing.signal.aborted && replica.problem !== undefined) {
       await clock.sleep(delay, closing.signal).catch(() => undefined);
       delay = Math.min(delay * 2, returnAfterMs.longest);
       try {
         const patience = AbortSignal.any([closing.signal, AbortSignal.timeout(deliveryPatienceMs)]);
         await replica.server.health(patience);
-        await exclusively(() => bring(replica, patience));
-        replica.bringBack();
-        return notify();
+        await exclusively(async () => {
+          if (replica.problem !== undefined) await bring(replica, patience);
+        });
       } catch (error) {
         logger.debug(`${replica.server.url} cannot be used yet: ${describeError(error)}`);
       }
@@ -217,22 +221,23 @@ export function createPool(options: PoolOptions): Pool {
         expected = next.probe?.logprobs;
         const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(deliveryPatienceMs)]);
         const serving = replicas.filter(({ problem }) => problem === undefined);
+        const receivers = serving.length > 0 ? serving : replicas;
         const what = `the ${nameOf(replicas)} servers to take the weights of version ${next.version}`;
         const ends = await waitingFor(options, { what, cause: () => undefined }, () =>
-          Promise.allSettled(serving.map((replica) => bring(replica, signal))),
+          Promise.allSettled(receivers.map((replica) => bring(replica, signal))),
         );
-        if (ends.some(({ status }) => status === 'fulfilled')) {
-          for (const [i, end] of ends.entries())
-            if (end.status === 'rejected' && serving[i]) leaveOut(serving[i], end.reason);
-          return;
-        }
-        ({ weights, expected } = before);
-        throw undelivered(next, { replicas, ends, problems: problems() });
+        const isDelivered = ends.some(({ status }) => status === 'fulfilled');
+        if (!isDelivered) ({ weights, expected } = before);
+        // A server may have loaded the weights before it failed.
+        for (const [i, end] of ends.entries())
+          if (end.status === 'rejected') leaveOut(receivers[i]!, end.reason);
+        if (!isDelivered) throw undelivered(next, { replicas, ends });
       }),
     close: () => {
       closing.abort(closed());
       endOutage?.();
       for (const replica of replicas) replica.close();
+      return moving;
     },
   };
 }
@@ -272,20 +277,15 @@ function late(timeoutMs: number, replicas: readonly Replica[], problems: string)
 interface Attempted {
   readonly replicas: readonly Replica[];
   readonly ends: readonly PromiseSettledResult<void>[];
-  readonly problems: string;
 }
 
 const nameOf = ([first]: readonly Replica[]): string => first?.server.dialect.name ?? 'known';
 
-function undelivered(
-  { version, folder }: Weights,
-  { replicas, ends, problems }: Attempted,
-): SyncError {
+function undelivered({ version, folder }: Weights, { replicas, ends }: Attempted): SyncError {
   const needs = replicas[0]?.server.dialect.takesWeights ?? 'take weights';
   const causes = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
-  const why = causes.length > 0 ? causes.map(describeError).join('; ') : problems;
   return new SyncError(
-    `No ${nameOf(replicas)} server took the weights of version ${version} from ${folder ?? 'its start'}: ${why}. Every server must have the model that is trained (start one anew that another run has changed), be able to read that folder under the same path, and ${needs}.`,
+    `No ${nameOf(replicas)} server took the weights of version ${version} from ${folder ?? 'its start'}: ${causes.map(describeError).join('; ')}. Every server must have the model that is trained (start one anew that another run has changed), be able to read that folder under the same path, and ${needs}.`,
     { code: 'DELIVERY_REFUSED', cause: causes[0] },
   );
 }

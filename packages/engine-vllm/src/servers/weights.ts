@@ -2,6 +2,7 @@
 import path from 'node:path';
 import type { DeliveryProbe } from '@trinity-rft/core/store';
 import { ServerFault } from '../wire/fault.js';
+import { cleanUpSignal } from '../wire/http.js';
 import type { SamplingServer } from './calls.js';
 
 /** Weights to sample with. */
@@ -85,8 +86,7 @@ function adaptersOn({ server, modelName, started, onLeftover }: DeliveryOptions)
     for (const [name, count] of users) {
       if (count > 0 || name === nameOf(current)) continue;
       users.delete(name);
-      const patience = AbortSignal.timeout(unloadPatienceMs);
-      server.unloadAdapter(name, patience).catch(onLeftover);
+      server.unloadAdapter(name, cleanUpSignal()).catch(onLeftover);
     }
   };
   return {
@@ -117,8 +117,6 @@ function adaptersOn({ server, modelName, started, onLeftover }: DeliveryOptions)
     },
   };
 }
-
-const unloadPatienceMs = 60_000;
 
 async function load(
   server: SamplingServer,

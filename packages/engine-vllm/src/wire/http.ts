@@ -28,6 +28,12 @@ interface CallOptions {
   readonly onEvent?: (event: unknown) => void;
 }
 
+/**
+ * Signal for a request that restores a server. Such a request is also sent after the signal of its
+ * caller was aborted, so it has a deadline of its own.
+ */
+export const cleanUpSignal = (): AbortSignal => AbortSignal.timeout(30_000);
+
 export type Call = (path: string, options: CallOptions) => Promise<unknown>;
 
 /**

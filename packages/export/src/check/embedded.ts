@@ -1,5 +1,7 @@
 /** A model folder in the embedded engine, which also trains. */
 import type { ChatFormat } from '@trinity-rft/chat';
+import type { Engine } from '@trinity-rft/core/engine';
+import { openTogether } from '@trinity-rft/core/support';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { Player } from './player.js';
 
@@ -7,12 +9,19 @@ import type { Player } from './player.js';
  * Opens the model of `folder` in the embedded engine.
  * @throws CheckpointError if the folder cannot be used
  */
-export async function embeddedPlayer(folder: string, format: ChatFormat): Promise<Player> {
-  const { tokenizer } = format;
-  const engine = await createOnnxEngine({ modelPath: folder });
+export function embeddedPlayer(folder: string, format: ChatFormat): Promise<Player> {
+  return openTogether(async (stack) => {
+    const engine = await createOnnxEngine({ modelPath: folder });
+    stack.use(engine);
+    await engine.trainer.publish(0);
+    await engine.sampler.adopt({ kind: 'published' }, 0);
+    return playerOver(engine, format);
+  });
+}
+
+function playerOver(engine: Engine, format: ChatFormat): Player {
   const { trainer, sampler } = engine;
-  await trainer.publish(0);
-  await sampler.adopt({ kind: 'published' }, 0);
+  const { tokenizer } = format;
   return {
     render: (prompt) => format.render(prompt),
     encode: (text) => format.encode(text),

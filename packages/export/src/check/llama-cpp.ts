@@ -1,7 +1,7 @@
 /** A GGUF file in llama.cpp, through the npm package node-llama-cpp. */
 import { CheckpointError, EngineError } from '@trinity-rft/core';
-import { loadPeer } from '@trinity-rft/core/support';
-import type { LlamaContextSequence, Token } from 'node-llama-cpp';
+import { loadPeer, openTogether, type ResourceStack } from '@trinity-rft/core/support';
+import type { LlamaContextSequence, LlamaModel, Token } from 'node-llama-cpp';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Player, Score } from './player.js';
 
@@ -33,18 +33,32 @@ export async function llamaPlayer(
     '--check of a GGUF file',
     () => import('node-llama-cpp'),
   );
-  const llama = await getLlama({
-    gpu: false,
-    build: 'never',
-    skipDownload: true,
-    logLevel: LlamaLogLevel.error,
-  });
-  const model = await llama.loadModel({ modelPath: file, gpuLayers: 0 }).catch((cause: unknown) => {
-    throw new CheckpointError(`llama.cpp does not load ${file}: ${String(cause)}`, {
-      code: 'EXPORT_UNREADABLE',
-      cause,
+  return openTogether(async (stack) => {
+    const llama = await getLlama({
+      gpu: false,
+      build: 'never',
+      skipDownload: true,
+      logLevel: LlamaLogLevel.error,
     });
+    stack.use({ close: () => llama.dispose() });
+    const model = await llama
+      .loadModel({ modelPath: file, gpuLayers: 0 })
+      .catch((cause: unknown) => {
+        throw new CheckpointError(`llama.cpp does not load ${file}: ${String(cause)}`, {
+          code: 'EXPORT_UNREADABLE',
+          cause,
+        });
+      });
+    stack.use({ close: () => model.dispose() });
+    return playerOver(model, { exactCache, format }, stack);
   });
+}
+
+async function playerOver(
+  model: LlamaModel,
+  { exactCache, format }: LlamaPlayerOptions,
+  stack: ResourceStack,
+): Promise<Player> {
   const cacheType = exactCache ? ('F32' as const) : undefined;
   const context = await model.createContext({
     threads: 1,
@@ -56,6 +70,7 @@ export async function llamaPlayer(
       experimentalKvCacheValueType: cacheType,
     }),
   });
+  stack.use({ close: () => context.dispose() });
   const sequence = context.getSequence();
   const isEnd = (token: number): boolean =>
     model.isEogToken(token as Token) || format.stopTokenIds.includes(token);
@@ -73,11 +88,7 @@ export async function llamaPlayer(
       }
       return Int32Array.from(sampled);
     },
-    close: async () => {
-      await context.dispose();
-      await model.dispose();
-      await llama.dispose();
-    },
+    close: () => stack.close(),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Opens an export as a model in this process, to chat with or to evaluate. */
 import path from 'node:path';
+import { openTogether } from '@trinity-rft/core/support';
 import { loadModel, modelOver, type ChatSettings, type LocalModel } from '@trinity-rft/local';
 import type { FormatName } from '../format/formats.js';
 import { transformersSampler } from './transformers-js.js';
@@ -32,11 +33,14 @@ export async function openExported(exported: Exported): Promise<LocalModel> {
       gpu: false,
       threads: 1,
     });
-  const { sampler, close } = await transformersSampler(
-    location,
-    dtype as Parameters<typeof transformersSampler>[1],
-    contextTokens,
-  );
-  const model = await modelOver(sampler, { location, chat }, { name, seed: 0 });
-  return { ...model, close: async () => void (await Promise.all([model.close(), close()])) };
+  return openTogether(async (stack) => {
+    const opened = transformersSampler(
+      location,
+      dtype as Parameters<typeof transformersSampler>[1],
+      contextTokens,
+    );
+    const { sampler } = stack.use(await opened);
+    const model = stack.use(await modelOver(sampler, { location, chat }, { name, seed: 0 }));
+    return { ...model, close: () => stack.close() };
+  });
 }

@@ -1,10 +1,16 @@
 /** A transformers.js folder in Node, through the npm package @huggingface/transformers. */
 import path from 'node:path';
 import type { NormalMessage } from '@trinity-rft/chat';
-import { CheckpointError, createRandom, deriveSeed, EngineError } from '@trinity-rft/core';
-import type { Sampler, SamplingOptions } from '@trinity-rft/core/engine';
+import {
+  CheckpointError,
+  createRandom,
+  deriveSeed,
+  EngineError,
+  throwIfAborted,
+} from '@trinity-rft/core';
+import type { SampledSequence, Sampler, SamplingOptions } from '@trinity-rft/core/engine';
 import { loadPeer } from '@trinity-rft/core/support';
-import { cutDistribution, drawFrom, type Probable } from '@trinity-rft/local';
+import { completedBy, cutDistribution, drawFrom, type Probable } from '@trinity-rft/local';
 import pLimit from 'p-limit';
 import type { Player } from './player.js';
 
@@ -135,17 +141,27 @@ export async function transformersSampler(
   dtype: Dtype,
   maxModelLen: number,
 ): Promise<{ readonly sampler: Sampler; readonly close: () => Promise<void> }> {
-  const { library, model } = await openFolder(folder, dtype);
+  const { library, tokenizer, model } = await openFolder(folder, dtype);
   const { Tensor } = library;
+  const texts = { decode: (ids: ArrayLike<number>) => tokenizer.decode(Array.from(ids)) };
   const ones = (count: number) =>
     new Tensor('int64', new BigInt64Array(count).fill(1n), [1, count]);
-  const one = async (prompt: Int32Array, options: SamplingOptions, choice: number) => {
-    const { maxTokens, stopTokenIds = [], temperature = 1, topP = 1, topK = -1, seed } = options;
+  const one = async (
+    prompt: Int32Array,
+    options: SamplingOptions,
+    choice: number,
+    signal?: AbortSignal,
+  ): Promise<SampledSequence> => {
+    const { maxTokens, minTokens = 0, stopTokenIds = [], stop = [], seed } = options;
+    const { temperature = 1, topP = 1, topK = -1 } = options;
     const random = createRandom(deriveSeed(seed, choice));
     const tokens: number[] = [];
     let input = prompt;
     let past: unknown = null;
-    while (tokens.length < maxTokens && !stopTokenIds.includes(tokens.at(-1) ?? -1)) {
+    let stopString: string | undefined;
+    let hasEnded = false;
+    while (tokens.length < maxTokens && !hasEnded) {
+      throwIfAborted(signal);
       const total = prompt.length + tokens.length;
       const outputs = (await model({
         input_ids: new Tensor('int64', BigInt64Array.from(input, BigInt), [1, input.length]),
@@ -159,17 +175,24 @@ export async function transformersSampler(
       })) as Outputs;
       const { logits } = outputs;
       const last = logits.data.subarray(-(logits.dims.at(-1) ?? 0));
-      const cut = cutDistribution(distributionOf(last), { temperature, topP, topK });
-      tokens.push(drawFrom(cut, random.next())?.token ?? 0);
-      input = Int32Array.of(tokens.at(-1) ?? 0);
+      const never = tokens.length < minTokens ? stopTokenIds : [];
+      const full = distributionOf(last).filter(({ token }) => !never.includes(token));
+      const cut = cutDistribution(full, { temperature, topP, topK });
+      const token = drawFrom(cut, random.next())?.token ?? 0;
+      tokens.push(token);
+      hasEnded = stopTokenIds.includes(token);
+      if (!hasEnded && stop.length > 0) {
+        stopString = completedBy(texts, tokens, stop);
+        hasEnded = stopString !== undefined;
+      }
+      input = Int32Array.of(token);
       past = grownCache(outputs);
     }
     return {
       tokens: Int32Array.from(tokens),
       logprobs: new Float32Array(tokens.length),
-      stopReason: stopTokenIds.includes(tokens.at(-1) ?? -1)
-        ? ('stop' as const)
-        : ('length' as const),
+      stopReason: hasEnded ? 'stop' : 'length',
+      ...(stopString !== undefined && { stopString }),
       policyVersion: 0,
     };
   };
@@ -179,10 +202,10 @@ export async function transformersSampler(
       policyVersion: 0,
       maxModelLen,
       adopt: () => Promise.reject(new EngineError('An export has no other weights to adopt.')),
-      sample: (prompt, options) =>
+      sample: (prompt, options, signal) =>
         Promise.all(
           Array.from({ length: options.n ?? 1 }, (_, choice) =>
-            inTurn(() => one(prompt, options, choice)),
+            inTurn(() => one(prompt, options, choice, signal)),
           ),
         ),
     },

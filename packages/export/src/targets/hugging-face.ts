@@ -6,6 +6,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { convertModel, type StoredTypeName } from '@trinity-rft/engine-onnx';
+import { hubIdOf } from './hub-id.js';
 import { modelCard } from './model-card.js';
 import { licenseOf } from './license.js';
 import type { TargetInput, Written } from './target.js';
@@ -22,7 +23,7 @@ export async function writeHuggingFace(input: TargetInput): Promise<Written> {
   const algorithm = facts?.settings['algorithm.algorithm_type'];
   const card = modelCard({
     name,
-    base: facts?.base,
+    base: facts?.base === undefined ? undefined : hubIdOf(facts.base),
     license: license.id,
     relation: adapter === undefined ? 'finetune' : 'adapter',
     algorithm: typeof algorithm === 'string' ? algorithm : undefined,
@@ -36,8 +37,8 @@ export async function writeHuggingFace(input: TargetInput): Promise<Written> {
 }
 
 /**
- * Copies the adapter in PEFT's format, without optimizer moments. A base model given as an absolute
- * path is recorded by its folder name only.
+ * Copies the adapter in PEFT's format, without optimizer moments. A base model that is not on the
+ * hub is recorded by its folder name only.
  */
 async function copyAdapter(
   adapter: string,
@@ -49,10 +50,11 @@ async function copyAdapter(
     throw new CheckpointError(`${file} cannot be read.`, { code: 'ADAPTER_MISSING', cause });
   });
   const fields = JSON.parse(config) as Readonly<Record<string, unknown>>;
+  const below = base ?? fields['base_model_name_or_path'];
   const named = {
     ...fields,
-    ...(base !== undefined && {
-      base_model_name_or_path: path.isAbsolute(base) ? path.basename(base) : base,
+    ...(typeof below === 'string' && {
+      base_model_name_or_path: hubIdOf(below) ?? path.basename(below),
     }),
   };
   await writeFile(path.join(folder, 'adapter_config.json'), `${JSON.stringify(named, null, 2)}\n`);

@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 
 export interface CardFacts {
   readonly name: string;
-  /** Id on the hub, or folder, of the model from which training started. */
+  /** Id on the hub of the model from which training started; undefined if it is not there. */
   readonly base: string | undefined;
   /** Licence of the base model; undefined if unknown, and then omitted from the card. */
   readonly license: string | undefined;
@@ -20,7 +20,6 @@ export interface CardFacts {
 /** Text of a card. The front matter has the hub's format (`model-index` holds the results). */
 export function modelCard(facts: CardFacts): string {
   const { name, base, license, relation, algorithm, step, evaluations } = facts;
-  const onHub = base !== undefined && /^[\w.-]+\/[\w.-]+$/.test(base) ? base : undefined;
   const results = evaluations.map(({ set, metric, value }) => ({
     task: { type: 'text-generation' },
     dataset: { name: set, type: set },
@@ -28,7 +27,7 @@ export function modelCard(facts: CardFacts): string {
   }));
   const front = {
     ...(license !== undefined && { license }),
-    ...(onHub !== undefined && { base_model: onHub, base_model_relation: relation }),
+    ...(base !== undefined && { base_model: base, base_model_relation: relation }),
     library_name: relation === 'adapter' ? 'peft' : 'transformers',
     pipeline_tag: 'text-generation',
     tags: [
@@ -39,7 +38,7 @@ export function modelCard(facts: CardFacts): string {
     ...(results.length > 0 && { 'model-index': [{ name, results }] }),
   };
   const trained = [
-    onHub === undefined ? 'Fine-tuned' : `Fine-tuned from \`${onHub}\``,
+    base === undefined ? 'Fine-tuned' : `Fine-tuned from \`${base}\``,
     algorithm === undefined ? '' : ` with ${algorithm}`,
     step === undefined ? '' : `, ${step} steps`,
     ' by [Trinity-RFT for TypeScript](https://github.com/agentscope-ai/trinity-rft-typescript).',

@@ -1,41 +1,7 @@
 /** Resources that must be closed. */
-
-export interface Closable {
-  close(): Promise<void>;
-}
+import type { Closable } from '@trinity-rft/core/support';
 
 /** Makes a resource usable with `await using`, which closes it also after an error. */
 export function disposable<T extends Closable>(resource: T): T & AsyncDisposable {
   return Object.assign(resource, { [Symbol.asyncDispose]: () => resource.close() });
-}
-
-/** Resources that are opened one after the other and closed together. */
-export interface ResourceStack extends Closable {
-  /** Closes `resource` with the stack. */
-  use<T extends Closable>(resource: T): T;
-  /** Closes the resources in reverse order; rejects with the first error once all are closed. */
-  close(): Promise<void>;
-}
-
-/** Calls `open`. If it throws, closes the resources on the stack. */
-export async function openTogether<T>(open: (stack: ResourceStack) => Promise<T>): Promise<T> {
-  const resources: Closable[] = [];
-  const stack: ResourceStack = {
-    use: (resource) => {
-      resources.push(resource);
-      return resource;
-    },
-    close: async () => {
-      const errors: unknown[] = [];
-      for (const resource of resources.splice(0).toReversed())
-        await resource.close().catch((error: unknown) => errors.push(error));
-      if (errors.length > 0) throw errors[0];
-    },
-  };
-  try {
-    return await open(stack);
-  } catch (error) {
-    await stack.close().catch(() => undefined);
-    throw error;
-  }
 }

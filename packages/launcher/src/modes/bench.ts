@@ -1,5 +1,6 @@
 /** Mode `bench`: evaluates checkpoints on the evaluation task sets. */
 import { memoryExperienceStore } from '@trinity-rft/buffer';
+import type { Closable } from '@trinity-rft/core/support';
 import type { StageConfig } from '@trinity-rft/config';
 import type { ChatFormat } from '@trinity-rft/chat';
 import { ConfigError, TaskError } from '@trinity-rft/core';
@@ -13,7 +14,7 @@ import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openEndpoint } from '../assembly/models/endpoint.js';
 import { openEngine, sampleFromStart, unlessEngineFails } from '../assembly/models/engine.js';
 import { externalSampler } from '../assembly/models/external-model.js';
-import { disposable, type Closable } from '../context/disposable.js';
+import { disposable } from '../context/disposable.js';
 import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
 
 /**

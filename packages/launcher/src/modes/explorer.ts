@@ -1,6 +1,7 @@
 /** Mode `explore`: makes the runs of tasks that a trainer, or an explorer alone, has planned. */
 import path from 'node:path';
 import { ConfigError, type Task } from '@trinity-rft/core';
+import { openTogether, type Closable } from '@trinity-rft/core/support';
 import type { Agreement, RunStore } from '@trinity-rft/core/store';
 import type { TaskOutcome } from '@trinity-rft/explorer';
 import {
@@ -20,7 +21,7 @@ import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openEndpoint } from '../assembly/models/endpoint.js';
 import { openEngine, sampleFromStart } from '../assembly/models/engine.js';
 import { withFetchedTasks } from '../assembly/task-pipeline/share-tasks.js';
-import { disposable, openTogether, type Closable } from '../context/disposable.js';
+import { disposable } from '../context/disposable.js';
 import { stageResult, type StageContext, type StageResult } from '../context/stage-context.js';
 import { agreementOf } from './distributed/agreement.js';
 import { exploreAlone, exploredAlone, needsTrainer } from './distributed/explore-alone.js';

@@ -21,7 +21,7 @@ import type {
   TokenListener,
   TokenRow,
 } from '@trinity-rft/core/engine';
-import { loadPeer } from '@trinity-rft/core/support';
+import { loadPeer, openTogether, type ResourceStack } from '@trinity-rft/core/support';
 import type { Tokenizer } from '@trinity-rft/chat';
 import type * as Library from 'node-llama-cpp';
 import type { LlamaContextSequence, LlamaModel, Token, TokenBias } from 'node-llama-cpp';
@@ -61,8 +61,18 @@ export async function openLlamaRuntime(
   options: LlamaRuntimeOptions,
 ): Promise<Runtime> {
   const library = await loadPeer('node-llama-cpp', file, () => import('node-llama-cpp'));
-  const shared = await share(library, file, options.gpu !== false);
-  const { model } = shared;
+  return openTogether(async (stack) => {
+    const { model } = stack.use(await share(library, file, options.gpu !== false));
+    return runtimeOver({ library, model, tokenizer: options.tokenizer }, options, stack);
+  });
+}
+
+async function runtimeOver(
+  parts: LlamaParts,
+  options: LlamaRuntimeOptions,
+  stack: ResourceStack,
+): Promise<Runtime> {
+  const { model } = parts;
   const { maxModelLen = Math.min(model.trainContextSize, 8192), sequences = 4 } = options;
   const context = await model.createContext({
     contextSize: maxModelLen,
@@ -76,8 +86,8 @@ export async function openLlamaRuntime(
       experimentalKvCacheValueType: 'F32',
     }),
   });
+  stack.use({ close: () => context.dispose() });
   const free = createQueue(Array.from({ length: sequences }, () => context.getSequence()));
-  const parts = { library, model, tokenizer: options.tokenizer };
   const sampler: Sampler = {
     policyVersion: 0,
     maxModelLen,
@@ -96,20 +106,13 @@ export async function openLlamaRuntime(
     score: (row, signal) =>
       free.use(signal, (sequence) => scoreRow({ sequence, mostTokens: maxModelLen }, row, signal)),
   };
-  return {
-    sampler,
-    enforcesFormats: false,
-    close: async () => {
-      await context.dispose();
-      await shared.release();
-    },
-  };
+  return { sampler, enforcesFormats: false, close: () => stack.close() };
 }
 
 interface SharedModel {
   readonly model: LlamaModel;
   /** Ends one use of the weights, which are freed after the last use. */
-  release(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /**
@@ -141,7 +144,7 @@ async function share(
   const entry = models.get(key) ?? { opened: open(), users: 0 };
   models.set(key, entry);
   entry.users++;
-  const release = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
     if (--entry.users > 0) return;
     models.delete(key);
     const model = await entry.opened.catch(() => undefined);
@@ -149,9 +152,9 @@ async function share(
     await model?.llama.dispose();
   };
   try {
-    return { model: await entry.opened, release };
+    return { model: await entry.opened, close };
   } catch (cause) {
-    await release();
+    await close();
     throw new CheckpointError(`llama.cpp does not load ${file}: ${describeError(cause)}`, {
       code: 'MODEL_UNUSABLE',
       cause,
@@ -302,8 +305,8 @@ function biasAgainst({ library, model }: LlamaParts, ids: readonly number[]): To
  * The stop string that ends first; undefined if the text contains none. Decodes only the last
  * tokens, because a stop string has at most as many tokens as bytes.
  */
-function completedBy(
-  tokenizer: Tokenizer,
+export function completedBy(
+  tokenizer: Pick<Tokenizer, 'decode'>,
   tokens: readonly number[],
   stops: readonly string[],
 ): string | undefined {

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { openServedModels, type ServedModels } from './served-models.js';
 
 const practice = fileURLToPath(
@@ -53,4 +54,16 @@ it('forgets a model that is removed, replaced or closed while it is loaded', asy
   const closed = ask('c').catch((error: unknown) => error);
   await served.close();
   expect(await closed).toMatchObject({ status: 404 });
+});
+
+it('leaves no model in memory where one of them cannot be loaded', async () => {
+  const workers: Worker[] = [];
+  const onWorker = (worker: Worker): unknown => workers.push(worker);
+  process.on('worker', onWorker);
+  onTestFinished(() => void process.off('worker', onWorker));
+  const models = { a: practice, b: '/nowhere' };
+  const opened = openServedModels({ models, onEvent: () => undefined });
+  await expect(opened).rejects.toThrow('/nowhere');
+  // An ended thread has no id.
+  expect(new Set(workers.map(({ threadId }) => threadId))).toEqual(new Set([-1]));
 });

@@ -1,5 +1,6 @@
 /** The models of a server by name. A reload picks up better or newer checkpoints of runs. */
 import { describeError, ModelError } from '@trinity-rft/core';
+import { openTogether } from '@trinity-rft/core/support';
 import { loadModel, type LoadModelOptions, type LocalModel } from '../model/load-model.js';
 import { findModel } from '../place/find-model.js';
 import { counted } from './call-record.js';
@@ -66,9 +67,13 @@ const roomTimeoutMs = 30_000;
  * Opens the models of a server.
  * @throws what `loadModel` throws for the first model that cannot be loaded
  */
-export async function openServedModels(options: ServedModelsOptions): Promise<ServedModels> {
-  const { models, keep = Infinity, onEvent } = options;
-  const load = weightsLoader(options);
+export const openServedModels = (options: ServedModelsOptions): Promise<ServedModels> =>
+  openTogether((stack) => openModels(stack.use(weightsLoader(options)), options));
+
+async function openModels(
+  load: WeightsLoader,
+  { models, keep = Infinity, onEvent }: ServedModelsOptions,
+): Promise<ServedModels> {
   const served = new Map<string, Entry>();
   const find = (name: string): Entry => served.get(name) ?? throwMissing(name, served.keys());
   const add = (name: string, place: string): void => {

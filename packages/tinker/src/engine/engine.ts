@@ -54,7 +54,7 @@ export interface TinkerEngineOptions {
    * @default those of `TrainEngine.step`, at 1e-5
    */
   readonly optimizer?: Pick<OptimizerOptions, 'learningRate' | 'betas'>;
-  /** @default the smaller limit of config.json and the server */
+  /** @default one token less than the smaller limit of config.json and the server */
   readonly maxModelLen?: number;
   /** The bytes of each token id; required for stop texts. @default no stop texts */
   readonly tokenBytes?: readonly Uint8Array[];

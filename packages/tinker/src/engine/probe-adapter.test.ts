@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { EngineError, silentLogger } from '@trinity-rft/core';
+import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Connection } from './http/connection.js';
 import {
@@ -30,6 +31,27 @@ function bf16(value: number): number {
   return bits.getFloat32(0);
 }
 
+/** Binary16 of a number that is 0, NaN, or in the normal range. */
+function halfOfNumber(value: number): number {
+  const size = Math.abs(value);
+  if (Number.isNaN(value)) return 0x7e00;
+  if (size === 0) return 0;
+  const exponent = Math.floor(Math.log2(size));
+  const rest = ((exponent + 15) << 10) + Math.round((size / 2 ** exponent - 1) * 1024);
+  return rest | (value < 0 ? 0x8000 : 0);
+}
+
+/** Bytes of numbers in each type. */
+const files = {
+  F32: (values: Float32Array) => Buffer.from(values.buffer),
+  BF16: (values: Float32Array) =>
+    Buffer.from(Uint16Array.from(new Uint32Array(values.buffer), (word) => word >>> 16).buffer),
+  F16: (values: Float32Array) => Buffer.from(Uint16Array.from(values, halfOfNumber).buffer),
+};
+
+/** Settings that half precision does not turn into NaN. */
+const small = { ...adam, beta2: 0.95 };
+
 interface Kept {
   /** Rounds weights and moments as the server stores them. */
   readonly store: (value: number) => number;
@@ -38,10 +60,16 @@ interface Kept {
   readonly status?: number;
   /** Rank of the adapter that the server makes. @default 4, the requested rank */
   readonly rank?: number;
+  /** Type of the numbers in the file of the adapter. @default F32 */
+  readonly dtype?: keyof typeof files;
+  /** Number of downloads that the server answers; then it answers 404. @default no limit */
+  readonly downloads?: number;
 }
 
 /** An adapter of 200 entries trained by AdamW, in the archive format of TuFT. */
-function adapterOn({ store, isMean = false, status = 302, rank = 4 }: Kept): AdapterProbe {
+function adapterOn(kept: Kept): AdapterProbe {
+  const { store, isMean = false, status = 302, rank = 4, dtype = 'F32' } = kept;
+  let { downloads = Infinity } = kept;
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-probe-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   mkdirSync(path.join(root, 'adapter'));
@@ -66,20 +94,23 @@ function adapterOn({ store, isMean = false, status = 302, rank = 4 }: Kept): Ada
   };
   const save = (): void => {
     const values = Float32Array.from(entries, ({ value }) => value);
+    const content = files[dtype](values);
+    const shape = [200 / rank, rank];
     const header = JSON.stringify({
       __metadata__: { format: 'pt' },
-      'a.q_proj.lora_B.weight': { dtype: 'F32', shape: [200 / rank, rank], data_offsets: [0, 800] },
+      'a.q_proj.lora_B.weight': { dtype, shape, data_offsets: [0, content.length] },
     });
     const start = Buffer.alloc(8);
     start.writeBigUInt64LE(BigInt(header.length));
-    const bytes = [start, Buffer.from(header), Buffer.from(values.buffer)];
+    const bytes = [start, Buffer.from(header), content];
     writeFileSync(path.join(root, 'adapter/adapter_model.safetensors'), Buffer.concat(bytes));
     writeFileSync(path.join(root, 'adapter/adapter_config.json'), '{"target_modules": ["q_proj"]}');
   };
   const model = { id: 'm', saveAdapter: async () => (save(), 'tinker://m') };
   const connection = {
     send: async () => {
-      if (status === 404) throw new EngineError('Not found.', { details: { status } });
+      if (status === 404 || --downloads < 0)
+        throw new EngineError('Not found.', { details: { status: 404 } });
       const location = pathToFileURL(root).href;
       return { status, contentType: '', location, bytes: new Uint8Array() };
     },
@@ -99,8 +130,8 @@ describe('the optimizer of a server', () => {
   });
 
   it('of another rank than was asked for is refused before it is used', async () => {
-    const small = adapterOn({ store: Math.fround, rank: 2 });
-    await expect(probePrecision(small, adam)).rejects.toThrow(
+    const smaller = adapterOn({ store: Math.fround, rank: 2 });
+    await expect(probePrecision(smaller, adam)).rejects.toThrow(
       'made an adapter of rank 2, but rank 4 was asked for. Ask for rank 2',
     );
     const larger = adapterOn({ store: Math.fround, rank: 8 });
@@ -120,8 +151,21 @@ describe('the optimizer of a server', () => {
     });
   });
 
+  it.each(['F32', 'BF16', 'F16'] as const)('that hands out NaN in %s is refused', async (dtype) => {
+    const broken = adapterOn({ store: () => NaN, dtype });
+    await expect(probePrecision(broken, adam)).rejects.toMatchObject({ code: 'TINKER_NOT_FINITE' });
+  });
+
+  it('that keeps half precision is refused also where it hands out float16', async () => {
+    const half = adapterOn({ store: bf16, dtype: 'F16' });
+    await expect(probePrecision(half, small)).rejects.toThrow('half precision');
+  });
+
   it('is not tried where adapters are kept on the server', async () => {
-    await probePrecision(adapterOn({ store: bf16, status: 404 }), adam);
+    const logger = recordingLogger();
+    for (const lent of [{ status: 404 }, { downloads: 1 }])
+      await probePrecision({ ...adapterOn({ store: bf16, ...lent }), logger }, small);
+    expect(logger.messages().filter((line) => line.includes('is not tried'))).toHaveLength(2);
     expect(await gradientRatio(adapterOn({ store: bf16, status: 404 }))).toBeUndefined();
   });
 

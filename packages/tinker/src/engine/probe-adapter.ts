@@ -128,15 +128,12 @@ export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Pro
   const { logger, step } = probe;
   await step(1, { ...adam, learning_rate: largeRate });
   const before = await readAdapter(probe);
-  if (before === undefined) {
-    logger.info(
-      'The Tinker server hands out no adapters, so the precision of its optimizer is not tried.',
-    );
-    return;
-  }
+  if (before === undefined) return logger.info(untried);
   const learning_rate = Math.min(adam.learning_rate || 1e-5, 1e-5);
   for (let i = 0; i < steps; i++) await step(1, { ...adam, learning_rate });
-  const { entries, moved } = countMoved(before, (await readAdapter(probe)) ?? new Map());
+  const after = await readAdapter(probe);
+  if (after === undefined) return logger.info(untried);
+  const { entries, moved } = countMoved(before, after);
   const share = moved / Math.max(1, entries);
   logger.debug(`Small steps move ${(100 * share).toFixed(1)} % of a Tinker adapter`);
   if (entries === 0 || share >= shares.healthy) return;
@@ -148,6 +145,9 @@ export async function probePrecision(probe: AdapterProbe, adam: AdamParams): Pro
       { code: 'TINKER_PRECISION' },
     );
 }
+
+const untried =
+  'The Tinker server hands out no adapters, so the precision of its optimizer is not tried.';
 
 /** Number of entries that are not 0 in `before`, and how many of them differ in `after`. */
 function countMoved(before: Tensors, after: Tensors) {

@@ -1,6 +1,6 @@
 /** Resolves paths and hub ids of the file to absolute paths or names on the hub. */
 import { isAbsolute } from 'node:path';
-import { parseModelId } from '@trinity-rft/core/internal';
+import { parseModelId } from '@trinity-rft/core/support';
 import type { KeyPath } from '../../source/node.js';
 import { isSecretKey } from '../../source/secrets.js';
 import type { StageContext } from './context.js';

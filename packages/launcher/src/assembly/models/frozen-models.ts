@@ -1,5 +1,6 @@
 /** Models of a stage outside of a run: for trying workflows, serving a model, scoring its answers. */
 import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
+import { openTogether } from '@trinity-rft/core/support';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import type { Environment } from '@trinity-rft/buffer/internal';
 import type { Runtime } from '@trinity-rft/core';
@@ -11,7 +12,6 @@ import type {
   Sampler,
 } from '@trinity-rft/core/engine';
 import { openEndpointServer, type EndpointServer } from '@trinity-rft/model';
-import { openTogether } from '../../context/disposable.js';
 import type { EngineTable } from '../../context/stage-context.js';
 import { openAuxiliaryModels, type AuxiliaryModels } from './auxiliary-models.js';
 import { openChatFormat } from './chat-format.js';

@@ -4,10 +4,10 @@ import {
   type PipelineProgress,
   type Question,
 } from '@trinity-rft/buffer/internal';
+import { openTogether } from '@trinity-rft/core/support';
 import type { StageConfig, TaskPipelineConfig, TasksetConfig } from '@trinity-rft/config';
 import { type Runtime, TaskError } from '@trinity-rft/core';
 import { toTask } from '@trinity-rft/explorer';
-import { openTogether } from '../../context/disposable.js';
 import type { Extensions } from '../../context/stage-context.js';
 import type { Reading } from '../data/tasks.js';
 import { openAuxiliaryModels, type AuxiliaryModels } from '../models/auxiliary-models.js';

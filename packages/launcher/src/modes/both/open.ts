@@ -1,5 +1,6 @@
 /** Opens everything that exploring and training need. */
 import type { Engine, ValueEngine } from '@trinity-rft/core/engine';
+import { openTogether, type Closable, type ResourceStack } from '@trinity-rft/core/support';
 import type { Algorithm } from '@trinity-rft/core/internal';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import type { ChatFormat } from '@trinity-rft/chat';
@@ -12,7 +13,6 @@ import { openCritic } from '../../assembly/models/critic.js';
 import { openEndpoint } from '../../assembly/models/endpoint.js';
 import { openEngine } from '../../assembly/models/engine.js';
 import { createTransport, type StageTransport } from '../../assembly/transport.js';
-import { openTogether, type Closable, type ResourceStack } from '../../context/disposable.js';
 import type { StageContext } from '../../context/stage-context.js';
 
 export interface DataParts {

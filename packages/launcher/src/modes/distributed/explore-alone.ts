@@ -1,10 +1,10 @@
 /** An explorer without a trainer, which plans explore steps as a trainer that joins later would. */
 import { ConfigError, WorkflowError, type Runtime } from '@trinity-rft/core';
+import type { Closable } from '@trinity-rft/core/support';
 import type { Agreement, JsonState, MemberInfo, RunStore } from '@trinity-rft/core/store';
 import type { ExploreProgress, TaskOutcome } from '@trinity-rft/explorer';
 import type { StageConfig } from '@trinity-rft/config';
 import type { StageTasks } from '../../assembly/data/tasks.js';
-import type { Closable } from '../../context/disposable.js';
 import { hasFailed, remoteTasks, type RemoteTasks } from './remote-tasks.js';
 import { lookEveryMs } from './open-store.js';
 import type { JoinedRun } from './join-run.js';

@@ -154,13 +154,27 @@ async function readTensors(directory: string): Promise<Adapter> {
   return { tensors: new Map(tensors), rank: ranks.length > 0 ? Math.min(...ranks) : undefined };
 }
 
-/** Values of a float32 or bfloat16 tensor. Tensors of other types count as empty. */
+const decoders: Readonly<Record<string, (bytes: ArrayBufferLike) => Float32Array>> = {
+  F32: (bytes) => new Float32Array(bytes),
+  BF16: (bytes) =>
+    new Float32Array(Uint32Array.from(new Uint16Array(bytes), (half) => half << 16).buffer),
+  F16: (bytes) => Float32Array.from(new Uint16Array(bytes), numberOfHalf),
+};
+
+/** Values of a tensor. Tensors of other types than those of `decoders` count as empty. */
 function numbersOf(bytes: Buffer, dtype: string): Float32Array {
   const { length, buffer, byteOffset } = bytes;
-  if (dtype === 'F32') return new Float32Array(buffer.slice(byteOffset, byteOffset + length));
-  if (dtype !== 'BF16') return new Float32Array();
-  const halves = new Uint16Array(buffer.slice(byteOffset, byteOffset + length));
-  return new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);
+  return decoders[dtype]?.(buffer.slice(byteOffset, byteOffset + length)) ?? new Float32Array();
+}
+
+/** Value of a binary16: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. */
+function numberOfHalf(half: number): number {
+  const sign = half & 0x8000 ? -1 : 1;
+  const exponent = (half >>> 10) & 0x1f;
+  const fraction = half & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
+  return sign * (1024 + fraction) * 2 ** (exponent - 25);
 }
 
 /** Folder of the adapter in a checkpoint. The embedded engine uses the same name. */
