@@ -7,6 +7,7 @@ import { extname, join } from 'node:path';
 import { CheckpointError, ConfigError } from '@trinity-rft/core';
 import type { Engine, Quantization, TokenRow } from '@trinity-rft/core/engine';
 import { describeEngine } from '@trinity-rft/testing';
+import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { createEngineInThread } from '../../test/support/engine.js';
@@ -79,11 +80,16 @@ const openModel = ({ path, quantization }: Model): Promise<Engine> =>
   open({ modelPath: path, quantization, reference: true });
 
 const prompt = Int32Array.of(5, 1, 2, 3);
-const row = (tokens: Int32Array): TokenRow => ({
-  tokens: Int32Array.of(...prompt, ...tokens),
-  promptLength: prompt.length,
+const row = (tokens: Int32Array, after = prompt): TokenRow => ({
+  tokens: Int32Array.of(...after, ...tokens),
+  promptLength: after.length,
   temperature: 1,
 });
+interface Request {
+  readonly tokens: Int32Array;
+  readonly n: number;
+  readonly maxTokens: number;
+}
 const batch = {
   rows: Array.from({ length: 4 }, (_, i) =>
     row(Int32Array.from({ length: 12 }, (__, t) => (7 * i + 5 * t) % 96)),
@@ -153,38 +159,39 @@ describe.each(models)('$name', (model) => {
     expect(alone[2]).toEqual(alone[0]);
   });
 
-  test('samples what it scores where the last of several rows would be alone in its block', async () => {
+  test('samples what it scores, whatever is sampled at once', async () => {
     const engine = await openModel(model);
     await train(engine, 1);
     await adopt(engine);
-    // Four prompts are read at once, as 129 rows; 17 and 129 answers are drawn at once.
-    const long = Array.from({ length: 4 }, (_, i) =>
-      Int32Array.from({ length: 33 }, (__, t) => (5 * t + 11 * i + 1) % 96),
-    );
-    const given = [
-      ...long.map((tokens) => ({ tokens, n: 1, maxTokens: 4 })),
-      { tokens: prompt, n: 17, maxTokens: 2 },
-      { tokens: prompt, n: 129, maxTokens: 2 },
-    ];
-    for (const requests of [given.slice(0, 4), [given[4]!], [given[5]!]]) {
+    const check = async (requests: readonly Request[]): Promise<void> => {
       const sampled = await Promise.all(
         requests.map(({ tokens, n, maxTokens }, seed) =>
           engine.sampler.sample(tokens, { n, maxTokens, seed }),
         ),
       );
       const rows = sampled.flatMap((answers, i) =>
-        answers.map(({ tokens }) => ({
-          tokens: Int32Array.of(...requests[i]!.tokens, ...tokens),
-          promptLength: requests[i]!.tokens.length,
-          temperature: 1,
-        })),
+        answers.map(({ tokens }) => row(tokens, requests[i]!.tokens)),
       );
-      const expected = sampled.flat().map(({ logprobs }) => [...logprobs]);
-      const { logprobs } = await engine.trainer.forward({ rows });
-      expect([...logprobs]).toEqual(expected.flat());
-      const alone = await Promise.all(rows.slice(-4).map((each) => engine.sampler.score!(each)));
-      expect(alone.map((each) => [...each])).toEqual(expected.slice(-4));
-    }
+      const expected = sampled.flat().flatMap(({ logprobs }) => [...logprobs]);
+      expect([...(await engine.trainer.forward({ rows })).logprobs]).toEqual(expected);
+    };
+    const same = (length: number, requests: number, n = 1): readonly Request[] =>
+      Array.from({ length: requests }, (_, i) => ({
+        tokens: Int32Array.from({ length }, (__, t) => (5 * t + 11 * i + 1) % 96),
+        n,
+        maxTokens: 3,
+      }));
+    // Prompts that are read in 129 and 257 rows, and 17 and 129 answers.
+    for (const given of [same(33, 4), same(129, 2), same(4, 1, 17), same(4, 1, 129)])
+      await check(given);
+    const length = fc.integer({ min: 1, max: 140 });
+    const request = fc.record({
+      tokens: length.map((count) => same(count, 1)[0]!.tokens),
+      n: fc.integer({ min: 1, max: 9 }),
+      maxTokens: fc.integer({ min: 1, max: 4 }),
+    });
+    const requests = fc.array(request, { minLength: 1, maxLength: 12 });
+    await fc.assert(fc.asyncProperty(requests, check), { numRuns: 5 });
   });
 
   test('differs from its reference by nothing until it has learned', async () => {
