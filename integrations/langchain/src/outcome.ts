@@ -1,4 +1,5 @@
 /** Errors of an agent that the model's output caused: training data, not failures. */
+import { causesOf } from '@trinity-rft/core/support';
 import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
@@ -31,18 +32,12 @@ export const outcomeOf = <Result>(
   run: Promise<Result>,
 ): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
-/** Limit on the search, because causes may be cyclic. */
-const maxCauses = 16;
-
 /** Kind of fault of an error or of its causes, because middleware may wrap an error. */
 function faultOf(error: Error): ModelFault | undefined {
-  let current: unknown = error;
-  for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {
-    if (current instanceof SyntaxError && current.message.startsWith(notJson))
-      return 'model_behavior';
-    const fault = faults[current.constructor.name] ?? faults[current.name];
+  for (const cause of causesOf(error)) {
+    if (cause instanceof SyntaxError && cause.message.startsWith(notJson)) return 'model_behavior';
+    const fault = faults[cause.constructor.name] ?? faults[cause.name];
     if (fault !== undefined) return fault;
-    current = current.cause;
   }
   return undefined;
 }

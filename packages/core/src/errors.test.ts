@@ -2,6 +2,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import {
   boundary,
+  causesOf,
   CancelledError,
   ConfigError,
   describeError,
@@ -133,6 +134,15 @@ describe('what cannot be read', () => {
       expect(describeError(wrapped)).toMatch(/^It threw: Something was thrown that cannot be read/);
     },
   );
+
+  it('follows a limited number of causes, also in a circle', () => {
+    const inner = new Error('inner');
+    const outer = new Error('outer', { cause: inner });
+    expect(causesOf(outer)).toEqual([outer, inner]);
+    inner.cause = outer;
+    expect(causesOf(outer)).toHaveLength(8);
+    expect(causesOf('text')).toEqual([]);
+  });
 
   it('leaves readable values as they are', () => {
     const values = [new Error('x', { cause: 'y' }), 'text', undefined, 7n, { status: 3 }];

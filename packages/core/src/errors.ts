@@ -136,6 +136,18 @@ const isObject = (value: unknown): value is object =>
 /** Maximum number of errors in a chain of causes to read, because chains may be circular. */
 export const maxCauses = 8;
 
+/** The error and its causes, outermost first; empty if no `Error` was thrown. */
+export function causesOf(thrown: unknown): readonly Error[] {
+  const chain: Error[] = [];
+  for (
+    let current = thrown;
+    current instanceof Error && chain.length < maxCauses;
+    current = current.cause
+  )
+    chain.push(current);
+  return chain;
+}
+
 /**
  * Maximum number of characters in one message: a server may answer with megabytes, which every log
  * would repeat.

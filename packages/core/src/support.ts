@@ -4,7 +4,7 @@
  */
 export { cacheFolder } from './cache-folder.js';
 export { copyOf } from './copy-of.js';
-export { boundary, boundedText, readableThrown } from './errors.js';
+export { boundary, boundedText, causesOf, readableThrown } from './errors.js';
 export { parseJsonExactly } from './exact-json.js';
 export { assertEmptyFolder, fillFolder } from './fill-folder.js';
 export { loadPeer } from './load-peer.js';

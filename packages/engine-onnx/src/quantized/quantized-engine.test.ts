@@ -80,7 +80,7 @@ const openModel = ({ path, quantization }: Model): Promise<Engine> =>
   open({ modelPath: path, quantization, reference: true });
 
 const prompt = Int32Array.of(5, 1, 2, 3);
-const row = (tokens: Int32Array, after = prompt): TokenRow => ({
+const row = (tokens: Int32Array, after: Int32Array = prompt): TokenRow => ({
   tokens: Int32Array.of(...after, ...tokens),
   promptLength: after.length,
   temperature: 1,

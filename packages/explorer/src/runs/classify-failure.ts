@@ -7,6 +7,7 @@ import {
   WorkflowError,
   CancelledError,
 } from '@trinity-rft/core';
+import { causesOf } from '@trinity-rft/core/support';
 
 /**
  * `environment_failed`: the environment broke, regardless of the policy. `environment_crashed`: the
@@ -116,21 +117,6 @@ export function isWorthRetrying(error: Error): boolean {
   );
 }
 
-/** Maximum number of causes to follow, because chains of causes may be circular. */
-const maxCauses = 16;
-
-/** The error and its causes, outermost first. */
-function chainOf(error: unknown): readonly Error[] {
-  const chain: Error[] = [];
-  for (
-    let current = error;
-    current instanceof Error && chain.length < maxCauses;
-    current = current.cause
-  )
-    chain.push(current);
-  return chain;
-}
-
 const codeOf = (error: Error): string => {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'string' ? code : '';
@@ -138,7 +124,7 @@ const codeOf = (error: Error): string => {
 
 /** True for error codes of Node.js and its fetch that mean an unreachable server. */
 const isUnreachable = (error: unknown): boolean =>
-  chainOf(error).some((each) =>
+  causesOf(error).some((each) =>
     /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ETIMEDOUT|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|UND_ERR_SOCKET)$/.test(
       codeOf(each),
     ),
@@ -146,14 +132,14 @@ const isUnreachable = (error: unknown): boolean =>
 
 /** True for the errors of `AbortSignal.timeout` and of clients such as openai's. */
 const isTimeout = (error: unknown): boolean =>
-  chainOf(error).some(({ name }) => /^(?:TimeoutError|APIConnectionTimeoutError)$/.test(name));
+  causesOf(error).some(({ name }) => /^(?:TimeoutError|APIConnectionTimeoutError)$/.test(name));
 
 /**
  * The error itself, or the first known error among its causes, because client libraries wrap our
  * errors.
  */
 function findKnown(error: unknown): TrinityError | undefined {
-  for (const each of chainOf(error)) {
+  for (const each of causesOf(error)) {
     const known = TrinityError.is(each) ? each : serverAnswer(each);
     if (known) return known;
   }

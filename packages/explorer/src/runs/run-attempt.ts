@@ -14,7 +14,7 @@ import {
   type TrinityError,
   CancelledError,
 } from '@trinity-rft/core';
-import { copyOf, readableThrown } from '@trinity-rft/core/support';
+import { causesOf, copyOf, readableThrown } from '@trinity-rft/core/support';
 import { inWorkflowSpan, noteFailure } from '@trinity-rft/monitor/internal';
 import type {
   AgentModel,
@@ -400,9 +400,7 @@ const notOwnCode = /\(?node:|[\\/]node_modules[\\/]|[\\/]packages[\\/][\w-]+[\\/
  * logger has already shown them.
  */
 function placeInCode(error: Error, logger: Logger): string {
-  let innermost: Error = error;
-  for (let depth = 0; depth < 8 && innermost.cause instanceof Error; depth++)
-    innermost = innermost.cause;
+  const innermost = causesOf(error).at(-1) ?? error;
   const frames = (innermost.stack ?? '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line) && !notOwnCode.test(line))

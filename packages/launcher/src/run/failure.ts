@@ -2,7 +2,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeError, CancelledError } from '@trinity-rft/core';
-import { boundedText, readableThrown, redactText } from '@trinity-rft/core/support';
+import { boundedText, causesOf, readableThrown, redactText } from '@trinity-rft/core/support';
 import { currentRun } from '@trinity-rft/explorer/internal';
 import { evaluationsName } from '../assembly/data/evaluation-answers.js';
 
@@ -26,16 +26,9 @@ export function redactedStacks(error: unknown): string | undefined {
 
 /** True for an error that only says that `signal` stopped the work. */
 export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
-  if (!signal.aborted) return false;
-  for (let current = error; current instanceof Error; current = current.cause) {
-    if (
-      current instanceof CancelledError ||
-      current === signal.reason ||
-      current.name === 'AbortError'
-    )
-      return true;
-  }
-  return false;
+  const isInterruption = (cause: Error): boolean =>
+    cause instanceof CancelledError || cause === signal.reason || cause.name === 'AbortError';
+  return signal.aborted && causesOf(error).some(isInterruption);
 }
 
 /**

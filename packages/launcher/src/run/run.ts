@@ -10,7 +10,7 @@ import {
   type Clock,
 } from '@trinity-rft/core';
 import { serverRestartedKey } from '@trinity-rft/core/engine';
-import { knowSecret, knowSecretsOf } from '@trinity-rft/core/support';
+import { causesOf, knowSecret, knowSecretsOf } from '@trinity-rft/core/support';
 import type { Terminal } from '@trinity-rft/monitor';
 import { startTelemetry } from '@trinity-rft/monitor/telemetry';
 import { tasksetsOf } from '../assembly/data/tasks.js';
@@ -372,7 +372,7 @@ async function resuming(
 }
 
 function wasRestarted(error: unknown): boolean {
-  for (let current = firstCause(error); current instanceof Error; current = current.cause)
-    if (current instanceof EngineError && current.details[serverRestartedKey] === true) return true;
-  return false;
+  return causesOf(firstCause(error)).some(
+    (cause) => cause instanceof EngineError && cause.details[serverRestartedKey] === true,
+  );
 }

@@ -6,6 +6,7 @@ import {
   TrinityError,
   type ChatOptions,
 } from '@trinity-rft/core';
+import { causesOf } from '@trinity-rft/core/support';
 
 /** The longest delay of a timer, in milliseconds. */
 export const longestTimer = 2 ** 31 - 1;
@@ -39,17 +40,8 @@ export const remoteName = ({
 }: RemoteModelOptions): string => `The ${kind} model "${modelPath}" at ${new URL(baseURL).host}`;
 
 /** Finds our own error among an error's causes: clients wrap what their fetch function throws. */
-function ownCause(error: unknown): TrinityError | undefined {
-  let current = error;
-  for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {
-    if (TrinityError.is(current)) return current;
-    current = current.cause;
-  }
-  return undefined;
-}
-
-/** Maximum number of causes to follow, because chains of causes may be circular. */
-const maxCauses = 8;
+const ownCause = (error: unknown): TrinityError | undefined =>
+  causesOf(error).find((cause) => TrinityError.is(cause));
 
 interface Circumstances {
   readonly signal: AbortSignal;
