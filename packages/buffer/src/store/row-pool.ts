@@ -28,7 +28,10 @@ export interface RowPool {
   pick(request: BatchRequest, limits: RowLimits): PoolPick;
   /** Ids of rows that may be used again. */
   reusableIds(): Iterable<number>;
-  /** True if rows in the pool become available later. Called once no more rows are added. */
+  /**
+   * True if the trainer should wait for rows that are not available yet, such as rows in their
+   * cool-down. Called once no more rows are added.
+   */
   mayComeLater(): boolean;
   /**
    * Time at which the next unavailable row becomes available, in milliseconds since the epoch;

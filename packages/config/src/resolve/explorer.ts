@@ -110,8 +110,9 @@ const explorerKey = 'explorer_sync_interval';
 const meetingStyles: readonly string[] = ['fixed', 'explorer_driven'];
 
 /**
- * Evaluation happens right before weights are updated, so its interval is rounded down to a
- * multiple of the explorer's sync interval, at least one.
+ * Derives the evaluation interval; undefined for 0. In the styles `fixed` and `explorer_driven`,
+ * evaluation happens right before weights are updated, so the interval is rounded down to a
+ * multiple of the explorer's sync interval, but not below that interval.
  */
 function deriveEvalInterval(context: StageContext): number | undefined {
   const { explorer, synchronizer } = context.input;

@@ -10,11 +10,12 @@ import type { SampledSequence, TokenBatch, TokenLogprob } from '@trinity-rft/cor
 export interface PackedBatch {
   /** The tokens of all rows, one row after another. */
   readonly tokens: Int32Array;
-  /**
-   * Number of tokens of each row, in float64, so that invalid numbers arrive unchanged and are
-   * rejected.
-   */
+  /** Number of tokens of each row. */
   readonly lengths: Float64Array;
+  /**
+   * In float64, as are the temperatures, so that invalid numbers of the caller arrive unchanged and
+   * are rejected.
+   */
   readonly promptLengths: Float64Array;
   readonly temperatures: Float64Array;
 }

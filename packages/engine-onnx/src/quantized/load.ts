@@ -1,4 +1,7 @@
-/** Reads the weights of a model in blocks of integers: those of a GGUF file, or rounded from numbers. */
+/**
+ * Loads the weights of a model in quantised form: the blocks of a quantised GGUF file, or floating-point weights
+ * rounded to int8 or int4.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 import { isQuantizedGguf } from '@trinity-rft/chat/gguf';

@@ -1,4 +1,7 @@
-/** Errors of a GPU. Each error names a remedy, and ends the run. */
+/**
+ * Errors of a GPU, each with a remedy. They end the run, except during the check of `model.device:
+ * auto`, which then chooses the CPU.
+ */
 import { EngineError } from '@trinity-rft/core';
 
 const onCpu = 'set model.device: cpu';

@@ -113,7 +113,7 @@ export class Commands {
     this.#work = 0;
   }
 
-  /** Resolves when all commands are done. */
+  /** Submits the pending commands, and resolves when the device has executed all of them. */
   async settled(): Promise<void> {
     this.submit();
     await this.#options.wait(() => this.#device.queue.onSubmittedWorkDone());

@@ -83,7 +83,10 @@ function isPhone(text: string): boolean {
   return /^0\d{1,5}[ /-]\d/.test(text) || /^\d{3}[ .-]\d{3}[ .-]\d{4}$/.test(text);
 }
 
-/** A copy of the value without personal data, and the number of replacements of each kind. */
+/**
+ * Copies the value with placeholders for the personal data and keys that were found, and counts the
+ * replacements of each kind.
+ */
 export function redactValue<T>(value: T): { readonly value: T; readonly counts: RedactedCounts } {
   const counts: Partial<Record<RedactedKind, number>> = {};
   const count = (kind: RedactedKind, more = 1): void => {

@@ -1,4 +1,7 @@
-/** Collects the parts of conversations until their group is complete. */
+/**
+ * Groups the parts of conversations. Returns a group when too many are open (the one without a new
+ * part for the longest time), and the others at the end.
+ */
 import { fault } from '../record/fault.js';
 import type { Fragment } from '../record/item.js';
 import type { Place } from '../report/report.js';

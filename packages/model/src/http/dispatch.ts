@@ -100,7 +100,7 @@ function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Sends an error that asks clients with automatic retries not to retry. */
+/** Creates the response to a failed request, which tells clients not to retry, and counts it. */
 function reject(request: Request, error: unknown, traffic: Traffic): Response {
   const response = errorResponseTo(request, error);
   response.headers.set('x-should-retry', 'false');

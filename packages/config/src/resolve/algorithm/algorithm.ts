@@ -85,7 +85,10 @@ function warnOfKlLoss({ tables, warn }: StageContext, { name, args }: PartConfig
 
 type Parts = ReturnType<typeof deriveParts>;
 
-/** Removes an entropy term that is only a metric if the engine computes no entropy. */
+/**
+ * If the engine computes no entropy, removes an entropy term with coefficient 0, which would only
+ * report a metric.
+ */
 function withoutEntropyMetric(context: StageContext, engine: string, parts: Parts): Parts {
   const { name, args } = parts.entropyLossFn;
   const computed = context.engines[engine]?.capabilities.entropy ?? true;

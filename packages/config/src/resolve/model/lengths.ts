@@ -61,7 +61,10 @@ export function deriveLengths(context: StageContext, input: LengthsInput): Compl
 
 type ReportLength = (key: string, message: string) => void;
 
-/** Reports a problem of a length. Every check depends on all lengths and on the model. */
+/**
+ * Creates a function that reports a problem with a length. Names all lengths and the model as its
+ * causes, because every check reads all of them.
+ */
 const reporter = (context: StageContext, { section }: LengthsInput): ReportLength => {
   const uses: readonly KeyPath[] = [
     [...section, 'max_model_len'],

@@ -21,7 +21,10 @@ export async function positionsOf(
 const whole = 'time/step';
 const parts = ['time/wait_explore_step', 'time/sync_weight', 'time/eval'] as const;
 
-/** Seconds of the steps so far, without the pauses between two processes. */
+/**
+ * Sum of the durations of all steps up to a line, in seconds. Excludes the time between a stop of
+ * the run and its restart.
+ */
 async function timeOf(metrics: MetricFile, { role, steps }: RoleLines): Promise<Position> {
   const [step, ...others] = await metrics.columns(role, [whole, ...parts]);
   const seconds = (line: number): number => {

@@ -34,7 +34,7 @@ export interface StorePlace {
    * @default no tokenizer; tokens are shown as ids
    */
   readonly modelFolder?: string;
-  /** Log of the run, which records failed runs. */
+  /** Path of the training run's log, which records failed runs of workflows. */
   readonly logFile: string;
 }
 

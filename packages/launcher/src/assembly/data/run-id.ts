@@ -18,7 +18,10 @@ export function readRunId(folder: string): string | undefined {
   }
 }
 
-/** Id of the run, which the first process that asks for it creates. */
+/**
+ * Returns the id of the run; the first process to call this creates it.
+ * @throws CheckpointError if the file is damaged
+ */
 export async function runIdOf(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const file = path.join(folder, fileName);

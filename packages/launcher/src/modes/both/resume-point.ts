@@ -10,8 +10,9 @@ export interface ResumeInput {
   readonly explorer: ExplorerState | undefined;
   readonly settings: Pick<SynchronizerConfig, 'syncStyle' | 'explorerSyncInterval' | 'syncOffset'>;
   /**
-   * First train step that used an experience of the explorer's last `syncOffset` steps, which the
-   * trainer gets with the explorer's next step; undefined if there was none.
+   * First train step that used an experience of the explorer's last `syncOffset` steps; undefined
+   * if there was none. Where the explorer waits for weights, the trainer does not have these yet,
+   * so a run that resumes there loads a checkpoint from before this step.
    */
   readonly firstTrainStepAfter: number | undefined;
 }

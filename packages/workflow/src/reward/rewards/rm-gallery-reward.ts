@@ -1,4 +1,4 @@
-/** `rm_gallery_reward`: the one reward of RM-Gallery that verifies math. */
+/** `rm_gallery_reward`: of RM-Gallery's rewards, supports `math_verify_reward` only. */
 import { ConfigError, stringArg } from '@trinity-rft/core';
 import { rewardKind } from './shared/reward-kind.js';
 

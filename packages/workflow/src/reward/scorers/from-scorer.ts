@@ -55,10 +55,11 @@ export function scorerArguments({ prompt, response, truth, rawTask }: RewardInpu
 
 /**
  * Creates a reward function that calls the scorer. Each score becomes a part of the reward under
- * its name, with true as 1 and false as 0; explanations are stored as reasons. Several scores are
- * added.
- * @throws RewardError (when it is called) if the scorer throws, reports an error, or returns no
- * number: the run has then failed, which is not a reward of 0
+ * its name, with true as 1 and false as 0; explanations are stored as reasons. The reward is the sum
+ * of all scores.
+ * @throws RewardError (when it is called) if the scorer throws, reports an error, or returns neither
+ * a number nor a boolean, or two scores with the same name: the run has then failed, which is not a
+ * reward of 0
  */
 export function fromScorer(scorer: Scorer, options: FromScorerOptions = {}): RewardFn {
   const { call, name } = callable(scorer);
