@@ -5,4 +5,4 @@ export { callOfId } from './tool-call-parser/call-id.js';
 export { vocabularySample } from './tokenizer/vocabulary-sample.js';
 export { vocabularyOf } from './tokenizer/vocabulary.js';
 export { configDefaults } from './gguf/model/config-defaults.js';
-export { bfloatOfNumber, halfOfNumber, numberOfHalf } from './gguf/quantization/half.js';
+export { bfloatOfNumber, halfOfNumber } from './gguf/quantization/half.js';

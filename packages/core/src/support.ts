@@ -12,6 +12,7 @@ export { machineMemory } from './machine-memory.js';
 export { parseModelId, type ModelId } from './model-id.js';
 export { isTree, mergeTrees, type Tree } from './merge-trees.js';
 export { checkName } from './names.js';
+export { numberOfHalf } from './number-of-half.js';
 export { otherInput, textPart } from './other-input.js';
 export { commonKeys } from './common-keys.js';
 export { openTogether, type Closable, type ResourceStack } from './open-together.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { createRandom } from '@trinity-rft/core';
 import { writeManifest } from '@trinity-rft/core/engine';
-import { numberOfHalf } from '@trinity-rft/chat/internal';
+import { numberOfHalf } from '@trinity-rft/core/support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { normals } from '../test/support/numeric.js';

@@ -12,7 +12,8 @@ import {
   largestOf,
   type EncodedType,
 } from '../../src/gguf/quantization/encoders.js';
-import { halfOfNumber, numberOfHalf } from '../../src/gguf/quantization/half.js';
+import { numberOfHalf } from '@trinity-rft/core/support';
+import { halfOfNumber } from '../../src/gguf/quantization/half.js';
 import { quantisedValues } from './support/quantised-values.js';
 
 const fixture = new URL('fixtures/quantised.json', import.meta.url);

@@ -1,5 +1,6 @@
 /** Number formats of stored weights and their conversion to and from float32. */
-import { bfloatOfNumber, halfOfNumber, numberOfHalf } from '@trinity-rft/chat/internal';
+import { bfloatOfNumber, halfOfNumber } from '@trinity-rft/chat/internal';
+import { numberOfHalf } from '@trinity-rft/core/support';
 
 export const storedTypes = { F32: 4, BF16: 2, F16: 2 } as const;
 /** A number format of a safetensors file that the engine reads. */

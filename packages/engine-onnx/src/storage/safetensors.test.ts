@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
-import { numberOfHalf } from '@trinity-rft/chat/internal';
+import { numberOfHalf } from '@trinity-rft/core/support';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

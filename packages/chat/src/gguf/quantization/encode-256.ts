@@ -3,7 +3,8 @@
  * order of llama.cpp, so that the bytes are identical.
  * @see ggml-quants.c, `quantize_row_q4_K_ref` and `quantize_row_q6_K_ref`
  */
-import { halfOfNumber, numberOfHalf, putHalf } from './half.js';
+import { numberOfHalf } from '@trinity-rft/core/support';
+import { halfOfNumber, putHalf } from './half.js';
 import {
   clamp,
   nearest,

@@ -1,4 +1,5 @@
 /** 16-bit floating point numbers inside the blocks. */
+import { numberOfHalf } from '@trinity-rft/core/support';
 
 const bits = new Uint32Array(1);
 const float = new Float32Array(bits.buffer);
@@ -6,16 +7,6 @@ const float = new Float32Array(bits.buffer);
 /** Reads an IEEE 754 binary16, little-endian, at index `at`. */
 export const halfAt = (bytes: Uint8Array, at: number): number =>
   numberOfHalf(bytes[at]! | (bytes[at + 1]! << 8));
-
-/** Value of a binary16: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. */
-export function numberOfHalf(half: number): number {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >>> 10) & 0x1f;
-  const fraction = half & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
-  return sign * (1024 + fraction) * 2 ** (exponent - 25);
-}
 
 /** Value of a bfloat16, which is the upper half of a float32. */
 export function bfloatAt(bytes: Uint8Array, at: number): number {

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeError, CheckpointError } from '@trinity-rft/core';
+import { numberOfHalf } from '@trinity-rft/core/support';
 import { paths } from '../../protocol/index.js';
 import { extract } from 'tar';
 import { z } from 'zod';
@@ -165,16 +166,6 @@ const decoders: Readonly<Record<string, (bytes: ArrayBufferLike) => Float32Array
 function numbersOf(bytes: Buffer, dtype: string): Float32Array {
   const { length, buffer, byteOffset } = bytes;
   return decoders[dtype]?.(buffer.slice(byteOffset, byteOffset + length)) ?? new Float32Array();
-}
-
-/** Value of a binary16: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits. */
-function numberOfHalf(half: number): number {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >>> 10) & 0x1f;
-  const fraction = half & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
-  return sign * (1024 + fraction) * 2 ** (exponent - 25);
 }
 
 /** Folder of the adapter in a checkpoint. The embedded engine uses the same name. */
