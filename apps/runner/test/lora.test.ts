@@ -245,7 +245,7 @@ describe('a run that trains adapters', () => {
     expect(changed).toEqual([true, true]);
   });
 
-  it('goes on with the adapter of the stage before, where it stands beside quantised weights', async () => {
+  it('continues the adapter of the previous stage if the weights are quantised', async () => {
     const model = { lora_configs: [{ lora_rank: 4, lora_alpha: 8 }], quantization: 'int8' };
     const stages = (adapters['stages'] as readonly Tree[]).map((stage) => ({
       ...stage,

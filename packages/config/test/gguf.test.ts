@@ -41,16 +41,17 @@ stages:
 `,
     ).map(({ message }) => message);
 
-  it('goes on with its adapter', () => {
+  it('continues the adapter', () => {
     expect(saying('')).toEqual([]);
     expect(saying('quantization: int8')).toEqual([]);
   });
 
   it('is refused whenever it would train something else', () => {
     const refusal = (start: string) =>
-      expect.stringMatching(`${start}.* beside quantised weights \\(int8\\), with which`);
+      expect.stringMatching(`${start}.* the adapter that .* on quantised weights \\(int8\\)`);
     expect(saying('quantization: none')).toEqual([refusal('got "none"')]);
     expect(saying('quantization: int4')).toEqual([refusal('got "int4"')]);
+    expect(saying('device: webgpu')).toEqual([refusal('got "webgpu"')]);
     expect(saying('lora_configs: []')).toEqual([refusal('is not set')]);
     expect(saying('lora_configs: [{ lora_rank: 4 }]')).toEqual([refusal('got rank 4')]);
     expect(saying('lora_configs: [{ target_modules: q_proj }]')).toEqual([refusal('got rank')]);

@@ -12,7 +12,6 @@ export { resolveModelFolder } from './assembly/models/model-folder.js';
 export { modelFactory } from './assembly/models/rollout-model.js';
 export { assertNeeds } from './assembly/needs.js';
 export { rewardFnFinder } from './assembly/reward-functions.js';
-export { openTogether } from '@trinity-rft/core/support';
 export { loadExtensions } from './run/configuration.js';
 export { catchStrayErrors } from './run/failure.js';
 export { solveTasks } from './worlds/demonstrations.js';

@@ -56,8 +56,9 @@ export async function quantizedOptions(given: Given): Promise<Quantized | undefi
 
 async function quantizedIn(given: Given): Promise<Quantized | undefined> {
   const { modelPath, lora, quantization, samplerOf } = given;
-  const stored = await storedBeside(modelPath);
-  if (stored && samplerOf === undefined && !(lora && 'path' in lora)) {
+  const mayContinue = samplerOf === undefined && !(lora && 'path' in lora);
+  const stored = mayContinue ? await storedBeside(modelPath) : undefined;
+  if (stored && mayContinue) {
     if (quantization !== undefined && quantization !== stored.quantization)
       throw new ConfigError(
         `quantization is ${quantization}, but the adapter of ${modelPath} was trained beside weights in ${stored.quantization}. Use ${stored.quantization}.`,

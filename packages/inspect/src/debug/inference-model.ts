@@ -1,7 +1,8 @@
 /** Serves the configured model to clients and to repeated debug runs. */
 import { mkdir } from 'node:fs/promises';
 import { createRolloutModel, openEndpointServer, type RecordingModel } from '@trinity-rft/model';
-import { openFrozenModel, openTogether } from '@trinity-rft/launcher/parts';
+import { openTogether } from '@trinity-rft/core/support';
+import { openFrozenModel } from '@trinity-rft/launcher/parts';
 import { openDebugContext, type DebugOptions } from './open.js';
 import { samplerHandler, writeServedModel } from './served-model.js';
 

@@ -224,12 +224,12 @@ it('shows the response of every call where calls are merged', async () => {
   const merged = (attempt: number, first: string, last: string): readonly Experience[] => {
     const call = (step: number, prompt: string, response: string): Experience =>
       saying(prompt, response, { eid: { batch: 1, run: attempt, step }, responseText: '' });
-    const said = `${first}<|im_end|>\n`;
-    const told = `2*21<|im_end|>\n${said}<tool_response>no</tool_response>`;
-    return mergeCalls([
-      call(0, '2*21<|im_end|>\n', said),
-      { ...call(1, told, `${last}<|im_end|>`), responseText: last },
-    ]).experiences;
+    const question = '2*21<|im_end|>\n';
+    const answer = `${first}<|im_end|>\n`;
+    const secondPrompt = `${question}${answer}<tool_response>no</tool_response>`;
+    const secondCall = call(1, secondPrompt, `${last}<|im_end|>`);
+    return mergeCalls([call(0, question, answer), { ...secondCall, responseText: last }])
+      .experiences;
   };
   const bench = await openWorkbench([
     ...merged(0, 'try 40', 'so 42'),
@@ -246,7 +246,7 @@ it('shows the response of every call where calls are merged', async () => {
     [1, 0],
     [1, 1],
   ]);
-  // The last call said nothing.
+  // The response of the last call is empty.
   expect((await list(bench, 'run=2')).rows).toMatchObject([{ answer: '' }]);
   const { turnList } = schemas.trace.parse((await bench.api(`${run}/rollouts/1/trace`)).body);
   expect(turnList.map(({ text }) => text)).toEqual(['try 40', 'so 42']);

@@ -53,8 +53,8 @@ export function checkQuantization(
 }
 
 /**
- * Checks a stage that starts from the checkpoint of the stage before. A checkpoint of an adapter on
- * quantised weights has no other weights, so the stage goes on with that adapter.
+ * Checks a stage that starts from the last checkpoint of the previous stage. If that checkpoint
+ * holds an adapter on quantised weights, it holds nothing else, and the stage continues the adapter.
  * @param before quantization of that checkpoint
  * @returns quantization of the stage's own checkpoints
  */
@@ -76,7 +76,7 @@ export function checkStartingWeights(
     return lora && given !== 'none' ? given : undefined;
   }
   if (!trains) return before;
-  const found = `the stage before trains an adapter beside quantised weights (${before}), with which this stage goes on`;
+  const found = `this stage continues the adapter that the previous stage trains on quantised weights (${before})`;
   if (given !== undefined && given !== before)
     context.report(
       key,
@@ -86,6 +86,11 @@ export function checkStartingWeights(
     context.report(
       ['model', 'lora_configs'],
       `is not set, but ${found}. Set it as there, or set model_path in this stage.`,
+    );
+  else if (given === undefined && model.device === 'webgpu')
+    context.report(
+      ['model', 'device'],
+      `got "webgpu", but ${found}, and only the CPU computes with quantised weights. Use cpu, or set model_path in this stage.`,
     );
   else if (lora.path !== undefined)
     context.report(
