@@ -3,6 +3,15 @@ import { interruptible } from './interrupt.js';
 
 const terminal = { write: () => undefined } as unknown as Parameters<typeof interruptible>[0];
 
+// First: it finds the channel as Vitest left it.
+it('leaves the channel to the parent process as it was', async () => {
+  const pipes = (): number =>
+    process.getActiveResourcesInfo().filter((resource) => resource === 'PipeWrap').length;
+  const before = pipes();
+  await interruptible(terminal, () => Promise.resolve());
+  expect(pipes()).toBe(before);
+});
+
 it('interrupts work whose parent process has ended before it began', async () => {
   const before = process.connected;
   for (const [connected, isAborted] of [

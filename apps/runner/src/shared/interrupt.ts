@@ -71,7 +71,6 @@ function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
   // Stops if the parent process has ended.
   const onOrphaned = (): void => onSignal('SIGTERM');
   process.on('disconnect', onOrphaned);
-  process.channel?.unref();
   // The parent process may have ended before the listener was added; `connected` is undefined if
   // there is no parent with a channel.
   if (process.connected === false) onOrphaned();
