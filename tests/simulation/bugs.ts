@@ -101,7 +101,7 @@ const withoutReward = (result: TaskResult): TaskResult => ({
 const hasFailed = ({ outcome }: TaskResult): boolean => JSON.stringify(outcome).includes('"failed');
 
 export interface KnownBug extends Bug {
-  /** First seed that detects the error; `pnpm bench simulate --bugs` searches for it. */
+  /** Seed that detects the error; `pnpm bench simulate --bugs` searches for the first one. */
   readonly seed: number;
 }
 
@@ -126,13 +126,13 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'leases never expire',
     knownFrom: 'verl 1314: one dead worker ends the run',
-    seed: 1,
+    seed: 20,
     leaseMs: 1e12,
   },
   {
     name: 'a late result is taken as well',
     knownFrom: 'prime-rl 2360: results of rollouts that were given up',
-    seed: 243,
+    seed: 133,
     ...ofStore((store, _parts, database) => ({
       storeResult: async (member, task, result) => {
         await database.write('give it back', (db) =>
@@ -171,19 +171,19 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a resumed trainer repeats a batch',
     knownFrom: 'tinker-cookbook 935: an optimizer step made twice',
-    seed: 3,
+    seed: 6,
     ...ofExperiences((store) => ({ rollback: (step) => store.rollback(Math.max(0, step - 1)) })),
   },
   {
     name: 'a resumed trainer skips a batch',
     knownFrom: 'verl 5725, prime-rl 1036: data skipped after a resume',
-    seed: 3,
+    seed: 18,
     ...ofExperiences(() => ({ rollback: () => Promise.resolve() })),
   },
   {
     name: 'acknowledgements are sent and forgotten',
     knownFrom: 'open-instruct 1523: consumed data not recorded',
-    seed: 10,
+    seed: 14,
     ...ofStore((store) => ({
       recordTrainStep: async (...args) => {
         store.recordTrainStep(...args).catch(() => undefined);
@@ -210,13 +210,13 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a restarted explorer samples with the base model',
     knownFrom: 'Unsloth 8701: base model served, exit 0',
-    seed: 9,
+    seed: 18,
     ...ofSampler(baseAtFirst),
   },
   {
     name: 'the files of a version hold the weights of another',
     knownFrom: 'verl 7495: an adapter that was never delivered',
-    seed: 1,
+    seed: 18,
     ...ofEngine((engine) => ({
       ...engine,
       trainer: {
@@ -291,7 +291,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'the staleness bound is one too wide',
     knownFrom: 'SkyRL, own documentation: the bound is not strict; verl 6780',
-    seed: 10,
+    seed: 13,
     parts: (parts) => {
       const { scenario } = parts;
       return { ...parts, scenario: { ...scenario, maxStaleness: scenario.maxStaleness + 1 } };
@@ -309,7 +309,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a resumed trainer has lost the moments of its optimizer',
     knownFrom: 'OpenRLHF 1103: resume without optimizer state',
-    seed: 3,
+    seed: 6,
     ...ofEngine((engine) => ({
       ...engine,
       trainer: {
@@ -336,7 +336,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: 'a resumed trainer takes the run for ended',
     knownFrom: 'verl 7401: exit 0 without steps',
-    seed: 3,
+    seed: 2,
     parts: (parts) => {
       const { process, scenario } = parts;
       return process.name.endsWith('#1')
