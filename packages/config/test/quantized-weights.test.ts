@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { planConfig } from '../src/index.js';
 import { writeQuantizedFile } from './quantized-file.js';
-import { createWorkspace, modelShape, parse, problems } from './workspace.js';
+import { createWorkspace, engines, modelShape, parse, problems } from './workspace.js';
 
 const cwd = createWorkspace();
 const file = join(cwd, 'q8_0.gguf');
@@ -103,6 +103,19 @@ describe('the weights of a stage', () => {
       [undefined],
     ],
   ])('%s', (_, given, kinds) => expect(kindsOf(given)).toEqual(kinds));
+
+  it('is that of floats where the engine cannot quantise', () => {
+    const { onnx } = engines;
+    const capabilities = { ...onnx.capabilities, quantization: false };
+    const options = { engines: { own: { name: 'own', capabilities } } };
+    const text = textOf({ shared: gguf, stages: ['', ''], explorer: vllm });
+    const { stages } = parse(cwd, text, options).config;
+    expect(stages.map(({ model }) => model.base.quantization)).toEqual([undefined, undefined]);
+    const continuing = textOf({ shared: `model_path: ./of-int8, ${small}`, stages: [''] });
+    expect(problems(cwd, continuing, options).map(({ message }) => message)).toEqual([
+      saying('the engine "own" does not quantise, but this stage continues', 'of-int8'),
+    ]);
+  });
 
   it('may be read without an adapter to train', () => {
     expect(kindsOf({ mode: 'bench', shared: 'model_path: ./of-int8', stages: [''] })).toEqual([

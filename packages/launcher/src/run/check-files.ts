@@ -392,10 +392,9 @@ async function checkModels(check: Check): Promise<void> {
 }
 
 /** Checks what only the file of a hub model decides: whether its weights are quantised. */
-function checkHubWeights({ stage, extensions, report }: Check): void {
+function checkHubWeights({ stage, report }: Check): void {
   if (stage.model.hubId === undefined) return;
-  const facts = engineNamed(extensions.engines, stage.engine);
-  const problem = weightsProblem(stage, facts, diskAt('.'));
+  const problem = weightsProblem(stage, diskAt('.'));
   if (problem) report(problem.key, problem.message);
 }
 

@@ -203,6 +203,8 @@ export interface BaseWeights {
    * Adapter that the stage starts with and continues; undefined if the stage starts without one.
    */
   readonly continued: ContinuedAdapter | undefined;
+  /** True if the engine of the stage can quantise. */
+  readonly canQuantize: boolean;
 }
 
 /** An adapter on quantised weights, with which it cannot be merged. */

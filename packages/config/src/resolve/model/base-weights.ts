@@ -8,13 +8,13 @@ import { readAdapter } from './lora.js';
 
 /**
  * Weights of a stage. An adapter on quantised weights is continued, because it cannot be merged.
- * By default, a quantised GGUF file keeps its format.
+ * By default, a quantised GGUF file keeps its format if the engine can quantise.
  * @param previous model of the previous stage
  */
 export function weightsOf(
   model: Omit<ModelConfig, 'base'>,
   previous: ModelConfig | undefined,
-  disk: Disk,
+  { disk, canQuantize }: Pick<BaseWeights, 'canQuantize'> & { readonly disk: Disk },
 ): BaseWeights {
   const { quantization: given, lora, modelPath, isLocal, fromPreviousStage } = model;
   const file = isLocal && !fromPreviousStage ? modelPath : undefined;
@@ -22,10 +22,11 @@ export function weightsOf(
     file === undefined
       ? fromPreviousStage && previous && lastCheckpointOf(previous, disk)
       : checkpointIn(file, disk);
-  if (continued) return { quantization: continued.quantization, continued };
-  const byDefault = file !== undefined && disk.isQuantizedGguf(file) ? 'file' : undefined;
-  const isQuantized = lora !== undefined && given !== 'none';
-  return { quantization: isQuantized ? (given ?? byDefault) : undefined, continued: undefined };
+  if (continued) return { quantization: continued.quantization, continued, canQuantize };
+  const keepsFile = canQuantize && file !== undefined && disk.isQuantizedGguf(file);
+  const kind = given ?? (keepsFile ? 'file' : 'none');
+  const quantization = lora === undefined || kind === 'none' ? undefined : kind;
+  return { quantization, continued: undefined, canQuantize };
 }
 
 /** The adapter of the checkpoint with which a stage ends. */

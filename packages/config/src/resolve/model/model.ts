@@ -54,7 +54,9 @@ export function deriveModel(
     criticModelPath: deriveCriticPath(context, { shape, ...lengths }),
     lora: deriveLora(context, shape),
   };
-  const model = { ...own, base: weightsOf(own, previous, context.disk) };
+  const canQuantize = context.engines[engine]?.capabilities.quantization === true;
+  const base = weightsOf(own, previous, { disk: context.disk, canQuantize });
+  const model = { ...own, base };
   return {
     model,
     rolloutModel: deriveRolloutModel(context, model),

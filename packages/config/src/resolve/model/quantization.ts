@@ -1,5 +1,4 @@
 /** Checks that a stage can use the weights with which it starts. */
-import type { EngineFacts } from '@trinity-rft/core/engine';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { Disk } from '../base/disk.js';
@@ -18,28 +17,15 @@ export interface WeightsProblem {
 }
 
 export function checkWeights(context: StageContext, stage: Checked): void {
-  const problem = weightsProblem(stage, context.engines[stage.engine], context.disk);
+  const problem = weightsProblem(stage, context.disk);
   if (problem) context.report(problem.key, problem.message, problem.uses);
 }
 
 /** The first reason why a stage cannot use its weights; undefined if it can. */
-export function weightsProblem(
-  stage: Checked,
-  facts: EngineFacts | undefined,
-  disk: Disk,
-): WeightsProblem | undefined {
-  const quantizes = facts?.capabilities.quantization === true;
+export function weightsProblem(stage: Checked, disk: Disk): WeightsProblem | undefined {
   const { continued } = stage.model.base;
-  const problems = continued
-    ? continuedProblems(stage, continued, { quantizes, disk })
-    : ownProblems(stage, { quantizes, disk });
+  const problems = continued ? continuedProblems(stage, continued, disk) : ownProblems(stage, disk);
   return problems.find((problem) => problem !== false);
-}
-
-/** Abilities of the engine, and the files of the models. */
-interface Surroundings {
-  readonly quantizes: boolean;
-  readonly disk: Disk;
 }
 
 type Problems = readonly (WeightsProblem | false)[];
@@ -51,10 +37,10 @@ const samplesElsewhere = ({ mode, sampler }: Checked): boolean =>
   sampler !== undefined && mode !== 'bench' && mode !== 'train';
 
 /** Problems of weights that the stage quantises itself, or takes as a GGUF file has them. */
-function ownProblems(stage: Checked, { quantizes, disk }: Surroundings): Problems {
+function ownProblems(stage: Checked, disk: Disk): Problems {
   const { mode, model } = stage;
   const { quantization: given, lora, modelPath, isLocal, fromPreviousStage, base } = model;
-  const isQuantized = quantizes && base.quantization !== undefined;
+  const isQuantized = base.quantization !== undefined;
   const isGiven = given !== undefined && given !== 'none' && mode !== 'bench';
   const refuse = (why: string, uses: readonly KeyPath[] = []): WeightsProblem => ({
     key,
@@ -76,7 +62,7 @@ function ownProblems(stage: Checked, { quantizes, disk }: Surroundings): Problem
         'all weights are trained: a step changes a weight by less than the distance of two integers, so nothing would be learned. Set lora_configs, or use none.',
         [['model', 'lora_configs']],
       ),
-    isGiven && !quantizes && refuse('this engine does not quantise. Remove the key.'),
+    isGiven && !base.canQuantize && refuse('this engine does not quantise. Remove the key.'),
     isGiven && samplesElsewhere(stage) && refuse(`${otherProgram}. Use none.`),
     isQuantized &&
       samplesElsewhere(stage) && {
@@ -104,7 +90,7 @@ function ownProblems(stage: Checked, { quantizes, disk }: Surroundings): Problem
 function continuedProblems(
   stage: Checked,
   { quantization, adapter, modelPath }: ContinuedAdapter,
-  { quantizes, disk }: Surroundings,
+  disk: Disk,
 ): Problems {
   const { mode, engine, model } = stage;
   const { quantization: given, lora, device, fromPreviousStage } = model;
@@ -128,7 +114,7 @@ function continuedProblems(
       lora === undefined &&
       problem(loraKey, 'is not set', `: ${size ?? 'see its folder'}. Set the same`),
     lora !== undefined &&
-      !quantizes &&
+      !model.base.canQuantize &&
       problem(
         ['trainer', 'trainer_type'],
         `the engine "${engine}" does not quantise`,
@@ -163,7 +149,7 @@ function continuedProblems(
 const adapterText = ({ rank, alpha, targetModules = [] }: AdapterShape): string =>
   [`rank ${rank}`, `alpha ${alpha}`, ...[targetModules].flat()].join(', ');
 
-/** @param below model that determines which layers `all-linear` is */
+/** Compares rank, alpha and layers. The model at `modelPath` has the layers of `all-linear`. */
 function isSameAdapter(
   one: AdapterShape,
   other: AdapterShape,

@@ -74,9 +74,11 @@ function stageWithModels(
     isLocal: model.isLocal || folder !== undefined,
     criticModelPath: criticModelPath && (paths.get(criticModelPath) ?? criticModelPath),
   };
+  const { canQuantize } = model.base;
+  const base = weightsOf(found, previous?.model, { disk: diskAt('.'), canQuantize });
   return {
     ...stage,
-    model: { ...found, base: weightsOf(found, previous?.model, diskAt('.')) },
+    model: { ...found, base },
     explorer: {
       ...explorer,
       rolloutModel: { ...explorer.rolloutModel, name },

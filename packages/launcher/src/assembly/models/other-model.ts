@@ -20,6 +20,7 @@ export function withOtherModel<T extends ResolvedConfig>(config: T, model: strin
   const own = { modelPath: path.resolve(model), isLocal: true, hubId: undefined };
   // Checkpoints contain the merged adapter, so none is trained on top.
   const weights = { ...stage.model, ...own, fromPreviousStage: false, lora: undefined };
-  const base = weightsOf(weights, undefined, diskAt('.'));
+  const { canQuantize } = stage.model.base;
+  const base = weightsOf(weights, undefined, { disk: diskAt('.'), canQuantize });
   return { ...config, stages: [{ ...stage, model: { ...weights, base } }] };
 }
