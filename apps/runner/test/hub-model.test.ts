@@ -15,7 +15,9 @@ import { fetchHubModel, findCachedModel } from '@trinity-rft/buffer/internal';
 import { planConfig } from '@trinity-rft/config';
 import { systemClock } from '@trinity-rft/core';
 import { convertModel } from '@trinity-rft/engine-onnx';
+import { exportModel } from '@trinity-rft/export';
 import { checkFiles, planDownloads, readConfiguration } from '@trinity-rft/launcher';
+import { findModel } from '@trinity-rft/local';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { commit, startModelHub, type AnswerInstead } from './support/model-hub.js';
 import { runHere } from './support/run-here.js';
@@ -188,6 +190,42 @@ describe('a model of the hub', () => {
     expect(existsSync(path.join(snapshot(), 'other.gguf'))).toBe(false);
     expect(findCachedModel(`${id}/one-q8_0.gguf`, options)).toBe(fetched);
     expect(findCachedModel(id, options)).toBe(snapshot());
+  });
+
+  it('keeps the quantised weights of a GGUF file in every stage, which no other program samples', async () => {
+    const model = await findModel(path.join(workspace.root, 'model'));
+    const directory = path.join(workspace.root, 'gguf');
+    await exportModel({ model, directory, format: 'gguf', quantize: 'Q8_0', name: 'tiny' });
+    const hub = await startModelHub(id, directory);
+    onTestFinished(() => hub.close());
+    const env = { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache };
+    await fetchHubModel(`${id}/tiny-Q8_0.gguf`, { environment: env, ...quiet });
+    const planned = async (name: string, first: Tree, explorer: Tree = {}) => {
+      const configPath = workspace.config(`${name}.yaml`, {
+        name,
+        model: { model_path: `${id}/tiny-Q8_0.gguf`, lora_configs: [{ lora_rank: 2 }] },
+        explorer,
+        buffer: { total_steps: 1 },
+        stages: [{ stage_name: 'first', model: first }, { stage_name: 'second' }],
+      });
+      const given = { configPath, cwd: workspace.root, pluginDirs: ['plugins'] };
+      const { loaded, ...extensions } = await readConfiguration(given);
+      const { signal } = new AbortController();
+      await checkFiles(loaded, extensions, { signal, env });
+      const { config } = await planDownloads(loaded.config, { env, ...quiet });
+      return planConfig(config).stages.map(({ memory }) => memory?.weights);
+    };
+    const [integers, floats] = await Promise.all([
+      planned('integers', {}),
+      planned('floats', { quantization: 'none' }),
+    ]);
+    expect([integers[1], floats[1]]).toEqual([integers[0], floats[0]]);
+    expect(floats[0]).toBeGreaterThan(integers[0]!);
+    const rollout_model = { engine_type: 'vllm', base_url: 'http://127.0.0.1:9' };
+    await expect(planned('elsewhere', {}, { rollout_model })).rejects.toThrow(
+      /elsewhere\.yaml:\d+:\d+ model\.model_path: got .*another program samples.*Set model\.quantization: none/s,
+    );
+    await planned('merged', { quantization: 'none' }, { rollout_model });
   });
 
   it('is not begun where the disk has no room for it', async () => {

@@ -270,6 +270,24 @@ describe('a run that trains adapters', () => {
     expect([kl[0], kl.at(-1)! > 0]).toEqual([0, true]);
     const verification = await verifyRun({ run: file, cwd: workspace.root, env: {} });
     expect(verification).toMatchObject({ ok: true, uncheckedTokens: 0, largest: 0 });
+
+    // Another run continues the adapter as well.
+    const name = 'from a checkpoint';
+    const other = workspace.config(`${name}.yaml`, evalTasksets, {
+      name,
+      model: {
+        ...model,
+        quantization: undefined,
+        model_path: path.dirname(folder('grpo/global_step_6')),
+      },
+      buffer: { total_steps: 2 },
+      trainer: { save_interval: 1 },
+    });
+    expect((await runHere(workspace, other)).error).toBeUndefined();
+    const again = await verifyRun({ run: other, cwd: workspace.root, env: {} });
+    expect(again).toMatchObject({ ok: true, uncheckedTokens: 0, largest: 0 });
+    const own = path.join(job(name), 'global_step_2/lora_adapter/adapter_config.json');
+    expect(JSON.parse(readFileSync(own, 'utf8'))).toMatchObject(below);
   });
 
   it('has equal bytes in two runs', async () => {

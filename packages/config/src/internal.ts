@@ -1,7 +1,9 @@
 /** Shared by our own packages; no promise of stability. */
 export { isScorerName, readModuleNames } from './load.js';
 export { diskAt } from './resolve/base/disk.js';
-export { quantizationOf } from './resolve/model/quantization.js';
+export { mapStages } from './resolve/base/stages.js';
+export { weightsOf } from './resolve/model/base-weights.js';
+export { weightsProblem } from './resolve/model/quantization.js';
 export { readModelFolder } from './resolve/model/model-folder.js';
 export { stalenessBoundOf } from './resolve/synchronizer.js';
 export { trainStepsOf } from './resolve/buffer/train-batch-size.js';

@@ -1,32 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { diskAt, quantizationOf } from '../src/internal.js';
-import { createWorkspace, parse, problems, yaml } from './workspace.js';
+import { createWorkspace, problems, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 const wholeModel = new URL('../../engine-onnx/test/fixtures/llama/model.gguf', import.meta.url);
 
 const messages = (): readonly string[] =>
   problems(cwd, yaml({ model: 'model:\n  model_path: ./model.bin' })).map(({ message }) => message);
-
-describe('a quantised file', () => {
-  const file = wholeModel.pathname;
-  it('is trained beside as it is, unless the configuration says otherwise', () => {
-    const { model } = parse(
-      cwd,
-      yaml({ model: 'model:\n  model_path: ./tiny\n  lora_configs: [{}]' }),
-    ).config.stages[0];
-    const disk = diskAt(cwd);
-    expect(quantizationOf({ ...model, modelPath: file }, disk)).toBe('file');
-    expect(
-      quantizationOf({ ...model, modelPath: file, quantization: 'none' }, disk),
-    ).toBeUndefined();
-    expect(quantizationOf({ ...model, modelPath: file, lora: undefined }, disk)).toBeUndefined();
-    expect(quantizationOf(model, disk)).toBeUndefined();
-    expect(quantizationOf({ ...model, quantization: 'int4' }, disk)).toBe('int4');
-  });
-});
 
 describe('a stage after one that trains beside quantised weights', () => {
   const saying = (second: string, first = 'int8'): readonly string[] =>

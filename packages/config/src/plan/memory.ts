@@ -8,7 +8,6 @@ import {
   type ModelShape,
 } from '../resolve/model/model-folder.js';
 import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
-import { quantizationOf } from '../resolve/model/quantization.js';
 import { runsRemotely } from './tinker-server.js';
 
 /** Sizes in MiB. */
@@ -69,10 +68,10 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
 const bytesPerWeight = { int8: 1 + float / 32, int4: (1 + float / 16) / 2 } as const;
 
 function quantizedSize({ model }: StageConfig, disk: Disk, parameters: number): number | undefined {
-  const kind = quantizationOf(model, disk);
+  const { quantization: kind, continued } = model.base;
   if (kind === undefined) return undefined;
-  const bytes =
-    kind === 'file' ? (disk.size(model.modelPath) ?? 0) : parameters * bytesPerWeight[kind];
+  const file = continued?.modelPath ?? model.modelPath;
+  const bytes = kind === 'file' ? (disk.size(file) ?? 0) : parameters * bytesPerWeight[kind];
   return bytes / mebibyte;
 }
 

@@ -10,6 +10,7 @@ import { deriveCritic } from './algorithm/optimizer.js';
 import type { StageContext } from './base/context.js';
 import { checkName, invalidName } from './base/paths.js';
 import type { ResolvedConfig, StageConfig } from './base/resolved.js';
+import { mapStages } from './base/stages.js';
 import { deriveBuffer } from './buffer/buffer.js';
 import { deriveTaskPipeline } from './buffer/task-pipeline.js';
 import { deriveSynchronizer, stalenessBoundOf } from './synchronizer.js';
@@ -17,7 +18,6 @@ import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
 import { deriveExternal } from './external.js';
 import { deriveModel } from './model/model.js';
-import { checkStartingWeights, quantizationOf } from './model/quantization.js';
 import { deriveSampler } from './model/sampler.js';
 import { deriveMonitorArgs } from './monitor.js';
 import { asPart, deriveRunStore } from './part.js';
@@ -38,17 +38,11 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
     stages.every(({ input }) => input.mode === 'bench' || input.mode === 'explore'),
     timestamp,
   );
-  const [head, ...tail] = stages.map((stage) => deriveStage(stage, identity));
-  const derived = [head as StageConfig, ...tail] as const;
-  checkQuantizedStages(stages, derived);
   const { plugins } = first.input;
+  const derived = mapStages<StageContext, StageConfig>(stages, (stage, previous) =>
+    deriveStage(stage, identity, previous),
+  );
   return { ...identity, plugins, stages: derived };
-}
-
-function checkQuantizedStages([first, ...others]: Stages, derived: readonly StageConfig[]): void {
-  let kind = quantizationOf(derived[0]!.model, first.disk);
-  for (const [i, context] of others.entries())
-    kind = checkStartingWeights(context, derived[i + 1]!, derived[i]!, kind);
 }
 
 /** Values that all stages of a run share. */
@@ -115,13 +109,17 @@ function checkStageNames(stages: Stages): void {
   }
 }
 
-function deriveStage(given: StageContext, identity: Identity): StageConfig {
+function deriveStage(
+  given: StageContext,
+  identity: Identity,
+  previous: StageConfig | undefined,
+): StageConfig {
   const { stageName, stageIndex, input, sections } = given;
   const { project, group, seed } = identity;
   const jobDirectory =
     stageName === undefined ? identity.jobDirectory : join(identity.jobDirectory, stageName);
   const engine = deriveEngine(given);
-  const { model, rolloutModel, auxiliaryModels } = deriveModel(given, engine);
+  const { model, rolloutModel, auxiliaryModels } = deriveModel(given, engine, previous?.model);
   const algorithm = deriveAlgorithm(given, model, engine);
   const context = asPart(given, { jobDirectory, algorithm });
   const taskPipeline = deriveTaskPipeline(context, auxiliaryModels);

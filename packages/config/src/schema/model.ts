@@ -164,7 +164,7 @@ export const model = section(
     ),
     quantization: maybe(
       oneOf(['none', 'int8', 'int4', 'file']),
-      'Extension. With lora_configs: the weights below the adapter in blocks of integers, for samples, scores and gradients alike. int8, int4: rounded when they are loaded. file: as a quantised GGUF file has them. Needs a quarter of the memory and samples faster; checkpoints hold the adapter alone. Default: file for such a file, else none.',
+      'Extension. With lora_configs: the weights below the adapter in blocks of integers, for samples, scores and gradients alike. int8, int4: rounded when they are loaded. file: as a quantised GGUF file has them. Needs a quarter of the memory and samples faster; checkpoints hold the adapter alone. Default: that of the checkpoint whose adapter the stage continues; file for such a file, else none.',
     ),
     fully_sharded_loras: field(flag(), false, 'vLLM only.', ignored(tunesVllm)),
     max_cpu_loras: maybe(int(), 'vLLM only.', ignored(tunesVllm)),

@@ -14,7 +14,7 @@ const derived: readonly RegExp[] = [
   /^(?:monitor|log)\.directory$/,
   /^algorithm\.(?:needs|needs_rollouts|schema)\b/,
   /^buffer\.train_batch\./,
-  /^model\.from_previous_stage$/,
+  /^model\.(?:from_previous_stage$|base\.)/,
   /\.is_(?:local|eval)$/,
   /^sampler\.tolerance$/,
 ];

@@ -14,7 +14,7 @@ import type {
   TasksetConfig,
 } from '@trinity-rft/config';
 import { describeDropped } from '@trinity-rft/buffer/internal';
-import { configError, diskAt, trainStepsOf } from '@trinity-rft/config/internal';
+import { configError, diskAt, trainStepsOf, weightsProblem } from '@trinity-rft/config/internal';
 import { renderProblem } from '@trinity-rft/config';
 import {
   ConfigError,
@@ -363,6 +363,7 @@ function checkStored({ stage, warn }: Check): void {
  */
 async function checkModels(check: Check): Promise<void> {
   const { model, engine, explorer } = check.stage;
+  checkHubWeights(check);
   if (!model.fromPreviousStage) {
     await checkModel(check, ['model', 'model_path'], { ...model, engine });
     const { rolloutModel } = explorer;
@@ -388,6 +389,13 @@ async function checkModels(check: Check): Promise<void> {
       if (isThere(source.modelPath)) await readChat(source.modelPath, auxiliary);
     });
   }
+}
+
+/** Checks what only the file of a hub model decides: whether its weights are quantised. */
+function checkHubWeights({ stage, report }: Check): void {
+  if (stage.model.hubId === undefined) return;
+  const problem = weightsProblem(stage, diskAt('.'));
+  if (problem) report(problem.key, problem.message);
 }
 
 interface CheckedModel extends Omit<ModelCheck, 'device'> {

@@ -8,7 +8,7 @@ import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { AlgorithmConfig, StageConfig } from '../base/resolved.js';
 import { checkDevice } from '../model/device.js';
-import { checkQuantization } from '../model/quantization.js';
+import { checkWeights } from '../model/quantization.js';
 import { unmetNeeds } from './unmet-needs.js';
 
 const trainerKey: KeyPath = ['trainer', 'trainer_type'];
@@ -75,12 +75,13 @@ export function deriveCriticEngine({ engines }: StageContext, engine: string): s
 
 type Checked = Pick<StageConfig, 'engine' | 'algorithm' | 'model' | 'sampler'>;
 
-/** Checks the device, and, unless the mode is bench, what the engine supports. */
+/** Checks device and weights, and, unless the mode is bench, what the engine supports. */
 export function checkEngine(
   context: StageContext,
   { engine, algorithm, model, sampler }: Checked,
 ): void {
   checkDevice(context, { model }, engine);
+  checkWeights(context, { mode: context.mode, engine, model, sampler });
   const facts = context.engines[engine];
   if (facts === undefined || context.input.mode === 'bench') return;
   const { valueHead } =
@@ -100,7 +101,6 @@ export function checkEngine(
       `ignored. The engine "${engine}" trains; set enable: true for the server.`,
     );
   checkAdapters(context, { engine, facts, model });
-  checkQuantization(context, { model, sampler }, facts);
 }
 
 function checkAdapters(

@@ -23,8 +23,6 @@ export interface StageContext extends StageTree, NameTables {
   readonly tables: AlgorithmTables;
   readonly engines: EngineFactsTable;
   readonly disk: Disk;
-  /** True if another stage comes before. */
-  readonly hasPrevious: boolean;
   /** True if the file sets this key, for this stage. */
   readonly isSet: (...path: KeyPath) => boolean;
   /** True if the stage itself sets the key, and not only the top level. */
@@ -74,7 +72,6 @@ export function stageContext(
     tables,
     engines,
     ...names,
-    hasPrevious: stage.stageIndex > 0,
     isSet: (...path) => isGiven(stage.tree, path),
     stageSets: (...path) => nodeAt(stage.tree, path)?.path[0] === 'stages',
     report: (path, message, uses = []) => {

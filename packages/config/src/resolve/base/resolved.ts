@@ -6,7 +6,7 @@
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 import type { RolloutCorrection } from '@trinity-rft/algorithm/internal';
 import type { AlgorithmNeeds } from '@trinity-rft/core';
-import type { ServerAddress } from '@trinity-rft/core/engine';
+import type { Quantization, ServerAddress } from '@trinity-rft/core/engine';
 import type { RolloutArgs } from '@trinity-rft/core/internal';
 import type { BatchUnit } from '@trinity-rft/core/store';
 import type { algorithmSection, optimizer } from '../../schema/algorithm.js';
@@ -176,8 +176,8 @@ export interface ModelConfig extends Resolved<typeof model> {
   /** The hub id, if the file names the model by one. */
   readonly hubId: string | undefined;
   /**
-   * True to start from the last checkpoint of the stage before; `modelPath` then names the first
-   * model.
+   * True to start from the last checkpoint of the stage before; `modelPath` then names the model of
+   * the latest stage that names one.
    */
   readonly fromPreviousStage: boolean;
   /** Jinja template that replaces the one of the model folder. */
@@ -192,6 +192,34 @@ export interface ModelConfig extends Resolved<typeof model> {
   readonly criticModelPath: string | undefined;
   /** Adapter to train instead of the weights themselves; undefined to train the weights. */
   readonly lora: LoraConfig | undefined;
+  readonly base: BaseWeights;
+}
+
+/** Kind of the weights with which a stage starts, which lie below its adapter if it has one. */
+export interface BaseWeights {
+  /** Format of the integers; undefined for floating point numbers. */
+  readonly quantization: Quantization | undefined;
+  /**
+   * Adapter that the stage starts with and continues; undefined if the stage starts without one.
+   */
+  readonly continued: ContinuedAdapter | undefined;
+  /** True if the engine of the stage can quantise. */
+  readonly canQuantize: boolean;
+}
+
+/** An adapter on quantised weights, with which it cannot be merged. */
+export interface ContinuedAdapter {
+  readonly quantization: Quantization;
+  /** Absolute path or hub id of the model below the adapter. */
+  readonly modelPath: string;
+  /** Undefined if it is stored in a folder that cannot be read. */
+  readonly adapter: AdapterShape | undefined;
+}
+
+/** Size and layers of an adapter. */
+export interface AdapterShape extends Pick<NewAdapter, 'rank' | 'alpha'> {
+  /** Undefined if the folder of the adapter does not list them. */
+  readonly targetModules: NewAdapter['targetModules'] | undefined;
 }
 
 /** A low-rank adapter: W + alpha / rank * B A for each adapted weight W. */

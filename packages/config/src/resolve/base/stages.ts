@@ -20,6 +20,16 @@ export interface StageTree {
   readonly tree: MapNode;
 }
 
+/** Maps the stages of a run in order, each with the result for the stage before. */
+export function mapStages<T, U>(
+  [first, ...rest]: readonly [T, ...T[]],
+  work: (stage: T, previous: U | undefined) => U,
+): readonly [U, ...U[]] {
+  const mapped: [U, ...U[]] = [work(first, undefined)];
+  for (const stage of rest) mapped.push(work(stage, mapped.at(-1)));
+  return mapped;
+}
+
 /**
  * Merges sections key by key and replaces lists. A stage that changes `algorithm_type` does not
  * inherit the functions, loss aggregation and experience buffer of the top level. A stage that

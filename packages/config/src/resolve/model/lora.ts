@@ -2,12 +2,14 @@
 import { join } from 'node:path';
 import { tryJson } from '@trinity-rft/core/support';
 import { z } from 'zod';
-import type { LoraConfig, StoredAdapter } from '../base/resolved.js';
+import type { Disk } from '../base/disk.js';
+import type { AdapterShape, LoraConfig, StoredAdapter } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import { linearModulesOf, type ModelShape } from './model-folder.js';
 
 const section: KeyPath = ['model', 'lora_configs'];
+const configFile = 'adapter_config.json';
 const first = (key: string): KeyPath => [...section, 0, key];
 
 type Input = NonNullable<StageContext['input']['model']['lora_configs']>[number];
@@ -55,16 +57,49 @@ function warnOfWholeModels(context: StageContext): void {
     );
 }
 
-const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
+const adapterSchema = z.object({
+  r: z.number(),
+  lora_alpha: z.number(),
+  // A list of names, `all-linear`, or a regular expression.
+  target_modules: z
+    .union([z.literal('all-linear'), z.array(z.string()).transform(withoutPlaces)])
+    .optional()
+    .catch(undefined),
+  base_model_name_or_path: z.string().optional().catch(undefined),
+});
+
+/** Names of modules without the place in the model, such as `q_proj` for `self_attn.q_proj`. */
+function withoutPlaces(names: readonly string[]): readonly string[] {
+  return [...new Set(names.map((name) => name.slice(name.lastIndexOf('.') + 1)))];
+}
+
+/** An adapter in a folder. */
+interface AdapterFolder extends AdapterShape {
+  /** Path of the model below the adapter, if the folder names it. */
+  readonly baseModel: string | undefined;
+}
+
+/** Reads `adapter_config.json` of a folder; undefined if it is missing or names no rank or alpha. */
+export function readAdapter(disk: Disk, folder: string): AdapterFolder | undefined {
+  const text = disk.readText(join(folder, configFile));
+  const { data } = adapterSchema.safeParse(tryJson(text));
+  return (
+    data && {
+      rank: data.r,
+      alpha: data.lora_alpha,
+      targetModules: data.target_modules,
+      baseModel: data.base_model_name_or_path,
+    }
+  );
+}
 
 /** A stored adapter, whose folder determines the settings; keys that contradict it are reported. */
 function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
   const path = context.disk.resolve(given);
-  const text = context.disk.readText(join(path, 'adapter_config.json'));
-  const adapter = adapterSchema.safeParse(tryJson(text)).data;
+  const adapter = readAdapter(context.disk, path);
   if (adapter === undefined) {
     const what =
-      text === undefined
+      context.disk.readText(join(path, configFile)) === undefined
         ? 'no readable adapter_config.json'
         : 'an adapter_config.json without r and lora_alpha';
     context.report(
@@ -73,8 +108,8 @@ function deriveStored(context: StageContext, input: Input, given: string): Store
     );
   } else {
     for (const [key, value, own] of [
-      ['lora_rank', input.lora_rank, adapter.r],
-      ['lora_alpha', input.lora_alpha, adapter.lora_alpha],
+      ['lora_rank', input.lora_rank, adapter.rank],
+      ['lora_alpha', input.lora_alpha, adapter.alpha],
     ] as const)
       if (context.isSet(...first(key)) && value !== own)
         context.report(

@@ -2,6 +2,7 @@
 import type { AuxiliaryModelConfig, ModelConfig, RolloutModelConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import { deriveAuxiliaryModels } from './auxiliary-models.js';
+import { weightsOf } from './base-weights.js';
 import { defaultEngineName } from '../../schema/engines.js';
 import type { StageContext } from '../base/context.js';
 import { inherit, resolveSection } from '../../schema/resolve-section.js';
@@ -17,10 +18,19 @@ export interface DerivedModel {
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
 }
 
-export function deriveModel(context: StageContext, engine: string): DerivedModel {
+/** @param previous model of the previous stage */
+export function deriveModel(
+  context: StageContext,
+  engine: string,
+  previous: ModelConfig | undefined,
+): DerivedModel {
   const { model: input } = context.input;
-  const location = findModel(context);
-  const shape = location?.isLocal === true ? readShape(context, location.path, engine) : undefined;
+  const origin = context.stageSets('model', 'model_path') ? undefined : previous;
+  const location = origin ? locationOf(origin) : findModel(context);
+  const shape =
+    location?.isLocal === true
+      ? readShape(context, { folder: location.path, engine, isInherited: origin !== undefined })
+      : undefined;
   const given: Lengths = {
     maxModelLen: input.max_model_len,
     maxPromptTokens: input.max_prompt_tokens,
@@ -33,23 +43,30 @@ export function deriveModel(context: StageContext, engine: string): DerivedModel
     shape,
     mayReport: location?.isLocal === false || shape !== undefined,
   });
-  const model: ModelConfig = {
+  const own = {
     ...resolveSection(context.sections.model, input),
     modelPath: location?.path ?? input.model_path,
     isLocal: location?.isLocal ?? false,
     hubId: location?.isLocal === false ? location.path : undefined,
-    fromPreviousStage: context.hasPrevious && !context.stageSets('model', 'model_path'),
+    fromPreviousStage: origin !== undefined,
     chatTemplate: deriveTemplate(context),
     ...lengths,
     criticModelPath: deriveCriticPath(context, { shape, ...lengths }),
     lora: deriveLora(context, shape),
   };
+  const canQuantize = context.engines[engine]?.capabilities.quantization === true;
+  const base = weightsOf(own, previous, { disk: context.disk, canQuantize });
+  const model = { ...own, base };
   return {
     model,
     rolloutModel: deriveRolloutModel(context, model),
     auxiliaryModels: deriveAuxiliaryModels(context, model, engine),
   };
 }
+
+/** Location of a resolved model; undefined if it was not found. */
+const locationOf = ({ modelPath: path, isLocal, hubId }: ModelConfig): Location | undefined =>
+  isLocal || hubId !== undefined ? { path, isLocal } : undefined;
 
 function findModel(context: StageContext): Location | undefined {
   const path: KeyPath = ['model', 'model_path'];
@@ -62,35 +79,34 @@ function findModel(context: StageContext): Location | undefined {
   return undefined;
 }
 
-function readShape(context: StageContext, folder: string, engine: string): ModelShape | undefined {
-  const read = readModelFolder(context.disk, folder);
-  if (read.kind === 'shape') {
-    checkTextPart(context, read.otherInput, engine);
-    return read.shape;
-  }
-  context.report(
-    ['model', 'model_path'],
-    `got "${context.input.model.model_path}": ${folder} ${read.message}.`,
-  );
-  return undefined;
+interface FoundModel {
+  readonly folder: string;
+  readonly engine: string;
+  /** True for the model of an earlier stage, where its problems are reported. */
+  readonly isInherited: boolean;
 }
 
 /**
- * Reports a multimodal model unless the embedded engine, which uses only the text part, both trains
- * and samples.
+ * Reads the shape of a model. Reports a multimodal one unless the embedded engine, which uses only
+ * the text part, both trains and samples.
  */
-function checkTextPart(
-  { input, engines, report }: StageContext,
-  otherInput: string | undefined,
-  engine: string,
-): void {
-  const { base_url: servers } = input.explorer.rollout_model;
-  const isEmbedded = engine === defaultEngineName(engines) && (servers ?? []).length === 0;
-  if (otherInput === undefined || isEmbedded) return;
-  report(
-    ['model', 'model_path'],
-    `got "${input.model.model_path}", a model that takes more than text (${otherInput} in config.json): only the embedded engine takes its text part alone. Give a model of text alone.`,
-  );
+function readShape(context: StageContext, found: FoundModel): ModelShape | undefined {
+  const { folder, engine, isInherited } = found;
+  const given = isInherited ? folder : context.input.model.model_path;
+  const refuse = (why: string): void =>
+    context.report(['model', 'model_path'], `got "${given}"${why}`);
+  const read = readModelFolder(context.disk, folder);
+  if (read.kind === 'problem') {
+    if (!isInherited) refuse(`: ${folder} ${read.message}.`);
+    return undefined;
+  }
+  const { base_url: servers } = context.input.explorer.rollout_model;
+  const isEmbedded = engine === defaultEngineName(context.engines) && (servers ?? []).length === 0;
+  if (read.otherInput !== undefined && !isEmbedded)
+    refuse(
+      `, a model that takes more than text (${read.otherInput} in config.json): only the embedded engine takes its text part alone. Give a model of text alone.`,
+    );
+  return read.shape;
 }
 
 /** Facts about the policy, whose input a critic must be able to read. */

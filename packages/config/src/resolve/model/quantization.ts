@@ -1,111 +1,170 @@
-/** Format of the weights below an adapter, and the checks that they can be quantised. */
-import type { EngineFacts, Quantization } from '@trinity-rft/core/engine';
+/** Checks that a stage can use the weights with which it starts. */
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { Disk } from '../base/disk.js';
-import type { NewAdapter, StageConfig } from '../base/resolved.js';
+import type { AdapterShape, ContinuedAdapter, StageConfig } from '../base/resolved.js';
+import { linearModulesOf, readModelFolder } from './model-folder.js';
 
 const key: KeyPath = ['model', 'quantization'];
 
-/**
- * Format of the weights; undefined for floating point numbers. By default, a quantised GGUF file
- * keeps its format.
- */
-export function quantizationOf(
-  { quantization, lora, modelPath, isLocal }: StageConfig['model'],
-  disk: Pick<Disk, 'isQuantizedGguf'>,
-): Quantization | undefined {
-  if (lora === undefined || quantization === 'none') return undefined;
-  return quantization ?? (isLocal && disk.isQuantizedGguf(modelPath) ? 'file' : undefined);
+type Checked = Pick<StageConfig, 'mode' | 'engine' | 'model' | 'sampler'>;
+
+/** A problem, and other keys that lead to it. */
+export interface WeightsProblem {
+  readonly key: KeyPath;
+  readonly message: string;
+  readonly uses?: readonly KeyPath[];
 }
 
-/** Checks a given value; a default that does not fit is not used. */
-export function checkQuantization(
-  context: StageContext,
-  { model, sampler }: Pick<StageConfig, 'model' | 'sampler'>,
-  { capabilities }: EngineFacts,
-): void {
-  const { quantization: given, lora, modelPath, isLocal, fromPreviousStage } = model;
-  if (given === undefined || given === 'none') return;
-  const refuse = (why: string, uses: readonly KeyPath[] = []): void =>
-    context.report(key, `got "${given}", but ${why}`, uses);
-  if (lora === undefined)
-    refuse(
-      'all weights are trained: a step changes a weight by less than the distance of two integers, so nothing would be learned. Set lora_configs, or use none.',
-      [['model', 'lora_configs']],
-    );
-  else if (capabilities.quantization !== true)
-    refuse('this engine does not quantise. Remove the key.');
-  else if (sampler !== undefined)
-    refuse(
-      'another program samples, from weights that are not quantised, so what is sampled would differ from what is trained. Use none.',
-    );
-  else if (
-    given === 'file' &&
-    isLocal &&
-    !fromPreviousStage &&
-    !context.disk.isQuantizedGguf(modelPath)
-  )
-    refuse(
-      `${modelPath} is not a GGUF file with quantised weights, such as Q8_0 or Q4_K_M. Use int8 or int4, which rounds the weights when they are loaded.`,
-      [['model', 'model_path']],
-    );
+export function checkWeights(context: StageContext, stage: Checked): void {
+  const problem = weightsProblem(stage, context.disk);
+  if (problem) context.report(problem.key, problem.message, problem.uses);
 }
 
-/**
- * Checks a stage that starts from the last checkpoint of the previous stage. If that checkpoint
- * holds an adapter on quantised weights, it holds nothing else, and the stage continues the adapter.
- * @param before quantization of that checkpoint
- * @returns quantization of the stage's own checkpoints
- */
-export function checkStartingWeights(
-  context: StageContext,
-  { mode, model }: Pick<StageConfig, 'mode' | 'model'>,
-  { model: previous }: Pick<StageConfig, 'model'>,
-  before: Quantization | undefined,
-): Quantization | undefined {
-  const { fromPreviousStage, quantization: given, lora } = model;
-  if (!fromPreviousStage) return quantizationOf(model, context.disk);
+/** The first reason why a stage cannot use its weights; undefined if it can. */
+export function weightsProblem(stage: Checked, disk: Disk): WeightsProblem | undefined {
+  const { continued } = stage.model.base;
+  const problems = continued ? continuedProblems(stage, continued, disk) : ownProblems(stage, disk);
+  return problems.find((problem) => problem !== false);
+}
+
+type Problems = readonly (WeightsProblem | false)[];
+
+const otherProgram =
+  'another program samples, from weights that are not quantised, so what is sampled would differ from what is trained';
+
+const samplesElsewhere = ({ mode, sampler }: Checked): boolean =>
+  sampler !== undefined && mode !== 'bench' && mode !== 'train';
+
+/** Problems of weights that the stage quantises itself, or takes as a GGUF file has them. */
+function ownProblems(stage: Checked, disk: Disk): Problems {
+  const { mode, model } = stage;
+  const { quantization: given, lora, modelPath, isLocal, fromPreviousStage, base } = model;
+  const isQuantized = base.quantization !== undefined;
+  const isGiven = given !== undefined && given !== 'none' && mode !== 'bench';
+  const refuse = (why: string, uses: readonly KeyPath[] = []): WeightsProblem => ({
+    key,
+    message: `got "${given}", but ${why}`,
+    uses,
+  });
+  return [
+    // `auto` takes the CPU for them.
+    isQuantized &&
+      model.device === 'webgpu' && {
+        key: ['model', 'device'],
+        message:
+          'got "webgpu", but only the CPU computes with quantised weights. Set quantization: none, or cpu.',
+        uses: [key],
+      },
+    isGiven &&
+      lora === undefined &&
+      refuse(
+        'all weights are trained: a step changes a weight by less than the distance of two integers, so nothing would be learned. Set lora_configs, or use none.',
+        [['model', 'lora_configs']],
+      ),
+    isGiven && !base.canQuantize && refuse('this engine does not quantise. Remove the key.'),
+    isGiven && samplesElsewhere(stage) && refuse(`${otherProgram}. Use none.`),
+    isQuantized &&
+      samplesElsewhere(stage) && {
+        key: ['model', 'model_path'],
+        message: `got ${modelPath}, whose quantised weights a stage with lora_configs keeps by default, but ${otherProgram}. Set model.quantization: none.`,
+      },
+    isGiven &&
+      given === 'file' &&
+      fromPreviousStage &&
+      refuse(
+        'the stage starts from a checkpoint of the stage before, whose weights are floating point numbers. Use int8 or int4, which rounds them, none, or set model_path in this stage.',
+      ),
+    isGiven &&
+      given === 'file' &&
+      isLocal &&
+      !disk.isQuantizedGguf(modelPath) &&
+      refuse(
+        `${modelPath} is not a GGUF file with quantised weights, such as Q8_0 or Q4_K_M. Use int8 or int4, which rounds the weights when they are loaded.`,
+        [['model', 'model_path']],
+      ),
+  ];
+}
+
+/** Problems of a stage that starts with an adapter on quantised weights, and nothing else. */
+function continuedProblems(
+  stage: Checked,
+  { quantization, adapter, modelPath }: ContinuedAdapter,
+  disk: Disk,
+): Problems {
+  const { mode, engine, model } = stage;
+  const { quantization: given, lora, device, fromPreviousStage } = model;
+  const [origin, another] = fromPreviousStage
+    ? ['that the previous stage trains', 'set model_path in this stage']
+    : [`of ${model.modelPath}, which was trained`, 'give another model_path'];
+  const found = `this stage continues the adapter ${origin} on quantised weights (${quantization})`;
   const trains = mode === 'both' || mode === 'train';
-  if (before === undefined) {
-    if (trains && given === 'file')
-      context.report(
-        key,
-        'got "file", but the stage starts from a checkpoint of the stage before, whose weights are floating point numbers. Use int8 or int4, which rounds them, none, or set model_path in this stage.',
-      );
-    return lora && given !== 'none' ? given : undefined;
-  }
-  if (!trains) return before;
-  const found = `this stage continues the adapter that the previous stage trains on quantised weights (${before})`;
-  if (given !== undefined && given !== before)
-    context.report(
-      key,
-      `got "${given}", but ${found}. Use ${before}, or set model_path in this stage.`,
-    );
-  else if (lora === undefined)
-    context.report(
-      ['model', 'lora_configs'],
-      `is not set, but ${found}. Set it as there, or set model_path in this stage.`,
-    );
-  else if (given === undefined && model.device === 'webgpu')
-    context.report(
-      ['model', 'device'],
-      `got "webgpu", but ${found}, and only the CPU computes with quantised weights. Use cpu, or set model_path in this stage.`,
-    );
-  else if (lora.path !== undefined)
-    context.report(
-      ['model', 'lora_configs', 0, 'path'],
-      `got "${lora.path}", but ${found}. Give lora_rank, lora_alpha and target_modules of that adapter instead, or set model_path in this stage.`,
-    );
-  else if (previous.lora?.path === undefined && adapterText(lora) !== adapterText(previous.lora))
-    context.report(
-      ['model', 'lora_configs'],
-      `got ${adapterText(lora)}, but ${found}: ${adapterText(previous.lora)}. Use the same, or set model_path in this stage.`,
-    );
-  return before;
+  const size = adapter && adapterText(adapter);
+  const problem = (path: KeyPath, got: string, fix: string): WeightsProblem => ({
+    key: path,
+    message: `${got}, but ${found}${fix}, or ${another}.`,
+  });
+  const loraKey = ['model', 'lora_configs'];
+  return [
+    given !== undefined &&
+      given !== quantization &&
+      (trains || lora !== undefined) &&
+      problem(key, `got "${given}"`, `. Use ${quantization}`),
+    trains &&
+      lora === undefined &&
+      problem(loraKey, 'is not set', `: ${size ?? 'see its folder'}. Set the same`),
+    lora !== undefined &&
+      !model.base.canQuantize &&
+      problem(
+        ['trainer', 'trainer_type'],
+        `the engine "${engine}" does not quantise`,
+        '. Use another engine',
+      ),
+    device === 'webgpu' &&
+      problem(
+        ['model', 'device'],
+        'got "webgpu"',
+        ', and only the CPU computes with quantised weights. Use cpu',
+      ),
+    lora?.path !== undefined &&
+      problem(
+        [...loraKey, 0, 'path'],
+        `got "${lora.path}"`,
+        '. Give lora_rank, lora_alpha and target_modules of that adapter instead',
+      ),
+    adapter !== undefined &&
+      lora !== undefined &&
+      lora.path === undefined &&
+      !isSameAdapter(adapter, lora, { modelPath, disk }) &&
+      problem(loraKey, `got ${adapterText(lora)}`, `: ${size}. Use the same`),
+    samplesElsewhere(stage) &&
+      problem(
+        ['explorer', 'rollout_model', 'base_url'],
+        'is set',
+        `, and ${otherProgram}. Remove it`,
+      ),
+  ];
 }
 
-const adapterText = (adapter: NewAdapter | undefined): string =>
-  adapter === undefined
-    ? 'none'
-    : `rank ${adapter.rank}, alpha ${adapter.alpha}, ${[adapter.targetModules].flat().join(', ')}`;
+const adapterText = ({ rank, alpha, targetModules = [] }: AdapterShape): string =>
+  [`rank ${rank}`, `alpha ${alpha}`, ...[targetModules].flat()].join(', ');
+
+/** Compares rank, alpha and layers. The model at `modelPath` has the layers of `all-linear`. */
+function isSameAdapter(
+  one: AdapterShape,
+  other: AdapterShape,
+  { modelPath, disk }: Pick<ContinuedAdapter, 'modelPath'> & { readonly disk: Disk },
+): boolean {
+  if (one.rank !== other.rank || one.alpha !== other.alpha) return false;
+  const [a, b] = [one.targetModules, other.targetModules];
+  if (a === undefined || b === undefined || a === b) return true;
+  const read = readModelFolder(disk, modelPath);
+  const shape = read.kind === 'shape' && !read.shape.experts ? read.shape : undefined;
+  const isOpen = a === 'all-linear' || b === 'all-linear';
+  // The engine compares them when it opens the model.
+  if (isOpen && shape === undefined) return true;
+  const [layers, others] = [a, b].map(
+    (names) => new Set(names === 'all-linear' ? linearModulesOf(shape) : names),
+  );
+  return layers!.symmetricDifference(others!).size === 0;
+}

@@ -12,7 +12,7 @@ export interface DeviceOptions extends Omit<DeviceQuestion, keyof DeviceModel> {
 /** Properties of the stage's model that determine how fast a device is. */
 export function deviceModelOf(stage: StageConfig, startModel: string): DeviceModel {
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
-  const quantization = startQuantization(stage, startModel);
+  const quantization = startQuantization(stage);
   return { modelPath: startModel, threads, memoryBudgetMb, maxModelLen, lora, quantization };
 }
 

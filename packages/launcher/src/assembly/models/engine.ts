@@ -33,7 +33,7 @@ export async function openEngine(
   const stage = await withDevice(given, startModel, { engines, measure: false, report, signal });
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const factory = engineNamed(engines, stage.engine);
-  const quantization = startQuantization(stage, startModel);
+  const quantization = startQuantization(stage);
   const openTrainer = (): Promise<Engine> =>
     explainFolderErrors(modelOfStage(stage), () =>
       factory.open({

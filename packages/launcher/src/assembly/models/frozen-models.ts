@@ -147,6 +147,6 @@ export async function startWeights(
   const config = withCachedModels(given, env);
   const stage = config.stages[stageIndex] ?? config.stages[0];
   const folder = await startModelOf(config, stage);
-  const quantization = startQuantization(stage, folder);
+  const quantization = startQuantization(stage);
   return { folder, quantization, engine: engineNamed(engines, stage.engine) };
 }

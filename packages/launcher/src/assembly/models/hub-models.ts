@@ -10,7 +10,7 @@ import {
   type HubModelOptions,
 } from '@trinity-rft/buffer/internal';
 import type { ConfigProblem, ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { configError } from '@trinity-rft/config/internal';
+import { configError, diskAt, mapStages, weightsOf } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 
 /** A hub id, and the configuration key that names it. */
@@ -52,24 +52,33 @@ const isId = (model: string | undefined): model is string =>
 
 /** Replaces hub ids by paths. Clients still see the hub id as the model's name. */
 function withModels<T extends ResolvedConfig>(config: T, paths: ReadonlyMap<string, string>): T {
-  const [first, ...rest] = config.stages;
-  const inStage = (stage: StageConfig): StageConfig => stageWithModels(stage, paths);
-  return paths.size === 0 ? config : { ...config, stages: [inStage(first), ...rest.map(inStage)] };
+  if (paths.size === 0) return config;
+  const stages = mapStages<StageConfig, StageConfig>(config.stages, (stage, previous) =>
+    stageWithModels(stage, previous, paths),
+  );
+  return { ...config, stages };
 }
 
-function stageWithModels(stage: StageConfig, paths: ReadonlyMap<string, string>): StageConfig {
+function stageWithModels(
+  stage: StageConfig,
+  previous: StageConfig | undefined,
+  paths: ReadonlyMap<string, string>,
+): StageConfig {
   const { model, explorer } = stage;
   const { modelPath, criticModelPath } = model;
   const folder = paths.get(modelPath);
   const name = explorer.rolloutModel.name ?? (folder === undefined ? undefined : modelPath);
+  const found = {
+    ...model,
+    modelPath: folder ?? modelPath,
+    isLocal: model.isLocal || folder !== undefined,
+    criticModelPath: criticModelPath && (paths.get(criticModelPath) ?? criticModelPath),
+  };
+  const { canQuantize } = model.base;
+  const base = weightsOf(found, previous?.model, { disk: diskAt('.'), canQuantize });
   return {
     ...stage,
-    model: {
-      ...model,
-      modelPath: folder ?? modelPath,
-      isLocal: model.isLocal || folder !== undefined,
-      criticModelPath: criticModelPath && (paths.get(criticModelPath) ?? criticModelPath),
-    },
+    model: { ...found, base },
     explorer: {
       ...explorer,
       rolloutModel: { ...explorer.rolloutModel, name },

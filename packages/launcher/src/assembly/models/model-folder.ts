@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { diskAt, quantizationOf, readModelFolder } from '@trinity-rft/config/internal';
+import { diskAt, readModelFolder } from '@trinity-rft/config/internal';
 import { ConfigError, CheckpointError, EngineError } from '@trinity-rft/core';
 import type { Quantization } from '@trinity-rft/core/engine';
 import { isGguf } from '@trinity-rft/chat/gguf';
@@ -47,12 +47,12 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
   return modelPath;
 }
 
-/** Quantisation of the weights that the stage starts from; undefined for none. */
-export const startQuantization = (
-  { model }: StageConfig,
-  startModel: string,
-): Quantization | undefined =>
-  quantizationOf({ ...model, modelPath: startModel, isLocal: true }, diskAt('.'));
+/**
+ * Quantisation of the weights below the adapter that the stage trains; undefined for none. Without
+ * an adapter, the engine reads it from the checkpoint that it opens.
+ */
+export const startQuantization = ({ model }: StageConfig): Quantization | undefined =>
+  model.lora && model.base.quantization;
 
 /**
  * Maximum sequence length by `max_position_embeddings` of the folder's config.json; Infinity if

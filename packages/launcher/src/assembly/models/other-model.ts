@@ -1,6 +1,7 @@
 /** An evaluation of a model that the configuration does not name. */
 import path from 'node:path';
 import type { ResolvedConfig } from '@trinity-rft/config';
+import { diskAt, weightsOf } from '@trinity-rft/config/internal';
 import { ConfigError } from '@trinity-rft/core';
 import { builtInEngine } from './engines.js';
 
@@ -19,5 +20,7 @@ export function withOtherModel<T extends ResolvedConfig>(config: T, model: strin
   const own = { modelPath: path.resolve(model), isLocal: true, hubId: undefined };
   // Checkpoints contain the merged adapter, so none is trained on top.
   const weights = { ...stage.model, ...own, fromPreviousStage: false, lora: undefined };
-  return { ...config, stages: [{ ...stage, model: weights }] };
+  const { canQuantize } = stage.model.base;
+  const base = weightsOf(weights, undefined, { disk: diskAt('.'), canQuantize });
+  return { ...config, stages: [{ ...stage, model: { ...weights, base } }] };
 }
