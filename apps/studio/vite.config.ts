@@ -9,15 +9,17 @@ export default defineConfig({
   root: join(import.meta.dirname, 'page'),
   base: './',
   define: { metricsDocument: JSON.stringify(readFileSync(metrics, 'utf8')) },
-  // What the page shares with the server, as sources: nothing needs to be built before.
+  // Resolves packages that the page shares with the server to their sources, so that nothing has to
+  // be built first.
   resolve: { conditions: ['@trinity-rft/source', ...defaultClientConditions] },
   build: {
     outDir: join(import.meta.dirname, 'dist/page'),
     emptyOutDir: true,
     modulePreload: false,
-    // Scripts and styles are files of this server: its policy allows data addresses for the pictures of controls only.
+    // Nothing is inlined as a data URL, because the content policy of the server only allows data
+    // URLs for images.
     assetsInlineLimit: 0,
   },
-  // The base has settings for Node that a page does not need.
+  // The base configuration of TypeScript has settings for Node that a page does not need.
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 });

@@ -53,7 +53,10 @@ export async function editManifest(file: string, added: Manifest): Promise<void>
   await writeFile(file, `${JSON.stringify(ordered, undefined, indent)}\n`);
 }
 
-/** Merges two manifests and their `dependencies`, `scripts` and the like; the second wins. */
+/**
+ * Merges two manifests, including the entries of objects such as `dependencies` and `scripts`. The
+ * second manifest takes precedence.
+ */
 function merge(first: Manifest, second: Manifest): Manifest {
   const entries = Object.entries(second).map(([field, value]) => {
     const before = first[field];

@@ -5,7 +5,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const packageManagers: readonly PackageManager[] = ['npm', 'pnpm', 'yarn', 'bun'];
 
-/** Package manager that started this process, read from `npm_config_user_agent`, which all of them set. */
+/**
+ * Package manager that started this process, read from `npm_config_user_agent`, which all package
+ * managers set.
+ */
 export function packageManagerOf(env: Environment): PackageManager {
   const [name] = (env['npm_config_user_agent'] ?? '').split('/');
   return packageManagers.find((known) => known === name) ?? 'npm';
@@ -24,9 +27,9 @@ export const quoted = (folder: string): string =>
   /\s/.test(folder) ? JSON.stringify(folder) : folder;
 
 /**
- * The install command. The script of onnxruntime-node downloads a CUDA build on Linux, so it must
- * be disabled: by a setting, which npm supports since 11.19 (`allowScripts`) and Yarn since 2
- * (`dependenciesMeta`), or otherwise by a variable.
+ * Returns the install command. On Linux, the install script of onnxruntime-node downloads a CUDA
+ * build, so the script must be disabled. npm from 11.19 on (`allowScripts`) and Yarn from 2 on
+ * (`dependenciesMeta`) have a setting for this. For older versions, the command sets a variable.
  */
 export function installCommand(
   env: Environment,

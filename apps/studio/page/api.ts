@@ -84,7 +84,9 @@ export const fileName = (...parts: readonly string[]): string =>
 
 const againMs = 500;
 
-/** Calls back with every event until the page is closed. Reconnects when the connection ends. */
+/**
+ * Calls `onEvent` with every event until the page is closed. Reconnects when the connection ends.
+ */
 export async function followRuns(
   onEvent: (event: RunEvent) => void,
   onState: (isConnected: boolean, problem?: string) => void,

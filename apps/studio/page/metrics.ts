@@ -1,4 +1,4 @@
-/** Loads metrics of the shown runs, again whenever a run changes. */
+/** Loads metrics of the shown runs. Loads them again whenever a run changes. */
 import type { Curve, Marks, MetricInfo, MetricList } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, runPath } from './api.js';

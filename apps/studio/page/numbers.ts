@@ -1,8 +1,8 @@
 /** Numbers and times as text. */
 
 /**
- * Formats a number: from 1000 as an integer, below with up to four significant digits. Empty for a
- * missing value.
+ * Formats a number: as an integer from 1000 on, and with up to four significant digits below 1000.
+ * Returns an empty text for a missing value.
  */
 export function numberText(value: number | null | undefined): string {
   if (value === undefined || value === null) return '';

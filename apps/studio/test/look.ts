@@ -39,7 +39,8 @@ export async function launch(executablePath: string) {
   const browser = await puppeteer.launch({ executablePath, args });
   const open = async (url: string): Promise<Look> => {
     const page = await browser.newPage();
-    // Less than a test has, whose error would not say what was awaited.
+    // Shorter than the timeout of a test, because the error of a test that times out would not say
+    // what was awaited.
     page.setDefaultTimeout(timeout / 2);
     const problems: string[] = [];
     const { origin } = new URL(url);
@@ -49,7 +50,7 @@ export async function launch(executablePath: string) {
       void dialog.dismiss();
     });
     page.on('request', (request) => {
-      // A file has no origin: its only request is for itself.
+      // A file has no origin. The only expected request is the one for the file itself.
       if (request.url() !== url && !isOwn(request.url(), origin)) problems.push(request.url());
     });
     await page.evaluateOnNewDocument(
@@ -79,7 +80,7 @@ function lookAt(page: Page, problems: readonly string[]): Look {
     type: async (selector, text) => {
       const line = text.replace(/\n$/, '');
       const value = `document.querySelector(${JSON.stringify(selector)})?.value`;
-      // On a busy machine an element may be drawn anew between two keys.
+      // On a busy machine, an element may be redrawn between two keys.
       do await page.locator(selector).fill(line);
       while ((await page.evaluate(value)) !== line);
       if (line !== text) await page.keyboard.press('Enter');

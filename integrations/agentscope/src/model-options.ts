@@ -1,4 +1,4 @@
-/** The model of a run as settings of AgentScope's `OpenAIChatModel`. */
+/** The model of a rollout as settings of AgentScope's `OpenAIChatModel`. */
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { turnFormatter, type InnerFormatter, type TurnFormatter } from './turn-formatter.js';
 

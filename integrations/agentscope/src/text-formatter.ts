@@ -33,7 +33,10 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
   ];
 }
 
-/** True if a text is not empty: an agent without a system prompt sends an empty one, which is left out. */
+/**
+ * True if any text is not empty. An agent without a system prompt sends an empty text, which is
+ * left out.
+ */
 const hasText = (texts: readonly TextBlock[]): boolean => texts.some(({ text }) => text !== '');
 
 /** The texts of a tool's output, joined by line breaks. */

@@ -18,7 +18,7 @@ import {
 
 /** Context of a workflow, with the model settings for the agent. */
 export interface AgentscopeContext extends AgentContext {
-  /** Settings for `new OpenAIChatModel(settings)`, which is then the model of this run. */
+  /** Settings for `new OpenAIChatModel(settings)`, which is then the model of this rollout. */
   readonly settings: AgentscopeModelSettings;
 }
 
@@ -36,8 +36,8 @@ export interface AgentscopeWorkflowOptions<Args = AnyArgs> extends AgentscopeMod
    */
   readonly args?: ArgsSchema<Args>;
   /**
-   * Creates and runs an agent; agents are stateful, so create one per run. Returns its reply or a
-   * text, which the task's reward function scores (null counts as an empty text), or the score
+   * Creates and runs an agent; agents are stateful, so create one per rollout. Returns its reply or
+   * a text, which the task's reward function scores (null counts as an empty text), or the score
    * itself.
    */
   readonly run: (

@@ -1,5 +1,5 @@
 /**
- * Makes the AI SDK use the run's model for agents that name their model as text (`model:
+ * Makes the AI SDK use the rollout's model for agents that name their model as text (`model:
  * 'openai/gpt-5'`).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -13,7 +13,10 @@ interface DefaultProvider {
   readonly languageModel: ResolveModel;
 }
 
-/** State of the process: one object, even if plugins load further copies of this package. */
+/**
+ * State of the operating-system process. There is one object, even if plugins load further copies
+ * of this package.
+ */
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
   /** Resolver while scopes are open. `before` still resolves embedding models, image models and so on. */
@@ -36,8 +39,8 @@ const shared = (global[key] ??= { scopes: new AsyncLocalStorage() });
 /**
  * Resolves the names of language models with `resolve` in `work` and everything that it starts. The
  * async context distinguishes concurrent scopes. A call outside every scope, for example from a
- * queue that runs share, fails with WorkflowError AI_SDK_NO_SCOPE, because it could belong to any
- * of them.
+ * queue that several rollouts share, fails with WorkflowError AI_SDK_NO_SCOPE, because the call
+ * could belong to any of the scopes.
  */
 export async function withDefaultProvider<Result>(
   resolve: ResolveModel,

@@ -1,8 +1,10 @@
-/** The model of a run as an AI SDK model. */
+/** The model of a rollout as an AI SDK model. */
 import { describeError, ModelError } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
-/** Settings for `createOpenAI` and `createOpenAICompatible`; the former ignores the last two. */
+/**
+ * Settings for `createOpenAI` and `createOpenAICompatible`; `createOpenAI` ignores the last two.
+ */
 export interface ProviderSettings {
   readonly name: string;
   readonly baseURL: string;
@@ -23,9 +25,9 @@ export type CreateProvider<Model = unknown> = (
 export type ModelOf<Create extends CreateProvider> = ReturnType<ReturnType<Create>>;
 
 /**
- * The model of a run for `generateText`, `streamText` and agents. The provider determines the API:
- * `createOpenAI` uses Responses, `createOpenAICompatible` chat completions. Failed calls are not
- * retried, because the explorer retries whole runs.
+ * The model of a rollout for `generateText`, `streamText` and agents. The provider determines the
+ * API: `createOpenAI` uses Responses, `createOpenAICompatible` chat completions. Failed calls are
+ * not retried, because the explorer retries whole rollouts.
  */
 export function aiSdkModel<Create extends CreateProvider>(
   endpoint: AgentEndpoint,

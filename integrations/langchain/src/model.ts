@@ -1,4 +1,4 @@
-/** The model of a run as a `ChatOpenAI` of LangChain. */
+/** The model of a rollout as a `ChatOpenAI` of LangChain. */
 import { ChatOpenAI, ChatOpenAICompletions, type ChatOpenAIFields } from '@langchain/openai';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { rejectUnstableTools } from './unstable-tools.js';
@@ -14,8 +14,8 @@ type EndpointFields =
   | 'completions';
 
 /**
- * Options of a run's model: the fields of `ChatOpenAI` that the endpoint does not determine, such as
- * `streaming` and `useResponsesApi`.
+ * Options of a rollout's model: the fields of `ChatOpenAI` that the endpoint does not determine,
+ * such as `streaming` and `useResponsesApi`.
  */
 export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
@@ -27,8 +27,9 @@ export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFi
 }
 
 /**
- * A `ChatOpenAI` whose calls belong to the run of `endpoint`. Create one per run: in a shared model
- * with `maxConcurrency`, LangChain makes queued calls in the async context of the previous call.
+ * A `ChatOpenAI` whose calls belong to the rollout of `endpoint`. Create one per rollout: in a
+ * shared model with `maxConcurrency`, LangChain makes queued calls in the async context of the
+ * previous call.
  */
 export function langchainModel(
   endpoint: AgentEndpoint,
@@ -43,8 +44,8 @@ export function langchainModel(
 }
 
 /**
- * Chat completions without LangChain's token count of streamed calls, for which it would download a
- * vocabulary.
+ * Chat completions without LangChain's token count of streamed calls. LangChain would download a
+ * vocabulary for this count.
  */
 class Completions extends ChatOpenAICompletions {
   /** Estimated number of tokens. The endpoint sends the exact count. */

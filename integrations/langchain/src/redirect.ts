@@ -1,11 +1,11 @@
-/** Gives the model of a run to agents and graphs that were created before the run. */
+/** Gives the model of a rollout to agents and graphs that were created before the rollout. */
 import type { ChatOpenAI } from '@langchain/openai';
 import type { Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgent, createMiddleware, type AgentMiddleware, type ReactAgent } from 'langchain';
 import { langchainModel, type LangchainModelOptions } from './model.js';
 
-/** Key of the model in a run's configuration. */
+/** Key of the model in a rollout's configuration. */
 const key = 'trinity_model' as const;
 
 interface WithConfigurable {
@@ -25,8 +25,8 @@ export interface RunConfig {
 }
 
 /**
- * Creates the configuration of a run: its model for {@link redirectModel} and {@link runModel}, and a thread of the
- * run.
+ * Creates the configuration of a rollout: its model for {@link redirectModel} and {@link runModel},
+ * and a thread of its own.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
   return {
@@ -35,22 +35,23 @@ export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOp
   };
 }
 
-/** The model that a run's configuration carries. */
+/** The model that a rollout's configuration contains. */
 export function modelOf({ configurable }: RunConfig): ChatOpenAI {
   return configurable[key];
 }
 
 /**
- * Model for a node of a graph: the model of the run, or `own` outside of runs. Use: `runModel(config,
- * productionModel).invoke(...)`.
+ * Model for a node of a graph: the model of the rollout, or `own` outside of rollouts. Use:
+ * `runModel(config, productionModel).invoke(...)`.
  */
 export function runModel<Own>(config: WithConfigurable | undefined, own: Own): Own | ChatOpenAI {
   return (config?.configurable?.[key] as ChatOpenAI | undefined) ?? own;
 }
 
 /**
- * Middleware of `createAgent` that replaces the agent's model by the model of {@link runConfig}, so that one agent
- * object can serve many runs. The middleware must come last, because later middleware may choose another model.
+ * Middleware of `createAgent` that replaces the agent's model by the model of {@link runConfig}, so
+ * that one agent object can serve many rollouts. The middleware must come last, because later
+ * middleware may choose another model.
  */
 export function redirectModel(): AgentMiddleware {
   return createMiddleware({

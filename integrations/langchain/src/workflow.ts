@@ -13,7 +13,7 @@ import { modelOf, runConfig, type RunConfig } from './redirect.js';
 
 /** Context of a workflow, with the model for the agent. */
 export interface LangchainContext extends AgentContext {
-  /** The model of this run, for agents that are created per run. */
+  /** The model of this rollout, for agents that are created per rollout. */
   readonly chatModel: ChatOpenAI;
   /**
    * Configuration for `invoke` and `stream`: signal, thread, and the model for {@link
@@ -26,7 +26,8 @@ export interface LangchainWorkflowOptions<Args = AnyArgs>
   extends LangchainModelOptions, AgentWorkflowOptions<LangchainContext, Args> {}
 
 /**
- * Declares the workflow. Its metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
+ * Declares the workflow. Its metric `model_fault` is 1 for rollouts that end with a `ModelFault`,
+ * otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function langchainWorkflow<Args = AnyArgs>({

@@ -10,7 +10,7 @@ export interface AgentOutput {
 /**
  * Text of the last turn; `generate().text` would join the texts of all turns. Empty if the agent
  * stopped at a tool call.
- * @throws the error of the run, which a stream only reports
+ * @throws the `error` of the output, which a stream reports without throwing it
  */
 export function finalText({ text, steps, error }: AgentOutput): string {
   if (error) throw error;

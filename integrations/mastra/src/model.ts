@@ -1,4 +1,4 @@
-/** The model of a run as a model configuration of Mastra. */
+/** The model of a rollout as a model configuration of Mastra. */
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
 export interface MastraModelOptions {

@@ -12,7 +12,7 @@ import { mastraRunOptions, type MastraRunOptions } from './run-options.js';
 
 /** Context of a workflow, with the options for the agent. */
 export interface MastraContext extends AgentContext {
-  /** Options for every call of the agent in this run. */
+  /** Options for every call of the agent in this rollout. */
   readonly options: MastraRunOptions;
 }
 
@@ -20,7 +20,8 @@ export interface MastraWorkflowOptions<Args = AnyArgs>
   extends MastraModelOptions, AgentWorkflowOptions<MastraContext, Args> {}
 
 /**
- * Declares the workflow. Its metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
+ * Declares the workflow. Its metric `model_fault` is 1 for rollouts that end with a `ModelFault`,
+ * otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function mastraWorkflow<Args = AnyArgs>(

@@ -1,4 +1,4 @@
-/** The model of a run as a `Model` of the Agents SDK. */
+/** The model of a rollout as a `Model` of the Agents SDK. */
 import { OpenAIChatCompletionsModel, OpenAIResponsesModel, type Model } from '@openai/agents';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { OpenAI } from 'openai';
@@ -6,7 +6,7 @@ import { OpenAI } from 'openai';
 /** The API to call: `/v1/responses`, the default of the SDK, or `/v1/chat/completions`. */
 export type OpenAIAgentsApi = 'responses' | 'chat';
 
-/** A `Model` whose calls belong to the run of `endpoint`. */
+/** A `Model` whose calls belong to the rollout of `endpoint`. */
 export function openaiAgentsModel(
   endpoint: AgentEndpoint,
   { api = 'responses' }: { readonly api?: OpenAIAgentsApi } = {},

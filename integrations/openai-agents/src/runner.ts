@@ -1,4 +1,4 @@
-/** A `Runner` whose agents call the model of a run, even if they name another model. */
+/** A `Runner` whose agents call the model of a rollout, even if they name another model. */
 import { Runner, type RunConfig } from '@openai/agents';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { openaiAgentsModel, type OpenAIAgentsApi } from './model.js';
@@ -12,10 +12,12 @@ export interface OpenAIAgentsRunnerOptions extends Partial<
 }
 
 /**
- * Creates a runner. It works for agents that name a model or none, and for their handoffs and tools. An agent with a
- * `Model` instance keeps that instance: see {@link withModel}. Tracing is off by default.
+ * Creates a runner. It works for agents that name a model or none, and for their handoffs and
+ * tools. An agent with a `Model` instance keeps that instance: see {@link withModel}. Tracing is
+ * off by default.
  *
- * Each run needs its own runner, because the SDK's global setters keep the first client they get.
+ * Each rollout needs its own runner, because the SDK's global setters keep the first client that
+ * they get.
  */
 export function openaiAgentsRunner(
   endpoint: AgentEndpoint,

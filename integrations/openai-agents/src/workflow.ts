@@ -13,7 +13,7 @@ import { openaiAgentsRunner } from './runner.js';
 
 /** Context of a workflow, with the runner for the agent. */
 export interface OpenAIAgentsContext extends AgentContext {
-  /** The runner of this run. */
+  /** The runner of this rollout. */
   readonly runner: Runner;
 }
 
@@ -26,7 +26,8 @@ export interface OpenAIAgentsWorkflowOptions<Args = AnyArgs> extends AgentWorkfl
 }
 
 /**
- * Declares the workflow. Its metric `model_fault` is 1 for runs that end with a `ModelFault`, otherwise 0.
+ * Declares the workflow. Its metric `model_fault` is 1 for rollouts that end with a `ModelFault`,
+ * otherwise 0.
  * @throws ConfigError for an invalid name
  */
 export function openaiAgentsWorkflow<Args = AnyArgs>({

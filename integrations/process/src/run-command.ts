@@ -1,4 +1,6 @@
-/** Runs a program as an agent. Its environment contains the address and key of the run's model. */
+/**
+ * Runs a program as an agent. Its environment contains the address and key of the rollout's model.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError, TrinityError, WorkflowError, CancelledError } from '@trinity-rft/core';

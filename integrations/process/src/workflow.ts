@@ -40,8 +40,8 @@ export interface ProcessWorkflowOptions<Args = AnyArgs> {
 }
 
 /**
- * Declares a workflow that starts the program once per run and records its model calls. The metric `process_seconds` is
- * the duration of the program.
+ * Declares a workflow that starts the program once per rollout and records its model calls. The
+ * metric `process_seconds` is the duration of the program.
  * @throws ConfigError for an invalid name
  */
 export function processWorkflow<Args = AnyArgs>({

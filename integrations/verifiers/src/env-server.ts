@@ -116,7 +116,8 @@ class Client {
 
   async run(request: RolloutRequest, { timeoutMs, signal }: RolloutOptions) {
     const { baseURL, apiKey, model, sampling, taskData } = request;
-    // Not in `Authorization`, where the key of the environment server takes precedence.
+    // The key is not sent in `Authorization`, where the key of the environment server takes
+    // precedence.
     const headers = { 'X-Rollout-Key': apiKey };
     const client = { type: 'eval', base_url: baseURL, api_key_var: 'TRINITY_RFT_NO_KEY', headers };
     const payload = { task_data: taskData, client, model, sampling };

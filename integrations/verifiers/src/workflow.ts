@@ -19,8 +19,9 @@ const argsSchema = z.strictObject({
 });
 
 /**
- * Workflow whose rows are tasks as their taskset dumps them (`model_dump(mode="json")`). The server runs the agent,
- * which calls the run's model endpoint, and scores the rollout. The scores become metrics, named `score/NAME`.
+ * Workflow whose rows are tasks as their taskset dumps them (`model_dump(mode="json")`). The server
+ * runs the agent, which calls the rollout's model endpoint, and scores the rollout. The scores
+ * become metrics, named `score/NAME`.
  */
 export const verifiersWorkflow = defineWorkflow({
   name: 'verifiers_workflow',

@@ -30,7 +30,8 @@ export async function readBytes(
   const { promise: late, reject } = Promise.withResolvers<never>();
   const stopTimer = deadline?.clock.after(deadline.ms, () => reject(tooSlow(deadline.ms)));
   try {
-    // With a content length, the HTTP server enforces it, and reading at once is faster.
+    // The HTTP server enforces a content length. Reading the whole body at once is then safe, and
+    // faster.
     return await (length === null
       ? readChunks(request, maxBytes, late)
       : Promise.race([readWhole(request), late]));
@@ -82,8 +83,8 @@ export interface JsonText {
    */
   readonly maxDepth?: number;
   /**
-   * Maximum number of values other than numbers; it bounds the number of errors that later checks
-   * report.
+   * Maximum number of values other than numbers. This limit bounds the number of errors that later
+   * checks report.
    * @default 500_000
    */
   readonly maxValues?: number;

@@ -1,7 +1,10 @@
 /** Finds the place at which a text stops being JSON. */
 import { parse, type ParseError } from 'jsonc-parser';
 
-/** Maximum length of a text to search: a malicious one may have an error at every character. */
+/**
+ * Maximum length of a text to search, because a malicious text may have an error at every
+ * character.
+ */
 const maxLength = 100_000;
 
 /**

@@ -18,8 +18,8 @@ export interface HttpLimits {
   /** Maximum size of all headers of a request, in bytes. @default 16_384 */
   readonly maxHeaderBytes: number;
   /**
-   * Maximum number of open connections. Beyond it, new connections are closed, and idle connections
-   * too.
+   * Maximum number of open connections. Beyond this number, new connections are closed, and so are
+   * idle connections.
    * @default 8192
    */
   readonly maxConnections: number;

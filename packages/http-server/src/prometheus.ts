@@ -24,7 +24,7 @@ export interface Registry {
   histogram(name: string, help: string): Histogram;
   /** Adds a gauge, whose values are read when the metrics are requested. */
   gauge(name: string, help: string, read: ReadValues): void;
-  /** Adds a counter that something else keeps, likewise. */
+  /** Adds a counter whose values are read when the metrics are requested. */
   total(name: string, help: string, read: ReadValues): void;
   text(): string;
 }

@@ -146,7 +146,8 @@ function acceptUpgrades(
   upgraded: Set<Duplex>,
 ): void {
   server.on('upgrade', (incoming, socket, head) => {
-    // Node has removed its own listeners; without one, a connection reset would crash the process.
+    // Node has removed its own listeners; without a listener, a connection reset would crash the
+    // process.
     socket.on('error', () => socket.destroy());
     upgraded.add(socket);
     socket.once('close', () => upgraded.delete(socket));

@@ -1,8 +1,8 @@
-/** Tells when a client has an answer, also a streamed one. */
+/** Reports when a client has received an answer, including a streamed one. */
 
 /**
  * Passes the response on, and calls `ended` once: when the client has received all of it or has
- * disconnected, or when its body fails. Without a body this is at once.
+ * disconnected, or when its body fails. Without a body, `ended` is called at once.
  * @param onChunk called with every part of the body before it is sent
  */
 export function whenSent(

@@ -39,10 +39,10 @@ export interface CommitResult {
 export type Commit = () => Promise<CommitResult>;
 
 /**
- * Creates the function that commits. A commit first turns the calls into a numbered batch, then
- * stores them in one transaction with that number, and then finishes the batch. If the process ends
- * in between, the next commit compares the batch number with the one in the store, and makes up for
- * the missing steps.
+ * Creates the function that commits. A commit turns the calls into a numbered batch, stores the
+ * experiences and this number in one transaction, and then finishes the batch. If the process ends
+ * in between, the next commit compares the number of the batch with the number in the store, and
+ * does what is missing.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();
@@ -92,8 +92,8 @@ const stepOf = (state: Readonly<Record<string, unknown>> | undefined): number =>
   Number(state?.['step'] ?? 0);
 
 /**
- * Converts calls to experiences. The calls of a run are its steps, in the order in which they were
- * served.
+ * Converts calls to experiences. The calls of an attempt are its steps, in the order in which they
+ * were served.
  */
 function toExperiences({ step, calls }: Batch): readonly Experience[] {
   const steps = stepsByRun(calls);
@@ -112,7 +112,7 @@ function toExperiences({ step, calls }: Batch): readonly Experience[] {
   );
 }
 
-/** Numbers the calls of every run by id; the choices of a call share a number. */
+/** Numbers the calls of every attempt by id; the choices of a call share a number. */
 function stepsByRun(
   calls: readonly RewardedCall[],
 ): ReadonlyMap<string, ReadonlyMap<string, number>> {

@@ -1,4 +1,6 @@
-/** Tracks the requests that are being answered, so that a server can stop without losing any. */
+/**
+ * Tracks the requests that are being answered, so that a server can stop without losing a request.
+ */
 import { ModelError, type Clock, type Logger } from '@trinity-rft/core';
 
 export interface InFlightRequests {

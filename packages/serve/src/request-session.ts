@@ -16,11 +16,11 @@ export interface SessionLookup {
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Session of a request, from the first of: the header, the session of the stored response that is
- * requested or continued, `metadata`, `user`, and the beginning of the conversation up to its first
- * user message. The last one lets conversations continue token by token for clients that do not
- * identify themselves. The session is `none` for requests without a body, and for responses that
- * this server does not have.
+ * Returns the session of a request. The first of these that is present determines it: the header,
+ * the session of the stored response that is requested or continued, `metadata`, `user`, and the
+ * beginning of the conversation up to its first user message. The beginning of the conversation
+ * lets conversations continue token by token for clients that do not identify themselves. The
+ * session is `none` for requests without a body, and for responses that this server does not have.
  */
 export async function sessionOf(request: Request, lookup: SessionLookup): Promise<string> {
   const named = request.headers.get(sessionField)?.trim();

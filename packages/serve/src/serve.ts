@@ -51,8 +51,8 @@ export interface Serve {
    */
   readonly handler: Handler;
   /**
-   * Stops accepting requests, which then get 503 with `Retry-After`; resolves when none is in
-   * progress, or after `timeoutMs`.
+   * Stops accepting requests: new requests get 503 with `Retry-After`. Resolves when no request is
+   * in progress, or after `timeoutMs`.
    */
   drain(timeoutMs: number): Promise<void>;
 }

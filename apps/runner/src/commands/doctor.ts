@@ -1,4 +1,7 @@
-/** `trinity doctor`: diagnoses a run, by rules over its files. Parent of `trinity doctor gpu`. */
+/**
+ * `trinity doctor`: diagnoses a run with rules that examine its files. Parent of `trinity doctor
+ * gpu`.
+ */
 import { jsonText, type AddCommand } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';
 import { pluginsOf, withPlugins, type PluginOptions } from '../shared/options.js';

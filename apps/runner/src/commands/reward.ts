@@ -1,4 +1,4 @@
-/** `trinity reward`: stores rewards that arrive after their runs. */
+/** `trinity reward`: stores rewards that arrive after their rollouts. */
 import { ConfigError } from '@trinity-rft/core';
 import type { AddCommand, Write } from '../shared/command.js';
 import { exitCodes } from '../shared/exit-codes.js';

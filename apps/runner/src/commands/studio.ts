@@ -1,4 +1,7 @@
-/** `trinity studio` and `trinity view`: a local page over runs, also while they are in progress. */
+/**
+ * `trinity studio` and `trinity view`: serve a local page that shows runs, including runs in
+ * progress.
+ */
 import path from 'node:path';
 import { stat } from 'node:fs/promises';
 import { ConfigError } from '@trinity-rft/core';

@@ -1,4 +1,4 @@
-/** Ctrl-C: the first one stops the run cleanly, the second one ends the process. */
+/** Handles Ctrl-C. The first Ctrl-C stops the run cleanly, and the second one ends the process. */
 import type { Terminal } from '@trinity-rft/launcher';
 import { exitCodes } from './exit-codes.js';
 

@@ -27,8 +27,8 @@ export async function nextSteps(
     ...(recorded
       ? [
           [`studio ${run}`, 'curves and recorded answers, in the browser'],
-          // Takes the configuration, because only it names the model that sampled before the first
-          // checkpoint.
+          // The command takes the configuration, because only the configuration names the model
+          // that sampled before the first checkpoint.
           [`verify ${config}`, 'recorded log-probabilities against the weights'],
         ]
       : []),

@@ -1,4 +1,7 @@
-/** Process of a run, which is restarted after it dies and ended with the other processes. */
+/**
+ * Supervised process of a run. It is restarted after it dies, and ended together with the other
+ * processes.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { exitCodes } from '../shared/exit-codes.js';
 

@@ -7,7 +7,10 @@ export const share = (text: string): number => [...text].filter((c) => c >= '0' 
 export const digits = defineReward({ name: 'digits', score: ({ response }) => share(response) });
 `;
 
-/** Agent with three turns over the OpenAI client and random pauses, so that the order in which runs finish varies. */
+/**
+ * Agent with three turns over the OpenAI client and random pauses, so that the order in which
+ * rollouts finish varies.
+ */
 const chattyAgent = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { share } from './rewards.js';

@@ -1,6 +1,6 @@
 /**
- * User program for tests: runs a configuration, prints the result and the resources that are still open, and exits by
- * itself.
+ * User program for tests: runs a configuration, prints the result and the resources that are still
+ * open, and exits without `process.exit`.
  */
 import { run } from '@trinity-rft/launcher';
 

@@ -104,7 +104,7 @@ const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 const format = { prompt_key: 'question', response_key: 'answer' };
 
-/** One stage of GRPO: six explore steps of four tasks with four runs each. */
+/** One stage of GRPO: six explore steps of four tasks with four rollouts each. */
 export const baseConfig: Tree = {
   project: 'tests',
   name: 'run',

@@ -1,4 +1,4 @@
-/** Keeps the list of runs up to date, and the run that is shown. */
+/** Keeps the list of runs and the shown run up to date. */
 import type { RunEvent, RunSummary } from '@trinity-rft/inspect/studio/interface';
 import { useEffect, useState } from 'preact/hooks';
 import { followRuns, key } from '../api.js';

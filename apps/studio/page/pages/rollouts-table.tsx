@@ -184,7 +184,7 @@ function usePages(run: string, filter: Place['query']) {
         setProblem(error instanceof Error ? error.message : String(error)),
       );
   };
-  /** Reloads the pages in view; other pages when they come into view. */
+  /** Reloads the pages in view. Other pages are reloaded when they come into view. */
   const again = (): void => {
     const { round } = state;
     state.timer ??= setTimeout(() => {

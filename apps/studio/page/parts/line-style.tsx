@@ -2,7 +2,7 @@
 import { words } from '../words/metrics.js';
 
 interface LineStyleProps {
-  /** Weight of the previous value in the smoothed one, from 0 to below 1. */
+  /** Weight of the previous value in the smoothed value, from 0 to below 1. */
   readonly smooth: number;
   readonly onSmooth: (smooth: number) => void;
   readonly isLog: boolean;

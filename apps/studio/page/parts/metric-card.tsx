@@ -17,7 +17,7 @@ interface MetricCardProps {
   readonly place: Place;
   readonly version: string;
   readonly axis: Axis;
-  /** Weight of the previous value in the smoothed one, from 0 to below 1. */
+  /** Weight of the previous value in the smoothed value, from 0 to below 1. */
   readonly smooth?: number;
   readonly isLog?: boolean;
   readonly isPinned?: boolean;

@@ -67,7 +67,7 @@ const trained = 'hsl(210 80% 50%)';
 /** Nats at which a difference to the teacher, or a ratio to the recorded probability, has its full colour. */
 const farApart = { teacher: 2, ratio: Math.LN2 } as const;
 
-/** Colour of a token; undefined for none. */
+/** Colour of a token; undefined for no colour. */
 export function heatOf(numbers: TokenNumbers, colour: Colour, scale: Scale): string | undefined {
   return heats[colour](numbers, scale);
 }

@@ -169,7 +169,10 @@ interface AskedProps<T> {
 
 const againMs = 500;
 
-/** Loads `path` and shows the response with `view`; asks again while the response has progress. */
+/**
+ * Loads `path` and shows the response with `view`. Repeats the request while the response contains
+ * `progress`.
+ */
 function Asked<T>({ path, view }: AskedProps<T>) {
   const [answer, setAnswer] = useState<T>();
   const [problem, setProblem] = useState<string>();

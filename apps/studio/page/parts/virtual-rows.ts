@@ -9,7 +9,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact
 
 interface VirtualRow {
   readonly index: number;
-  /** Upper edge, in pixels below that of the list. */
+  /** Upper edge, in pixels below the upper edge of the list. */
   readonly start: number;
 }
 
@@ -38,7 +38,8 @@ export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const height = Math.min(count * rowHeight, tallest);
   const view = (scroller.current?.clientHeight ?? 0) - rowHeight;
   const fitting = Math.max(1, Math.floor(view / rowHeight));
-  // Keeps the last rows in view at the end, even if a pixel covers several rows.
+  // Keeps the last rows in view at the end of the scroll range, even if one pixel covers several
+  // rows.
   const rowsPerPixel = Math.max(0, count - view / rowHeight) / Math.max(1, height - view);
   const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, Element>(optionsOf()));
   virtualizer.setOptions(optionsOf());

@@ -11,8 +11,8 @@ import {
 } from '../../src/index.js';
 
 /**
- * Converts a tool, which validates its input itself, because the SDK does not validate against schemas that are not
- * strict.
+ * Converts a tool. The tool validates its input itself, because the SDK does not validate against
+ * schemas that are not strict.
  */
 const toTool = ({ name, description, parameters, execute }: AgentTool) =>
   tool({

@@ -96,7 +96,7 @@ interface Builder {
   readonly grammar: GrammarBuilder;
   readonly schema: (schema: JsonSchema, path: string) => number;
   /**
-   * Rules without dead ends.
+   * Returns the rules without the alternatives that no text can complete.
    * @throws ModelError 400 naming a schema that no value satisfies
    */
   readonly productive: () => TextGrammar['rules'];

@@ -59,8 +59,8 @@ export interface ParsedTurn {
 
 export interface ReadTurnOptions {
   /**
-   * True, or the definitions of the tools, to look for tool calls. The definitions give the types
-   * of arguments for syntaxes without types, such as `qwen3_coder`.
+   * True or the definitions of the tools to look for tool calls; false to ignore tool calls. The
+   * definitions give the types of arguments for syntaxes without types, such as `qwen3_coder`.
    */
   readonly tools: boolean | readonly ToolDefinition[];
   /** Prompt of the turn, in which reasoning may have begun. */
@@ -100,7 +100,10 @@ export interface ChatFormat {
    * @throws ModelError as {@link render}
    */
   renderWhole(input: PromptInput): string;
-  /** Ids of a rendered text. Equal texts share one array, which must not be written to. */
+  /**
+   * Returns the token ids of a rendered text. Equal texts share one array, which callers must not
+   * modify.
+   */
   encode(text: string): Int32Array;
   readTurn(tokens: Int32Array, options: ReadTurnOptions): ParsedTurn;
   /**
@@ -119,7 +122,7 @@ export interface ChatFormat {
 }
 
 /**
- * Options for caching texts, because the runs of a group use the same prompts repeatedly. Texts
+ * Options for caching texts, because the rollouts of a group use the same prompts repeatedly. Texts
  * longer than 20,000 characters are not cached: a few of them would fill the memory.
  */
 const cacheOptions = {
@@ -285,7 +288,7 @@ function lookUp<T>(
   return table[name];
 }
 
-/** Chooses the parsers for one turn; calls are only parsed if there are tools. */
+/** Chooses the parsers for one turn. Calls are not parsed if `tools` is false. */
 function forTurn(parsers: Parsers, end: PromptEnd, tools: ReadTurnOptions['tools']): Parsers {
   const { reasoning, toolCalls } = parsers;
   const definitions = typeof tools === 'boolean' ? undefined : tools;

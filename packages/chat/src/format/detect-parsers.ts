@@ -9,8 +9,8 @@ import { toolCallParsers } from '../tool-call-parser/table.js';
 type ToolCallParserName = keyof typeof toolCallParsers;
 
 /**
- * Sentences of chat templates with the parser to use: these templates describe calls in a syntax
- * that differs from what models write.
+ * Sentences of chat templates, with the parser to use. These templates describe calls in a syntax
+ * that differs from the one that models write.
  */
 const described: readonly (readonly [string, ToolCallParserName])[] = [
   ['functools[', 'phi4_mini_json'],

@@ -1,6 +1,6 @@
 /**
- * Reads a turn while it is being sampled, and returns the part that no later token can change, so
- * that it can be sent to a client at once.
+ * Reads a turn while the model samples it. Returns the part that no later token can change, which
+ * can be sent to a client at once.
  */
 import type { ReasoningParser } from '../reasoning-parser/types.js';
 import type { ParsedToolCall, ToolCallParser } from '../tool-call-parser/types.js';
@@ -79,8 +79,8 @@ function splitReasoning(whole: string, { reasoning: parser }: TurnReaderOptions)
 }
 
 /**
- * Text before the first call. White space before a call belongs to the syntax, and so may text
- * after the first call.
+ * Text before the first call. White space before a call belongs to the call syntax. Text after the
+ * first call may belong to the syntax as well.
  */
 function beforeCalls(text: string, { markers, unmarked }: ToolCallParser): string {
   const marked = markers.map((mark) => text.indexOf(mark));

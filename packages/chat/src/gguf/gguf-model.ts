@@ -17,7 +17,7 @@ import {
 } from './tokenizer/tokenizer-files.js';
 
 export interface GgufModel {
-  /** Names of the files that {@link GgufModel.text} knows. */
+  /** Names that {@link GgufModel.text} accepts. */
   readonly files: readonly string[];
   /**
    * The text of `config.json`, `tokenizer.json` or another file of the Hugging Face folder;

@@ -100,7 +100,7 @@ function member(node: Member): Evaluate {
     return (scope) => {
       const owner = of(scope);
       const found = attribute(owner, property.value);
-      // Counts the owner as read, because a method reads it.
+      // Counts the steps for reading the owner, because its method reads it.
       if (typeof found === 'function') spend(scope, sizeOf(owner));
       return found;
     };
@@ -175,7 +175,7 @@ function call(node: Call): Evaluate {
 const constantTime: ReadonlySet<string> = new Set(['length', 'count', 'first', 'last']);
 
 /**
- * Compiles a filter with its arguments. As in Jinja, an unknown name only throws when it is
+ * Compiles a filter with its arguments. As in Jinja, an unknown name only throws when the filter is
  * evaluated.
  */
 export function compileFilter(node: Identifier | Call): Apply {

@@ -2,8 +2,8 @@
 import { Float, type Value } from './values.js';
 
 /**
- * Reads a JSON text. Unlike `JSON.parse`, it reads a number with a fraction or an exponent as a
- * float even if it is whole, an int may have any size, and keys that look like numbers keep their
+ * Reads a JSON text. Unlike with `JSON.parse`, a number with a fraction or an exponent is a float
+ * even if its value is whole. An int may have any size. Keys that look like numbers keep their
  * position.
  * @throws SyntaxError when it is not JSON
  */

@@ -13,8 +13,8 @@ interface Budget {
 }
 
 /**
- * Maximum number of steps, which take about a second; a conversation of 10,000 messages needs about
- * one hundredth of them.
+ * Maximum number of steps, which take about one second. A conversation of 10,000 messages needs
+ * about 1 % of these steps.
  */
 export const mostSteps = 20_000_000;
 
@@ -26,7 +26,7 @@ export function newScope(outer: Scope): Scope {
   return { variables: new Map(), outer, budget: outer.budget };
 }
 
-/** Counts work, so that rendering ends whatever the template's loops, macros and texts are. */
+/** Counts steps, and throws when the budget is used up, so that every rendering ends. */
 export function spend({ budget }: Scope, steps: number): void {
   budget.steps -= steps;
   if (budget.steps < 0)

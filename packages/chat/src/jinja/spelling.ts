@@ -49,8 +49,9 @@ function escaped(code: number): string {
 }
 
 /**
- * Python's `repr` of a float: the same shortest digits as in JavaScript, but always with a point or
- * an exponent, and with an exponent (of at least two digits) below 1e-4 and from 1e16 on.
+ * Python's `repr` of a float. The digits are the shortest possible ones, as in JavaScript, but
+ * there is always a point or an exponent. Numbers below 1e-4 and from 1e16 on have an exponent of
+ * at least two digits.
  */
 function floatText(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value < 0 ? '-inf' : 'inf';

@@ -132,8 +132,8 @@ const statements: ReadonlySet<string> = new Set([
 export const isExpression = (node: Statement): node is Expression => !statements.has(node.type);
 
 /**
- * Matches long white space, because the library's time is quadratic in the length of a run of white
- * space.
+ * Matches 1000 characters of white space in a row. The library's time is quadratic in the length of
+ * such a sequence.
  */
 const longestSpace = /\s{1000}/;
 

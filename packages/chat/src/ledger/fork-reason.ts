@@ -43,8 +43,8 @@ export interface Fork {
 }
 
 /**
- * Fork at the first assistant message after the spliced part. `undefined` if there is no such
- * message or the conversation is unrelated to recorded turns.
+ * Finds the fork at the first assistant message after the spliced part. Returns undefined if there
+ * is no such message or the conversation is unrelated to recorded turns.
  */
 export function findFork(
   path: Path,

@@ -46,8 +46,8 @@ export interface Ledger {
    */
   prompt(input: PromptInput): LedgerPrompt;
   /**
-   * Records a turn that was sampled from `prompt`, once per choice and before the client gets the
-   * answer.
+   * Records a turn that was sampled from `prompt`. Call it once per choice, before the client gets
+   * the response.
    */
   record(prompt: LedgerPrompt, turn: RecordedTurn): void;
 }

@@ -26,7 +26,8 @@ export function messageKey(message: NormalMessage): string {
 const longContent = 16_384;
 
 /**
- * Keys of the steps from a `Place` to the place after the message; a long text is a separate step.
+ * Returns the keys that lead from a `Place` to the place after the message: one key, or two for a
+ * message with a long text.
  */
 export function messageSteps(message: NormalMessage): readonly string[] {
   const { role, content } = message;
@@ -40,7 +41,7 @@ function callKey({ id, function: call }: ToolCall): readonly unknown[] {
 
 /**
  * Cache of canonical arguments, which recur in every later turn of their conversation. Very long
- * ones are not cached.
+ * arguments are not cached.
  */
 const canonicals = new LRUCache<string, string>({
   max: 1024,

@@ -1,6 +1,6 @@
 /**
- * Makes a placeholder message for a recorded turn. The template formats it like the turn, and marks
- * in it show where the turn's text ends.
+ * Makes a placeholder message for a recorded turn. The template formats the placeholder like the
+ * turn. Marks in the placeholder show where the turn's text ends.
  */
 import type { NormalMessage } from '../messages/messages.js';
 
@@ -21,7 +21,7 @@ export function toPlaceholder(message: NormalMessage): NormalMessage {
       tool_calls: calls.map(({ id, type, function: { name } }) => ({
         id,
         type,
-        // Templates print the function name with the result of a call, so that the name needs a mark
+        // Templates print the function name with the result of a call, so the name needs a mark
         // too.
         function: { name: `${marks.call}${name}`, arguments: '{}' },
       })),
@@ -29,15 +29,19 @@ export function toPlaceholder(message: NormalMessage): NormalMessage {
   };
 }
 
-/** Mark in place of the content; with a think block if the content contains one. */
+/**
+ * Returns the mark that replaces the content. If the content contains a think block, the mark is
+ * inside one as well.
+ */
 const contentMark = (content: string): string =>
   content.includes('</think>')
     ? `<think>\n${marks.reasoning}\n</think>\n\n${marks.content}`
     : marks.content;
 
 /**
- * Index at which the placeholder ends in `text`, the rendering after its prompt: the first place where
- * a stop token may follow. `undefined` if the template omitted a part of the placeholder.
+ * Returns the index in `text` at which the placeholder ends, which is the first place where a stop
+ * token may follow. `text` is the rendering after the prompt. Returns undefined if the template
+ * omitted a part of the placeholder.
  */
 export function endOfPlaceholder(message: NormalMessage, text: string): number | undefined {
   const { reasoning_content: reasoning, content, tool_calls: calls = [] } = message;

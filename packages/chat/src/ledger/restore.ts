@@ -11,8 +11,9 @@ export interface Restored {
 }
 
 /**
- * Gives an assistant message without reasoning the reasoning of the recorded turn that follows the same
- * messages and is otherwise equal. Tool calls match by id and values, text by equality.
+ * Restores reasoning. An assistant message without reasoning gets the reasoning of a recorded turn
+ * that follows the same messages and is otherwise equal to the message. Tool calls match by id and
+ * values, text by equality.
  */
 export function restoreReasoning(messages: readonly NormalMessage[], turns: TurnStore): Restored {
   const end = isPrefill(messages.at(-1)) ? messages.length - 1 : messages.length;

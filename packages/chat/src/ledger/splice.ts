@@ -16,9 +16,9 @@ export interface Splice {
 
 /**
  * Renders the conversation with a placeholder for the turn, which is message `index`. The text must
- * begin with that of the turn's own prompt (see {@link endOfPrompt}), and the stop token after the
- * placeholder must be the one that ended the turn (a truncated turn gets it as context); the rest
- * is new.
+ * begin with the text of the turn's own prompt (see {@link endOfPrompt}). The stop token after the
+ * placeholder must be the one that ended the turn. A truncated turn has no stop token, so the new
+ * prompt contains one as context.
  */
 export function splice(
   format: ChatFormat,
@@ -51,10 +51,10 @@ export function splice(
 const emptyThought = /(?:<think>\s*(?:<\/think>\s*)?|<\|channel>thought\s*<channel\|>\s*)$/;
 
 /**
- * Index in `text` at which the turn begins. The prompt may differ in white space (Hermes 3 prints
- * the last tool result without a line break at its end), and in the empty think block at the end of
- * a prompt with thinking switched off, which some templates only print there. Undefined if the
- * template changed more.
+ * Returns the index in `text` at which the turn begins. The prompt may differ in white space:
+ * Hermes 3 prints the last tool result without a line break at its end. It may also differ in the
+ * empty think block at the end of a prompt with thinking switched off, which some templates only
+ * print there. Returns undefined if the template changed more.
  */
 function endOfPrompt(prompt: string, text: string): number | undefined {
   if (text.startsWith(prompt)) return prompt.length;

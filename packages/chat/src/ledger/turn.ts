@@ -62,8 +62,8 @@ export interface TurnStore {
   /** The place before the first message. */
   readonly root: Place;
   /**
-   * Follows a conversation. Its points are the finished assistant messages, which excludes a
-   * prefill.
+   * Follows a conversation. The points of the path are the finished assistant messages; a prefill
+   * is not finished.
    */
   walk(messages: readonly NormalMessage[]): Path;
   /** True if a turn at any place has this message or made these calls. */

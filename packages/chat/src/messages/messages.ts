@@ -107,7 +107,7 @@ function toolCall(value: unknown, path: string): ToolCall {
   };
 }
 
-/** Maximum nesting of arguments: templates print them recursively. */
+/** Maximum nesting of arguments. There is a limit because templates print arguments recursively. */
 const maxNesting = 128;
 
 /** The maximum number of open brackets in a JSON text; brackets in strings do not count. */

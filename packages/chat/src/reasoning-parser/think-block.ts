@@ -55,7 +55,8 @@ export const deepseekR1 = thinkBlock({ isOpen: true });
 
 /**
  * Parser that reads text without a tag as an answer, because Qwen3 may omit reasoning. Qwen 3.5 may
- * call a tool without closing the block; a tag without a call after it is a part of the reasoning.
+ * call a tool without closing the block; a `<tool_call>` tag that no call follows is a part of the
+ * reasoning.
  */
 export const qwen3 = thinkBlock({
   callMark: '<tool_call>',
@@ -70,7 +71,7 @@ export const gemma4 = thinkBlock({
   callStart: /<\|tool_call>/,
 });
 
-/** Parser for the reasoning models of Mistral since version 3 of Ministral. */
+/** Parser for Mistral's reasoning models from Ministral 3 on. */
 export const mistral = thinkBlock({ markers: ['[THINK]', '[/THINK]'] });
 
 /** State at the end of a prompt. */

@@ -18,7 +18,8 @@ export interface ReasoningParser {
    */
   readonly markers: readonly [open: string, close: string];
   /**
-   * True if a response is reasoning from its start, although neither it nor the prompt has a tag.
+   * True if a response is reasoning from its start, although neither the response nor the prompt
+   * has a tag.
    */
   readonly isOpen: boolean;
   /** Line of the template after the opening marker. @default no heading */

@@ -5,7 +5,7 @@
 
 /**
  * ChatML with tools, tool calls and reasoning as in Qwen3, but keeping the reasoning of earlier
- * turns. Needs the tokens `<|im_start|>` and `<|im_end|>`; the latter ends a turn.
+ * turns. Needs the tokens `<|im_start|>` and `<|im_end|>`; `<|im_end|>` ends a turn.
  */
 const chatml = `{%- set mute = enable_thinking is defined and enable_thinking is false %}
 {%- set first = messages[0].content or '' if messages[0].role == 'system' else '' %}
@@ -68,9 +68,9 @@ const chatml = `{%- set mute = enable_thinking is defined and enable_thinking is
 {%- endif %}`;
 
 /**
- * Template for models with a few thousand weights: a message is its text, followed by a line break, or
- * by the end token if the model wrote it. Tools are not described; tool calls are printed without
- * spaces around them.
+ * Template for models with a few thousand weights: a message is its text, followed by a line break,
+ * or by the end token if the model wrote the message. Tools are not described; tool calls are
+ * printed without spaces around them.
  */
 const minimal = `{%- for message in messages %}
     {%- set content = message.content or '' %}

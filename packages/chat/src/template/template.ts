@@ -98,8 +98,8 @@ function compile(source: string, now: Date): Render {
 type ArgumentFormat = 'text' | 'parsed';
 
 /**
- * Format that a template expects: parsed, as in vLLM and transformers, unless the template fails
- * for a dict or prints a dict in Python's syntax.
+ * Determines the format that a template expects. Arguments are parsed, as in vLLM and transformers,
+ * unless the template fails for a dict or prints a dict in Python's syntax.
  */
 function argumentFormat(
   render: (input: RenderInput, format: ArgumentFormat) => string,
@@ -169,7 +169,7 @@ function parsed(text: string): Value {
   }
 }
 
-/** Cache of tools as template values: they are long and the same for all calls of a run. */
+/** Cache of tools as template values, which are large and the same for many model calls. */
 const knownTools = new WeakMap<readonly ToolDefinition[], Value>();
 
 function toolValues(tools: readonly ToolDefinition[]): Value {

@@ -28,9 +28,9 @@ export interface CharTokenizerOptions {
 }
 
 /**
- * Tokenizer files with a word-level vocabulary and a pre-tokenizer that splits text into words and
- * characters; Python's `transformers` can also read them. Ids: 0 is the unknown token, followed by
- * special tokens, markers, words, characters.
+ * Builds tokenizer files with a word-level vocabulary and a pre-tokenizer that splits text into
+ * words and characters; Python's `transformers` can also read them. Ids: 0 is the unknown token,
+ * followed by special tokens, markers, words, characters.
  * @throws ConfigError for duplicate or invalid tokens, or when the chat template prints a character
  * without a token
  */
@@ -169,8 +169,8 @@ function checkTemplate(
 }
 
 /**
- * Text that the template prints around messages; only around user messages if it rejects other
- * orders.
+ * Returns the text that the template prints around messages of all roles. If the template rejects
+ * this order of roles, returns the text around a user message.
  */
 function ownText(template: ChatTemplate): string {
   const orders = [['system', 'user', 'assistant', 'tool'], ['user']] as const;
@@ -179,7 +179,7 @@ function ownText(template: ChatTemplate): string {
       const messages = order.map((role) => ({ role, content: '' }));
       return template.render({ messages, addGenerationPrompt: true });
     } catch {
-      // A template that only prints tools has no text of its own without them.
+      // A template that only prints tools has no text of its own without tools.
     }
   }
   return '';

@@ -14,9 +14,9 @@ const tables = new WeakMap<Tokenizer, readonly Uint8Array[]>();
 
 /**
  * The byte string of every id in [0, vocabularySize); empty for ids without a token. Concatenated,
- * they are the text of a sequence, except that a `Strip` decoder of SentencePiece models would
- * remove one leading space. Supports byte-level BPE, SentencePiece with byte fallback, and words or
- * characters that are joined without changes.
+ * the byte strings are the text of a sequence, except that a `Strip` decoder of SentencePiece
+ * models would remove one leading space. Supports byte-level BPE, SentencePiece with byte fallback,
+ * and words or characters that are joined without changes.
  * @throws CheckpointError for other decoders (WordPiece, CTC ...)
  */
 export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
@@ -47,7 +47,7 @@ function build(tokenizer: Tokenizer): readonly Uint8Array[] {
   );
   return Array.from({ length: tokenizer.vocabularySize }, (_, id) => {
     const token = tokenizer.idToToken(id);
-    // Added tokens too: Gemma's runs of spaces are added tokens.
+    // The rule also applies to added tokens: Gemma's sequences of spaces are added tokens.
     return token === undefined ? new Uint8Array(0) : toBytes(token);
   });
 }

@@ -75,8 +75,8 @@ function open(files: TokenizerFiles): HuggingFaceTokenizer {
 }
 
 /**
- * Ids before a text. `add_bos_token` takes precedence over the post-processor, as in the Llama
- * tokenizers of `transformers`.
+ * Returns the ids that precede a text. `add_bos_token` takes precedence over the post-processor, as
+ * in the Llama tokenizers of `transformers`.
  */
 function prefixIds(
   inner: HuggingFaceTokenizer,

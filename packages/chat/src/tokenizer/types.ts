@@ -29,7 +29,10 @@ export interface Tokenizer {
   readonly chatTemplates: Readonly<Record<string, string>>;
   tokenToId(token: string): number | undefined;
   idToToken(id: number): string | undefined;
-  /** Ids of `text`. Special tokens in the text become their ids; no further ones are added. */
+  /**
+   * Returns the ids of `text`. Special tokens in the text become their ids; no special tokens are
+   * added.
+   */
   encode(text: string): Int32Array;
   /**
    * The text of the ids, decoded as UTF-8; invalid sequences become U+FFFD. Unlike in Python,

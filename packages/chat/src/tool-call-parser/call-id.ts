@@ -1,5 +1,5 @@
 /**
- * Ids of tool calls. They are derived from the place of the call, so that equal runs have equal
+ * Ids of tool calls. They are derived from the place of the call, so that equal rollouts have equal
  * ids.
  */
 import type { ToolCallParser } from './types.js';
@@ -24,7 +24,10 @@ export function toolCallId(
     : `c${short(call, 4)}${short(choice, 2)}${short(index, 2)}`;
 }
 
-/** The model call of the rollout in which an id was made; undefined for other ids. */
+/**
+ * Returns the number of the model call, within its rollout, that made an id; undefined for other
+ * ids.
+ */
 export function callOfId(id: string): number | undefined {
   const long = /^call_(\d+)_\d+_\d+$/.exec(id)?.[1];
   if (long !== undefined) return Number(long);

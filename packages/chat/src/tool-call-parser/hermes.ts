@@ -11,8 +11,8 @@ const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * Parser in which a call is an object with a `name` and `arguments` or `parameters` (default `{}`);
- * the closing tag may be missing at the end of the text, where models often stop. One line break
+ * Parser for calls that are objects with a `name`, and `arguments` or `parameters` (default `{}`).
+ * The closing tag may be missing at the end of the text, where models often stop. One line break
  * before a call and white space between calls belong to the syntax. Everything else stays in the
  * text.
  */

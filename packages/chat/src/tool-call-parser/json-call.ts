@@ -46,8 +46,9 @@ export function readJsonCalls(text: string, start: number): Attempt {
 }
 
 /**
- * The arguments as the model wrote them, if they are an object. An object inside a JSON string is
- * unwrapped, and `null` or an empty string stands for no arguments; undefined for other JSON.
+ * Returns the arguments as the model wrote them, if they are an object. An object inside a JSON
+ * string is unwrapped. `null` and an empty string mean that there are no arguments. Returns
+ * undefined for other JSON.
  */
 export function readArguments(json: string): string | undefined {
   if (json.startsWith('{')) return json;

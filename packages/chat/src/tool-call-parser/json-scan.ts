@@ -1,7 +1,4 @@
-/**
- * Follows the grammar of JSON through a text that may contain anything after the value, or may
- * still grow.
- */
+/** Scans JSON in a text that may contain anything after the value, or may still grow. */
 import { skipSpace } from './json-span.js';
 
 export interface JsonScan {

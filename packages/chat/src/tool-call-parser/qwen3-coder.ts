@@ -20,8 +20,8 @@ const parameterOpen = '<parameter=';
 const parameterClose = '</parameter>';
 
 /**
- * Parser in which `<tool_call>` may be missing, and also the tags at the end of the text, where
- * models often stop.
+ * Parser for calls in which `<tool_call>` may be missing. The tags at the end of the text may be
+ * missing as well, because models often stop there.
  */
 export const qwen3Coder: ToolCallParser = {
   markers: [open, close, functionOpen],

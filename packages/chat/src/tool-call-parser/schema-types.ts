@@ -66,8 +66,8 @@ export function typesOf(schemas: readonly unknown[], root: Schema): readonly str
 }
 
 /**
- * Types that are in all lists; if there are none, so that no value is valid, those of the first
- * list.
+ * Returns the types that are in all lists. If there are none, no value is valid, and the types of
+ * the first list are returned.
  */
 function inAll(lists: readonly (readonly string[])[]): readonly string[] {
   const [first = [], ...others] = lists;

@@ -4,8 +4,8 @@ import { Float, isDict, isList, numeric, type Value } from '../jinja/values.js';
 import { PythonReader } from './python-literal.js';
 
 /**
- * Converts text to a value of the types. Text that does not match a type stays text: the called
- * tool reports the mistake.
+ * Converts text to a value of one of the types. Text that does not match a type stays text: the
+ * called tool reports the mistake.
  */
 export function convert(text: string, types: readonly string[]): Value {
   if (types.length === 0) return text;

@@ -52,8 +52,8 @@ export interface ToolCallParser {
    */
   readonly stops?: readonly string[];
   /**
-   * Parses calls. A marker only counts if the syntax can continue after it, so never inside an
-   * argument.
+   * Parses calls. A marker only counts if the syntax can continue after the marker, which is never
+   * the case inside an argument.
    */
   readonly parse: (text: string, options?: ParseOptions) => ToolCallParse;
   /** Syntax in which a grammar can force calls; undefined if calls cannot be forced. */

@@ -11,7 +11,10 @@ export interface ListScan {
   readonly isClosed: () => boolean;
 }
 
-/** Scans bytes, not text: a byte of a structure character occurs in no other character of UTF-8. */
+/**
+ * Scans bytes instead of text. This is safe, because the byte of a structural character never
+ * occurs inside another character of UTF-8.
+ */
 export function scanList(): ListScan {
   // Number of open brackets; 1 at the items.
   let depth = 0;

@@ -7,8 +7,8 @@ export interface Piece {
   /** Number of the piece in the file, from 1. */
   readonly number: number;
   /**
-   * Text without end marker, carriage return before it and byte order mark; undefined if
-   * unreadable.
+   * Text of the piece, without the end marker, a carriage return before the marker, and a byte
+   * order mark. Undefined if the piece is unreadable.
    */
   readonly text?: string;
   /** Reason that the piece cannot be read. */
@@ -16,8 +16,8 @@ export interface Piece {
 }
 
 /**
- * Position of the byte that ends the current piece and is dropped, searched from `from`; -1 if it
- * is not in this chunk.
+ * Returns the position of the byte that ends the current piece, at or after `from`; -1 if it is not
+ * in this chunk. The byte is not a part of the piece.
  */
 export type FindEnd = (chunk: Buffer, from: number) => number;
 

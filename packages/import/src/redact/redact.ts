@@ -1,6 +1,6 @@
 /**
  * Replaces personal data and keys by placeholders. Patterns find only data of a fixed shape: names
- * and postal addresses stay, so this is a help and not a guarantee.
+ * and postal addresses stay, so the result may still contain personal data.
  */
 import { isIP } from 'node:net';
 import { redacted, redactText } from '@trinity-rft/core/support';
@@ -19,8 +19,8 @@ interface Shape {
 }
 
 /**
- * Shapes in order, because a card number looks like a phone number. Bounded repetitions make the
- * time linear.
+ * Shapes in the order in which they are applied. The order matters, because a card number looks
+ * like a phone number. Bounded repetitions make the time linear.
  */
 const shapes: readonly Shape[] = [
   {
@@ -53,7 +53,10 @@ const shapes: readonly Shape[] = [
 
 const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
 
-/** Checks checksum and first digit of card numbers; times in milliseconds begin with 1. */
+/**
+ * Checks the checksum and the first digit of card numbers. The first digit excludes times in
+ * milliseconds, which begin with 1.
+ */
 function isCard(text: string): boolean {
   const digits = [...digitsOf(text)].map(Number).reverse();
   const sum = digits.reduce((total, digit, i) => {

@@ -5,8 +5,8 @@ import { fault } from '../record/fault.js';
 import type { Json } from '../record/item.js';
 
 /**
- * Returns a function that counts the tokens of a row in a model's chat template: those of the
- * conversation or prompt, and for pairs also of the longer answer.
+ * Returns a function that counts the tokens of a row in a model's chat template. The count covers
+ * the conversation or the prompt, and for pairs also the longer answer.
  * @throws ConfigError if the folder has no tokenizer
  */
 export async function tokenCounter(model: string): Promise<(row: Json) => number> {

@@ -37,8 +37,8 @@ export function dpoRow({ prompt, chosen, rejected, ...rest }: Preference): Json 
 
 /**
  * A row of a task set: the messages up to the user's last message, and the reference answer as
- * text. If the messages are a single question, also `question` (and `system`), for workflows whose
- * input is a text.
+ * text. If the messages are a single question, the row also has `question` (and `system`), for
+ * workflows whose input is a text.
  * @param hasReferences true if the conversation's last answer is the reference
  * @throws TaskError of `fault`
  */

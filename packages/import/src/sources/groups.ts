@@ -1,6 +1,6 @@
 /**
- * Groups the parts of conversations. Returns a group when too many are open (the one without a new
- * part for the longest time), and the others at the end.
+ * Groups the parts of conversations. When too many groups are open, returns the group that has had
+ * no new part for the longest time. Returns the other groups at the end.
  */
 import { fault } from '../record/fault.js';
 import type { Fragment } from '../record/item.js';

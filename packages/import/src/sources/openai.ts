@@ -43,7 +43,10 @@ function readPair(record: Json): Preference {
   };
 }
 
-/** Reads a pair of TRL, whose answers may include the prompt; then `prompt` may be missing. */
+/**
+ * Reads a pair in the format of TRL. The answers may include the prompt; `prompt` may then be
+ * missing.
+ */
 function readChosen(record: Json): Preference {
   const chosen = readAnswer(record['chosen']);
   const rejected = readAnswer(record['rejected']);

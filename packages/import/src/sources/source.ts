@@ -25,8 +25,8 @@ export interface Source {
   /** Builds conversations from the parts of one group. */
   readonly assemble?: (parts: readonly unknown[]) => readonly Finished[];
   /**
-   * Limit on open groups. Beyond it, the group that has had no new part for the longest time counts
-   * as complete.
+   * Limit on open groups. Beyond this limit, the group that has had no new part for the longest
+   * time counts as complete.
    * @default no limit, because parts may be in other files
    */
   readonly mostOpen?: number;

@@ -22,8 +22,9 @@ export const debugFiles = {
 } as const;
 
 /**
- * Prepares the folder to write to: `directory`, cleared of the files of an earlier debug run, or, with `suffix`, a new
- * folder next to it if there was an earlier run. Keeps the file of a served model.
+ * Prepares and returns the folder to write to. The folder is `directory`, from which the files of
+ * an earlier debug run are deleted. If there was an earlier debug run and `suffix` is given, the
+ * folder is a new one next to `directory`. Keeps the file of a served model.
  */
 export async function prepareFolder(directory: string, suffix?: string): Promise<string> {
   const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);

@@ -1,4 +1,7 @@
-/** Context of a stage whose model is not trained. Leaves the run's folder unchanged. */
+/**
+ * Context of a stage whose model is not trained. Creating the context changes nothing in the run's
+ * folder.
+ */
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import {
   ConfigError,

@@ -43,7 +43,7 @@ export async function serveDebugModel(options: DebugModelOptions): Promise<Serve
     const { defaults, ...settings } = frozen.settings;
     const model: RecordingModel = createRolloutModel({
       ...settings,
-      // A minimum would override the short answers that clients ask for.
+      // A minimum number of tokens would prevent the short answers that clients ask for.
       defaults: { ...defaults, minTokens: undefined },
       sampler,
       format,

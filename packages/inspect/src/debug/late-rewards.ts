@@ -1,4 +1,7 @@
-/** Lists runs that wait for a reward and stores their rewards, from outside the process of the run. */
+/**
+ * Lists rollouts that wait for a reward and stores their rewards, from outside the process of the
+ * training run.
+ */
 import { lateRewardsBeside, refusals } from '@trinity-rft/buffer/late-rewards';
 import { BufferError, usableReward } from '@trinity-rft/core';
 import type { PendingRun, RewardReceipt } from '@trinity-rft/core/store';
@@ -6,7 +9,7 @@ import type { TargetOptions } from '../verify/targets.js';
 import { findRecords } from './find-records.js';
 
 /**
- * Runs of all stages that wait for a reward.
+ * Returns the rollouts of all stages that wait for a reward.
  * @param run a configuration, the folder of a run, or a database
  */
 export async function runsThatWait(
@@ -18,8 +21,8 @@ export async function runsThatWait(
 }
 
 /**
- * Gives a run its reward, in the newest stage that has the run; giving the same reward again
- * changes nothing.
+ * Gives a rollout its reward, in the newest stage that has the rollout. Giving the same reward
+ * again changes nothing.
  * @throws BufferError `REWARD_REFUSED` with the reason
  */
 export async function giveReward(

@@ -92,7 +92,10 @@ const withoutAdapter = (stage: StageConfig): StageConfig => ({
   model: { ...stage.model, lora: undefined },
 });
 
-/** The newest checkpoint of the stage or of an earlier one; without one, the model of the run. */
+/**
+ * Returns the newest checkpoint of the stage or of an earlier stage. Without a checkpoint, returns
+ * the model that the run starts from.
+ */
 async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   for (const { jobDirectory } of config.stages.slice(0, stage.stageIndex + 1).toReversed()) {
     const newest = (await listCheckpoints(jobDirectory)).at(-1);
@@ -102,8 +105,8 @@ async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promis
 }
 
 /**
- * Forwards messages that a run would log, from level `info`. Failures of the attempt are left out:
- * the report shows them separately.
+ * Returns a logger that forwards messages from level `info` on. Leaves out failures of the attempt,
+ * because the report shows them separately.
  */
 function noticeLogger(note: (notice: string) => void): Logger {
   const keep = (message: string, fields?: Readonly<Record<string, unknown>>): void => {

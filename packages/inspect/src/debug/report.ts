@@ -25,7 +25,10 @@ export interface WorkflowDebugReport {
   readonly error?: Error;
   /** Warnings of the configuration, and log messages of model and workflow. */
   readonly notices: readonly string[];
-  /** Errors that no code awaited or caught during the attempt. A run reports them and continues. */
+  /**
+   * Errors that no code awaited or caught during the attempt. A training run reports such errors
+   * and continues.
+   */
   readonly strayErrors: readonly string[];
   readonly turns: readonly Turn[];
   /** Tokenizer of the model, to decode tokens. */

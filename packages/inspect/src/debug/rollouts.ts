@@ -26,7 +26,7 @@ interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'
   readonly logger?: Logger;
   /** @default the system clock */
   readonly clock?: Clock;
-  /** Cancels runs in progress. */
+  /** Cancels rollouts in progress. */
   readonly signal?: AbortSignal;
 }
 

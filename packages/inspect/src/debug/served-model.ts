@@ -1,6 +1,6 @@
 /**
- * A model that stays loaded between debug runs: its sampler over loopback HTTP, and the file with
- * its address.
+ * A model that stays loaded between debug runs. A file has the address of its sampler, which other
+ * processes reach over loopback HTTP.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,7 +9,8 @@ import type { Sampler, SampledSequence, SamplingOptions } from '@trinity-rft/cor
 import { tryJson } from '@trinity-rft/core/support';
 
 /**
- * Name of the file in the output directory. Only its owner may read it, because it holds the key.
+ * Name of the file in the output directory. Only its owner may read it, because the file contains
+ * the key.
  */
 const servedModelFile = 'inference_model.json';
 
@@ -40,8 +41,8 @@ export async function writeServedModel(
 }
 
 /**
- * Finds the served model whose file is in the output directory. Undefined if it serves another
- * model folder, or its server does not answer: the file may be left over from an earlier server.
+ * Finds the served model whose file is in the output directory. Returns undefined if the server
+ * serves another model folder or does not answer. The file may be left over from an earlier server.
  */
 export async function findServedModel(
   outputDirectory: string,

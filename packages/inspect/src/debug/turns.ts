@@ -1,4 +1,4 @@
-/** Records every model call of an attempt at the sampler, whether or not it becomes an experience. */
+/** Records every model call of an attempt, including calls that do not become experiences. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { describeError, type Clock } from '@trinity-rft/core';
 import type { Sampler, SampledSequence } from '@trinity-rft/core/engine';

@@ -94,7 +94,8 @@ async function withStrayErrors<T>(
   const caught = catchStrayErrors((line) => strayErrors.push(line));
   try {
     const result = await work();
-    // Node reports an unhandled rejection only after the turn of the event loop it happened in.
+    // Node reports an unhandled rejection only after the event-loop turn in which the rejection
+    // happened.
     await new Promise((resolve) => setImmediate(resolve));
     return { result, strayErrors };
   } finally {

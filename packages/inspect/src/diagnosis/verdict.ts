@@ -150,9 +150,9 @@ const measuredAs = (metric: string): string =>
   evalName.exec(metric)?.[2] === 'accuracy' ? 'accuracy' : 'mean reward';
 
 /**
- * Interval of the difference of two means from the intervals of both, as if they were independent,
- * which makes it wider than that of paired tasks. Source: Newcombe 1998, method 10,
- * doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
+ * Computes the interval of the difference of two means from the intervals of both. Treats the means
+ * as independent, so the interval is wider than that of paired tasks. Source: Newcombe 1998, method
+ * 10, doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
  */
 function differenceInterval(before: Scored, after: Scored): Interval | undefined {
   if (!before.interval || !after.interval) return undefined;

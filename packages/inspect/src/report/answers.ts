@@ -17,24 +17,24 @@ export interface AnsweredSet {
   readonly tasks: readonly AnsweredTask[];
 }
 
-/** A task that at least one run of either evaluation has answered. */
+/** A task that at least one rollout of either evaluation has answered. */
 export interface AnsweredTask {
   readonly row: number;
   /** Text of the first prompt. */
   readonly question: string | undefined;
   /** Expected answer, if the task has one. */
   readonly truth: string | undefined;
-  /** Answer by the first weights; undefined if every run failed. */
+  /** Answer by the first weights; undefined if every rollout failed. */
   readonly before: Answered | undefined;
   readonly after: Answered | undefined;
 }
 
 export interface Answered {
-  /** Mean over the runs that did not fail. */
+  /** Mean over the rollouts that did not fail. */
   readonly reward: number;
-  /** Number of runs that did not fail. */
+  /** Number of rollouts that did not fail. */
   readonly runs: number;
-  /** Answers of the calls of the first run. */
+  /** Answers of the calls of the first rollout. */
   readonly answers: readonly string[];
   /** Reasons that the reward function gave for the answer. */
   readonly reasons: readonly string[];
@@ -59,8 +59,9 @@ export async function readAnswers(
 }
 
 /**
- * Compares the rewards of the first and the last evaluation task by task. Failed runs count as 0. Undefined for other
- * metrics, and if the recorded answers belong to another evaluation, which a different difference of means reveals.
+ * Compares the rewards of the first and the last evaluation task by task. Failed rollouts count as
+ * 0. Undefined for other metrics. Also undefined if the recorded answers belong to another
+ * evaluation, which is the case if the difference of means is another one.
  */
 export const pairedRewards =
   (sets: readonly AnsweredSet[]): PairedOf =>
@@ -78,7 +79,7 @@ export const pairedRewards =
     return Math.abs(paired.mean - difference) < sameMean ? paired : undefined;
   };
 
-/** Rounding error of the mean of rewards. */
+/** Tolerance for rounding errors in the mean of rewards. */
 const sameMean = 1e-6;
 
 export const gainOf = ({ before, after }: AnsweredTask): number =>
@@ -87,8 +88,8 @@ export const gainOf = ({ before, after }: AnsweredTask): number =>
 const setOf = ({ info }: Experience): string => String(info['taskset']);
 
 /**
- * Answers of the first and the last version; answers of all versions if the two evaluated different
- * sets.
+ * Returns the answers of the first and the last policy version. Returns the answers of all versions
+ * if these two were evaluated on different sets.
  */
 function firstAndLast(reader: ExperienceReader): readonly Experience[] {
   const versions = reader.versions();

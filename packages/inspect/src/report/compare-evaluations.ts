@@ -23,13 +23,14 @@ export interface Comparison {
 interface Flip extends Pick<EvaluatedTask, 'row' | 'prompt'> {
   readonly before: number;
   readonly after: number;
-  /** Answer of each side, as in {@link EvaluatedTask}; undefined if every run failed. */
+  /** Answer of each side, as in {@link EvaluatedTask}; undefined if every rollout failed. */
   readonly answers: readonly [before: string | undefined, after: string | undefined];
 }
 
 /**
- * @param baseline an earlier evaluation, whose last checkpoint is used. @default the first checkpoint of the evaluation
- * itself
+ * Compares the last checkpoint of an evaluation with a baseline, set by set. @param baseline an
+ * earlier evaluation, whose last checkpoint is used. @default the first checkpoint of the
+ * evaluation itself
  * @throws ConfigError when the two evaluations have different tasks
  */
 export function compareEvaluations(
@@ -113,7 +114,7 @@ function assertSameSets({ sets }: Evaluation, baseline: Evaluation): void {
 /** Probability that fair coin flips split at least as unevenly; 1 without a change. */
 export function mcnemar(better: number, worse: number): number {
   const [n, least] = [better + worse, Math.min(better, worse)];
-  // In logarithms, because with a thousand changes the first terms would underflow.
+  // Computed in logarithms, because with a thousand changes the first terms would underflow.
   let [log, sum] = [-n * Math.LN2, 0];
   for (let k = 0; k <= least; k++) {
     sum += Math.exp(log);

@@ -47,7 +47,7 @@ export interface Evaluation {
 
 interface SetEvaluation {
   readonly set: string;
-  /** Compared metric: `reward`, or `accuracy` if no run reports a reward. */
+  /** Compared metric: `reward`, or `accuracy` if no rollout reports a reward. */
   readonly key: string;
   /** Checkpoints in ascending order of steps. */
   readonly checkpoints: readonly CheckpointScore[];
@@ -61,9 +61,9 @@ export interface EvaluatedTask {
   readonly digest: string;
   /** End of the prompt of the first call. */
   readonly prompt?: string;
-  /** Mean over the task's runs. Failed runs count as 0. */
+  /** Mean over the task's rollouts. Failed rollouts count as 0. */
   readonly values: readonly number[];
-  /** The last answer of the first run that did not fail; null if all failed. */
+  /** The last answer of the first rollout that did not fail; null if all rollouts failed. */
   readonly answers: readonly (string | null)[];
   /** Reason that the reward function gave for the answer in `answers`, if any. */
   readonly reasons: readonly (string | null)[];
@@ -77,7 +77,7 @@ interface CheckpointScore {
   readonly names: readonly string[];
   readonly directory: string | undefined;
   readonly mean: number;
-  /** Means of all metrics over the tasks, from runs that did not fail. */
+  /** Means of all metrics over the tasks, from rollouts that did not fail. */
   readonly metrics: Metrics;
   /** 95 % confidence interval of the mean. */
   readonly interval: Interval | undefined;
@@ -169,7 +169,7 @@ const noCheckpoint = (): ConfigError =>
 /** Maximum length of a prompt and an answer in an evaluation, in characters. */
 const mostText = 2000;
 
-/** Calls of the first run that did not fail. */
+/** Calls of the first rollout that did not fail. */
 const callsOf = (outcome: TaskOutcome | undefined): readonly Experience[] =>
   (outcome && okRuns(outcome)[0]?.answers) ?? [];
 
@@ -211,8 +211,9 @@ function scoreOf(
 }
 
 /**
- * Train step of the checkpoint with the highest mean over the sets, the earliest of equal ones.
- * Leaves out the weights before training.
+ * Returns the train step of the checkpoint with the highest mean over the sets. If several
+ * checkpoints are equally good, returns the earliest of them. Leaves out the weights before
+ * training.
  */
 function bestOf(sets: readonly SetEvaluation[]): number | undefined {
   const scores = (sets[0]?.checkpoints ?? []).flatMap(({ step, directory }, i) =>

@@ -8,8 +8,8 @@ const passes = 0.5;
 const [mostFlips, mostText] = [10, 200];
 
 /**
- * JUnit XML of the last checkpoint: one test suite per set, one test case per task. Tasks whose
- * runs all failed are errors.
+ * JUnit XML of the last checkpoint: one test suite per set, one test case per task. A task whose
+ * rollouts all failed is an error.
  */
 export function renderJUnit({ sets }: Evaluation): string {
   const suites = sets.map(({ set, key, checkpoints, tasks }) => {

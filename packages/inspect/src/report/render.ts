@@ -142,8 +142,8 @@ export function renderMetric({ stages }: RunReport, given: string): string {
 }
 
 /**
- * Suggests names that contain the word, rollouts and evaluations first; without any, the most
- * similar name.
+ * Suggests names that contain the given word, rollouts and evaluations first. If no name contains
+ * the word, suggests the most similar name.
  */
 function suggestions(metric: string, known: readonly string[]): string {
   const rank = (name: string): number => {

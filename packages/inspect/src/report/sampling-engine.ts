@@ -11,7 +11,7 @@ export const samplingEngineName = 'export';
  */
 export const samplingEngine = (sampler: Sampler): EngineFactory => ({
   name: samplingEngineName,
-  // Pass the checks of any algorithm, which is not run.
+  // These capabilities pass the checks of any algorithm; no algorithm is executed.
   capabilities: builtInEngine.capabilities,
   open: async () => ({
     capabilities: builtInEngine.capabilities,

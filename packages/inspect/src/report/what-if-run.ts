@@ -42,7 +42,8 @@ export interface StoreWhatIf extends WhatIf {
 }
 
 /**
- * Compares the recorded with the changed settings on each experience store of a run. Reads only.
+ * Compares the recorded settings with the changed settings, on each experience store of a run.
+ * Writes nothing.
  * @param run a configuration, or the folder of a run; reward functions need a configuration, which
  * names the task sets
  * @throws ConfigError for unknown names, for parts that need a model, and if no experiences are

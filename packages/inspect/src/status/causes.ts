@@ -20,8 +20,8 @@ interface WaitChain {
 export interface RunCauses {
   readonly end: RunStatus['end'];
   /**
-   * Chains of `silent` processes that end no other chain, then one chain per waiting process, the
-   * longest wait first. If no process takes part, one chain per missing role.
+   * First the chains of `silent` processes at which no other chain ends, then one chain per waiting
+   * process, the longest wait first. If the run has no process, one chain per missing role.
    */
   readonly chains: readonly WaitChain[];
 }

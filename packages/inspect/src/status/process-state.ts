@@ -2,7 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { isProcessAlive } from '@trinity-rft/core/support';
 
-/** `stopped` means by SIGSTOP or a debugger; the process continues after SIGCONT. */
+/**
+ * State of an operating-system process. `stopped` means that SIGSTOP or a debugger stopped the
+ * process; it continues after SIGCONT.
+ */
 export type ProcessState = 'running' | 'stopped' | 'gone';
 
 export function processState(pid: number): ProcessState {
@@ -12,7 +15,10 @@ export function processState(pid: number): ProcessState {
   return letter === 'T' || letter === 't' ? 'stopped' : 'running';
 }
 
-/** State letter in `/proc`, if that exists: the field after the name, which is in brackets. */
+/**
+ * Returns the state letter of a process from `/proc`, if `/proc` exists. The letter follows the
+ * name of the process, which is in brackets.
+ */
 function stateLetter(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

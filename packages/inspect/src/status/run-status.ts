@@ -21,8 +21,8 @@ export interface RunStatus {
   /** The last explore step whose tasks are planned. */
   readonly plannedUpTo: number;
   /**
-   * Train steps between the newest version and the oldest one that is in use or waits to be trained
-   * on.
+   * Number of train steps since the oldest policy version in use. A version is in use if an
+   * explorer samples with it, or if its experiences wait to be trained on.
    */
   readonly staleness: number | undefined;
   /** Contents of the store that the processes share; undefined for a run in a single process. */

@@ -50,7 +50,7 @@ const pointSvg = ({ x, y, low, high }: Drawing['series'][number]['points'][numbe
 
 const bar = { width: 1000, height: 20 };
 
-/** Parts of a time as one bar. */
+/** Draws the parts of a duration as one bar. */
 export function timeSvg({ seconds, parts }: Story['time'][number]): Markup {
   let left = 0;
   const rects = parts.map((part) => {

@@ -9,7 +9,8 @@ import { createRun } from '../studio/runs/run.js';
 import { storyOf } from '../studio/story/story.js';
 
 /**
- * Story of the stage that changed last. Reads only, even while the run continues.
+ * Returns the story of the stage that changed last. Writes nothing. Also works while the run
+ * continues.
  * @param run a configuration, or the folder of a run
  * @throws ConfigError when there is no such run
  */

@@ -40,7 +40,7 @@ export function createComparison(): Comparison {
     recomputed: number,
   ): void => {
     const recorded = logprobs[token] ?? NaN;
-    // Comparisons with NaN are never true, so without this, broken weights would pass.
+    // Comparisons with NaN are never true. Without this check, broken weights would pass.
     const difference = Number.isFinite(recomputed) ? Math.abs(recorded - recomputed) : Infinity;
     sum += difference;
     if (difference <= largest && worst) return;

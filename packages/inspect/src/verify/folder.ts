@@ -5,7 +5,8 @@ import { ConfigError } from '@trinity-rft/core';
 import { isProcessAlive } from '@trinity-rft/core/support';
 
 /**
- * Absolute path of a run: a file is its configuration.
+ * Returns the absolute path of a run. The path is that of the run's folder, or that of a file,
+ * which is the configuration.
  * @throws ConfigError when there is no such file or folder
  */
 export async function locateRun(

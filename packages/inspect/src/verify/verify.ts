@@ -87,7 +87,10 @@ interface LoadedWeights {
 }
 
 interface VersionEngines extends AsyncDisposable {
-  /** Loads the weights of a version until the next call; undefined if they no longer exist. */
+  /**
+   * Loads the weights of a version, which are valid until the next call. Returns undefined if the
+   * weights no longer exist.
+   */
   weightsAt(version: number): Promise<LoadedWeights | undefined>;
 }
 

@@ -11,22 +11,22 @@ import {
 } from '@trinity-rft/core';
 import type { VariantParts } from './variant.js';
 
-/** Result of a variant for one run. */
+/** Result of a variant for one rollout. */
 export interface RunSignal {
   readonly reward: number | undefined;
-  /** Mean over its trained tokens; 0 if the advantage function dropped the run. */
+  /** Mean over its trained tokens; 0 if the advantage function dropped the rollout. */
   readonly advantage: number;
   /** L2 norm of the loss's derivatives with respect to the log-probabilities of its tokens. */
   readonly gradientNorm: number;
 }
 
 export interface BatchSignal {
-  /** Runs by `runKey`. */
+  /** Rollouts by `runKey`. */
   readonly runs: ReadonlyMap<string, RunSignal>;
   /** Derivatives by experience, one per response token. */
   readonly gradients: ReadonlyMap<string, Float32Array>;
   readonly loss: number;
-  /** Metrics of the loss, over its trained tokens. */
+  /** Metrics of the loss over the trained tokens. */
   readonly metrics: Metrics;
 }
 
@@ -123,7 +123,10 @@ function gradientsOf(
   );
 }
 
-/** Log-probabilities of weights that have moved since sampling, one per token, drawn from a normal distribution. */
+/**
+ * Returns one log-probability per token, as if the weights had moved since sampling. The changes
+ * are drawn from a normal distribution.
+ */
 function drifted(
   { actionMask, oldLogprobs }: Pick<LossInput, 'actionMask' | 'oldLogprobs'>,
   { nats, seed }: Drift,

@@ -37,7 +37,10 @@ export function newestSteps(source: ExperienceRows, steps: number): readonly Exp
 /** Settings of a stage by the path of their key, as in `settings.json` of a run. */
 type Settings = Readonly<Record<string, unknown>>;
 
-/** Advantage and loss of a run according to its settings, or of grpo if they name none. */
+/**
+ * Advantage and loss of a run according to its settings. Parts that the settings do not name are
+ * those of the algorithm, which is grpo by default.
+ */
 export function variantOf(settings: Settings): Variant {
   return {
     algorithm: textOf(settings['algorithm.algorithm_type']),

@@ -1,4 +1,4 @@
-/** Rescores recorded runs with another reward function. */
+/** Rescores recorded rollouts with another reward function. */
 import {
   runKey,
   type Experience,
@@ -20,7 +20,7 @@ export interface RecordedTask {
 export type TaskOf = (experience: Experience) => RecordedTask | undefined;
 
 /**
- * Gives every call of a run the reward of its last answer.
+ * Gives every call of a rollout the reward of its last answer.
  * @throws RewardError for an answer that was recorded without its text, and for unusable rewards
  */
 export async function withRewards(

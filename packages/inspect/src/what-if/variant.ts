@@ -18,7 +18,7 @@ import {
 } from '@trinity-rft/core';
 import { pickRow } from '@trinity-rft/core/support';
 
-/** Input of a reward function for a recorded run: its last answer. */
+/** Input of a reward function for a recorded rollout: its last answer. */
 export interface RecordedAnswer extends RewardInput {
   readonly experience: Experience;
 }
@@ -78,8 +78,8 @@ export function partsOf(
 }
 
 /**
- * Names of algorithms that `whatIf` accepts, and of parts that it accepts with the other parts of
- * grpo.
+ * Names of the algorithms that `whatIf` accepts, and of the parts that `whatIf` accepts when all
+ * other parts are those of grpo.
  */
 export interface Usable {
   readonly algorithms: readonly string[];

@@ -45,9 +45,9 @@ export interface ComparedGroup {
   readonly batch: Eid['batch'];
   /** Number of the task in the explore step. */
   readonly task: Eid['task'];
-  /** Runs ordered by their advantages in `after`, the best first. */
+  /** Rollouts ordered by their advantages in `after`, the best first. */
   readonly runs: readonly ComparedRun[];
-  /** Kendall's tau-b of both rankings; undefined if either ranks all runs the same. */
+  /** Kendall's tau-b of both rankings; undefined if either ranks all rollouts the same. */
   readonly agreement: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface VariantSummary {
   readonly groupsWithSignal: number;
   readonly runsWithSignal: number;
   readonly meanReward: number | undefined;
-  /** Mean absolute advantage of all runs. */
+  /** Mean absolute advantage of all rollouts. */
   readonly meanAbsAdvantage: number;
   /**
    * L2 norm of the loss's derivatives with respect to the log-probabilities of all trained tokens
@@ -76,7 +76,7 @@ export interface WhatIf {
   readonly after: VariantSummary;
   /** Mean agreement of groups that both variants rank; undefined without such groups. */
   readonly agreement: number | undefined;
-  /** Share of runs whose advantages have opposite signs in the two variants. */
+  /** Share of rollouts whose advantages have opposite signs in the two variants. */
   readonly signChanges: number;
   /** Cosine of the two gradients over all tokens; undefined if one of them is 0. */
   readonly gradientCosine: number | undefined;

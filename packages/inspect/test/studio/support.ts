@@ -34,7 +34,7 @@ export interface Workbench {
 }
 
 const undo: (() => Promise<void> | void)[] = [];
-// Here and not below: the runner takes hooks only while it reads the file.
+// The hook is registered here, because the test runner accepts hooks only while it loads the file.
 afterAll(async () => {
   for (const step of undo.toReversed()) await step();
 });

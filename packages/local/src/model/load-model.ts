@@ -202,7 +202,7 @@ function localModel(runtime: Runtime, parts: Parts): LocalModel {
   const closed = new AbortController();
   const rollouts = createRollouts(runtime, parts, closed.signal);
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    // A request without `init` is used as it is: `new Request` cannot copy the Request objects of
+    // A request without `init` is used unchanged: `new Request` cannot copy the Request objects of
     // some HTTP servers.
     const request =
       input instanceof Request && init === undefined ? input : new Request(input, init);

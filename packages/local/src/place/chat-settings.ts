@@ -1,6 +1,9 @@
 /** Settings for chatting with a model, with the keys of `explorer.rollout_model`. */
 
-/** Plain data: `chat` in `export.json`, and part of each stage's settings in a run. */
+/**
+ * Chat settings as plain data. `export.json` has them under `chat`, and a run among the settings of
+ * each stage.
+ */
 export interface ChatSettings {
   /** Jinja source. @default the template of the model's folder */
   readonly chat_template?: string;

@@ -100,7 +100,10 @@ async function exportedFile(folder: string): Promise<string | undefined> {
   return isGguf(place) ? place : undefined;
 }
 
-/** Chooses the best evaluated, otherwise the last checkpoint of the last stage with checkpoints. */
+/**
+ * Chooses a checkpoint of the last stage that has checkpoints: the best evaluated one, or the last
+ * one if none was evaluated.
+ */
 async function chooseCheckpoint(run: string): Promise<ModelPlace> {
   const names = (await readStages(run)).map((stage) => String(stage['stage_name']));
   for (const stage of [...names.toReversed().map((name) => path.join(run, name)), run]) {

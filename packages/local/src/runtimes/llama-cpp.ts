@@ -203,7 +203,8 @@ async function sampleOne(parts: LlamaParts, one: OneSample): Promise<SampledSequ
   let ended = false;
   await sequence.adaptStateToTokens([...prompt] as Token[], false);
   let input = [...prompt.subarray(sequence.nextTokenIndex)] as Token[];
-  // If the cache contains the whole prompt, its last token is evaluated again for the logits.
+  // If the cache contains the whole prompt, the last token of the prompt is evaluated again for the
+  // logits.
   if (input.length === 0) {
     await sequence.eraseContextTokenRanges([{ start: prompt.length - 1, end: prompt.length }]);
     input = [prompt[prompt.length - 1] as Token];
@@ -255,9 +256,9 @@ const mostRanked = 20;
 
 /**
  * Draws the next token. llama.cpp draws the token if only the temperature changes the distribution,
- * and reports the probability of that token only. It applies top-k and top-p before the
- * temperature, unlike training, so the whole distribution is fetched for top-k and top-p, and also
- * for `topLogprobs`. The log-probability of a greedy choice is that at temperature 1.
+ * and reports the probability of that token only. Unlike training, llama.cpp applies top-k and
+ * top-p before the temperature. For top-k, top-p and `topLogprobs`, the whole distribution is
+ * therefore fetched. The log-probability of a greedy choice is that at temperature 1.
  */
 async function nextToken(
   sequence: LlamaContextSequence,

@@ -248,7 +248,10 @@ function entryOf(models: ServedModels, name: string): object {
   };
 }
 
-/** Asks each loaded model in turn, because only the model that stored a response knows it. */
+/**
+ * Sends the request to each loaded model in turn, because only the model that stored a response can
+ * return it.
+ */
 async function firstFound(request: Request, models: ServedModels): Promise<Response> {
   const { url, method, headers, signal } = request;
   let response: Response | undefined;

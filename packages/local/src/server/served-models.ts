@@ -12,7 +12,7 @@ export interface ServedModels {
    * @throws ModelError 404
    */
   current(name: string): LocalModel | undefined;
-  /** Adds a model, or replaces the model of this name. Its first request loads it. */
+  /** Adds a model, or replaces the model of this name. The first request to the model loads it. */
   add(name: string, place: string): void;
   /** Removes a model. Requests in progress are still answered. */
   remove(name: string): void;
@@ -30,7 +30,7 @@ export interface ServedModels {
   reload(): Promise<void>;
   /** Number of requests in progress with the model's current weights. */
   inFlight(name: string): number;
-  /** Error of the last reload by model name; only of models whose last reload failed. */
+  /** Errors of reloads, by model name. Contains only models whose last reload failed. */
   readonly failures: ReadonlyMap<string, string>;
   close(): Promise<void>;
 }
@@ -102,8 +102,8 @@ async function openModels(
   let turn: Promise<unknown> = Promise.resolve();
   const loadInTurn = (name: string, entry: Entry): Promise<Weights> => {
     const loaded = turn.then(() => loadOne(name, entry));
-    // Resolves after the requests that wait for this model have started, so that the next load does not
-    // evict it before.
+    // Resolves after the requests that wait for this model have started, so that the next load does
+    // not evict the model before they use it.
     const used = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     turn = loaded.then(used, used);
     return loaded;
@@ -177,7 +177,7 @@ async function openModels(
   };
 }
 
-/** A model in memory. Closed once it is retired and no request uses it. */
+/** A model in memory. The model is closed once it is retired and no request uses it. */
 interface Weights {
   readonly model: LocalModel;
   readonly users: number;

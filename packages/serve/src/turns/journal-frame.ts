@@ -44,13 +44,15 @@ export function toFrame(
 export interface FramesRead {
   readonly frames: readonly Frame[];
   /**
-   * Number of bytes outside of complete frames: damaged ones, or those that a killed process was
-   * writing.
+   * Number of bytes outside of complete frames. They belong to damaged frames, or to a frame that a
+   * killed process was writing.
    */
   readonly unreadable: number;
 }
 
-/** Reads all complete frames. After a damaged one, reading continues with the next. */
+/**
+ * Reads all complete frames. After a damaged frame, reading continues with the next complete one.
+ */
 export function readFrames(bytes: Buffer): FramesRead {
   const frames: Frame[] = [];
   let unreadable = 0;

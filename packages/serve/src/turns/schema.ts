@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { BufferError } from '@trinity-rft/core';
 import { checkedTables, type CheckedTables } from '@trinity-rft/core/store';
 
-/** Version of the tables, to be increased if older code could not read new ones. */
+/** Version of the tables. It must be increased if older code could not read the new tables. */
 const schemaVersion = 2;
 /** Application id in the file header: "TRSV". */
 const applicationId = 0x54525356;

@@ -35,8 +35,8 @@ export interface EncodedCall extends Pick<ServedCall, 'msgId' | 'session'> {
 }
 
 /**
- * The methods of a turn store, synchronous and atomic: once one returns, its effect is permanent;
- * if it throws, nothing has changed.
+ * The methods of a turn store. They are synchronous and atomic: once a method returns, its effect
+ * is permanent; if a method throws, nothing has changed.
  */
 export interface TurnDatabase {
   readonly starts: number;

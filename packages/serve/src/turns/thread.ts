@@ -16,9 +16,10 @@ export interface TurnMethods extends Omit<TurnDatabase, 'starts'> {
 }
 
 /**
- * Sends the calls of one turn of the event loop together at its end: their answers could not be
- * received earlier, and each message would take time from serving. The thread keeps the process
- * alive while it opens, while a call is pending and while it closes.
+ * Calls the methods of a turn database in a thread. Calls during one turn of the event loop are
+ * sent together at the end of the turn: their results could not be received earlier, and each
+ * message takes time from serving. The thread keeps the process alive while it opens, while a call
+ * is pending and while it closes.
  */
 export class TurnThread {
   readonly #path: string;

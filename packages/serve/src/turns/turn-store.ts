@@ -66,9 +66,9 @@ export interface TurnCounts {
 
 /**
  * Served calls and their rewards. Methods take effect in the order of their calls, and are atomic:
- * once a method has resolved, its effect is permanent; if it rejects, nothing has changed. All
- * methods reject with BufferError `SERVE_CLOSED` after {@link close}, and with the reason of {@link
- * failed} after a failure.
+ * once a method has resolved, its effect is permanent; if a method rejects, nothing has changed.
+ * All methods reject with BufferError `SERVE_CLOSED` after {@link close}, and with the reason of
+ * {@link failed} after a failure.
  */
 export interface TurnStore {
   /** Number of times that the store has been opened, including this one. */
@@ -80,7 +80,7 @@ export interface TurnStore {
   readonly failed: AbortSignal;
   /**
    * Records a call. Resolves when the call survives the end of the process, without waiting for the
-   * disk: a power failure may lose the calls of the last moment. A call with a known id is ignored.
+   * disk: a power failure may lose the most recent calls. A call with a known id is ignored.
    * @throws InvariantError, BufferError
    */
   record(call: ServedCall): Promise<void>;

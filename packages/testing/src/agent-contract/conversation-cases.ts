@@ -1,5 +1,5 @@
 /**
- * Cases of conversations: they check the framework's behaviour, and that every sampled token is
+ * Conversation cases. They check the framework's behaviour, and that every sampled token is
  * recorded.
  */
 import { expect, it } from 'vitest';
@@ -64,7 +64,9 @@ export function expectExactRecords({
   }
 }
 
-/** Checks that each prompt except the first and forked ones continues the previous call. */
+/**
+ * Checks that each prompt, except the first one and those that fork, continues the previous call.
+ */
 function expectContinuedPaths({ sampled, metrics }: Played): void {
   const forks = Object.values(forksOf(metrics)).reduce((sum, count) => sum + count, 0);
   const continued = sampled.slice(1).filter((call, i) => startsWith(call, sampled[i]!)).length;

@@ -4,7 +4,7 @@ import type { Sampler } from '@trinity-rft/core/engine';
 import type { Deviation } from './expected.js';
 import type { AgentMode } from './expected.js';
 
-/** One run of an agent. The integration derives the framework's settings from `endpoint`. */
+/** One rollout of an agent. The integration derives the framework's settings from `endpoint`. */
 export interface AgentRun<Endpoint> {
   readonly endpoint: Endpoint;
   /** The user's message. */
@@ -43,8 +43,8 @@ export interface AgentRollout<Endpoint> {
 export interface AgentContract<Endpoint> {
   /**
    * Opens the endpoint of one rollout, with the chat template `chatml`, the tool call parser
-   * `hermes`, the reasoning parser `qwen3`, and a tokenizer for printable ASCII. `signal` is that
-   * of the run.
+   * `hermes`, the reasoning parser `qwen3`, and a tokenizer for printable ASCII. `signal` is the
+   * signal of the rollout.
    */
   readonly open: (options: {
     readonly sampler: Sampler;
@@ -53,7 +53,8 @@ export interface AgentContract<Endpoint> {
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
   /**
-   * Creates an agent object for many runs, with these tools and a limit of at least eight turns.
+   * Creates an agent object that many rollouts use. The agent has these tools, and may take at
+   * least eight turns.
    */
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
   /** Modes in which the agent is tested. @default ['whole', 'streamed'] */

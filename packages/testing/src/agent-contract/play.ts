@@ -16,7 +16,7 @@ export interface PlayOptions<Endpoint> {
   readonly agent?: AgentUnderTest<Endpoint>;
   /** Wraps the scripted sampler. @default the sampler itself */
   readonly wrap?: (sampler: Sampler) => Sampler;
-  /** The signal of the run. */
+  /** The signal of the rollout. */
   readonly signal?: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ export interface Played {
   readonly metrics: Metrics;
   /** Sampling options of every call of the sampler. */
   readonly settings: readonly object[];
-  /** Number of calls of the sampler that are still open after the run. */
+  /** Number of calls of the sampler that are still open after the agent has ended. */
   readonly open: number;
 }
 
@@ -57,7 +57,8 @@ export async function play<Endpoint>(
   const script = replies.map((reply): ScriptedReply =>
     typeof reply === 'string' ? contract.encode(`${reply}<|im_end|>`) : reply,
   );
-  // Frameworks put stack traces into prompts; their length depends on the paths of the packages.
+  // Frameworks put stack traces into prompts. The length of a stack trace depends on the paths of
+  // the packages.
   const scripted = scriptedSampler({ script, maxModelLen: 100_000 });
   const sampled: Sampled[] = [];
   const sampler = wrap(observed(scripted, sampled));

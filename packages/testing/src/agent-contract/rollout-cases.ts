@@ -8,7 +8,8 @@ import type { AgentMode } from './expected.js';
 import { play, weatherTool } from './play.js';
 
 /**
- * Time limit in ms: a slow machine notices an abort within it, and no retry loop ends within it.
+ * Time limit in ms. A slow machine notices an abort within this time, and no retry loop ends within
+ * this time.
  */
 const promptlyMs = 10_000;
 

@@ -1,5 +1,6 @@
 /**
- * Fixtures for the cases of the store contract: numbered experiences, and stores that get closed.
+ * Fixtures for the cases of the store contract: numbered experiences, and stores that are closed
+ * after the test.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

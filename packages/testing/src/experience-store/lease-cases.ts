@@ -1,4 +1,4 @@
-/** Contract cases: leases, acknowledgements, and going back to an earlier train step. */
+/** Contract cases: leases, acknowledgements, and rolling back to an earlier train step. */
 import { BufferError } from '@trinity-rft/core';
 import type { ExperienceStore } from '@trinity-rft/core/store';
 import { expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
  * A small, exact engine: a bigram softmax model in float64 with real gradients, AdamW, published
- * weights and checkpoints. It learns in milliseconds, but only functions of the previous token.
+ * weights and checkpoints. It learns in milliseconds, but it can only learn functions of the
+ * previous token.
  */
 import { ModelError, type Clock, EngineError, throwIfAborted } from '@trinity-rft/core';
 import type { Engine, Sampler, TrainEngine, TokenRow } from '@trinity-rft/core/engine';

@@ -52,8 +52,9 @@ export async function sampleChoice(
 }
 
 /**
- * The distribution to sample from, most likely tokens first: without banned ids, then with
- * temperature, top-k and top-p, renormalised after each of these.
+ * Returns the distribution to sample from, most likely tokens first. Applies the temperature,
+ * removes banned ids, and applies top-k and then top-p. Normalises the probabilities after top-k
+ * and after top-p.
  */
 function processed(
   model: Bigram,

@@ -14,8 +14,8 @@ import { onTestFinished } from 'vitest';
 export interface RunStoreUnderTest {
   /**
    * Opens the run as a further process.
-   * @param onWrite called before each writing transaction, with a function that sends the
-   * transaction once more, so that a test can let the copy arrive at any time
+   * @param onWrite called before each writing transaction, with a function that sends a copy of the
+   * transaction, so that a test can let the copy arrive at any time
    */
   open(onWrite?: (copy: () => Promise<unknown>) => void): Promise<RunStore>;
   /** Opens another run in the same database. */
@@ -75,7 +75,7 @@ export const planOf = (step: number, count: number, isLast = false): ExplorePlan
   isLast,
 });
 
-/** A result with two experiences, one per run. */
+/** A result with two experiences, one per rollout. */
 export const resultOf = ({ batch, task }: LeasedTask): TaskResult => ({
   experiences: [0, 1].map((run) => numbered(batch, task, run)),
   outcome: { task },

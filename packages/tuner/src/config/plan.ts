@@ -12,7 +12,10 @@ import { parse, stringify } from 'yaml';
 import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
 
 export interface PlanSettings extends TuneSettings {
-  /** A YAML file; the arguments override its keys, except those that its stages set. */
+  /**
+   * YAML file of a configuration. The arguments override its keys, except the keys that its stages
+   * set.
+   */
   readonly configPath?: string;
   /**
    * Custom algorithms and their parts, which `algorithm` or the file may name.

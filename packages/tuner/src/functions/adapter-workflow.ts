@@ -65,7 +65,8 @@ export async function adaptModels<Model>(
   adapter: ModelAdapter<Model> | undefined,
   { model, auxiliaryModels }: Pick<WorkflowContext, 'model' | 'auxiliaryModels'>,
 ): Promise<AdaptedModels<Model>> {
-  // Without an adapter, Model is AgentModel: the overloads of `tune` require one otherwise.
+  // Without an adapter, Model is AgentModel, because the overloads of `tune` require an adapter for
+  // all other models.
   const adapt = async (one: AgentModel): Promise<Model> =>
     adapter ? adapter(one.endpoint()) : (one as Model);
   const adapted = await Promise.all(

@@ -5,18 +5,22 @@ import { InvalidFunctionError, type JudgeOutput, type WorkflowOutput } from './o
 
 type Awaitable<T> = T | Promise<T>;
 
-/** The input of one run. `Row` is a row of the data set, `Model` the result of the adapter. */
+/**
+ * Input of a workflow function for one rollout. `Row` is a row of the data set, `Model` the result
+ * of the adapter.
+ */
 export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
   /** Row of the data set, unchanged. */
   readonly task: Row;
   /**
-   * The model of this run. Create the agents that use it inside the function, once per run.
+   * The model of this rollout. Create the agents that use the model inside the function, once per
+   * rollout.
    */
   readonly model: Model;
   /** Models that are not trained, keyed by name. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
-  /** Aborts when the run exceeds its deadline, or training stops. */
+  /** Aborts when the rollout exceeds its deadline, or training stops. */
   readonly signal: AbortSignal;
 }
 

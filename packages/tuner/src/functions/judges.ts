@@ -6,7 +6,7 @@ interface Measured {
   readonly response: { readonly metrics: Metrics };
 }
 
-/** Reward: the negative duration of the run in seconds. */
+/** Reward: the negative duration of the rollout in seconds. */
 export function avgTimeJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'execution_time') };
 }

@@ -15,20 +15,23 @@ const judgeSchema = z.strictObject({ reward: number, feedback: z.string().nullis
 
 /** The result of a workflow function. */
 export interface WorkflowOutput<Response = unknown> {
-  /** Reward of the run; required without a judge, otherwise ignored. */
+  /** Reward of the rollout; required without a judge, otherwise ignored. */
   readonly reward?: number | null;
   /** Response of the agent, which the judge gets. */
   readonly response?: Response;
-  /** Metrics of the run. */
+  /** Metrics of the rollout. */
   readonly metrics?: Metrics | null;
 }
 
 export interface JudgeOutput {
-  /** Reward of the run; a finite number. */
+  /** Reward of the rollout; a finite number. */
   readonly reward: number;
-  /** Reason for the reward, in words: `tunePrompt` learns from it, and runs store it. */
+  /**
+   * Reason for the reward, in words. `tunePrompt` learns from the reason, and training runs store
+   * it.
+   */
   readonly feedback?: string | null;
-  /** Metrics of the run, which override metrics of the workflow function with the same name. */
+  /** Metrics of the rollout, which override metrics of the workflow function with the same name. */
   readonly metrics?: Metrics | null;
 }
 
@@ -71,7 +74,7 @@ export function checkJudgeOutput(name: string, output: unknown): JudgeOutput {
   return check(`Judge function "${name}"`, '{ reward, feedback, metrics }', judgeSchema, output);
 }
 
-/** Reward of a run without a judge. @throws InvalidOutputError if there is no reward */
+/** Reward of a rollout without a judge. @throws InvalidOutputError if there is no reward */
 export function rewardOf(name: string, { reward }: WorkflowOutput): number {
   if (typeof reward === 'number') return reward;
   throw new InvalidOutputError(

@@ -57,7 +57,10 @@ interface PlayerOptions<Row, Response> {
   readonly signal: AbortSignal;
 }
 
-/** Creates a `PlayRows`, which throws a WorkflowError if all of several rows fail. */
+/**
+ * Creates a `PlayRows`, which throws a WorkflowError if there are several rows and all of them
+ * fail.
+ */
 export function rowPlayer<Row, Response>(options: PlayerOptions<Row, Response>): PlayRows {
   const { threads, logger, signal } = options;
   const limit = pLimit(threads);

@@ -19,7 +19,7 @@ export interface SearchState {
   readonly digest: string;
   /** Number of attempts to improve a candidate. */
   attempts: number;
-  /** Number of latest attempts in a row without success. */
+  /** Number of consecutive unsuccessful attempts, up to the latest one. */
   fruitless: number;
   /** Number of agent runs. */
   calls: number;

@@ -27,7 +27,7 @@ export interface SearchOptions {
   readonly signal: AbortSignal;
 }
 
-/** The search ends after this many attempts in a row without a better candidate. */
+/** The search ends after this many consecutive attempts without a better candidate. */
 const mostFruitless = 20;
 
 /** Returns the index of the best candidate. Saves `state` after each attempt. */
@@ -39,7 +39,8 @@ export async function search(state: SearchState, options: SearchOptions): Promis
     const parent = chooseParent(state.candidates, selection, random);
     const rows = chooseRows(state.candidates[parent]!, options, random);
     const missing = rows.filter((row) => !state.candidates[parent]!.played[row]).length;
-    // What an attempt costs when it succeeds; a rest of the budget is left alone.
+    // The sum is the cost of an attempt that succeeds. If less than this sum is left of the budget,
+    // the rest stays unused.
     if (rows.length === 0 || state.calls + missing + rows.length + selection.length > maxCalls)
       break;
     const isBetter = await improve(state, parent, rows, options);
@@ -54,7 +55,10 @@ export async function search(state: SearchState, options: SearchOptions): Promis
   return bestOf(state, selection);
 }
 
-/** Index of the candidate with the highest mean over the selection rows; the earliest of equal ones. */
+/**
+ * Index of the candidate with the highest mean over the selection rows; the earliest of several
+ * equal candidates.
+ */
 function bestOf({ candidates }: SearchState, selection: readonly number[]): number {
   const means = candidates.map((candidate) => meanReward(candidate, selection));
   return means.reduce((best, value, i) => (value > means[best]! ? i : best), 0);

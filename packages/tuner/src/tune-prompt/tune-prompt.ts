@@ -50,8 +50,8 @@ export interface PromptTuneConfig {
   readonly perfectReward?: number;
   /**
    * Folder for the state of the search, from which an interrupted search continues, and for the
-   * result, `prompt.json`. Stored rewards stay when functions are mended; a judge that scores
-   * otherwise needs another folder.
+   * result, `prompt.json`. Stored rewards are kept even if the functions change, so a judge that
+   * scores differently needs another folder.
    * @default no folder
    */
   readonly directory?: string;
@@ -102,8 +102,8 @@ export interface TunedPrompt {
 /** Agent runs per selection row. */
 const levels = { light: 8, medium: 20, heavy: 50 } as const;
 /**
- * Maximum number of selection rows: a third of the training rows up to this number. The proposer
- * sees the other rows.
+ * Maximum number of selection rows. A third of the training rows, up to this number, is used for
+ * selection. The proposer sees the other rows.
  */
 const mostSelectionRows = 40;
 

@@ -42,7 +42,8 @@ export async function dryRun({
         code: 'TASKSET_EMPTY',
       });
     const outcome = await rollouts.run(task, workflow);
-    // Training counts and skips rows whose prompt is too long, so they say nothing of the function.
+    // Training counts and skips rows whose prompt is too long, so such a row says nothing about the
+    // function.
     if (outcome.status === 'ok' || outcome.kind === 'prompt_too_long') return;
     const { error } = outcome;
     if (error instanceof WorkflowError && error.code !== 'WORKFLOW_THREW') throw error;

@@ -1,4 +1,4 @@
-/** The program as a workflow: it is started for every run, and its output is scored. */
+/** The program as a workflow: it is started for every rollout, and its output is scored. */
 import path from 'node:path';
 import { processWorkflow } from '@trinity-rft/process';
 

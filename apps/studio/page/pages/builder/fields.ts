@@ -117,8 +117,8 @@ export function valueAt(tree: unknown, path: KeyPath): unknown {
 export interface Filter {
   readonly tree: unknown;
   /**
-   * Search text in lower case. If empty, settings are shown that are set or have findings, and with
-   * `showsAll` all others that have an effect.
+   * Search text in lower case. If the text is empty, the form shows settings that are set or have
+   * findings; with `showsAll`, also all other settings that have an effect.
    */
   readonly search: string;
   readonly showsAll: boolean;

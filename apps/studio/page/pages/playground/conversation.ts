@@ -83,8 +83,8 @@ export function messagesOf(
 }
 
 /**
- * Number of earlier turns with this question in all panes, and of products asked before in this
- * round.
+ * Number of earlier turns with this question in all panes, plus the number of products that were
+ * already asked in this round.
  */
 export function attempts(panes: readonly Pane[], at: number, question: string): number {
   const turns = panes.flatMap((pane) => pane.turns).filter((turn) => turn.question === question);

@@ -48,7 +48,7 @@ export const nothingYet: Answer = { text: '', tokens: [], isOver: false };
 
 export type Question = Omit<SayRequest, 'checkpoint'>;
 
-/** Calls back with the answer as it grows. Never rejects. */
+/** Calls `onAnswer` with a change whenever the answer grows. Never rejects. */
 export async function askSource(
   source: Source,
   question: Question,

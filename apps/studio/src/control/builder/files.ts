@@ -100,7 +100,7 @@ export async function saveConfiguration(
   const draft = `${file}.${process.pid}.tmp`;
   await writeFile(draft, text);
   try {
-    // Fails if the file was created meanwhile.
+    // Unlike `rename`, `link` fails if the file was created meanwhile.
     if (before === undefined) await link(draft, file);
     else await rename(draft, file);
   } catch (error) {

@@ -89,7 +89,8 @@ function lazily<T>(make: () => Promise<T>): () => Promise<T> {
 const checkMs = 60_000;
 
 /**
- * Configuration with which the run was started. Opens no other file, because a check loads plugins.
+ * Returns the configuration with which the run was started. Reads and checks no other file, because
+ * a check loads plugins.
  * @throws ConfigError when the run recorded none, or the file is not below `root` or writes to
  * another folder
  */

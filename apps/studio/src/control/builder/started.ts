@@ -33,7 +33,7 @@ const most = 20;
 const firstLookMs = 50;
 
 export function createStartedRuns({ command, env }: TrinityCommand, root: string): StartedRuns {
-  /** Started runs, the last one first. Beyond the listed ones, only runs that have not ended. */
+  /** Started runs, the last one first. Runs beyond the maximum are removed once they have ended. */
   let entries: readonly Entry[] = [];
   let count = 0;
   return {

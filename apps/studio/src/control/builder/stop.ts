@@ -8,7 +8,8 @@ import { lockHolder } from '@trinity-rft/launcher/files';
  * @throws ConfigError when no process of this machine works on the run
  */
 export async function stopRun(job: string): Promise<number> {
-  // A file with a process id may be left over, and its number be another process's by now: the lock is not.
+  // A file with a process id may be left over, and another process may have this id by now. A lock
+  // cannot be left over.
   const pid = (await lockHolder(job)) ?? (await lockHolder(job, 'serve'));
   if (pid === undefined)
     throw new ConfigError(`No process of this machine makes the run in ${job}.`, {

@@ -1,4 +1,4 @@
-/** Routes that this package adds to the interface. All need the key. */
+/** Routes that this package adds to the interface. All of these routes need the key. */
 import type { Actions, Routes } from '@trinity-rft/inspect/studio';
 import { builderActions, builderRoutes } from './builder.js';
 import { playgroundActions, playgroundRoutes } from './playground.js';

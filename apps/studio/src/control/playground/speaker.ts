@@ -62,7 +62,7 @@ async function reply(question: Question): Promise<void> {
   }
 }
 
-/** Queue of passes: the trainer of an engine makes one pass at a time. */
+/** Queue of forward passes, because the trainer of an engine makes one pass at a time. */
 let scoring: Promise<unknown> = Promise.resolve();
 
 async function score(

@@ -13,14 +13,20 @@ export interface SpeakersOptions {
 }
 
 export interface Speakers {
-  /** Calls back with the parts of the answer as they arrive; the last one is `end` or `problem`. Never rejects. */
+  /**
+   * Calls `tell` with the parts of the answer as they arrive. The last part is `end` or `problem`.
+   * Never rejects.
+   */
   say(
     checkpoint: FoundCheckpoint,
     request: Omit<SayRequest, 'checkpoint'>,
     signal: AbortSignal,
     tell: (part: Spoken) => void,
   ): Promise<void>;
-  /** Scores these texts with the model, call by call. Ends as {@link say} does. */
+  /**
+   * Scores recorded calls with the model, one after the other. Calls `tell` as {@link say} does,
+   * and never rejects.
+   */
   score(
     checkpoint: FoundCheckpoint,
     calls: readonly CallToScore[],
@@ -35,8 +41,8 @@ const bytesPerStoredByte = 3;
 const ownBytes = 400 * 2 ** 20;
 const openMs = 180_000;
 /**
- * Timeouts in ms without output: for an answer, until the next token; for scoring, until the next call, which is one
- * pass over all of its tokens.
+ * Timeouts in ms without output. For an answer, the timeout applies to each token. For scoring, it
+ * applies to each call, which is one pass over all tokens of the call.
  */
 const silenceMs = { say: 60_000, score: 300_000 } as const;
 const roomMs = 60_000;
@@ -124,7 +130,7 @@ export function createSpeakers({
     return opened;
   };
 
-  /** Sends a question to a model and calls back with the parts of its answer. */
+  /** Sends a question to a model and calls `tell` with the parts of its answer. */
   const put = async (
     checkpoint: FoundCheckpoint,
     question: Question,

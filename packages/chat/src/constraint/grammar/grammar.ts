@@ -4,15 +4,19 @@ import type { GrammarSymbol } from '@trinity-rft/core/engine';
 export type Sequence = readonly GrammarSymbol[];
 
 export interface GrammarBuilder {
-  /** Adds a rule with these alternatives; returns its number, by which sequences refer to the rule. */
+  /**
+   * Adds a rule with these alternatives. Returns the number of the rule, by which sequences refer
+   * to it.
+   */
   rule(alternatives: readonly Sequence[]): number;
-  /** Adds a rule that is defined later, so that it can refer to itself. */
+  /** Adds a rule that is defined later. Its definition can then refer to the rule itself. */
   declare(): number;
   define(rule: number, alternatives: readonly Sequence[]): void;
   /** Rule that `make` adds for `key`. Calls `make` only once per key. */
   once(key: unknown, make: () => number): number;
   /**
-   * Sequence for a text in which each control token is one symbol, which other tokens cannot spell.
+   * Sequence for a text. Each control token in the text becomes one symbol, which no other token
+   * can produce.
    */
   marked(text: string): Sequence;
   readonly rules: readonly (readonly Sequence[])[];
@@ -66,7 +70,7 @@ export function createGrammar(
 export const literal = (text: string): Sequence =>
   Array.from(new TextEncoder().encode(text), (byte) => [byte, byte]);
 
-/** Symbol for one ASCII character from the ranges, each given as its first and last character. */
+/** Symbol for one ASCII character. Each range is a string of its first and last character. */
 export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
   ranges.flatMap((range) => [range.charCodeAt(0), range.charCodeAt(range.length - 1)]);
 
@@ -76,8 +80,8 @@ export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
 const maxChain = 40;
 
 /**
- * Rule for `item`, repeated from `min` to `max` times; `max` may be infinite. Large counts need few
- * rules.
+ * Returns a rule that matches `item` from `min` to `max` times; `max` may be infinite. The number
+ * of rules grows slowly with the counts.
  */
 export function counted(grammar: GrammarBuilder, item: Sequence, min: number, max: number): number {
   const exactRules = new Map<number, number>();
@@ -94,8 +98,8 @@ export function counted(grammar: GrammarBuilder, item: Sequence, min: number, ma
       return [[exactly(count / 2), exactly(count / 2)]];
     });
   /**
-   * Up to `count` items: either fewer than half of them, or half of them followed by up to the other
-   * half. The two cases do not overlap.
+   * Rule for up to `count` items. There are either fewer than half of the items, or half of them
+   * followed by up to the other half. The two cases do not overlap.
    */
   const upTo = (count: number): number =>
     once(upToRules, count, () => {
@@ -116,8 +120,9 @@ export function repeated(grammar: GrammarBuilder, item: Sequence): number {
 }
 
 /**
- * Rule for any text up to and including the first `mark`, as a control token or spelled out. The
- * rules are those of the Knuth-Morris-Pratt automaton, one per number of matched bytes.
+ * Rule for any text that ends with the first `mark`, which may be a control token or spelled out in
+ * bytes. The rules are the states of the Knuth-Morris-Pratt automaton: one per number of matched
+ * bytes.
  */
 export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const bytes = new TextEncoder().encode(mark);
@@ -125,8 +130,8 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const rules = Array.from(bytes, () => grammar.declare());
   rules.forEach((rule, matched) => {
     /**
-     * Bytes that extend the current match or a shorter one, with the number of bytes that are then
-     * matched.
+     * Number of matched bytes after a byte, by the byte. Contains the bytes that extend the current
+     * match or a shorter one.
      */
     const forward = new Map<number, number>([[bytes[matched]!, matched + 1]]);
     for (const byte of new Set(bytes))
@@ -149,7 +154,9 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   return rules[0]!;
 }
 
-/** Number of matched bytes after `matched` bytes of the mark have been followed by `byte`. */
+/**
+ * Returns the number of matched bytes when `byte` follows the first `matched` bytes of the mark.
+ */
 function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   const text = [...bytes.subarray(0, matched), byte];
   for (let length = matched; length > 0; length--) {

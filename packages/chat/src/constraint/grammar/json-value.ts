@@ -9,8 +9,8 @@ import {
 } from './grammar.js';
 
 /**
- * Maximum number of digits on each side of the decimal point: an untrained model might never stop
- * writing digits.
+ * Maximum number of digits on each side of the decimal point. There is a limit because an untrained
+ * model might never stop writing digits.
  */
 const maxDigits = 16;
 const maxIndentation = 32;
@@ -51,7 +51,7 @@ export const number = (grammar: GrammarBuilder): number =>
       [...literal('.'), digit, counted(grammar, [digit], 0, maxDigits - 1)],
     ]);
     const sign = grammar.rule([[], literal('-'), literal('+')]);
-    // Up to 289: with sixteen digits before it, the number is still finite.
+    // Exponents up to 289: a number with sixteen digits before such an exponent is still finite.
     const power = grammar.rule([
       [digit],
       [digit, digit],

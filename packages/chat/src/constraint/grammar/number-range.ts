@@ -1,6 +1,6 @@
 /**
- * Grammar rules for numbers with bounds or a divisor: they compare the digits of a number with
- * those of the bounds, and keep the remainder.
+ * Grammar rules for numbers with bounds or a divisor. The rules compare the digits of a number with
+ * those of the bounds, and track the remainder of the division.
  */
 import { literal, type GrammarBuilder, type Sequence } from './grammar.js';
 import { integer, number } from './json-value.js';
@@ -30,7 +30,7 @@ export function inRange(value: number, range: NumberRange): boolean {
 }
 
 /**
- * Rule for numbers in a range. Unless the range allows all numbers or all integers, they are
+ * Rule for numbers in a range. Unless the range allows all numbers or all integers, the numbers are
  * written without exponent, and with no more digits than doubles can represent.
  */
 export function numberRule(grammar: GrammarBuilder, range: NumberRange): number {
@@ -107,7 +107,8 @@ const allDigits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 function magnitudes(grammar: GrammarBuilder, limits: Limits): number {
   const { isInteger, multipleOf, isMinExclusive, isMaxExclusive } = limits.range;
   const isWhole = isInteger || multipleOf !== undefined;
-  // More digits might be rounded across an exclusive bound, or off a multiple.
+  // A number with more digits might be rounded to an exclusive bound, or to a number that is not a
+  // multiple.
   const isSafe = isInteger && multipleOf === undefined && !isMinExclusive && !isMaxExclusive;
   const maxDigits = isSafe ? 16 : 15;
   const rules = new Map<string, number>();
@@ -168,7 +169,9 @@ function withDigit(state: Written, digit: number, { low, high, range }: Limits):
   };
 }
 
-/** The state after the decimal point, at which the comparisons of the whole digits become final. */
+/**
+ * Returns the state after the decimal point. The comparisons of the whole digits are then final.
+ */
 function withPoint(state: Written, { low, high }: Limits): Written {
   return {
     ...state,
@@ -179,7 +182,7 @@ function withPoint(state: Written, { low, high }: Limits): Written {
   };
 }
 
-/** Comparison of the whole part with a bound: fewer digits make a smaller number. */
+/** Compares the whole part with a bound. A number with fewer whole digits is smaller. */
 const ofWhole = ({ whole, fraction }: Written, known: number, limit: Bound | undefined): number =>
   limit && fraction < 0 && whole < limit.whole.length ? -1 : known;
 

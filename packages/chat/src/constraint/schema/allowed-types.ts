@@ -11,9 +11,9 @@ export function allowedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
 }
 
 /**
- * Types that the schemas name. If the schemas name no types, the types to which their keywords
- * apply, so that `properties` without `type: object` does not allow any number. All allowed types
- * if there are no such keywords either.
+ * Returns the types that the schemas name. If the schemas name no types, returns the types to which
+ * their keywords apply; `properties` without `type: object` then allows objects only. If there are
+ * no such keywords either, returns all allowed types.
  */
 export function intendedTypes(nodes: Conjunction): ReadonlySet<SchemaType> {
   const allowed = allowedTypes(nodes);
@@ -31,8 +31,8 @@ function common(a: ReadonlySet<SchemaType>, b: ReadonlySet<SchemaType>): Readonl
 }
 
 /**
- * Types that a schema allows by its keywords `type`, `enum` and `const`; undefined if it does not
- * restrict types.
+ * Types that a schema allows by its keywords `type`, `enum` and `const`; undefined if the schema
+ * does not restrict types.
  */
 function typesOf({ schema, path }: SchemaNode): ReadonlySet<SchemaType> | undefined {
   const { type, nullable, enum: values } = schema;

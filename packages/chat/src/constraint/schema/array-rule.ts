@@ -47,7 +47,10 @@ interface List {
   readonly rest: SchemaNode | boolean | undefined;
 }
 
-/** Reads `prefixItems` and `items`; in drafts before 2020-12, `items` and `additionalItems`. */
+/**
+ * Reads `prefixItems` and `items`. In drafts before 2020-12, these keywords are `items` and
+ * `additionalItems`.
+ */
 function listOf({ schema, path }: SchemaNode): List {
   const { prefixItems, items, additionalItems } = schema;
   const isOld = Array.isArray(items);

@@ -56,7 +56,7 @@ const opposites: Readonly<Record<string, (value: never) => Alternatives | undefi
   maximum: (value: number) => [{ type: 'number', exclusiveMinimum: value }],
   exclusiveMinimum: (value: number) => [{ type: 'number', maximum: value }],
   exclusiveMaximum: (value: number) => [{ type: 'number', minimum: value }],
-  // An empty list of alternatives for trivial schemas: no value violates them.
+  // No value violates a trivial schema, so its list of alternatives is empty.
   items: (schema: unknown) => (isTrivial(schema) ? [] : undefined),
   additionalProperties: (schema: unknown) => (isTrivial(schema) ? [] : undefined),
 };

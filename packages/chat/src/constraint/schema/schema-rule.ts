@@ -98,8 +98,8 @@ class SchemaCompiler implements Compiler {
   readonly #rules = new Map<string, number>();
   readonly #ids = new Map<JsonSchema, number>();
   /**
-   * Definitions of declared rules that still have to be made. A queue instead of recursion, because
-   * values may be deeply nested.
+   * Pending functions that define the declared rules. A list instead of recursion, because deeply
+   * nested values would overflow the call stack.
    */
   readonly #open: (() => void)[] = [];
 
@@ -231,8 +231,8 @@ class SchemaCompiler implements Compiler {
   }
 
   /**
-   * Texts that satisfy the schemas except for their length limits. Without a pattern, counting
-   * characters needs fewer rules than an automaton.
+   * Texts that satisfy the schemas except for their length limits. Lengths are limited separately,
+   * because counting characters needs fewer rules than an automaton if there is no pattern.
    */
   #textsOf(nodes: Conjunction): Language {
     const { languages } = this;

@@ -22,8 +22,8 @@ export interface Compiler {
   /** The rule of values that satisfy all of the schemas. */
   rule(nodes: readonly (SchemaNode | boolean)[]): number;
   /**
-   * True if no value satisfies all schemas, as far as types, `enum`, `const` and combinations of
-   * schemas show.
+   * True if types, `enum`, `const` or combinations of schemas already show that no value satisfies
+   * all schemas.
    */
   isPlainlyEmpty(nodes: readonly (SchemaNode | boolean)[]): boolean;
   /** The texts that satisfy all of the schemas. */
@@ -46,7 +46,7 @@ export const excludedPattern = Symbol('excluded pattern');
 export const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A value as JSON with sorted keys, which is the same text for equal values. */
+/** Serialises a value to JSON with sorted keys. Equal values give the same text. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) =>
     isSchema(each)

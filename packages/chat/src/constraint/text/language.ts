@@ -1,8 +1,8 @@
 /**
  * Regular languages with intersection and complement, read character by character. The derivative
- * of a language by a character is the language of the rest after that character. Equal languages
- * are mostly the same object, so that a language has few derivatives. @see Brzozowski, Derivatives
- * of Regular Expressions, 1964
+ * of a language by a character is the language of the rest after that character. Most equal
+ * languages are the same object, which keeps the number of derivatives small. @see Brzozowski,
+ * Derivatives of Regular Expressions, 1964
  */
 import {
   allChars,
@@ -38,7 +38,7 @@ export interface Transition {
 export class Languages {
   readonly #known = new Map<string, Language>();
   readonly #transitions = new Map<number, readonly Transition[]>();
-  /** Derivatives by character, and then by the number of a language. */
+  /** Derivatives by character, and then by the id of the language. */
   readonly #derivatives = new Map<number, Map<number, Language>>();
   /** Called for each new language; throws when there are too many. */
   readonly #spend: () => void;
@@ -204,7 +204,7 @@ export class Languages {
     const cuts = new Set(allChars.map((edge, i) => (i % 2 === 0 ? edge : edge + 1)));
     for (const set of sets) set.forEach((edge, i) => cuts.add(i % 2 === 0 ? edge : edge + 1));
     const edges = [...cuts].toSorted((a, b) => a - b);
-    /** Derivatives by the sets that contain a character. */
+    /** Derivatives by signature. The signature says which of the sets contain a character. */
     const derivatives = new Map<string, Language>();
     for (const [i, from] of edges.entries()) {
       const end = edges[i + 1];

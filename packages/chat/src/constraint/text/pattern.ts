@@ -21,8 +21,7 @@ export function patternLanguage(languages: Languages, source: string): Language 
 }
 
 /**
- * Parses an expression with the flag `u`, as validators do, or without it if the expression is only
- * valid then.
+ * Parses an expression with the flag `u`, as validators do. Falls back to parsing without the flag.
  */
 function parsePattern(source: string): AST.Pattern {
   const parser = new RegExpParser();
@@ -49,8 +48,8 @@ class PatternReader {
   }
 
   /**
-   * @param isFirst true if no text precedes
-   * @param mayBeFirst true if possibly no text precedes
+   * @param isFirst true if no text precedes the options
+   * @param mayBeFirst true if it is possible that no text precedes the options
    */
   either(
     options: readonly AST.Alternative[],

@@ -99,7 +99,7 @@ function digitRules(
   place = digits.count,
 ): readonly Sequence[] {
   const unit = 2 ** (digits.bits * (place - 1));
-  /** First bytes by the ranges of the bytes that follow. */
+  /** First bytes, grouped by the ranges of the bytes that may follow. */
   const byRest = new Map<string, { readonly rest: readonly number[]; bytes: number[] }>();
   for (const [digit, rest] of split(ranges, unit)) {
     const key = rest.join(' ');

@@ -59,7 +59,7 @@ export class Cursor {
     return utf8.decode(this.#take(this.u64()));
   }
 
-  /** The next bytes, valid until the next call. */
+  /** Returns the next `bytes` bytes. The result is valid until the next call. */
   #take(bytes: number): Buffer {
     this.assertRoom(1, bytes);
     if (this.position + bytes > this.#start + this.#window.length) this.#refill(bytes);

@@ -30,8 +30,8 @@ const alignment = 32;
 const chunkNumbers = 1 << 18;
 
 /**
- * Writes version 3 of the format, little-endian, to a temporary file next to `path` that is renamed
- * once it is on disk.
+ * Writes version 3 of the format, little-endian. Writes to a temporary file next to `path`, and
+ * renames the file once it is on disk.
  * @returns the size of the file in bytes
  * @throws CheckpointError when a tensor's numbers do not match its shape, a number is too large for
  * its type, rows do not consist of whole blocks, or the file cannot be written

@@ -1,6 +1,6 @@
 /** Values that transformers assumes for keys that config.json lacks, by family. */
 
-/** Defaults that all families share unless they have others. */
+/** Defaults of all families that do not override them. */
 const assumed = { rms_norm_eps: 1e-6, rope_theta: 10_000, max_position_embeddings: 2_048 } as const;
 const qwen = {
   ...assumed,
@@ -26,7 +26,7 @@ const granite = {
   logits_scaling: 1,
 } as const;
 
-/** Keyed by `model_type` of config.json; null stands for no value. */
+/** Defaults by `model_type` of config.json. Null means that the setting has no value. */
 export const configDefaults = {
   llama: assumed,
   mistral: {

@@ -4,7 +4,9 @@
  */
 import type { Described } from './keys.js';
 
-/** Number of layers of the only model whose attention is scaled by hidden size / heads. */
+/**
+ * Number of layers of Gemma 3 27B, the only model whose attention is scaled by hidden size / heads.
+ */
 const layersOf27B = 62;
 const defaultPeriod = 6;
 

@@ -1,4 +1,4 @@
-/** The tensors of a GGUF file under the names, and in the order of rows, of Hugging Face. */
+/** The tensors of a GGUF file, with the names and the order of rows that Hugging Face uses. */
 import type { GgufFile } from '../file/gguf-file.js';
 import type { TensorLevels } from '../quantization/levels.js';
 import { architectureOf } from './architecture.js';
@@ -37,8 +37,8 @@ function hfNames(file: GgufFile): (name: string) => string {
 }
 
 /**
- * Shape as in Hugging Face: adds the dimension for the single input of a channel, which the taps of
- * a convolution lack in GGUF.
+ * Returns the shape that Hugging Face uses. A convolution has a dimension of size 1 there, for the
+ * single input of a channel. GGUF omits that dimension.
  */
 const hfShape = (name: string, shape: readonly number[]): readonly number[] =>
   name.endsWith('.shortconv.conv.weight') ? [shape[0] ?? 0, 1, shape[1] ?? 0] : shape;

@@ -55,7 +55,7 @@ export function putLevels(
   for (let k = 0; k * run < blockLength; k++) {
     const block = at / run + k;
     const scale = (scales[block] = levels.scale(bytes, from, k));
-    // Counted from the centre: s q + m = s (q - centre) + (m + s centre).
+    // The stored integers count from the centre: s q + m = s (q - centre) + (m + s centre).
     if (offsets && offset) offsets[block] = offset(bytes, from, k) + scale * centre;
   }
 }

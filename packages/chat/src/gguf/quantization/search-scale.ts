@@ -31,7 +31,10 @@ const top = 15;
 const run = 32;
 const weights = new Float32Array(run);
 
-/** Finds x_i = scale q_i - offset with q_i from 0 to 15; large numbers have more weight. */
+/**
+ * Finds the scale and the offset of x_i = scale q_i - offset, with q_i from 0 to 15. Large numbers
+ * have more weight in the error.
+ */
 export function scaleAndOffset(values: Float32Array, from: number): ScaleAndOffset {
   weigh(values, from);
   const sums = weightedSums(values, from);
@@ -123,7 +126,7 @@ function fit(
 
 /** Number of values that share one scale of Q6_K. */
 const short = 16;
-/** Half the number of stored integers, which are in [-32, 31]. */
+/** Half of the number of possible integers, which are in [-32, 31]. */
 const half = 32;
 
 /** Scale of 16 numbers. */
@@ -134,8 +137,8 @@ export interface SignedScale {
 }
 
 /**
- * Finds x_i = scale q_i with q_i from -32 to 31; the weight of a number is its square. Undefined if
- * all numbers count as 0.
+ * Finds the scale of x_i = scale q_i, with q_i from -32 to 31. The weight of a number is its
+ * square. Returns undefined if all numbers count as 0.
  */
 export function signedScale(values: Float32Array, from: number): SignedScale | undefined {
   let [largest, signed] = [0, 0];

@@ -63,7 +63,7 @@ export function readSavedConfig(config: Json): SavedConfig {
   return saved;
 }
 
-/** Fills in defaults. Null counts as a value: no window, no cap. */
+/** Fills in defaults. Null counts as a value: it means that there is no window or no cap. */
 const withDefaults = (config: Json): Json => ({
   ...defaultsOf(config),
   ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
@@ -86,7 +86,7 @@ const fixes = {
 const refuse = (key: string, value: unknown, expected: string, fix: string) =>
   refused({ file: configFile, key, value, expected, fix });
 
-/** Error for a value for which llama.cpp has no key, or which it ignores. */
+/** Error for a value that has no key in llama.cpp, or that llama.cpp ignores. */
 export const notFollowed = (key: string, value: unknown, expected: string) =>
   refuse(key, value, expected, fixes.same);
 

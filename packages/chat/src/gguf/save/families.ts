@@ -28,8 +28,8 @@ export interface SavedFamily {
   /** Values of `rope_type` that llama.cpp supports for this architecture. */
   readonly ropeTypes: readonly RopeType[];
   /**
-   * True if llama.cpp reads biases of all four attention projections; otherwise it reads at most
-   * those of q, k and v.
+   * True if llama.cpp reads biases of all four attention projections; otherwise llama.cpp reads at
+   * most the biases of q, k and v.
    */
   readonly outputBias?: true;
   /** True if llama.cpp rotates the first part of a head. */
@@ -41,7 +41,10 @@ export interface SavedFamily {
   readonly squareAttention?: true;
   /** True if `output.weight` must exist even if the head is tied. */
   readonly ownHead?: true;
-  /** Number of layers of the only model whose attention is scaled by hidden size / heads. */
+  /**
+   * Number of layers of the family's 27B model, the only one whose attention is scaled by hidden
+   * size / heads.
+   */
   readonly layersOf27B?: number;
 }
 

@@ -127,7 +127,8 @@ function gemmaKeys({ json, context, family }: SavedConfig): readonly Key[] {
   const window = json['sliding_window'];
   const cap = (key: string, name: string): readonly Key[] =>
     typeof json[key] === 'number' ? [[name, f32(json[key])]] : [];
-  // Without the keys, gemma3 has neither windows nor the rotary embeddings of their layers.
+  // Without these keys, llama.cpp gives gemma3 neither windows nor the rotary embeddings of
+  // windowed layers.
   const isWindowed = window != null || family.architecture === 'gemma2';
   return [
     ...(isWindowed

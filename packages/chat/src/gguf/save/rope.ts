@@ -99,7 +99,10 @@ function gemma3(
   };
 }
 
-/** Settings by the type of a layer, from the format of transformers 4 or 5. */
+/**
+ * Returns the rotary settings of layers with full and with sliding attention. Reads the formats of
+ * transformers 4 and 5.
+ */
 function byLayerType(json: Json): { readonly full: Json; readonly sliding: Json } {
   const found = object(json['rope_parameters']);
   if (!found || !('full_attention' in found))
@@ -172,8 +175,8 @@ function ministral(rope: Json): SavedRope['keys'] {
 }
 
 /**
- * Key for the remaining attention factor, because llama.cpp already multiplies by 0.1 ln(factor) +
- * 1.
+ * Returns the key for the part of the attention factor that llama.cpp does not apply. llama.cpp
+ * always multiplies by 0.1 ln(factor) + 1.
  * @see Peng et al., arXiv:2309.00071, equation 22; with `mscale` as in DeepSeek-V2
  */
 function attentionFactor(rope: Json, factor: number): SavedRope['keys'] {

@@ -27,7 +27,7 @@ const weightFile = 'adapter_model.safetensors';
 const prefix = 'base_model.model.';
 
 /**
- * Writes the matrices and the scale of a LoRA adapter. An error leaves nothing on disk.
+ * Writes the matrices and the scale of a LoRA adapter. If writing fails, no partial file remains.
  *
  * @throws CheckpointError that names file, key and value of a setting that a GGUF adapter cannot
  * hold: ranks that differ by layer, DoRA, biases, whole modules, embeddings

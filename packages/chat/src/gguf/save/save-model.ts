@@ -40,16 +40,19 @@ export interface SavedGguf {
   readonly bytes: number;
   /** Number of tensors by format. */
   readonly tensors: Readonly<Partial<Record<EncodedType, number>>>;
-  /** Sentences for the user: tensors in another format, texts that may be tokenized differently. */
+  /**
+   * Sentences for the user about tensors in another format, and about texts that may be tokenized
+   * differently.
+   */
   readonly notes: readonly string[];
 }
 
 /**
- * Writes config, tokenizer, chat template and weights. Memory holds one tensor at a time. An error
- * leaves nothing on disk.
+ * Writes config, tokenizer, chat template and weights. Memory holds one tensor at a time. If
+ * writing fails, no partial file remains.
  *
- * @throws CheckpointError that names file, key and value of the first thing that llama.cpp does not
- * support or would compute differently: a window, an activation, a rotary scaling, a way of
+ * @throws CheckpointError that names file, key and value of the first setting that llama.cpp does
+ * not support or would compute differently: a window, an activation, a rotary scaling, a way of
  * splitting texts ...
  * @see https://github.com/ggml-org/llama.cpp/blob/master/convert_hf_to_gguf.py
  */

@@ -105,7 +105,10 @@ export function arranged(
   return heads === undefined ? own : neighbours(own, heads, shape[0] ?? 1);
 }
 
-/** Names of a weight in the file, without the layer and the kind: none, one, or one per share. */
+/**
+ * Returns the names of a weight in the file, without the layer and the kind. The list is empty for
+ * an unknown weight, and has one name per share for a matrix that is divided.
+ */
 export function partsOf({ family, layers }: SavedConfig, name: ParsedName): readonly string[] {
   const { architecture, parts = layerParts[architecture], divided = {} } = family;
   if (name.layer === undefined) return own(wholeParts(family.architecture), name.part);

@@ -6,7 +6,8 @@ import type { SavedConfig } from './config.js';
 const phi3Tokens = ['</s>', '<unk>', '<s>', '<|endoftext|>'] as const;
 
 /**
- * Checks the tokens that llama.cpp requires of Phi-3, which it recognises by architecture or name.
+ * Checks the tokens that llama.cpp requires of Phi-3. llama.cpp recognises Phi-3 by architecture or
+ * name.
  */
 export function assertTokens(
   { family }: SavedConfig,

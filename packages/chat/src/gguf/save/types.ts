@@ -22,8 +22,8 @@ export interface ChosenType {
 }
 
 /**
- * True for vectors, norms, routers and the taps of convolutions. They keep full precision, because they
- * are small and llama.cpp requires it.
+ * True for vectors, norms, routers and the taps of convolutions. They keep full precision, because
+ * they are small and llama.cpp requires full precision.
  */
 const isPlain = ({ name, shape }: PlannedTensor): boolean =>
   shape.length < 2 || /_norm\.|ffn_gate_inp|shortconv\.conv\./.test(name);

@@ -1,6 +1,6 @@
 /**
- * Rules for splitting text before pairs are merged, by the name in `tokenizer.ggml.pre`: the
- * `pre_tokenizer` and `normalizer` of the original tokenizer.json.
+ * Rules for splitting text before pairs are merged, by the name in `tokenizer.ggml.pre`. The rules
+ * are the `pre_tokenizer` and the `normalizer` of the original tokenizer.json.
  * @see llama.cpp, `llm_tokenizer_bpe`
  */
 
@@ -56,7 +56,7 @@ const qwen2: PreTokenizer = {
   ignoreMerges: false,
 };
 
-/** Splits like Qwen 2, but marks count as letters. */
+/** Splits like Qwen 2, but combining marks count as letters. */
 const qwen35: PreTokenizer = {
   ...qwen2,
   preTokenizer: split(
@@ -64,7 +64,10 @@ const qwen35: PreTokenizer = {
   ),
 };
 
-/** GPT-4's pattern as in Llama 3, but words that are tokens are merged too: OLMo 2, DBRX, Phi-4. */
+/**
+ * GPT-4's pattern as in Llama 3. Unlike in Llama 3, merges also apply to words that are tokens.
+ * OLMo 2, DBRX and Phi-4 use these rules.
+ */
 const gpt4: PreTokenizer = { ...llama3, ignoreMerges: false };
 
 const olmo: PreTokenizer = { ...gpt2, normalizer: { type: 'NFC' } };

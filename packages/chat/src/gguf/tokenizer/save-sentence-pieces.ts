@@ -60,8 +60,8 @@ const listed = (token: string, unknown: string | undefined): ListedToken => ({
 });
 
 /**
- * Checks that every byte has a token: llama.cpp ends its process at the first character that has
- * neither a token nor byte tokens.
+ * Checks that every byte has a token: llama.cpp terminates at the first character that has neither
+ * a token nor byte tokens.
  */
 function assertBytes(vocabulary: ReadonlyMap<string, number>): void {
   const name = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
@@ -90,8 +90,8 @@ function scoresOf(tokens: readonly ListedToken[], merges: readonly string[]): re
 }
 
 /**
- * Notes on different results: llama.cpp merges any two tokens that make a third, the best score
- * first.
+ * Returns notes on texts whose ids differ. llama.cpp merges any two tokens that together make a
+ * token, beginning with the pair of the best score.
  */
 function orderNotes(
   tokens: readonly ListedToken[],
@@ -104,7 +104,7 @@ function orderNotes(
   const extra = derived.filter((merge) => !known.has(merge)).length;
   const made = merges.map((merge) => merge.replace(' ', ''));
   const runs = made.filter((token, i) => token !== made[i - 1]).length;
-  // Merges that make the same token are adjacent if the order of merges is that of the scores.
+  // Merges that make the same token are adjacent if the merges are in the order of the scores.
   if (extra === 0 && runs === new Set(made).size) return [];
   return [
     `The merges of tokenizer.json do not follow from scores, by which llama.cpp joins tokens: ids of some texts differ (${extra} of ${derived.length} pairs are not merged by tokenizer.json).`,
@@ -131,7 +131,7 @@ function spacePrefix(tokenizer: TokenizerSource['tokenizer']): SpacePrefix {
   );
   if (!known) throw noCounterpart('normalizer', normalizer, 'Prepend "▁" and Replace " " by "▁"');
   const metaspace = splits.find(({ type }) => type === 'Metaspace');
-  // After spaces are replaced, there is none left to split at.
+  // After spaces are replaced, no space is left to split at.
   const other = splits.find(
     (step) => step['type'] !== 'Metaspace' && section(step, 'pattern')['String'] !== ' ',
   );

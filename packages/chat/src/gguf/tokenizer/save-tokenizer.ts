@@ -102,8 +102,8 @@ const listOf = (value: unknown): readonly number[] =>
   [value].flat().filter((id): id is number => Number.isInteger(id) && Number(id) >= 0);
 
 /**
- * Keys for adding special tokens. They are written even if false: llama.cpp has other defaults for
- * some tokenizers.
+ * Keys for adding special tokens. Each key is written even if its value is false, because llama.cpp
+ * has other defaults for some tokenizers.
  */
 function additions(files: TokenizerSource): readonly Key[] {
   const { tokenizerConfig: config } = files;

@@ -1,6 +1,7 @@
 /**
- * Makes keys for a tokenizer of characters and chosen words (`WordLevel`), which llama.cpp does not
- * support: a byte-pair tokenizer without merges, whose words are found before the text is split.
+ * Makes keys for a tokenizer of characters and chosen words (`WordLevel`). llama.cpp does not
+ * support this kind, so the keys describe a byte-pair tokenizer without merges. Its words are found
+ * before the text is split.
  */
 import { byteLevelKeys } from './save-byte-pairs.js';
 import {
@@ -52,8 +53,8 @@ function listed(token: string): ListedToken {
 }
 
 /**
- * Byte-level character of a byte: GPT-2 represents visible ASCII by itself, and the other bytes by
- * the characters from U+0100 on, in order.
+ * Returns the byte-level character of an ASCII byte. GPT-2 keeps visible ASCII characters, and maps
+ * the other bytes to the characters from U+0100 on, in order.
  */
 function byteSpelling(byte: number): string {
   if (byte > 32 && byte < 127) return String.fromCharCode(byte);

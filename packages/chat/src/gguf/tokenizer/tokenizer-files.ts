@@ -55,8 +55,8 @@ const moreTemplates = (keys: Keys): readonly string[] =>
   keys.texts('tokenizer.chat_templates') ?? [];
 
 /**
- * Content of `chat_template.jinja`; undefined if there is no template, or several, which are in
- * `tokenizer_config.json`.
+ * Content of `chat_template.jinja`. Undefined if there is no template, or if there are several:
+ * these are in `tokenizer_config.json`.
  */
 export function chatTemplate(file: GgufFile): string | undefined {
   const keys = keysOf(file);

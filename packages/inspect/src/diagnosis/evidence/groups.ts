@@ -1,8 +1,11 @@
-/** Statistics of recorded runs within their groups, which are attempts at the same task. */
+/**
+ * Statistics of recorded rollouts within their groups. A group is a set of attempts at the same
+ * task.
+ */
 import type { RolloutFacts } from './record.js';
 import { meanOf } from './series.js';
 
-/** Summary of all model calls of one run. */
+/** Summary of all model calls of one rollout. */
 export interface RecordedRun {
   readonly group: string;
   /** The last call, which has the reward. */
@@ -30,16 +33,16 @@ export function runsOf(rollouts: readonly RolloutFacts[]): readonly RecordedRun[
 export interface Correlation {
   /** Pearson's correlation of the deviations from the mean of each group. */
   readonly value: number;
-  /** Number of runs in groups with differing rewards. */
+  /** Number of rollouts in groups with differing rewards. */
   readonly runs: number;
   /** Mean deviation of the correlated value within groups, as a share of its mean. */
   readonly spread: number;
 }
 
 /**
- * Correlates the reward of runs with another value of the runs, within groups whose rewards differ. Undefined if either
- * is constant within every group.
- * @param rewardOf @default the reward of the run
+ * Correlates the reward of rollouts with another value of the rollouts, within groups whose rewards
+ * differ. Returns undefined if the reward or the value is constant within every group.
+ * @param rewardOf @default the reward of the rollout
  */
 export function correlationWithin(
   runs: readonly RecordedRun[],

@@ -1,12 +1,13 @@
-/** Scorers of a run: names of the parts of its reward, and the reasons that they gave. */
+/** Finds the scorers of a training run: the names of the parts of its reward, and their reasons. */
 import type { RecordedRun } from './groups.js';
 
 const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
 
 /**
- * Names of the parts of the reward: scorers that gave reasons, and all metrics if their sum equals
- * the reward in every run, otherwise each metric that equals it alone. Other metrics rarely equal
- * the reward by chance.
+ * Returns the names of the parts of the reward. If all metrics add up to the reward in every
+ * rollout, all of them are parts. Otherwise, each metric that equals the reward in every rollout is
+ * a part; other metrics rarely equal the reward by chance. Scorers that gave reasons are parts as
+ * well.
  */
 export function partNames(runs: readonly RecordedRun[]): readonly string[] {
   const rewarded = runs.filter(({ last }) => last.reward !== undefined);
@@ -26,7 +27,10 @@ export function partNames(runs: readonly RecordedRun[]): readonly string[] {
 /** Maximum length of a quoted reason, in characters. */
 const mostReason = 160;
 
-/** Sentence that quotes the reason of a part for this run; empty if it gave none. */
+/**
+ * Returns a sentence that quotes the reason of a part for this rollout. Returns an empty text if
+ * the part gave no reason.
+ */
 export function reasonFor(name: string, { last }: RecordedRun): string {
   const reason = last.reasons[name]?.replaceAll(/\s+/g, ' ').trim() ?? '';
   return reason === '' ? '' : ` ${name} says of one of them: "${reason.slice(0, mostReason)}".`;

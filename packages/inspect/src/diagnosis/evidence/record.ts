@@ -1,4 +1,4 @@
-/** Record of a run, as the rules use it. */
+/** Record of a training run: the data that the rules examine. */
 import { hash } from 'node:crypto';
 import { type Experience, type Metrics, actionCount, taskKey } from '@trinity-rft/core';
 import type { ExperienceRows } from '@trinity-rft/core/store';
@@ -40,7 +40,7 @@ export interface RolloutFacts {
   readonly reward: number | undefined;
   readonly trainedTokens: number;
   readonly isTruncated: boolean;
-  /** Equal prompts have equal keys. */
+  /** Key of the prompt, which is equal for equal prompts. */
   readonly promptKey: string;
   readonly hasPrompt: boolean;
   readonly hasAnswer: boolean;
@@ -111,7 +111,7 @@ function factsOf(id: number, experience: Experience): RolloutFacts {
     isTruncated: truncateStatus === 'response_truncated',
     promptKey: hash('sha1', experience.tokens.slice(0, experience.promptLength), 'base64'),
     hasPrompt: promptText === undefined || saysSomething(promptText),
-    // Tool calls have an empty text, too.
+    // An answer that only calls tools has an empty text as well.
     hasAnswer:
       responseText === undefined || responseText.trim() !== '' || trainedTokens > endTokens,
     metrics,

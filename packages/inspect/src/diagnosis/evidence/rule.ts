@@ -11,7 +11,10 @@ export interface Rule {
   readonly when: string;
   /** Advice on what to change. */
   readonly advice: string;
-  /** Evidence that the rule applies. Undefined if it does not, or there is too little data. */
+  /**
+   * Returns evidence that the rule applies. Returns undefined if the rule does not apply, or if
+   * there is too little data.
+   */
   readonly look: (run: RunRecord) => Evidence | undefined;
   /** Names of rules that only describe consequences of this rule, and are not reported with it. */
   readonly explains?: readonly string[];

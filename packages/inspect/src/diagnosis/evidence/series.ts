@@ -64,7 +64,7 @@ export function recentlyAny(
 
 /**
  * Sum of the `counted` metrics divided by the sum of the `outOf` metrics, over recent steps;
- * undefined if the latter is 0, or if no counted metric has enough steps.
+ * undefined if the sum of the `outOf` metrics is 0, or if no counted metric has enough steps.
  */
 export function recentShare(
   run: RunRecord,
@@ -147,7 +147,7 @@ export const solvedShare = 0.9;
 
 /**
  * True if the mean reward has covered at least {@link solvedShare} of the range from the lowest to
- * the highest reward: equal answers and equal rewards are then expected.
+ * the highest reward. Equal answers and equal rewards are then expected.
  */
 export function isSolved(run: RunRecord): boolean {
   const course = rewardCourse(run);

@@ -1,4 +1,4 @@
-/** Rules for runs, tools, environments and judges that fail or take too long. */
+/** Rules for rollouts, tools, environments and judges that fail or take too long. */
 import { percent, short, stepsOf } from '../evidence/format.js';
 import type { Rule } from '../evidence/rule.js';
 import { recently, recentShare } from '../evidence/series.js';

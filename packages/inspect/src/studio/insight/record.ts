@@ -16,7 +16,7 @@ import type { Column } from '../metrics/columns.js';
 import type { MetricFile } from '../metrics/metric-file.js';
 import type { Run } from '../runs/run.js';
 
-/** Repeats `work` until every metric that it requests has been read. Reads no other metrics. */
+/** Repeats `work` until every metric that `work` requests has been read. Reads no other metrics. */
 export async function withRecord<T>(
   { place, metrics }: Run,
   work: (record: RunRecord) => T,

@@ -1,4 +1,4 @@
-/** Routes of the package. Each one needs the key. */
+/** Routes of the package. Each route needs the key. */
 import { insightRoutes } from './insight.js';
 import { metricRoutes } from './metrics.js';
 import { rolloutRoutes } from './rollouts.js';

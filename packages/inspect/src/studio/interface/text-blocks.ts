@@ -70,8 +70,8 @@ const notAsking: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * First or last text of the user, or of the system if the user has none; the whole text if it has
- * no marks. Leaves out tool results.
+ * Returns the first or the last text of the user. If the user has no text, returns the last text of
+ * the system. If the text has no marks, returns the whole text. Leaves out tool results.
  */
 export function askedText(text: string, which: 'first' | 'last'): string {
   const wordsOf = ({ start, end }: TextBlock): string => text.slice(start, end).trim();

@@ -17,7 +17,10 @@ export async function positionsOf(
   return axis === 'time' ? timeOf(metrics, lines) : tokensOf(metrics, lines);
 }
 
-/** Total time of a train step. Explore steps have none, so their parts are added. */
+/**
+ * Total time of a train step. Explore steps have no such metric, so the durations of their parts
+ * are added.
+ */
 const whole = 'time/step';
 const parts = ['time/wait_explore_step', 'time/sync_weight', 'time/eval'] as const;
 

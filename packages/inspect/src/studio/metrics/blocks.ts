@@ -8,9 +8,9 @@ const newline = 0x0a;
 export type OnLine = (block: Buffer, begin: number, end: number) => void;
 
 /**
- * Calls back with every whole line of `[from, to)`. After each block, `onBlock` gets the position
- * in the file at which its last whole line ends; the last such position is returned. Between
- * blocks, other tasks can run.
+ * Calls `onLine` with every whole line of `[from, to)`. After each block, `onBlock` gets the
+ * position in the file at which its last whole line ends; the last such position is returned.
+ * Between blocks, other tasks can run.
  */
 export async function readLines(
   file: FileHandle,

@@ -4,7 +4,10 @@ const firstLength = 64;
 
 /** Growable list of numbers; positions after its end read as NaN. */
 export interface Column {
-  /** Adds a number, NaN for a missing one, or an infinite one for a recorded one that is not finite. */
+  /**
+   * Adds a number. NaN means that there is no number. An infinite number means that the recorded
+   * number was not finite.
+   */
   readonly push: (value: number) => void;
   /** The finite number at a position, or else NaN. */
   readonly at: (index: number) => number;

@@ -9,7 +9,7 @@ export interface CurveRange {
   readonly to?: number;
   /** Maximum number of points. */
   readonly points: number;
-  /** Weight of the previous value in the smoothed one; 0 disables smoothing. */
+  /** Weight of the previous value in the smoothed value; 0 disables smoothing. */
   readonly smooth: number;
 }
 
@@ -52,8 +52,8 @@ export function curveOf(
 }
 
 /**
- * Exponential moving average without a bias towards the first value. It uses all lines, so that
- * zooming does not change it.
+ * Exponential moving average without a bias towards the first value. The average uses all lines, so
+ * that zooming does not change it.
  */
 function smoothedOf(values: Column, share: number): Float64Array {
   const smoothed = new Float64Array(values.length()).fill(Number.NaN);
@@ -118,6 +118,6 @@ export function csvOf({ steps }: RoleLines, name: string, values: Column): strin
   return `${rows.join('\n')}\n`;
 }
 
-/** Quotes a name, and marks it as text if a spreadsheet would take it for a formula. */
+/** Quotes a name, and marks it as text if a spreadsheet would read it as a formula. */
 const quoted = (name: string): string =>
   `"${(/^[=+\-@\t\r]/.test(name) ? `'${name}` : name).replaceAll('"', '""')}"`;

@@ -1,6 +1,6 @@
 /**
- * Reads `metrics.jsonl`. One pass finds its lines; values of a metric are read on request, and later
- * only from appended lines, so that memory depends on the requested metrics only.
+ * Reads `metrics.jsonl`. One pass finds its lines. The values of a metric are read on request, and
+ * later only from appended lines. Memory use thus depends on the requested metrics only.
  */
 import { open, stat } from 'node:fs/promises';
 import { createQueue } from '../shared/queue.js';
@@ -21,8 +21,8 @@ export interface MetricFile {
   /** Metrics of a role, one value per line; NaN if a line has no finite value for a metric. */
   columns(role: string, names: readonly string[]): Promise<readonly Column[]>;
   /**
-   * All metrics of the file. The first call takes seconds for a large file; after `withinMs` it
-   * returns the metrics found so far, with the share of the file that was read.
+   * Returns all metrics of the file. The first call takes seconds for a large file. After
+   * `withinMs`, a call returns the metrics found so far, with the share of the file that was read.
    */
   seen(withinMs: number): Promise<{ readonly metrics: SeenMetrics; readonly share: number }>;
 }

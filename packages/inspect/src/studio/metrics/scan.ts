@@ -13,8 +13,8 @@ export const needleOf = (name: string): Buffer => Buffer.from(`${JSON.stringify(
 const [comma, brace, backslash] = [0x2c, 0x7d, 0x5c];
 
 /**
- * Adds the value in the line `[begin, end)` to its column: NaN if there is none, and Infinity for
- * `null`, which stands for a value that was not finite.
+ * Adds the value in the line `[begin, end)` to its column. Adds NaN if the line has no value, and
+ * Infinity for `null`, which means that the value was not finite.
  */
 export function addValue(
   { needle, values }: Wanted,

@@ -55,8 +55,8 @@ function recordedCall(
 }
 
 /**
- * Minimum share of an earlier prompt that a conversation repeats when it continues; prompts of
- * sub-agents have less in common.
+ * Minimum share of an earlier prompt that the next prompt of the same conversation repeats. Prompts
+ * of sub-agents have less in common.
  */
 const shareOfFork = 0.5;
 

@@ -1,4 +1,7 @@
-/** Reads failed runs from the log. Only runs with the failure reward are in the store. */
+/**
+ * Reads failed rollouts from the log. Of these, the store only has the ones that got the failure
+ * reward.
+ */
 import { open } from 'node:fs/promises';
 
 export interface RunFailure {
@@ -6,7 +9,7 @@ export interface RunFailure {
   readonly message: string;
   /** Number of failed attempts. */
   readonly attempts: number;
-  /** True if the run's calls got the failure reward and are in the store. */
+  /** True if the rollout's calls got the failure reward and are in the store. */
   readonly isRewarded: boolean;
 }
 
@@ -43,7 +46,7 @@ export function logFailures(file: string): Failures {
     if (!handle) return;
     try {
       const { size } = await handle.stat();
-      // A shorter log was started again.
+      // A log that became shorter was started again, so it is read from its start.
       if (size < place) [place, rest] = [0, ''];
       const buffer = Buffer.alloc(Math.min(chunkBytes, Math.max(1, size - place)));
       while (place < size) {

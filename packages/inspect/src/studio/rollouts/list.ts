@@ -13,13 +13,13 @@ export interface RolloutList {
 }
 
 /**
- * Time in ms that a request waits for names, for the other columns and for a search, each, before
- * it answers with partial results.
+ * Time in ms that a request waits for names, for the other columns, and for a search, before it
+ * returns partial results. The time applies to each of the three.
  */
 const waitMs = 250;
 /**
- * Age in ms after which a list is made again: without new rows, to include new train steps; with
- * new rows, while the index is being read.
+ * Age in ms after which a list is made again. The first age applies if there are no new rows, so
+ * that new train steps are included. The second age applies while the index is being read.
  */
 const [freshMs, freshWhileReadingMs] = [10_000, 1500];
 /** Minimum age as a multiple of the time for making the list, to leave time for reading the index. */

@@ -8,7 +8,10 @@ import type { RowIndex } from './row-index.js';
 type Index = Pick<RowIndex, 'columns' | 'chains' | 'size' | 'detailed'>;
 type Test = (rollout: number) => boolean;
 
-/** Rollouts that match the query, in its order. Does not apply the text search of the query. */
+/**
+ * Returns the rollouts that match the query, in the order of the query. Does not apply the text
+ * search of the query.
+ */
 export function matchingRollouts(
   query: RolloutQuery,
   index: Index,
@@ -86,8 +89,9 @@ function sorted(
   if (sort === 'id') return descending ? rollouts.reverse() : rollouts;
   const read = numberReader(index, sort);
   const flip = descending ? 0xff_ff_ff_ff : 0;
-  // One 64-bit number per rollout, order in the upper half and its own number in the lower: typed
-  // arrays sort numbers without calling back, a million of them in a tenth of a second.
+  // Each rollout is one 64-bit number, with the order in the upper half and the number of the
+  // rollout in the lower half. Typed arrays sort numbers without a callback: a million numbers take
+  // a tenth of a second.
   const keys = new BigUint64Array(rollouts.length);
   const halves = new Uint32Array(keys.buffer);
   for (const [i, rollout] of rollouts.entries()) {

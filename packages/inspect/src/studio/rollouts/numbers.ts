@@ -1,4 +1,4 @@
-/** Derives numbers of a rollout from those of its model calls. */
+/** Derives the numbers of a rollout from the numbers of its model calls. */
 import type { sortKeys } from '../interface/rollouts.js';
 import type { Column } from './columns.js';
 import { noTime, secondsIn, stepOfBatch, type CallColumns, type RowIndex } from './row-index.js';

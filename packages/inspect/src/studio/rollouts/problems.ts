@@ -20,8 +20,8 @@ export interface ProblemFacts {
 const dropped: Problem = { kind: 'dropped', text: 'not trained on: too old or surplus' };
 
 /**
- * The worst problem of a rollout: its rewarded failure, else the last fault of the model, else the
- * last other problem of a call, else that a call was dropped.
+ * Returns the worst problem of a rollout. From worst to mildest: the failure of the rollout if it
+ * was rewarded, the last fault of the model, the last other problem of a call, and a dropped call.
  */
 export function problemOfRollout(facts: ProblemFacts): Problem | undefined {
   const { recorded, failure, isDropped } = facts;

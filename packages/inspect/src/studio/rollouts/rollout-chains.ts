@@ -44,7 +44,7 @@ export function createRolloutChains(names: CallNames): RolloutChains {
     return hash ^ (hash >>> 13);
   };
 
-  /** Slot of the rollout of a call, or the free one where it belongs. */
+  /** Slot of the rollout of a call, or the free slot where the rollout belongs. */
   const slotOf = (position: number): number => {
     const mask = slots.length - 1;
     let slot = hashOf(position) & mask;

@@ -34,7 +34,7 @@ export interface StorePlace {
    * @default no tokenizer; tokens are shown as ids
    */
   readonly modelFolder?: string;
-  /** Path of the training run's log, which records failed runs of workflows. */
+  /** Path of the training run's log, which records failed rollouts. */
   readonly logFile: string;
 }
 

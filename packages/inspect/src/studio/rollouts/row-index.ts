@@ -1,7 +1,7 @@
 /**
  * In-memory index for filtering and sorting all rollouts of a store, with 60 to 90 bytes per model
- * call. It grows with the run. Names of calls are read first, because they determine the rollouts;
- * numbers are read when a request needs them.
+ * call. The index grows with the run. Names of calls are read first, because they determine the
+ * rollouts; numbers are read when a request needs them.
  */
 import type { ExperienceReader, ExperienceUse } from '@trinity-rft/buffer';
 import { BufferError } from '@trinity-rft/core';
@@ -220,7 +220,10 @@ function setTimes(columns: CallColumns, position: number, { times }: Call, origi
   columns.end.set(position, Math.round((last.end - origin) * perMs));
 }
 
-/** Position of an id. Ids increase; without gaps, the position follows from the id. */
+/**
+ * Finds the position of an id. Ids increase; if there are no gaps, the position follows from the
+ * id.
+ */
 function findId({ id: ids }: CallColumns, size: number, id: number): number | undefined {
   const guess = id - (size === 0 ? 0 : ids.at(0));
   if (guess >= 0 && guess < size && ids.at(guess) === id) return guess;

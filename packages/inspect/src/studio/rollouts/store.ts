@@ -23,7 +23,10 @@ export interface UsedAdvantages {
   readonly values?: Float32Array;
 }
 
-/** Advantages of the last train step that computed some, else those stored with the experience. */
+/**
+ * Advantages of the last train step that computed advantages, or else the advantages stored with
+ * the experience.
+ */
 export function advantagesOf(
   experience: Experience,
   uses: readonly ExperienceUse[],

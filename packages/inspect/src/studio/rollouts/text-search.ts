@@ -76,7 +76,7 @@ export function textSearch(options: TextSearchOptions): TextSearch {
  */
 function matcher(text: string, tokenizer: Tokenizer | undefined): (bytes: Uint8Array) => boolean {
   const wanted = text.toLowerCase();
-  // oxlint-disable-next-line no-control-regex -- Whether it is ASCII.
+  // oxlint-disable-next-line no-control-regex -- It matches ASCII texts on purpose.
   const encoding = /^[\u0000-\u007f]*$/.test(wanted) ? 'latin1' : 'utf8';
   return (given) => {
     const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength);

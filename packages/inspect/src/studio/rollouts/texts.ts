@@ -26,8 +26,8 @@ export function askedIn(
 }
 
 /**
- * Response of a call: the recorded text, which merged calls have only for the last one, or else the
- * decoded tokens without template marks.
+ * Returns the response of a call: the recorded text, or else the decoded tokens without template
+ * marks. Of merged calls, only the last one has a recorded text.
  * @param call index in `spansOf(experience)`. @default the last call
  */
 export function writtenBy(

@@ -25,7 +25,7 @@ export function toolCallReader(tokenizer: Tokenizer | undefined): ToolCallReader
   if (!tokenizer) return () => [];
   const textOf = (ids: ArrayLike<number>): string =>
     tokenTexts(tokenizer, Int32Array.from(ids)).join('');
-  // A tokenizer that cannot encode a mark cannot produce its calls.
+  // If a tokenizer cannot encode a mark, the model cannot write calls with the mark.
   const wanted = [...marks].flatMap((mark) => {
     const ids = tokenizer.encode(mark);
     return textOf(ids) === mark ? [ids] : [];

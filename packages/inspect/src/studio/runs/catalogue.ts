@@ -9,17 +9,23 @@ export interface Catalogue {
   /** Summaries of all runs; the run that changed last comes first. */
   summaries(): Promise<readonly RunSummary[]>;
   /**
-   * Calls back with all runs as soon as they are read, and later with changes. Polls folders only
-   * while a client follows.
+   * Calls `onChange` with all runs as soon as they are read, and later with changes. Polls folders
+   * only while there are followers.
    * @returns function that unsubscribes
    */
   follow(onChange: (event: RunEvent) => void): () => void;
   close(): void;
 }
 
-/** Time in ms between reads: steps appear within a second, without slowing the training down. */
+/**
+ * Time in ms between reads. Steps thus appear within a second, and reading does not slow the
+ * training down.
+ */
 const lookMs = 700;
-/** Number of reads after which folders are searched and ended runs are read, which rarely change. */
+/**
+ * Number of reads after which folders are searched and ended runs are read again, because both
+ * rarely change.
+ */
 const allEveryLooks = 5;
 /** Time in ms without a change after which a run without a process counts as ended. */
 const quietMs = 15_000;
@@ -60,7 +66,7 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
     return all.toSorted((a, b) => b.changedAt - a.changedAt);
   };
 
-  /** Current summaries of the latest runs; for ended ones, the last summary. */
+  /** Current summaries of the latest runs; for ended runs, the last summary. */
   const recentSummaries = (): Promise<readonly RunSummary[]> =>
     Promise.all(
       latest.map(async (seen) =>
@@ -68,7 +74,9 @@ export function createCatalogue(root: string | readonly RunPlace[]): Catalogue {
       ),
     );
 
-  /** Sets `latest`, and tells the followers how it differs from what they know. Calls must not overlap. */
+  /**
+   * Sets `latest`, and sends the followers the changes since the last call. Calls must not overlap.
+   */
   const lookNow = async (isOfAll: boolean): Promise<void> => {
     if (isOfAll) await find();
     latest = await (isOfAll ? summaries() : recentSummaries());

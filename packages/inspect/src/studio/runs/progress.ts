@@ -6,9 +6,9 @@ import type { MetricFile } from '../metrics/metric-file.js';
 import type { Passes, TotalReader } from './total-steps.js';
 
 const sparklineLength = 60;
-/** Number of recent steps from which the time of the next ones is estimated. */
+/** Number of recent steps from which the time of the next steps is estimated. */
 const recentSteps = 20;
-/** Maximum time in ms for reading metrics; the list of runs does not wait for it. */
+/** Maximum time in ms for reading metrics. The list of runs does not wait for the metrics. */
 const seenMs = 60_000;
 
 export type Progress = Pick<
@@ -74,7 +74,10 @@ async function benchmarkOf(metrics: MetricFile): Promise<Column | undefined> {
   return found && (await metrics.columns('bench', [found.name]))[0];
 }
 
-/** Latest value of the first evaluation set, whose name is in the settings: finding it in the metrics would parse every line. */
+/**
+ * Latest value of the first evaluation set, whose name is in the settings. Finding the name in the
+ * metrics would require parsing every line.
+ */
 async function evaluationOf(
   metrics: MetricFile,
   settings: RunSettings,

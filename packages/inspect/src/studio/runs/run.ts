@@ -62,7 +62,7 @@ export function createRun(place: RunPlace): Run {
     rollouts,
     summary: async () => {
       looking ??= look().finally(() => (looking = undefined));
-      // Requests for the metrics report why they cannot be read.
+      // If the metrics cannot be read, requests for metrics report the reason.
       await within(summaryMs, looking).catch(() => false);
       const files = [place.metricsFile, ...storeFiles];
       const { state, pid, failure, changedAt } = await stateOf(place.folder, files);
@@ -88,7 +88,7 @@ export function createRun(place: RunPlace): Run {
 
 /**
  * Number of recorded experiences. Closes the store again, so that a list of many runs does not keep
- * them all open.
+ * all stores open.
  */
 const countRecorded = (database: string | undefined): number | undefined =>
   database === undefined ? undefined : withReader(database, (reader) => reader.count());

@@ -32,7 +32,8 @@ export async function settingsOf(folder: string): Promise<RunSettings> {
 }
 
 /**
- * Makes a path relative to the run's folder, so that two runs do not differ only in their folders.
+ * Makes a path relative to the run's folder, so that settings of two runs do not differ only
+ * because of their folders.
  */
 const fromFolder = (folder: string, value: unknown): unknown =>
   typeof value === 'string' && path.isAbsolute(value) ? path.relative(folder, value) : value;

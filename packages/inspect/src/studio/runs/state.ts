@@ -17,7 +17,7 @@ export interface RunState {
 }
 
 /**
- * Age in ms of the last write up to which a run on other machines counts as live: its processes
+ * Age in ms of the last write up to which a run on other machines counts as live. Its processes
  * write at least this often while they work.
  */
 const recentMs = 15_000;
@@ -56,8 +56,8 @@ export async function jobFolder(folder: string): Promise<string> {
 
 /**
  * State of the latest stage of a run that has ended. `stage_meta.json` has the number of completed
- * stages, and `settings.json` the stages that have begun. A run that was made longer and interrupted
- * has completed all of them before.
+ * stages, and `settings.json` the stages that have begun. A run that was extended and then
+ * interrupted may have completed all stages before, so the recorded end takes precedence.
  */
 async function endOf(job: string): Promise<RunState['state']> {
   const text = await readFile(path.join(job, 'stage_meta.json'), 'utf8').catch(() => undefined);

@@ -16,8 +16,9 @@ import { addRuns } from './runs.js';
 const parts: readonly AddRoutes[] = [addRuns, addMetrics, addRollouts, addInsight];
 
 /**
- * Content security policy: scripts and styles only from this server, connections only to it, and no
- * text as HTML, so that texts of models and tools stay harmless even if the page has a bug.
+ * Content security policy. Scripts and styles come only from this server, connections go only to
+ * this server, and no text becomes HTML. Texts of models and tools thus stay harmless even if the
+ * page has a bug.
  */
 const contentPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";

@@ -10,7 +10,7 @@ interface Situation {
   readonly verdict: Story['verdict']['kind'];
   /** Folder of the run. */
   readonly folder: string;
-  /** File that the run was started from; undefined for runs of programs. */
+  /** File that the run was started from; undefined for a run that a program started. */
   readonly configPath: string | undefined;
   readonly algorithm: string | undefined;
   readonly hasCheckpoint: boolean;

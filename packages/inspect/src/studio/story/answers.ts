@@ -10,7 +10,7 @@ const mostText = 2000;
 
 /**
  * The best gain, the worst loss, and the median of the other tasks. Only tasks with both answers
- * count: answers of failed runs and beyond the limit of the store are missing.
+ * count. The store lacks the answers of failed rollouts, and answers beyond its limit.
  */
 export function answerPairs(sets: readonly AnsweredSet[]): readonly Pair[] {
   const compared = sets

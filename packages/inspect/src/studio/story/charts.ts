@@ -10,7 +10,8 @@ interface ChartKind {
   readonly title: string;
   readonly about: string;
   /**
-   * Candidates; shown is the first one that the run has and, except for the reward, that changes.
+   * Candidate metrics. The chart shows the first one that the run has. Except for the reward, the
+   * metric must also change during the run.
    */
   readonly metrics: readonly (readonly [role: string, name: string])[];
 }
@@ -26,8 +27,8 @@ const rewardKind: ChartKind = {
 };
 
 /**
- * Kinds in the order in which they are shown, after the evaluation; of kinds with the same name, only
- * the first one that the run has.
+ * Kinds of charts in the order in which they are shown, after the evaluation. Of the kinds with the
+ * same name, only the first one that the run has is shown.
  */
 const kinds: readonly ChartKind[] = [
   {

@@ -67,7 +67,9 @@ export async function storyOf(run: Run): Promise<Story> {
   };
 }
 
-/** Settings to show, some of them only for runs that have tasks, or that have none. */
+/**
+ * Settings to show. `forTasks` limits a setting to runs that have tasks, or to runs that have none.
+ */
 const setup: readonly (readonly [name: string, key: string, forTasks?: boolean])[] = [
   ['model', 'model.model_path'],
   ['algorithm', 'algorithm.algorithm_type'],
